@@ -1,0 +1,45 @@
+# A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
+.DEFAULT_GOAL := help
+.PHONY: help run test test-deep test-long test-cross bench lint format clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+run: ## build and watch the fiber demonstration
+	@scripts/setup
+	@scripts/build dev example_demo
+	@build/dev/bin/example_demo
+
+test: ## build and run every test of the plain build
+	@scripts/setup
+	@scripts/lanes test
+
+test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers
+	@scripts/setup build deep $(if $(wildcard bench/smoke),bench)
+	@scripts/lanes deep
+
+test-long: ## the same tests with their full counts (hours)
+	@scripts/setup
+	@scripts/lanes long
+
+test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
+	@scripts/setup build cross
+	@scripts/lanes cross
+
+bench: ## our figures beside the peers' [ONLY=name,...] [PEERS=go,...] [ROUNDS=n]
+	@scripts/setup build bench
+	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run
+
+lint: ## tidy, clang-format and clang-tidy
+	@scripts/setup build lint
+	@tools/tidy
+	@scripts/format --check
+	@scripts/lint
+
+format: ## let clang-format write every source
+	@scripts/setup lint
+	@scripts/format
+
+clean: ## remove build/
+	@rm -rf build

@@ -1,0 +1,58 @@
+"""What the figures were taken on: the machine, and the versions of what was built."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from .building import BENCH, CXX, find_go
+
+
+def output_of(*command: str) -> str:
+    if shutil.which(command[0]) is None:
+        return ""
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def field_of(file: str, pattern: str) -> str:
+    match = re.search(pattern, Path(file).read_text(), re.MULTILINE)
+    return match.group(1) if match else "unknown"
+
+
+def describe_machine() -> dict[str, str]:
+    """Two runs are one table only if this is equal."""
+    kilobytes = int(field_of("/proc/meminfo", r"^MemTotal:\s*(\d+)"))
+    return {
+        "cpu": field_of("/proc/cpuinfo", r"^model name\s*:\s*(.*)$"),
+        "cores": str(os.cpu_count()),
+        "memory": f"{kilobytes / 2**20:.0f} GiB",
+        "kernel": platform.release(),
+        "system": field_of("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)'),
+    }
+
+
+def package_version(header: str, pattern: str) -> str:
+    return field_of(header, pattern) if Path(header).exists() else "not installed"
+
+
+def locked_version(crate: str) -> str:
+    return field_of(str(BENCH / "peers/tokio/Cargo.lock"),
+                    rf'^name = "{crate}"\nversion = "([^"]*)"')
+
+
+def describe_versions() -> dict[str, str]:
+    boost = package_version("/usr/include/boost/version.hpp", r'BOOST_LIB_VERSION "([^"]*)"')
+    return {
+        "compiler": (output_of(CXX, "--version") or "none").splitlines()[0],
+        "go": output_of(find_go(), "version") or "none",
+        "boost, asio": boost.replace("_", "."),
+        "rust": output_of("rustc", "--version") or "none",
+        "tokio": locked_version("tokio"),
+        "async-channel": locked_version("async-channel"),
+    }
+
+
+def load_average() -> float:
+    return os.getloadavg()[0]

@@ -1,0 +1,157 @@
+"""What we want to reach, row by row: targets that judge the medians."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+# Gives the median of (row, peer), or None when it was not measured.
+Lookup = Callable[[str, str], float | None]
+
+
+@dataclass(frozen=True)
+class AtMost:
+    row: str
+    ours: str
+    limit: float
+
+    def text(self) -> str:
+        return f"{self.ours} ≤ {self.limit:g}"
+
+    def value(self, median: Lookup) -> float | None:
+        return median(self.row, self.ours)
+
+    def met(self, value: float) -> bool:
+        return value <= self.limit
+
+    def shown(self, value: float) -> str:
+        return f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class AtLeast(AtMost):
+    def text(self) -> str:
+        return f"{self.ours} ≥ {self.limit:g}"
+
+    def met(self, value: float) -> bool:
+        return value >= self.limit
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The peer's figure is at least `factor` times ours."""
+
+    row: str
+    ours: str
+    peer: str
+    factor: float
+
+    def text(self) -> str:
+        return f"{self.ours} ≥ {self.factor:g}× faster than {self.peer}"
+
+    def value(self, median: Lookup) -> float | None:
+        return ratio(median(self.row, self.peer), median(self.row, self.ours))
+
+    def met(self, value: float) -> bool:
+        return value >= self.factor
+
+    def shown(self, value: float) -> str:
+        return f"{value:.2f}×"
+
+
+@dataclass(frozen=True)
+class Within:
+    """Ours is at most `factor` times the peer's figure."""
+
+    row: str
+    ours: str
+    peer: str
+    factor: float
+
+    def text(self) -> str:
+        return f"{self.ours} ≤ {self.factor:g}× {self.peer}"
+
+    def value(self, median: Lookup) -> float | None:
+        return ratio(median(self.row, self.ours), median(self.row, self.peer))
+
+    def met(self, value: float) -> bool:
+        return value <= self.factor
+
+    def shown(self, value: float) -> str:
+        return f"{value:.2f}×"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Two workers are at least `factor` times as fast as one."""
+
+    row: str
+    family: str
+    factor: float
+
+    def text(self) -> str:
+        return f"{self.family}2 ≥ {self.factor:g}× as fast as {self.family}1"
+
+    def value(self, median: Lookup) -> float | None:
+        return ratio(median(self.row, f"{self.family}1"), median(self.row, f"{self.family}2"))
+
+    def met(self, value: float) -> bool:
+        return value >= self.factor
+
+    def shown(self, value: float) -> str:
+        return f"{value:.2f}×"
+
+
+Target = AtMost | Ahead | Within | Scaling
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    if above is None or not below:
+        return None
+    return above / below
+
+
+def both(row: str, one_worker: float, two_workers: float) -> list[Target]:
+    return [AtMost(row, "weft1", one_worker), AtMost(row, "weft2", two_workers)]
+
+
+def ahead_of(row: str, family: str, factor: float) -> list[Target]:
+    return [Ahead(row, f"weft{n}", f"{family}{n}", factor) for n in (1, 2)]
+
+
+def echo_targets(row: str) -> list[Target]:
+    return [
+        Within(row, "weft1", "epoll1", 1.05),
+        Ahead(row, "weft1", "go1", 1.4),
+        Within(row, "weft1", "tokio1", 1.0),
+    ]
+
+
+TARGETS: list[Target] = [
+    *both("yield", 6, 8), *ahead_of("yield", "go", 5),
+    *both("spawnjoin", 35, 60), *ahead_of("spawnjoin", "go", 6),
+    AtMost("spawn", "weft1", 100), Ahead("spawn", "weft2", "go2", 1.6),
+    Scaling("fib", "weft", 1.9),
+    *both("chan0", 22, 35), *ahead_of("chan0", "go", 4),
+    *both("chan128", 7, 12), *ahead_of("chan128", "boost", 3),
+    *both("ping0", 45, 70), *ahead_of("ping0", "go", 4), *ahead_of("ping0", "tokio", 3),
+    *both("mpmc", 10, 20),
+    *both("mutex", 5, 10),
+    Within("sleep", "weft1", "floor", 1.15), *ahead_of("sleep", "go", 1.5),
+    *both("timer", 20, 20), *ahead_of("timer", "go", 4),
+    *both("skynet", 120, 90), *ahead_of("skynet", "go", 5.5),
+    *both("park", 4600, 4600),
+    *echo_targets("echo1k"), *echo_targets("echo10k"),
+    *both("idle", 0, 0),
+    AtLeast("sim", "weft1", 1_000_000),
+]
+
+
+def targets_of(row: str) -> list[Target]:
+    return [target for target in TARGETS if target.row == row]
+
+
+def verdict(target: Target, median: Lookup) -> str:
+    value = target.value(median)
+    if value is None:
+        return "not measured"
+    word = "met" if target.met(value) else "MISSED"
+    return f"{word} ({target.shown(value)})"

@@ -1,0 +1,47 @@
+# The libraries of others: fmt, liburing, libunwind, GoogleTest. And ccache, where it is found.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+if(CMAKE_CROSSCOMPILING)
+    # No foreign-architecture packages are asked for: fmt is used header-only, through a folder
+    # that shows the compiler nothing else of the host's /usr/include.
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/foreign")
+    file(CREATE_LINK /usr/include/fmt "${PROJECT_BINARY_DIR}/foreign/fmt" SYMBOLIC)
+    add_library(fmt::fmt INTERFACE IMPORTED)
+    target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+    target_include_directories(fmt::fmt INTERFACE "${PROJECT_BINARY_DIR}/foreign")
+else()
+    find_package(fmt REQUIRED)
+endif()
+
+if(WEFT_URING OR WEFT_UNWIND)
+    find_package(PkgConfig REQUIRED)
+endif()
+if(WEFT_URING)
+    pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
+endif()
+if(WEFT_UNWIND)
+    pkg_check_modules(unwind REQUIRED IMPORTED_TARGET libunwind)
+endif()
+
+if(WEFT_TESTS)
+    if(CMAKE_CROSSCOMPILING)
+        set(INSTALL_GTEST OFF CACHE INTERNAL "")
+        add_subdirectory(/usr/src/googletest "${PROJECT_BINARY_DIR}/googletest"
+                         EXCLUDE_FROM_ALL SYSTEM)
+        if(NOT TARGET GTest::gmock_main)
+            add_library(GTest::gmock_main ALIAS gmock_main)
+        endif()
+    else()
+        find_package(GTest REQUIRED)
+    endif()
+endif()
+
+# ccache refuses precompiled headers unless told that their macros and times do not matter.
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(sloppiness pch_defines,time_macros,include_file_mtime,include_file_ctime)
+    set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=${sloppiness} "${WEFT_CCACHE}")
+    set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
+endif()

@@ -1,0 +1,20 @@
+# cmake --install: the library, its headers, a CMake package and a pkg-config file.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS weft EXPORT weft)
+# internal/ comes along because templates in public headers reach into it; testing/ does not.
+install(DIRECTORY weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
+install(EXPORT weft NAMESPACE weft:: FILE weft-targets.cmake DESTINATION "${package_dir}")
+configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(weft-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake"
+              "${PROJECT_BINARY_DIR}/weft-config-version.cmake" DESTINATION "${package_dir}")
+
+file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+configure_file(cmake/weft.pc.in weft.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,86 @@
+# Tests, examples and benchmarks: how they are built and how ctest runs them.
+
+# The helpers of weft/testing/. All test programs also share its precompiled header.
+add_library(weft_testing STATIC "${PROJECT_SOURCE_DIR}/cmake/test_pch.cpp")
+target_link_libraries(weft_testing PUBLIC weft GTest::gmock GTest::gtest PRIVATE weft_options)
+target_precompile_headers(weft_testing PRIVATE "${PROJECT_SOURCE_DIR}/cmake/test_pch.h")
+
+# What the sanitizers are told; fibers need the fake stack to see use after return.
+set(weft_sanitizer_environment
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+
+# weft_test_program(<target> <source>...): a GoogleTest program.
+function(weft_test_program target)
+    add_executable(${target} ${ARGN})
+    target_link_libraries(${target} PRIVATE weft_testing GTest::gmock_main weft_options)
+    target_precompile_headers(${target} REUSE_FROM weft_testing)
+endfunction()
+
+# weft_test(<name> <target or command> [REACTORS] [TIMEOUT <seconds>] [ARGS <argument>...]
+#           [LABELS <label>...])
+# Registers a run. With REACTORS it is run on each reactor, as <name>.epoll and <name>.io_uring,
+# and alone on the machine's cores, because such tests measure time.
+function(weft_test name command)
+    cmake_parse_arguments(PARSE_ARGV 2 test "REACTORS" "TIMEOUT" "ARGS;LABELS")
+    if(NOT test_TIMEOUT)
+        set(test_TIMEOUT ${WEFT_TEST_TIMEOUT})
+    endif()
+    set(runs ${name})
+    if(test_REACTORS)
+        set(runs ${name}.epoll)
+        if(WEFT_URING)
+            list(APPEND runs ${name}.io_uring)
+        endif()
+    endif()
+    foreach(run IN LISTS runs)
+        add_test(NAME ${run} COMMAND ${command} ${test_ARGS})
+        set(environment ${weft_sanitizer_environment})
+        set(labels ${test_LABELS})
+        if(run MATCHES "\\.(epoll|io_uring)$")
+            list(APPEND environment "WEFT_REACTOR=${CMAKE_MATCH_1}")
+            list(APPEND labels ${CMAKE_MATCH_1})
+            set_property(TEST ${run} PROPERTY RUN_SERIAL ON)
+        endif()
+        set_tests_properties(${run} PROPERTIES TIMEOUT ${test_TIMEOUT}
+                             ENVIRONMENT "${environment}" LABELS "${labels}")
+    endforeach()
+endfunction()
+
+# weft_model_test(<source>): header-only code under the model checker's atomics. It is not
+# linked with the library, whose atomics are the real ones; only the assertions come along.
+function(weft_model_test source)
+    cmake_path(GET source STEM stem)
+    string(REPLACE "_model_test" "" stem ${stem})
+    set(target model_${stem}_test)
+    set(assertions "${PROJECT_SOURCE_DIR}/weft/base/assert.cpp")
+    if(NOT EXISTS "${assertions}")
+        set(assertions "")
+    endif()
+    add_executable(${target} ${source} ${assertions})
+    target_compile_definitions(${target} PRIVATE WEFT_MODEL)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} PRIVATE fmt::fmt GTest::gmock_main weft_options)
+    weft_test(model.${stem} ${target})
+endfunction()
+
+# weft_fuzz(<source>): a libFuzzer target in the fuzz build. Its test replays the corpus, which lies
+# in tests/fuzz/<name>/, and tries a bounded number of new inputs.
+function(weft_fuzz source)
+    if(NOT WEFT_SANITIZE STREQUAL "fuzz")
+        return()
+    endif()
+    cmake_path(GET source STEM stem)
+    string(REPLACE "_fuzz" "" stem ${stem})
+    add_executable(fuzz_${stem} ${source})
+    target_link_libraries(fuzz_${stem} PRIVATE weft weft_options)
+    target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
+    set(corpus "${PROJECT_SOURCE_DIR}/tests/fuzz/${stem}")
+    if(NOT IS_DIRECTORY "${corpus}")
+        message(FATAL_ERROR "${source} has no corpus: ${corpus}")
+    endif()
+    weft_test(fuzz.${stem} fuzz_${stem} ARGS -runs=100000 "${PROJECT_BINARY_DIR}/corpus/${stem}"
+              "${corpus}" LABELS fuzz)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/corpus/${stem}")
+endfunction()

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Tests of scripts/lanes: the four endings, the summary, and two runs at once (TST-1, TST-2)."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # no cache file beside a program
+LANES = Path(__file__).resolve().parent / "lanes"
+LOGS = tempfile.TemporaryDirectory()
+
+
+def load():
+    """scripts/lanes as a module, for what cannot be shown from outside."""
+    loader = SourceFileLoader("lanes", str(LANES))
+    module = module_from_spec(spec_from_loader("lanes", loader))
+    sys.modules["lanes"] = module
+    loader.exec_module(module)
+    return module
+
+
+def start(*lanes, options=(), **environment):
+    arguments = [part for lane in lanes for part in ("--lane", lane)]
+    return subprocess.Popen([sys.executable, LANES, *options, *arguments], text=True,
+                            env={**os.environ, "WEFT_RUNS": LOGS.name, **environment},
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def run(*lanes, options=()):
+    process = start(*lanes, options=options)
+    output, _ = process.communicate(timeout=60)
+    return process.returncode, output.rstrip("\n").split("\n")
+
+
+class Lanes(unittest.TestCase):
+    def test_TST_1_a_lane_that_exits_0_has_passed(self):
+        status, lines = run("good=true")
+        self.assertEqual(status, 0)
+        self.assertTrue(lines[-2].startswith("PASS        good"), lines)
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 0 skipped")
+
+    def test_TST_1_a_lane_that_exits_otherwise_has_failed_and_its_log_is_shown(self):
+        status, lines = run("bad=echo the reason; exit 3")
+        self.assertEqual(status, 1)
+        self.assertIn("  | the reason", lines)
+        self.assertTrue(any(line.startswith("  the whole log: ") for line in lines))
+        self.assertRegex(lines[-2], r"^FAIL +bad .*exit status 3$")
+        self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
+
+    def test_TST_1_a_lane_that_dies_of_a_signal_has_failed(self):
+        status, lines = run("killed=kill -9 $$")
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
+
+    def test_TST_1_a_lane_that_hangs_is_stopped_with_its_children_and_has_failed(self):
+        status, lines = run("stuck=sleep 1000 & wait", options=["--limit", "0.2"])
+        self.assertEqual(status, 1)
+        self.assertRegex(lines[-2], r"^FAIL +stuck .*stopped after 0.2 s$")
+
+    def test_TST_1_a_skipped_lane_says_why(self):
+        status, lines = run("later=echo not today; exit 77")
+        self.assertEqual(status, 0)
+        self.assertRegex(lines[-2], r"^SKIPPED +later .*not today$")
+        self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
+
+    def test_TST_1_an_unavailable_lane_is_listed_as_such_and_never_passes(self):
+        status, lines = run("ring=echo no ring here; exit 69")
+        self.assertEqual(status, 0)
+        self.assertRegex(lines[-2], r"^UNAVAILABLE +ring .*no ring here$")
+        self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
+
+    def test_RCT_1e_a_lane_is_unavailable_where_the_kernel_refuses_io_uring(self):
+        lanes = load()
+        lanes.io_uring_refused = lambda: "io_uring: Operation not permitted"
+        lane = lanes.Lane("ring", "", "true", io_uring=True)
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            self.assertEqual(lanes.run(lane, log, dict(os.environ)),
+                             ("UNAVAILABLE", "io_uring: Operation not permitted"))
+            self.assertFalse(log.exists(), "it was run all the same")
+
+    def test_every_lane_of_a_reactor_asks_for_the_kernel_first(self):
+        for group in load().GROUPS.values():
+            for lane in group:
+                self.assertEqual(lane.io_uring, lane.name.endswith(".io_uring"), lane.name)
+
+    def test_TST_1_a_failure_does_not_stop_the_lanes_behind_it(self):
+        status, lines = run("a=false", "b=true", "c=exit 77", "d=exit 69")
+        self.assertEqual(status, 1)
+        self.assertEqual([line.split()[0] for line in lines[-5:-1]],
+                         ["FAIL", "PASS", "SKIPPED", "UNAVAILABLE"])
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 2 skipped")
+
+    def test_TST_2_two_runs_at_once_have_different_folders_and_remove_them(self):
+        # Each run waits until the other has begun, so that they are really there together.
+        meet = 'touch "$DIR/{me}"; for i in $(seq 400); do [ -e "$DIR/{other}" ] && break; ' \
+               'sleep 0.05; done; [ -e "$DIR/{other}" ] && echo "at $TMPDIR" && exit 77'
+        with tempfile.TemporaryDirectory() as folder:
+            runs = [start("x=" + meet.format(me=me, other=other), DIR=folder)
+                    for me, other in (("one", "two"), ("two", "one"))]
+            outputs = [process.communicate(timeout=60)[0] for process in runs]
+        places = [re.search(r"at (\S+)", output.splitlines()[-2]).group(1) for output in outputs]
+        self.assertNotEqual(places[0], places[1])
+        for place in places:
+            self.assertFalse(Path(place).exists())
+
+    def test_an_unknown_lane_is_refused(self):
+        process = subprocess.run([sys.executable, LANES, "nonsense"], text=True,
+                                 capture_output=True, timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("no group or lane 'nonsense'", process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

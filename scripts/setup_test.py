@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tests of scripts/setup against a pretended system: no package is really installed."""
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SETUP = Path(__file__).resolve().parent / "setup"
+
+
+class Setup(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bin = Path(folder.name)
+        self.calls = self.bin / "calls"
+        for tool in ("bash", "sed", "grep", "mktemp", "rm", "tail", "env", "cat"):
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        self.pretend("apt-get", f'echo "apt-get $*" >>{self.calls}')
+        self.pretend("go", "true")
+
+    def pretend(self, tool, script):
+        path = self.bin / tool
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
+
+    def system(self, user, missing=()):
+        """A system where all but the missing packages are installed, seen by this user."""
+        self.pretend("id", f"echo {user}")
+        self.pretend("dpkg-query", f"""shift 3
+for package; do [[ " {' '.join(missing)} " == *" $package "* ]] || echo "installed $package"; done
+""")
+
+    def run_setup(self, *groups):
+        return subprocess.run(["bash", SETUP, *groups], text=True, capture_output=True,
+                              env={**os.environ, "PATH": str(self.bin)}, timeout=30)
+
+    def installs(self):
+        return [line for line in self.calls.read_text().splitlines() if " install " in line] \
+            if self.calls.exists() else []
+
+    def test_it_is_silent_and_calls_no_apt_when_nothing_is_missing(self):
+        self.system(user=0)
+        begun = time.monotonic()
+        done = self.run_setup("build", "deep", "cross", "bench", "lint")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual(self.installs(), [])
+        self.assertLess(time.monotonic() - begun, 2.0)
+
+    def test_root_installs_without_sudo_and_says_what(self):
+        self.system(user=0, missing=["libfmt-dev", "ccache"])
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("setup: installing ccache libfmt-dev", done.stdout)
+        self.assertEqual(len(self.installs()), 1)
+        self.assertTrue(self.installs()[0].endswith("--no-install-recommends ccache libfmt-dev"))
+
+    def test_a_user_installs_with_sudo(self):
+        self.system(user=1000, missing=["strace"])
+        self.pretend("sudo", f'echo sudo >>{self.calls}; exec "$@"')
+        done = self.run_setup("deep")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("sudo", self.calls.read_text().splitlines())
+        self.assertEqual(len(self.installs()), 1)
+
+    def test_a_user_without_sudo_is_told_what_is_missing(self):
+        self.system(user=1000, missing=["strace"])
+        done = self.run_setup("deep")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("root or sudo is needed: strace", done.stderr)
+        self.assertEqual(self.installs(), [])
+
+    def test_go_is_asked_for_only_without_one_on_the_path(self):
+        self.system(user=0, missing=["golang-go"])
+        self.assertEqual(self.run_setup("bench").stdout, "")
+        (self.bin / "go").unlink()
+        self.assertIn("installing golang-go", self.run_setup("bench").stdout)
+
+    def test_a_failed_installation_shows_what_apt_said(self):
+        self.system(user=0, missing=["strace"])
+        self.pretend("apt-get", "echo E: no such luck; exit 100")
+        done = self.run_setup("deep")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("E: no such luck", done.stderr)
+
+    def test_an_unknown_group_is_refused(self):
+        self.system(user=0)
+        done = self.run_setup("nonsense")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no group 'nonsense'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+"""docs/contract.md and the tests agree: what is done has a test, and tests name real promises."""
+import re
+
+from .source import Finding
+
+PAGE = "docs/contract.md"
+STATES = ("open", "done", "later")
+ROW = re.compile(r"\|\s*([A-Z]+-\d+[a-z]*)\s*\|(.*)\|([^|]*)\|([^|]*)\|\s*$")
+GTEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+PYTEST_CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
+PYTEST = re.compile(r"^    def test_(\w+)\(", re.MULTILINE)
+ID_IN_NAME = re.compile(r"(?:DISABLED_)?([A-Z]{2,4})_(\d+)([a-z]?)(?:_|$)")
+
+
+def family(row_id):
+    return row_id.rstrip("abcdefghijklmnopqrstuvwxyz")
+
+
+def id_of(test_name):
+    """'FIB-1a' for FIB_1a_run_returns, empty when the name carries no id."""
+    match = ID_IN_NAME.match(test_name)
+    return f"{match.group(1)}-{match.group(2)}{match.group(3)}" if match else ""
+
+
+def tests_of(tree):
+    """'Suite.name' -> (path, line) of every test in the tree."""
+    found = {}
+    for file in tree.files.values():
+        if file.name.endswith(".cpp") and file.is_test:
+            for match in GTEST.finditer(file.code):
+                found[f"{match.group(1)}.{match.group(2)}"] = (file.path,
+                                                              file.line_at(match.start()))
+        elif file.name.endswith("_test.py"):
+            classes = [(match.start(), match.group(1)) for match in
+                       PYTEST_CLASS.finditer(file.text)]
+            for match in PYTEST.finditer(file.text):
+                owner = [name for at, name in classes if at < match.start()]
+                line = file.text.count("\n", 0, match.start()) + 1
+                found[f"{owner[-1] if owner else ''}.{match.group(1)}"] = (file.path, line)
+    return found
+
+
+def check_row(number, row, tree, tests):
+    row_id, _, cell, state = (part.strip() for part in row)
+    if state not in STATES:
+        yield Finding(PAGE, number, "contract", f"{row_id}: the state is one of "
+                      f"{', '.join(STATES)}, not '{state}'")
+    named = re.findall(r"`([^`]+)`", cell)
+    for name in named:
+        if name not in tests and name not in tree.files:
+            yield Finding(PAGE, number, "contract", f"{row_id}: there is no test {name}")
+    if state != "done":
+        return
+    carries = any("/" in name or id_of(name.rpartition(".")[2]) in (row_id, family(row_id))
+                  for name in named)
+    if not carries:
+        yield Finding(PAGE, number, "contract", f"{row_id} is done, but names no test that "
+                      f"carries its id ({row_id.replace('-', '_')}_...)")
+
+
+def check(tree):
+    page = tree.files.get(PAGE)
+    if not page:
+        yield Finding(PAGE, 1, "contract", "the contract is missing")
+        return
+    tests = tests_of(tree)
+    ids = set()
+    for number, line in enumerate(page.lines, 1):
+        if match := ROW.match(line):
+            row_id = match.group(1)
+            if row_id in ids:
+                yield Finding(PAGE, number, "contract", f"{row_id} has two rows")
+            ids |= {row_id}
+            yield from check_row(number, match.groups(), tree, tests)
+    known = ids | {family(row_id) for row_id in ids}
+    for name, (path, line) in tests.items():
+        test_id = id_of(name.rpartition(".")[2])
+        if test_id and test_id not in known:
+            yield Finding(path, line, "contract", f"{test_id} is not in {PAGE}")

@@ -1,0 +1,100 @@
+"""Who may include whom (the table of ARCHITECTURE.md), and where foreign headers may stand."""
+import re
+
+from .source import Finding
+
+# Rule `layers`: the folders that a folder may include, besides itself.
+BELOW = {
+    "base": [],
+    "fiber": ["base"],
+    "sync": ["base", "fiber"],
+    "async": ["base", "fiber", "sync"],
+    "c": ["base", "fiber", "sync", "async"],
+    "net": ["base", "fiber", "sync", "async"],
+    "http": ["base", "fiber", "sync", "async", "net"],
+    "data": ["base", "fiber", "sync", "async", "net"],
+    "queue": ["base", "fiber", "sync", "async", "net", "data"],
+    "js": ["base", "fiber", "sync", "async"],
+    "api": ["base", "fiber", "sync", "async", "net", "http", "data", "queue", "js"],
+    "app": ["base", "fiber", "sync", "async", "net", "http", "data", "queue", "js", "api", "sim"],
+    "sim": ["base", "fiber", "sync", "async", "net"],
+}
+# The model checker replaces the atomics themselves, in its own builds only.
+MODEL = {"weft/testing/model_atomic.h"}
+
+# Rule `foreign`: header -> the places that may include it.
+SYSTEM = ["weft/fiber/", "weft/base/env.cpp", "weft/base/log.cpp", "weft/base/assert.cpp"]
+FOREIGN = [
+    (r"fmt/", ["weft/base/"]),
+    (r"(liburing|libunwind|linux/io_uring)", ["weft/fiber/"]),
+    (r"(gtest|gmock)/", ["weft/testing/", "tests/"]),
+    (r"(sys/socket|sys/un|netdb|netinet/.*|arpa/.*|ares)", ["weft/net/"]),
+    (r"openssl/", ["weft/net/tls/", "weft/api/crypto/"]),
+    (r"(nghttp2/|zlib|brotli/|zstd)", ["weft/http/wire/"]),
+    (r"sqlite3", ["weft/data/sqlite/"]),
+    (r"(libpq|postgresql/)", ["weft/data/postgres/"]),
+    (r"(sql|sqlext|sqltypes)\.h", ["weft/data/odbc/"]),
+    (r"nats", ["weft/queue/"]),
+    (r"(v8|libplatform)", ["weft/js/", "weft/api/"]),
+    (r"unicode/", ["weft/api/url/", "weft/api/encoding/"]),
+    (r"(CLI/|nlohmann/|histedit|editline/)", ["weft/app/"]),
+    # Headers of the operating system; also tests may ask it what really happened.
+    (r"(sys|linux|asm|bits|sanitizer)/.*", SYSTEM),
+    (r"(pthread|sched|unistd|signal|fcntl|poll|dirent|spawn|ucontext|execinfo|cxxabi|dlfcn|time"
+     r"|errno|semaphore|link|elf|malloc)\.h", SYSTEM),
+]
+COMPILER = re.compile(r"(immintrin|x86intrin|arm_acle|stdint|stddef|unwind)\.h")
+STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: standard headers have no suffix
+
+
+def folder_of(include):
+    parts = include.split("/")
+    return parts[1] if parts[0] == "weft" and len(parts) > 2 else ""
+
+
+def check_own(file, line, include, tree):
+    if include not in tree.files:
+        yield Finding(file.path, line, "layers", f"there is no {include}; includes are written "
+                      "from the root of the repository")
+        return
+    target, here = folder_of(include), file.weft_folder
+    if "/internal/" in include and target != here:
+        yield Finding(file.path, line, "layers", f"{include} is for weft/{target}/ alone")
+    if here in ("", "testing") or target in ("", here) or include in MODEL:
+        return
+    if target == "testing":
+        if not file.is_test:
+            yield Finding(file.path, line, "layers", "weft/testing/ is for tests only")
+    elif target not in BELOW.get(here, []):
+        may = ", ".join(BELOW[here]) if BELOW.get(here) else "nothing else of weft"
+        yield Finding(file.path, line, "layers",
+                      f"{here} may not include {target} (it may include: {may})")
+
+
+def check_foreign(file, line, include):
+    if STANDARD.fullmatch(include) or COMPILER.fullmatch(include):
+        return
+    for pattern, places in FOREIGN:
+        if not re.match(pattern, include):
+            continue
+        if file.path.startswith(tuple(places)):
+            return
+        tests_too = places is SYSTEM or pattern.startswith("(gtest")
+        if file.is_test and tests_too:
+            return
+        yield Finding(file.path, line, "foreign",
+                      f"<{include}> may stand only in {', '.join(places)}")
+        return
+    yield Finding(file.path, line, "foreign",
+                  f"<{include}> has no home yet; give it one in tools/rules/layers.py")
+
+
+def check(tree):
+    for file in tree.cpp:
+        if file.path.startswith(("bench/", "cmake/")):
+            continue
+        for line, include, system in file.includes:
+            if not system:
+                yield from check_own(file, line, include, tree)
+            elif file.weft_folder:
+                yield from check_foreign(file, line, include)

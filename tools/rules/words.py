@@ -1,0 +1,36 @@
+"""The tree speaks of the product, never of the place or the way in which it was made."""
+import re
+
+from .source import Finding
+
+# Brackets keep the patterns from finding themselves.
+WORDS = [
+    (re.compile(r"(?<![\w.])/(wor[k]|far[m]|tmp/pla[n])/"), "a path of somebody's machine"),
+    (re.compile(r"process_ap[i]|\.librar[y]/"), "a path of somebody's machine"),
+    (re.compile(r"\b(this|previous|next|last|my) sessio[n]\b|\bhelper agen[t]|\bsub-?agen[t]"
+                r"|\blanguage mode[l]\b|\bissues sho[w]\b", re.IGNORECASE),
+     "how the work was organized; say what holds for the reader"),
+]
+# A host that readers can reach. Anything else is likely a registry or mirror of one workplace.
+URL = re.compile(r"https?://([\w.-]+)")
+HOSTS = re.compile(
+    r"(?:.*\.)?(apache\.org|debian\.org|kernel\.org|github\.com|cmake\.org|go\.dev|golang\.org"
+    r"|cppreference\.com|open-std\.org|wg21\.link|isocpp\.org|gnu\.org|llvm\.org|man7\.org"
+    r"|rfc-editor\.org|ietf\.org|w3\.org|whatwg\.org|tc39\.es|wintertc\.org|ecma-international\.org"
+    r"|boost\.org|tokio\.rs|rust-lang\.org|crates\.io|docs\.rs|keepachangelog\.com|semver\.org"
+    r"|freedesktop\.org|v8\.dev|openssl\.org|postgresql\.org|sqlite\.org|nats\.io|nghttp2\.org"
+    r"|arm\.com|intel\.com|riscv\.org|x86-64\.org|unicode\.org|example\.(com|org|net)|localhost"
+    r"|127\.0\.0\.1)")
+
+
+def check(tree):
+    for file in tree.files.values():
+        for number, line in enumerate(file.lines, 1):
+            for pattern, what in WORDS:
+                if match := pattern.search(line):
+                    yield Finding(file.path, number, "words", f"'{match.group()}': {what}")
+            for match in URL.finditer(line):
+                host = match.group(1).rstrip(".")
+                if not HOSTS.fullmatch(host) and file.name != "tidy_test.py":
+                    yield Finding(file.path, number, "words", f"'{host}' is not a host known to "
+                                  "every reader; if it is, name it in tools/rules/words.py")

@@ -1,0 +1,90 @@
+// Atomic<T>: std::atomic with a mandatory memory order.
+//
+// Every access names its order, so that each one can be argued about where it stands. The type is
+// also where tests get in: a WEFT_CHECKED build makes every access a scheduling point of the
+// simulation, and a WEFT_MODEL build replaces the type by the model checker's.
+// There are no stand-alone fences: the thread sanitizer does not understand them.
+#pragma once
+
+#ifdef WEFT_MODEL
+
+#include "weft/testing/model_atomic.h"
+
+namespace weft {
+template <class T>
+using Atomic = model::Atomic<T>;
+}  // namespace weft
+
+#else
+
+#include <atomic>  // tidy: allow atomic: this is the wrapper
+
+#ifdef WEFT_CHECKED
+#include "weft/base/env.h"
+#endif
+
+namespace weft {
+
+template <class T>
+class Atomic {
+public:
+    constexpr Atomic() noexcept : value_(T{}) {}
+    explicit constexpr Atomic(T value) noexcept : value_(value) {}
+    Atomic(const Atomic&) = delete;
+    Atomic& operator=(const Atomic&) = delete;
+
+    T load(std::memory_order order) const noexcept {
+        point();
+        return value_.load(order);
+    }
+    void store(T value, std::memory_order order) noexcept {
+        point();
+        value_.store(value, order);
+    }
+    T exchange(T value, std::memory_order order) noexcept {
+        point();
+        return value_.exchange(value, order);
+    }
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                                 std::memory_order failure) noexcept {
+        point();
+        return value_.compare_exchange_strong(expected, desired, success, failure);
+    }
+    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure) noexcept {
+        point();
+        return value_.compare_exchange_weak(expected, desired, success, failure);
+    }
+    T fetch_add(T value, std::memory_order order) noexcept {
+        point();
+        return value_.fetch_add(value, order);
+    }
+    T fetch_sub(T value, std::memory_order order) noexcept {
+        point();
+        return value_.fetch_sub(value, order);
+    }
+    T fetch_or(T value, std::memory_order order) noexcept {
+        point();
+        return value_.fetch_or(value, order);
+    }
+    T fetch_and(T value, std::memory_order order) noexcept {
+        point();
+        return value_.fetch_and(value, order);
+    }
+
+    // The address for a futex call. The kernel compares the word; nothing else may use it.
+    T* futex_address() noexcept { return reinterpret_cast<T*>(&value_); }
+
+private:
+    static void point() noexcept {
+#ifdef WEFT_CHECKED
+        env::step();
+#endif
+    }
+
+    std::atomic<T> value_;
+};
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,174 @@
+// Env: everything Weft asks of the machine it runs on.
+//
+// Product code never asks the operating system for time, randomness, threads, sleeping or
+// descriptors except through the functions of `weft::env`. Each of them has one predictable branch:
+// a thread whose `current()` is null runs on the real machine; a thread that plays a simulated
+// machine (weft/sim) has its Env there, and the whole runtime above it runs in virtual time under a
+// seed. So the shipped binary can simulate itself.
+//
+// Any thread. The current Env of a thread is set only by weft/sim.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef WEFT_MODEL
+#include "weft/testing/model_atomic.h"
+#endif
+
+namespace weft {
+
+class Reactor;
+
+// Separate streams, so that an added fault does not change the workload or the schedule of a seed.
+enum class RandomStream : std::uint8_t { Scheduler, Faults, Workload };
+
+// What an allocation is for; the simulation makes each kind fail by seed.
+enum class Allocation : std::uint8_t { Stack, Block, Buffer };
+
+enum class FutexWait : std::uint8_t { Woken, TimedOut };
+
+inline constexpr std::int64_t kNeverNs = INT64_MAX;
+
+// A thread of the machine. Opaque: a pthread, or a processor of the simulation.
+struct EnvThread {
+    std::uint64_t handle = 0;
+};
+
+// A simulated machine. Every call comes from the thread that plays it.
+class Env {
+public:
+    virtual std::int64_t now_ns() = 0;
+    virtual std::int64_t wall_ns() = 0;
+    virtual std::uint64_t random(RandomStream stream) = 0;
+
+    // A point where another simulated processor may go on.
+    virtual void step() = 0;
+    // The same, in a loop that cannot make progress until another processor has.
+    virtual void spin() = 0;
+    // An event for the trace of the run; two runs of one seed make the same sequence.
+    virtual void trace(const char* event, std::uint64_t a, std::uint64_t b) = 0;
+    virtual bool fails(Allocation kind) = 0;
+
+    // A word of the simulated thread that runs, for what is thread-local on a real machine.
+    virtual void*& thread_slot() = 0;
+    virtual EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) = 0;
+    virtual void join_thread(EnvThread thread) = 0;
+    virtual FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
+                                 std::int64_t deadline_ns) = 0;
+    virtual void futex_wake(std::uint32_t* word, unsigned count) = 0;
+    // The caller owns the reactor and destroys it.
+    virtual Reactor* make_reactor() = 0;
+
+    // Descriptors. All return a count or a descriptor, or -errno.
+    virtual long read(int fd, void* buffer, std::size_t size) = 0;
+    virtual long write(int fd, const void* buffer, std::size_t size) = 0;
+    virtual int pipe(int (&ends)[2]) = 0;
+    virtual int close(int fd) = 0;
+
+protected:
+    ~Env() = default;
+};
+
+namespace env {
+
+#ifdef WEFT_MODEL
+
+inline void step() {}
+inline void spin_pause(unsigned) { model::spin_hint(); }
+
+#else
+
+namespace real {
+std::int64_t now_ns();
+std::int64_t wall_ns();
+std::uint64_t random();
+void spin_pause(unsigned attempt);
+EnvThread start_thread(void (*entry)(void*), void* argument, const char* name);
+void join_thread(EnvThread thread);
+FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns);
+void futex_wake(std::uint32_t* word, unsigned count);
+Reactor* make_reactor();
+long read(int fd, void* buffer, std::size_t size);
+long write(int fd, const void* buffer, std::size_t size);
+int pipe(int (&ends)[2]);
+int close(int fd);
+}  // namespace real
+
+// Initial-exec, so that no code keeps the address over a switch of threads by a helper call.
+extern constinit thread_local Env* current_env
+    __attribute__((tls_model("initial-exec")));  // tidy: allow thread_local: the seat of Env
+
+inline Env* current() { return current_env; }
+
+inline std::int64_t now_ns() {
+    if (Env* simulated = current()) [[unlikely]] return simulated->now_ns();
+    return real::now_ns();
+}
+inline std::int64_t wall_ns() {
+    if (Env* simulated = current()) [[unlikely]] return simulated->wall_ns();
+    return real::wall_ns();
+}
+inline std::uint64_t random(RandomStream stream) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->random(stream);
+    return real::random();
+}
+inline void step() {
+    if (Env* simulated = current()) [[unlikely]] simulated->step();
+}
+// `attempt` counts from 0 in each loop: the real machine pauses first and gives up the core later.
+inline void spin_pause(unsigned attempt) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->spin();
+    real::spin_pause(attempt);
+}
+inline void trace(const char* event, std::uint64_t a = 0, std::uint64_t b = 0) {
+    if (Env* simulated = current()) [[unlikely]] simulated->trace(event, a, b);
+}
+inline bool fails(Allocation kind) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->fails(kind);
+    return false;
+}
+inline EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) {
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->start_thread(entry, argument, name);
+    return real::start_thread(entry, argument, name);
+}
+inline void join_thread(EnvThread thread) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->join_thread(thread);
+    real::join_thread(thread);
+}
+inline FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
+                            std::int64_t deadline_ns) {
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->futex_wait(word, expected, deadline_ns);
+    return real::futex_wait(word, expected, deadline_ns);
+}
+inline void futex_wake(std::uint32_t* word, unsigned count) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->futex_wake(word, count);
+    real::futex_wake(word, count);
+}
+inline Reactor* make_reactor() {
+    if (Env* simulated = current()) [[unlikely]] return simulated->make_reactor();
+    return real::make_reactor();
+}
+inline long read(int fd, void* buffer, std::size_t size) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->read(fd, buffer, size);
+    return real::read(fd, buffer, size);
+}
+inline long write(int fd, const void* buffer, std::size_t size) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->write(fd, buffer, size);
+    return real::write(fd, buffer, size);
+}
+inline int pipe(int (&ends)[2]) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->pipe(ends);
+    return real::pipe(ends);
+}
+inline int close(int fd) {
+    if (Env* simulated = current()) [[unlikely]] return simulated->close(fd);
+    return real::close(fd);
+}
+
+#endif
+
+}  // namespace env
+}  // namespace weft

@@ -1,0 +1,139 @@
+#include "weft/base/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "weft/base/assert.h"
+#include "weft/base/atomic.h"
+
+namespace weft {
+
+// One block: this header and, directly behind it, the text.
+struct Error::Detail {
+    Atomic<std::uint32_t> references{1};
+    std::uint32_t text_bytes = 0;
+    std::exception_ptr exception;
+
+    char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
+
+    // Null when memory is out: an error about a full machine must still be an error.
+    static Detail* create(std::string_view text, std::exception_ptr exception) noexcept {
+        constexpr std::size_t text_bytes_max = 64 * 1024;
+        text = text.substr(0, text_bytes_max);
+        // The allocation is by hand because the text lies in the same block; release() frees it.
+        void* block = ::operator new(sizeof(Detail) + text.size(), std::nothrow);
+        if (block == nullptr) return nullptr;
+        auto* detail = ::new (block) Detail;
+        detail->text_bytes = static_cast<std::uint32_t>(text.size());
+        detail->exception = std::move(exception);
+        if (!text.empty()) std::memcpy(detail->text(), text.data(), text.size());
+        return detail;
+    }
+};
+
+std::string_view to_string(ErrorKind kind) noexcept {
+    switch (kind) {
+    case ErrorKind::Cancelled: return "cancelled";
+    case ErrorKind::TimedOut: return "timed out";
+    case ErrorKind::Closed: return "closed";
+    case ErrorKind::Refused: return "connection refused";
+    case ErrorKind::Reset: return "connection reset";
+    case ErrorKind::Unreachable: return "unreachable";
+    case ErrorKind::AddressInUse: return "address in use";
+    case ErrorKind::Dns: return "name resolution failed";
+    case ErrorKind::Tls: return "tls failed";
+    case ErrorKind::Limit: return "limit reached";
+    case ErrorKind::OutOfFds: return "out of file descriptors";
+    case ErrorKind::OutOfMemory: return "out of memory";
+    case ErrorKind::NoRuntime: return "no runtime";
+    case ErrorKind::Misuse: return "misuse";
+    case ErrorKind::Unavailable: return "unavailable";
+    case ErrorKind::Exception: return "exception";
+    case ErrorKind::Other: return "other error";
+    }
+    return "unknown error kind";
+}
+
+namespace {
+
+ErrorKind kind_of_errno(int native_code) noexcept {
+    switch (native_code) {
+    case ECONNREFUSED: return ErrorKind::Refused;
+    case ECONNRESET:
+    case EPIPE: return ErrorKind::Reset;
+    case EADDRINUSE: return ErrorKind::AddressInUse;
+    case EMFILE:
+    case ENFILE: return ErrorKind::OutOfFds;
+    case ENOMEM: return ErrorKind::OutOfMemory;
+    case ETIMEDOUT: return ErrorKind::TimedOut;
+    case ENETUNREACH:
+    case EHOSTUNREACH: return ErrorKind::Unreachable;
+    case ECANCELED: return ErrorKind::Cancelled;
+    default: return ErrorKind::Other;
+    }
+}
+
+}  // namespace
+
+Error::Error(ErrorKind kind, int native_code, std::string_view message) noexcept
+    : detail_(message.empty() ? nullptr : Detail::create(message, nullptr)),
+      native_code_(native_code),
+      kind_(kind) {}
+
+Error Error::from_errno(int native_code) noexcept {
+    return Error(kind_of_errno(native_code), native_code);
+}
+
+Error Error::from_errno(int native_code, std::string_view message) noexcept {
+    return Error(kind_of_errno(native_code), native_code, message);
+}
+
+Error Error::from_exception(std::exception_ptr exception) noexcept {
+    if (exception == nullptr) return Error(ErrorKind::Misuse, "there is no exception to hold");
+    Error error(ErrorKind::Exception);
+    try {
+        std::rethrow_exception(exception);
+    } catch (const std::exception& thrown) {
+        error.detail_ = Detail::create(thrown.what(), std::move(exception));
+    } catch (...) {
+        error.detail_ = Detail::create("exception of unknown type", std::move(exception));
+    }
+    return error;
+}
+
+Error Error::from_current_exception() noexcept { return from_exception(std::current_exception()); }
+
+std::string Error::message() const {
+    if (detail_ != nullptr) return std::string(detail_->text(), detail_->text_bytes);
+    std::string text(to_string(kind_));
+    if (native_code_ == 0) return text;
+    const char* description = ::strerrordesc_np(native_code_);
+    text += ": ";
+    text += description != nullptr ? description : "error " + std::to_string(native_code_);
+    return text;
+}
+
+std::exception_ptr Error::exception() const noexcept {
+    return detail_ != nullptr ? detail_->exception : nullptr;
+}
+
+void Error::rethrow() const {
+    std::exception_ptr held = exception();
+    WEFT_ASSERT(held != nullptr, "rethrow() of an error that holds no exception");
+    std::rethrow_exception(std::move(held));
+}
+
+void Error::share(Detail& detail) noexcept {
+    // Relaxed: whoever copies already holds a reference, so the block cannot go away meanwhile.
+    detail.references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Error::release(Detail* detail) noexcept {
+    // Acquire-release: every holder's last reads happen before the block is freed by the last one.
+    if (detail->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    detail->~Detail();
+    ::operator delete(detail);
+}
+
+}  // namespace weft

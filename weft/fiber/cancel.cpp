@@ -1,0 +1,247 @@
+#include "weft/fiber/cancel.h"
+
+#include <cstddef>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+
+CancelState* CancelState::create(CancelState* parent, Deadline deadline, Kind kind) {
+    auto* state = new CancelState(parent, deadline, kind);  // tidy: allow new: counted by itself
+    if (!parent) return state;
+    {
+        SpinGuard guard(parent->lock_);
+        state->next_sibling_ = parent->first_child_;
+        if (parent->first_child_) parent->first_child_->previous_sibling_ = state;
+        parent->first_child_ = state;
+    }
+    // After the insertion: either this sees the reason, or the parent's cancel finds the child.
+    if (CancelReason reason = parent->reason(); reason != CancelReason::None) state->cancel(reason);
+    return state;
+}
+
+CancelState::CancelState(CancelState* parent, Deadline deadline, Kind kind)
+    : kind_(kind),
+      parent_(parent),
+      deadline_(parent ? earlier(deadline, parent->deadline_) : deadline),
+      own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)) {
+    if (parent_) parent_->add_ref();
+}
+
+CancelState::~CancelState() {
+    if (!parent_) return;
+    {
+        SpinGuard guard(parent_->lock_);
+        if (previous_sibling_) {
+            previous_sibling_->next_sibling_ = next_sibling_;
+        } else if (parent_->first_child_ == this) {
+            parent_->first_child_ = next_sibling_;
+        }
+        if (next_sibling_) next_sibling_->previous_sibling_ = previous_sibling_;
+    }
+    parent_->release();
+}
+
+void CancelState::add_ref() {
+    // Relaxed: a new reference is made from an existing one.
+    references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CancelState::release() {
+    // The timer's reference must not keep a forgotten token alive until its deadline. Two holders
+    // that let go at the same moment may both miss this; the token then ends with its deadline.
+    if (own_deadline_ && references_.load(std::memory_order_relaxed) == 2) disarm_deadline();
+    // Acquire-release: the last one sees what all others did to the object.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete this;  // tidy: allow delete: counted by itself
+}
+
+void CancelState::disarm_deadline() {
+    SpinGuard guard(lock_);
+    // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
+    if (!wheel_ || !wheel_->cancel(timer_)) return;
+    wheel_ = nullptr;
+    references_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool CancelState::cancel(CancelReason reason) {
+    CancelReason expected = CancelReason::None;
+    // seq_cst: before the look at the cells; a waiter marks its cell before it looks at the reason.
+    if (!reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
+                                         std::memory_order_seq_cst)) {
+        return false;
+    }
+    env::trace("cancel", static_cast<std::uint64_t>(reason));
+    add_ref();  // a listener or a woken fiber may drop the last reference
+    WaitCell* claimed = claim_cells();
+    call_listeners(reason);
+    cancel_children(reason);
+    while (WaitCell* cell = claimed) {
+        claimed = cell->next;
+        WaitRef(*cell, 0).resume();
+    }
+    release();
+    return true;
+}
+
+WaitCell* CancelState::claim_cells() {
+    WaitCell* claimed = nullptr;
+    SpinGuard guard(lock_);
+    for (WaitCell& cell : cells_) {
+        std::uint64_t word = cell.word.load(std::memory_order_seq_cst);
+        if ((word & WaitCell::kStateMask) != WaitCell::Waiting) continue;
+        if (!WaitRef(cell, word).try_claim(Wake::Cancelled)) continue;
+        cell.next = claimed;
+        claimed = &cell;
+    }
+    return claimed;
+}
+
+void CancelState::call_listeners(CancelReason reason) {
+    for (;;) {
+        CancelListener* listener = nullptr;
+        {
+            SpinGuard guard(lock_);
+            listener = listeners_.pop_front();
+            if (!listener) return;
+            // Relaxed: set under the lock, under which stop() finds the listener gone.
+            listener->calling_.store(true, std::memory_order_relaxed);
+        }
+        listener->callback_(*listener, reason);
+        // Release: the callback is over; pairs with the acquire in stop().
+        listener->calling_.store(false, std::memory_order_release);
+    }
+}
+
+void CancelState::cancel_children(CancelReason reason) {
+    for (;;) {
+        CancelState* child = nullptr;
+        {
+            SpinGuard guard(lock_);
+            // A child whose count has reached zero is being destroyed and waits for our lock.
+            for (child = first_child_; child; child = child->next_sibling_) {
+                if (child->is_cancelled()) continue;
+                std::uint32_t count = child->references_.load(std::memory_order_relaxed);
+                while (count != 0 && !child->references_.compare_exchange_weak(
+                                         count, count + 1, std::memory_order_relaxed,
+                                         std::memory_order_relaxed)) {}
+                if (count != 0) break;
+            }
+        }
+        if (!child) return;
+        child->cancel(reason);
+        child->release();
+    }
+}
+
+Error CancelState::error() const {
+    return reason() == CancelReason::DeadlineExceeded ? ErrorKind::TimedOut : ErrorKind::Cancelled;
+}
+
+void CancelState::arm_deadline() {
+    if (deadline_.is_never() || is_cancelled()) return;
+    if (!own_deadline_) return parent_->arm_deadline();
+    Worker* worker = this_worker();
+    if (!worker) return;
+    SpinGuard guard(lock_);
+    if (wheel_) return;
+    wheel_ = &worker->timers();
+    add_ref();  // the timer's
+    wheel_->set(timer_, deadline_.instant());
+}
+
+bool CancelState::expire_if_due() {
+    if (is_cancelled()) return true;
+    if (deadline_.is_never() || !deadline_.expired(Clock::now())) return false;
+    cancel(CancelReason::DeadlineExceeded);
+    return true;
+}
+
+void CancelState::on_deadline(Timer& timer, TimerEnd end) {
+    auto* state = reinterpret_cast<CancelState*>(reinterpret_cast<std::byte*>(&timer) -
+                                                 offsetof(CancelState, timer_));
+    {
+        SpinGuard guard(state->lock_);
+        state->wheel_ = nullptr;
+    }
+    if (end == TimerEnd::Due) state->cancel(CancelReason::DeadlineExceeded);
+    state->release();
+}
+
+void CancelState::add_cell(WaitCell& cell) {
+    if (is_root()) return;
+    SpinGuard guard(lock_);
+    cells_.push_back(cell);
+}
+
+void CancelState::remove_cell(WaitCell& cell) {
+    if (is_root()) return;
+    SpinGuard guard(lock_);
+    cells_.erase(cell);
+}
+
+void CancelListener::listen(CancelState* token) {
+    WEFT_ASSERT(!token_, "a listener listens to one token");
+    token->add_ref();
+    token_ = token;
+    bool cancelled = false;
+    {
+        SpinGuard guard(token->lock_);
+        cancelled = token->is_cancelled();
+        if (!cancelled) token->listeners_.push_back(*this);
+    }
+    if (cancelled) callback_(*this, token->reason());
+}
+
+void CancelListener::stop() {
+    if (!token_) return;
+    {
+        SpinGuard guard(token_->lock_);
+        if (link_.is_linked()) token_->listeners_.erase(*this);
+    }
+    // Acquire: what the callback did is visible when the listener's owner goes on.
+    for (unsigned attempt = 0; calling_.load(std::memory_order_acquire); ++attempt)
+        env::spin_pause(attempt);
+    std::exchange(token_, nullptr)->release();
+}
+
+CancelToken CancelToken::current() { return CancelToken(current_cell().token); }
+
+bool CancelToken::is_cancelled() const { return state_ && state_->expire_if_due(); }
+
+CancelReason CancelToken::reason() const {
+    return is_cancelled() ? state_->reason() : CancelReason::None;
+}
+
+Result<void> CancelToken::check() const {
+    if (is_cancelled()) return state_->error();
+    return {};
+}
+
+CancelSource::CancelSource(const CancelToken& parent, Deadline deadline) {
+    CancelState* state = CancelState::create(parent.state(), deadline);
+    token_ = CancelToken(state);
+    state->release();  // the token has its own reference
+}
+
+CancelScope::CancelScope(CancelToken token) : token_(std::move(token)) {
+    WaitCell& cell = current_cell();
+    previous_ = cell.token;
+    if (previous_) previous_->remove_cell(cell);
+    cell.token = token_.state();
+    if (!cell.token) return;
+    cell.token->add_cell(cell);
+    cell.token->arm_deadline();
+}
+
+CancelScope::~CancelScope() {
+    WaitCell& cell = current_cell();
+    WEFT_ASSERT(cell.token == token_.state(), "cancel scopes end in reverse order");
+    if (cell.token) cell.token->remove_cell(cell);
+    cell.token = previous_;
+    if (previous_) previous_->add_cell(cell);
+}
+
+}  // namespace weft

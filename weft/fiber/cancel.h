@@ -1,0 +1,185 @@
+// Cancellation: tokens that form a tree, and the token that a fiber carries.
+//
+// A CancelSource owns a node of the tree; cancelling it cancels everything below it, once, with the
+// first reason kept. A CancelToken is a cheap reference to look at. A fiber carries one token (its
+// ambient one, inherited at spawn), and every wait in it honours that token unasked: it ends as
+// Cancelled, or as TimedOut when the token's deadline was the reason. Nothing is ever torn down from
+// outside: a cancelled fiber returns from its wait and unwinds normally.
+//
+//     CancelSource source = CancelSource::with_deadline(Deadline::after(2s));
+//     CancelScope scope(source.token());        // the ambient token until the scope ends
+//     Result<int> item = channel.receive();     // TimedOut after two seconds
+//
+// Not cancellable: Mutex::lock, the re-lock of Condition, and whatever runs in shield().
+// Tokens and sources: any thread. CancelScope and shield: the fiber or thread that runs.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "weft/base/atomic.h"
+#include "weft/base/intrusive_list.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/timer.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft {
+
+enum class CancelReason : std::uint8_t { None, Cancelled, DeadlineExceeded, Shutdown };
+
+// Calls a function when a token is cancelled, in the canceller's thread; it must not wait. The
+// destructor takes the listener off, and waits out a call that is under way in another thread.
+class CancelListener {
+public:
+    using Callback = void (*)(CancelListener& listener, CancelReason reason);
+
+    explicit CancelListener(Callback callback) : callback_(callback) {}
+    ~CancelListener() { stop(); }
+    CancelListener(const CancelListener&) = delete;
+    CancelListener& operator=(const CancelListener&) = delete;
+
+    // Calls back at once if the token is cancelled already.
+    void listen(CancelState* token);
+    void stop();
+
+private:
+    friend class CancelState;
+
+    Callback callback_;
+    CancelState* token_ = nullptr;
+    ListLink link_;
+    Atomic<bool> calling_{false};
+};
+
+// The counted node behind tokens. Used by Weft's own layers; programs use the classes below.
+class CancelState {
+public:
+    enum class Kind : bool { Node, Root };
+
+    // Takes a reference to the parent. Starts with one reference, the caller's.
+    static CancelState* create(CancelState* parent, Deadline deadline, Kind kind = Kind::Node);
+    CancelState(const CancelState&) = delete;
+    CancelState& operator=(const CancelState&) = delete;
+
+    void add_ref();
+    void release();
+
+    bool cancel(CancelReason reason);  // false if it was cancelled before
+    CancelReason reason() const { return reason_.load(std::memory_order_seq_cst); }
+    bool is_cancelled() const { return reason() != CancelReason::None; }
+    // The earlier of the own and the parent's.
+    Deadline deadline() const { return deadline_; }
+    Error error() const;
+    bool is_root() const { return kind_ == Kind::Root; }
+
+    // A deadline fires by itself once a worker has seen the token; elsewhere by looking.
+    void arm_deadline();
+    bool expire_if_due();
+
+    // Cells carry the token; the root's fibers are not listed but found by the runtime.
+    void add_cell(WaitCell& cell);
+    void remove_cell(WaitCell& cell);
+
+private:
+    friend class CancelListener;
+    CancelState(CancelState* parent, Deadline deadline, Kind kind);
+    ~CancelState();
+
+    void disarm_deadline();
+    WaitCell* claim_cells();
+    void call_listeners(CancelReason reason);
+    void cancel_children(CancelReason reason);
+    static void on_deadline(Timer& timer, TimerEnd end);
+
+    Atomic<std::uint32_t> references_{1};
+    Atomic<CancelReason> reason_{CancelReason::None};
+    const Kind kind_;
+    SpinLock lock_;  // the children, cells_, listeners_, wheel_
+    CancelState* const parent_;
+    const Deadline deadline_;
+    const bool own_deadline_;
+    IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
+    IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
+    Timer timer_{on_deadline};
+    TimerWheel* wheel_ = nullptr;  // where timer_ is set; the timer then holds a reference
+    CancelState* first_child_ = nullptr;
+    CancelState* next_sibling_ = nullptr;      // under the parent's lock, as is the next
+    CancelState* previous_sibling_ = nullptr;
+};
+
+class CancelToken {
+public:
+    CancelToken() = default;  // never cancelled
+    explicit CancelToken(CancelState* state) : state_(state) {
+        if (state_) state_->add_ref();
+    }
+    CancelToken(const CancelToken& other) : CancelToken(other.state_) {}
+    CancelToken(CancelToken&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    CancelToken& operator=(CancelToken other) noexcept {
+        std::swap(state_, other.state_);
+        return *this;
+    }
+    ~CancelToken() {
+        if (state_) state_->release();
+    }
+
+    // The token of the fiber or thread that runs.
+    static CancelToken current();
+
+    bool is_cancelled() const;
+    CancelReason reason() const;
+    Deadline deadline() const { return state_ ? state_->deadline() : Deadline::never(); }
+    // Nothing while live; then Cancelled, or TimedOut when the deadline was the reason.
+    Result<void> check() const;
+    CancelState* state() const { return state_; }
+
+private:
+    CancelState* state_ = nullptr;
+};
+
+class CancelSource {
+public:
+    // A child of the ambient token, or of `parent`.
+    CancelSource() : CancelSource(CancelToken::current()) {}
+    explicit CancelSource(const CancelToken& parent, Deadline deadline = Deadline::never());
+    static CancelSource with_deadline(Deadline deadline) {
+        return CancelSource(CancelToken::current(), deadline);
+    }
+    // A tree of its own: nothing above can cancel it.
+    static CancelSource detached(Deadline deadline = Deadline::never()) {
+        return CancelSource(CancelToken(), deadline);
+    }
+
+    CancelToken token() const { return token_; }
+    // Idempotent; the first reason is kept.
+    void cancel(CancelReason reason = CancelReason::Cancelled) { token_.state()->cancel(reason); }
+
+private:
+    CancelToken token_;
+};
+
+// Makes a token the ambient one of the running fiber or thread until the scope ends.
+class CancelScope {
+public:
+    explicit CancelScope(CancelToken token);
+    ~CancelScope();
+    CancelScope(const CancelScope&) = delete;
+    CancelScope& operator=(const CancelScope&) = delete;
+
+private:
+    CancelToken token_;
+    CancelState* previous_;
+};
+
+// Runs `fn` where no cancellation from outside reaches it, until the deadline: for rollback,
+// cancel-and-drain, and the like.
+template <class Function>
+auto shield(Deadline deadline, Function&& fn) {
+    CancelScope scope(CancelSource::detached(deadline).token());
+    return std::forward<Function>(fn)();
+}
+
+}  // namespace weft

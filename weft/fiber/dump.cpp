@@ -1,0 +1,96 @@
+#include "weft/fiber/dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "weft/base/env.h"
+#include "weft/fiber/internal/backtrace.h"
+#include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/locals.h"
+
+namespace weft {
+namespace {
+
+std::string name_of(Fiber& fiber) {
+    // The lock keeps the locals alive: a fiber that ends takes it before it destroys them.
+    SpinGuard guard(fiber.park_lock);
+    FiberLocals* locals = fiber.locals.load(std::memory_order_relaxed);
+    return locals ? locals->name : std::string();
+}
+
+// Holds a waiting fiber back: a worker that picks it meanwhile puts it back into its queue.
+// True if the fiber was waiting, and its context saved, after the hold took effect.
+bool hold_waiting(Fiber& fiber) {
+    fiber.held.store(true, std::memory_order_seq_cst);
+    std::uint64_t word = fiber.word.load(std::memory_order_acquire);
+    std::uint64_t state = word & WaitCell::kStateMask;
+    bool waiting = state == WaitCell::Waiting || state == WaitCell::WaitingRoot ||
+                   state == WaitCell::WaitingShielded;
+    // Writing the word back orders the hold before any later claim, which is made on the same word;
+    // whoever runs the fiber after that claim sees the hold. Acquire of busy: the saved context.
+    return waiting &&
+           fiber.word.compare_exchange_strong(word, word, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed) &&
+           !fiber.busy.load(std::memory_order_acquire);
+}
+
+void let_go(Fiber& fiber) { fiber.held.store(false, std::memory_order_release); }
+
+struct Listing {
+    std::vector<FiberReport> fibers;
+    Backtraces backtraces;
+    std::uint32_t now_ms;
+};
+
+void look_at(Fiber& fiber, void* argument) {
+    auto& listing = *static_cast<Listing*>(argument);
+    // Relaxed: a moment's picture.
+    if (!fiber.scheduler.load(std::memory_order_relaxed)) return;
+    FiberReport report;
+    report.name = name_of(fiber);
+    if (hold_waiting(fiber)) {
+        report.state = FiberState::Waiting;
+        report.reason = fiber.wait_reason;
+        report.object = fiber.wait_object;
+        report.waited = std::chrono::milliseconds(listing.now_ms - fiber.parked_at_ms);
+        if (listing.backtraces == Backtraces::Yes) report.frames = backtrace_of(fiber);
+    } else if (fiber.busy.load(std::memory_order_relaxed)) {
+        report.state = FiberState::Running;
+    }
+    let_go(fiber);
+    listing.fibers.push_back(std::move(report));
+}
+
+const char* to_string(FiberState state) {
+    static constexpr const char* kNames[] = {"ready", "running", "waiting"};
+    return kNames[static_cast<unsigned>(state)];
+}
+
+}  // namespace
+
+std::vector<FiberReport> list_fibers(Backtraces backtraces) {
+    Listing listing{{}, backtraces, static_cast<std::uint32_t>(env::now_ns() / 1'000'000)};
+    fiber_blocks::for_each(look_at, &listing);
+    std::ranges::stable_sort(listing.fibers, std::greater(), &FiberReport::waited);
+    return std::move(listing.fibers);
+}
+
+std::string dump_fibers(Backtraces backtraces) {
+    std::vector<FiberReport> fibers = list_fibers(backtraces);
+    std::string text = fmt::format("weft: {} fibers\n", fibers.size());
+    for (const FiberReport& fiber : fibers) {
+        std::string_view name = fiber.name.empty() ? "unnamed" : std::string_view(fiber.name);
+        text += fmt::format("fiber '{}': {}", name, to_string(fiber.state));
+        if (fiber.state == FiberState::Waiting) {
+            text += fmt::format(" on {} for {} ms", to_string(fiber.reason), fiber.waited.count());
+        }
+        text += '\n';
+        for (const std::string& frame : fiber.frames) text += fmt::format("    {}\n", frame);
+    }
+    return text;
+}
+
+}  // namespace weft

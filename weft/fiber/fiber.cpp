@@ -1,0 +1,224 @@
+#include "weft/fiber/fiber.h"
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/log.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/float_state.h"
+#include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+
+Fiber* current() {
+    Worker* worker = this_worker();
+    return worker ? worker->current() : nullptr;
+}
+
+FiberId current_id() {
+    Fiber* fiber = current();
+    return fiber ? FiberId(*fiber) : FiberId();
+}
+
+std::string_view current_name() {
+    Fiber* fiber = current();
+    FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
+    return locals ? std::string_view(locals->name) : std::string_view();
+}
+
+void yield() {
+    Worker* worker = this_worker();
+    if (worker && worker->current()) worker->yield_current();
+}
+
+Result<void> checkpoint() {
+    yield();
+    CancelState* token = current_cell().token;
+    if (token && token->expire_if_due()) return token->error();
+    return {};
+}
+
+Result<void> sleep_until(Deadline deadline) {
+    Waiter waiter(WaitReason::Sleep);
+    Wake wake = waiter.wait(deadline);
+    if (wake == Wake::TimedOut) return {};
+    return waiter.to_result(wake);
+}
+
+Result<void> park(Deadline deadline) {
+    Fiber* fiber = current();
+    if (!fiber) return Error(ErrorKind::NoRuntime, "only a fiber can park");
+    fiber->park_lock.lock();
+    if (fiber->park_permit) {
+        fiber->park_permit = false;
+        fiber->park_lock.unlock();
+        return {};
+    }
+    Waiter waiter(WaitReason::Park);
+    fiber->park_word = waiter.ref().word();
+    fiber->park_lock.unlock();
+    Wake wake = waiter.wait(deadline);
+    if (wake == Wake::Ready) return {};
+    SpinGuard guard(fiber->park_lock);
+    // An unpark() that came too late for this wait has left its permit for the next one.
+    fiber->park_word = 0;
+    return waiter.to_result(wake);
+}
+
+void unpark(FiberId id) {
+    Fiber* fiber = id.fiber_;
+    if (!fiber) return;
+    std::uint64_t parked = 0;
+    {
+        SpinGuard guard(fiber->park_lock);
+        if (fiber->generation != id.generation_) return;
+        parked = std::exchange(fiber->park_word, 0);
+        // Claimed under the lock, so that a wait that ends otherwise finds the permit.
+        if (parked != 0 && !WaitRef(*fiber, parked).try_claim(Wake::Ready)) parked = 0;
+        if (parked == 0 && !WEFT_PLANTED("fiber.unpark_before_park")) fiber->park_permit = true;
+    }
+    if (parked != 0) WaitRef(*fiber, parked).resume();
+}
+
+namespace fiber_internal {
+
+static void apply(Fiber& fiber, const SpawnOptions& options) {
+    if (options.stack_bytes != 0) fiber.size_class = stacks::size_class_for(options.stack_bytes);
+    if (options.pinned) fiber.pinned = options.pinned;
+    if (options.float_state == FloatState::Keep) {
+        fiber.flags |= Fiber::kKeepFloat;
+        fiber.float_control = float_state::default_control();
+    }
+    if (!options.name.empty()) {
+        auto locals = std::make_unique<FiberLocals>();
+        locals->name = options.name;
+        // Relaxed: published with the fiber; the dump takes park_lock.
+        fiber.locals.store(locals.release(), std::memory_order_relaxed);
+    }
+}
+
+Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Error& error) {
+    Worker* worker = this_worker();
+    if (!scheduler) {
+        if (!worker) {
+            error = Error(ErrorKind::NoRuntime, "spawn() needs a fiber around it; use Runtime::spawn");
+            return nullptr;
+        }
+        scheduler = &worker->scheduler();
+    }
+    if (scheduler->is_stopping()) [[unlikely]] {
+        error = Error(ErrorKind::Closed, "the runtime is shutting down");
+        return nullptr;
+    }
+    bool inside = worker && scheduler == &worker->scheduler();
+    Fiber* fiber = inside ? worker->blocks().take() : fiber_blocks::take();
+    if (!fiber) [[unlikely]] {
+        error = Error(ErrorKind::OutOfMemory, "no memory for a fiber");
+        return nullptr;
+    }
+    fiber->size_class = scheduler->stack_class();
+    Fiber* parent = inside ? worker->current() : nullptr;
+    fiber->pinned = parent ? parent->pinned : nullptr;
+    fiber->token = parent ? parent->token : &scheduler->root();
+    if (fiber->token && !fiber->token->is_root()) {
+        fiber->token->add_ref();
+        fiber->token->add_cell(*fiber);
+    }
+    // Relaxed: the fiber is published by the queue it is put into.
+    fiber->scheduler.store(scheduler, std::memory_order_relaxed);
+    if (!options.is_default()) apply(*fiber, options);
+    return fiber;
+}
+
+void give_up(Fiber& fiber) {
+    if (fiber.token && !fiber.token->is_root()) {
+        fiber.token->remove_cell(fiber);
+        fiber.token->release();
+    }
+    fiber.token = nullptr;
+    destroy_locals(fiber);
+    release_block(fiber);
+}
+
+void launch(Fiber& fiber, Counted counted, Joinable joinable) {
+    Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
+    bool is_counted = counted == Counted::Yes;
+    if (is_counted) fiber.flags |= Fiber::kCounted;
+    fiber.join.store(joinable == Joinable::Yes ? Fiber::kAlone : Fiber::kDetached,
+                     std::memory_order_relaxed);
+    Worker* worker = this_worker();
+    if (!worker || &worker->scheduler() != scheduler) {
+        scheduler->count_outside(is_counted);
+        return scheduler->make_ready(fiber);
+    }
+    worker->count_spawned(is_counted);
+    bool here = fiber.pinned ? fiber.pinned == worker : !worker->is_pinned();
+    if (here) return worker->add_fresh(fiber);
+    scheduler->make_ready(fiber);
+}
+
+// The end is announced before the fiber has left its stack; wait for the very end.
+static void await_done(Fiber& fiber) {
+    // Acquire: the outcome; pairs with the release in Worker::lay_down().
+    for (unsigned attempt = 0; fiber.join.load(std::memory_order_acquire) != Fiber::kDone; ++attempt)
+        env::spin_pause(attempt);
+}
+
+Result<void> join(Fiber& fiber, Deadline deadline) {
+    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return {};
+    Waiter waiter(WaitReason::Join, &fiber);
+    JoinEntry entry{waiter.ref()};
+    std::uintptr_t expected = Fiber::kAlone;
+    auto address = reinterpret_cast<std::uintptr_t>(&entry);
+    // Release: publishes the entry to the fiber that ends.
+    if (!fiber.join.compare_exchange_strong(expected, address, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+        waiter.abandon();
+        await_done(fiber);
+        return {};
+    }
+    Wake wake = waiter.wait(deadline);
+    if (wake == Wake::Ready) {
+        await_done(fiber);
+        return {};
+    }
+    // Taken back, unless the fiber has ended meanwhile: then the outcome is there after all.
+    expected = address;
+    if (fiber.join.compare_exchange_strong(expected, Fiber::kAlone, std::memory_order_relaxed,
+                                           std::memory_order_relaxed)) {
+        return waiter.to_result(wake);
+    }
+    await_done(fiber);
+    return {};
+}
+
+bool is_done(Fiber& fiber) { return fiber.join.load(std::memory_order_acquire) == Fiber::kDone; }
+
+bool detach(Fiber& fiber) {
+    std::uintptr_t expected = Fiber::kAlone;
+    // Release: what the owner of the handle did comes before what the fiber does at its end.
+    if (fiber.join.compare_exchange_strong(expected, Fiber::kDetached, std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+        return false;
+    }
+    await_done(fiber);
+    return true;
+}
+
+Error not_joinable(const Error& start_error) {
+    if (start_error.kind() != ErrorKind::Misuse) return start_error;
+    return Error(ErrorKind::Misuse, "this Future has been joined, detached or moved from");
+}
+
+void dropped(const Fiber& fiber, const Error& error) {
+    Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
+    scheduler->counters().dropped_errors.add(1);
+    // Cancelled is how a fiber ends that nobody needs any more.
+    if (error.kind() == ErrorKind::Cancelled) return;
+    log(LogLevel::Warn, "a fiber that nobody joined ended with an error: {}", error.message());
+}
+
+}  // namespace fiber_internal
+}  // namespace weft

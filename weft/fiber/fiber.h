@@ -1,0 +1,293 @@
+// Fibers: functions that run concurrently and may wait anywhere.
+//
+//     Future<int> sum = spawn([] { return 1 + 2; });
+//     Result<int> three = sum.join();
+//
+// A fiber has its own stack, so any function in it may wait; nothing is coloured. A wait parks the
+// fiber, never the thread. spawn() may be called in fibers only; plain threads use Runtime::spawn.
+// What the body throws becomes the Error of join(), with the exception in it.
+//
+// All functions here: any fiber, and where it says so any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/fiber/internal/fiber_block.h"
+
+namespace weft {
+
+enum class FloatState : bool { Default, Keep };
+
+struct SpawnOptions {
+    std::string_view name = {};       // shown by the dump and by the overflow message
+    std::size_t stack_bytes = 0;      // 0: the runtime's default
+    // Keep: the body changes rounding or traps, and wants them back after each wait.
+    FloatState float_state = FloatState::Default;
+    Worker* pinned = nullptr;  // set by Runtime::spawn_pinned
+
+    bool is_default() const {
+        return name.empty() && stack_bytes == 0 && !pinned && float_state == FloatState::Default;
+    }
+};
+
+// A fiber, perhaps ended, perhaps gone: a small value. Any thread.
+class FiberId {
+public:
+    FiberId() = default;
+    explicit FiberId(Fiber& fiber) : fiber_(&fiber), generation_(fiber.generation) {
+        // Relaxed: made by the fiber itself or by the owner of its handle, both of which come
+        // before the block is given back.
+        fiber.exposed.store(true, std::memory_order_relaxed);
+    }
+    friend bool operator==(const FiberId&, const FiberId&) = default;
+    explicit operator bool() const { return fiber_ != nullptr; }
+
+private:
+    friend void unpark(FiberId id);
+    Fiber* fiber_ = nullptr;
+    std::uint32_t generation_ = 0;
+};
+
+// The running fiber; null on a plain thread.
+Fiber* current();
+FiberId current_id();
+std::string_view current_name();
+
+// Lets others run. It does not look at cancellation: see checkpoint(). A no-op off a fiber.
+void yield();
+// yield(), and the error if the ambient token is cancelled: for loops that compute.
+Result<void> checkpoint();
+// Never early. Any thread.
+Result<void> sleep_until(Deadline deadline);
+template <class Rep, class Period>
+Result<void> sleep_for(std::chrono::duration<Rep, Period> duration) {
+    return sleep_until(Deadline::after(duration));
+}
+
+// Waits for an unpark() of this fiber; one that came before counts. Only fibers can park.
+Result<void> park(Deadline deadline = Deadline::never());
+// Any thread, at any time: before the park, twice (which counts once), or after the fiber's end.
+void unpark(FiberId id);
+
+namespace fiber_internal {
+
+template <class T>
+struct Unwrap {
+    using Type = T;
+};
+template <class T>
+struct Unwrap<Result<T>> {
+    using Type = T;
+};
+
+// Creating and ending, free of the type of the body.
+enum class Counted : bool { No, Yes };
+enum class Joinable : bool { No, Yes };
+// Null, and why, when there can be no fiber. A null scheduler means that of the running fiber.
+Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Error& error);
+void launch(Fiber& fiber, Counted counted, Joinable joinable);
+void give_up(Fiber& fiber);  // a prepared fiber that cannot be launched
+Result<void> join(Fiber& fiber, Deadline deadline);
+bool is_done(Fiber& fiber);
+// True if the caller has to discard the outcome and give back the block.
+bool detach(Fiber& fiber);
+void dropped(const Fiber& fiber, const Error& error);
+// What join() says without a fiber: why it did not start, or that it was joined before.
+Error not_joinable(const Error& start_error);
+
+// Where the closure lies until it has run, and its outcome after that.
+template <class Closure, class T>
+struct Body {
+    union Place {
+        Place() {}
+        ~Place() {}
+        Closure closure;
+        Result<T> outcome;
+    };
+    static constexpr bool kInline =
+        sizeof(Place) <= Fiber::kStorageBytes && alignof(Place) <= alignof(void*);
+
+    static Place& place(Fiber& fiber) {
+        if constexpr (kInline) return *std::launder(reinterpret_cast<Place*>(fiber.storage));
+        return **reinterpret_cast<Place**>(fiber.storage);
+    }
+
+    template <class Function>
+    static bool store(Fiber& fiber, Function&& function) {
+        Place* place = nullptr;
+        if constexpr (kInline) {
+            place = new (fiber.storage) Place;
+        } else {
+            place = new (std::nothrow) Place;  // tidy: allow new: owned by the fiber's storage
+            if (!place) return false;
+            *reinterpret_cast<Place**>(fiber.storage) = place;
+        }
+        new (&place->closure) Closure(std::forward<Function>(function));
+        return true;
+    }
+
+    static Result<T> call(Closure& closure) {
+        try {
+            if constexpr (std::is_void_v<std::invoke_result_t<Closure&>>) {
+                closure();
+                return Result<T>();
+            } else {
+                return closure();
+            }
+        } catch (...) {
+            return Error::from_current_exception();
+        }
+    }
+
+    static void handle(Fiber& fiber, Fiber::Operation operation, const Error* error) {
+        Place& here = place(fiber);
+        if (operation == Fiber::Operation::Run) {
+            Result<T> outcome = call(here.closure);
+            here.closure.~Closure();
+            new (&here.outcome) Result<T>(std::move(outcome));
+        } else if (operation == Fiber::Operation::Fail) {
+            here.closure.~Closure();
+            new (&here.outcome) Result<T>(*error);
+        } else {
+            if (!here.outcome) dropped(fiber, here.outcome.error());
+            static_cast<void>(take(fiber));
+        }
+    }
+
+    static Result<T> take(Fiber& fiber) {
+        Place& here = place(fiber);
+        Result<T> outcome = std::move(here.outcome);
+        here.outcome.~Result<T>();
+        if constexpr (!kInline) delete &here;  // tidy: allow delete: see store()
+        return outcome;
+    }
+};
+
+// How a Future reaches the outcome without knowing the closure's type.
+template <class T>
+using Take = Result<T> (*)(Fiber& fiber);
+
+}  // namespace fiber_internal
+
+void release_block(Fiber& fiber);
+
+// The handle of a spawned fiber; it outlives the fiber. One owner. Dropping it lets the fiber go on
+// by itself; an error that it then ends with is logged and counted.
+template <class T>
+class Future {
+public:
+    Future() = default;
+    Future(Fiber& fiber, fiber_internal::Take<T> take) : fiber_(&fiber), take_(take) {}
+    explicit Future(Error start_error) : error_(std::move(start_error)) {}
+    Future(Future&& other) noexcept
+        : fiber_(std::exchange(other.fiber_, nullptr)),
+          take_(other.take_),
+          error_(std::move(other.error_)) {}
+    Future& operator=(Future&& other) noexcept {
+        if (this == &other) return *this;
+        detach();
+        fiber_ = std::exchange(other.fiber_, nullptr);
+        take_ = other.take_;
+        error_ = std::move(other.error_);
+        return *this;
+    }
+    ~Future() { detach(); }
+
+    // False if the fiber could not be started: join() then gives the reason.
+    explicit operator bool() const { return fiber_ != nullptr; }
+    FiberId id() const { return fiber_ ? FiberId(*fiber_) : FiberId(); }
+    bool is_done() const { return fiber_ && fiber_internal::is_done(*fiber_); }
+
+    // Waits for the end and takes the outcome: once. Parks a fiber, blocks a plain thread. When the
+    // wait itself is cancelled or times out, the fiber is still joinable.
+    Result<T> join(Deadline deadline = Deadline::never()) {
+        if (!fiber_) return fiber_internal::not_joinable(error_);
+        if (Result<void> ended = fiber_internal::join(*fiber_, deadline); !ended)
+            return ended.error();
+        Fiber& fiber = *std::exchange(fiber_, nullptr);
+        Result<T> outcome = take_(fiber);
+        release_block(fiber);
+        return outcome;
+    }
+
+    void detach() {
+        Fiber* fiber = std::exchange(fiber_, nullptr);
+        if (!fiber || !fiber_internal::detach(*fiber)) return;
+        Result<T> outcome = take_(*fiber);
+        if (!outcome) fiber_internal::dropped(*fiber, outcome.error());
+        release_block(*fiber);
+    }
+
+private:
+    Fiber* fiber_ = nullptr;
+    fiber_internal::Take<T> take_ = nullptr;
+    Error error_ = ErrorKind::Misuse;  // of the start; else that of a second join
+};
+
+namespace fiber_internal {
+
+template <class Function>
+using Outcome = typename Unwrap<std::invoke_result_t<std::decay_t<Function>&>>::Type;
+template <class Function>
+using BodyOf = Body<std::decay_t<Function>, Outcome<Function>>;
+
+template <class Function>
+Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
+             Joinable joinable, Function&& function, Error& error) {
+    Fiber* fiber = prepare(scheduler, options, error);
+    if (!fiber) return nullptr;
+    if (!BodyOf<Function>::store(*fiber, std::forward<Function>(function))) {
+        give_up(*fiber);
+        error = ErrorKind::OutOfMemory;
+        return nullptr;
+    }
+    fiber->body = BodyOf<Function>::handle;
+    launch(*fiber, counted, joinable);
+    return fiber;
+}
+
+template <class Function>
+auto start_joinable(Scheduler* scheduler, const SpawnOptions& options, Function&& function) {
+    using T = Outcome<Function>;
+    Error error = ErrorKind::Other;
+    Fiber* fiber = start(scheduler, options, Counted::Yes, Joinable::Yes,
+                         std::forward<Function>(function), error);
+    if (!fiber) [[unlikely]] return Future<T>(std::move(error));
+    return Future<T>(*fiber, BodyOf<Function>::take);
+}
+
+template <class Function>
+Result<void> start_detached(Scheduler* scheduler, const SpawnOptions& options,
+                            Function&& function) {
+    Error error = ErrorKind::Other;
+    Fiber* fiber = start(scheduler, options, Counted::No, Joinable::No,
+                         std::forward<Function>(function), error);
+    if (!fiber) return error;
+    return {};
+}
+
+}  // namespace fiber_internal
+
+// Starts `function` on a new fiber of this runtime. Its result, or what is in its Result, is the
+// outcome. Runtime::run() waits for it, joined or not.
+template <class Function>
+auto spawn(Function&& function, const SpawnOptions& options = {}) {
+    return fiber_internal::start_joinable(nullptr, options, std::forward<Function>(function));
+}
+
+// As spawn, but nobody waits for it: at the end of the runtime it may be abandoned. The error is
+// that of the start.
+template <class Function>
+Result<void> spawn_detached(Function&& function, const SpawnOptions& options = {}) {
+    return fiber_internal::start_detached(nullptr, options, std::forward<Function>(function));
+}
+
+}  // namespace weft

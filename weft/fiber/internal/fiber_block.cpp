@@ -1,0 +1,146 @@
+#include "weft/fiber/internal/fiber_block.h"
+
+#include <sys/mman.h>
+
+#include <new>
+
+#include "weft/base/env.h"
+
+namespace weft::fiber_blocks {
+namespace {
+
+constexpr std::size_t kHugeBytes = 2 << 20;
+constexpr std::size_t kFirstChunkBytes = 64 << 10;
+constexpr std::size_t kPieceBytes = 64 * sizeof(Fiber);  // what a cache takes at once
+
+// A chunk starts with its header; the blocks follow.
+struct Chunk {
+    Chunk* older = nullptr;
+    std::byte* end = nullptr;           // of the mapping
+    Atomic<std::byte*> used{nullptr};   // blocks before this address may be live
+    std::byte* begin() { return reinterpret_cast<std::byte*>(this) + kHeaderBytes; }
+    static constexpr std::size_t kHeaderBytes = 192;
+};
+
+struct Depot {
+    SpinLock lock;
+    Fiber* free = nullptr;
+    Atomic<Chunk*> newest{nullptr};
+};
+constinit Depot depot;  // tidy: allow global: memory pool of the process
+
+// The first chunk is small, so that a small program stays small; later ones are huge pages, because
+// the faults of a million blocks would cost more than running the fibers.
+Chunk* map_chunk(bool first) {
+    if (env::fails(Allocation::Block)) return nullptr;
+    std::size_t bytes = first ? kFirstChunkBytes : kHugeBytes;
+    std::size_t mapped = first ? bytes : 2 * kHugeBytes;
+    void* address =
+        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) return nullptr;
+    auto begin = reinterpret_cast<std::uintptr_t>(address);
+    if (!first) {
+        std::uintptr_t aligned = (begin + kHugeBytes - 1) & ~(kHugeBytes - 1);
+        if (aligned != begin) munmap(address, aligned - begin);
+        std::uintptr_t tail = begin + mapped - (aligned + kHugeBytes);
+        if (tail != 0) munmap(reinterpret_cast<void*>(aligned + kHugeBytes), tail);
+        begin = aligned;
+        madvise(reinterpret_cast<void*>(begin), kHugeBytes, MADV_HUGEPAGE);
+    }
+    auto* chunk = new (reinterpret_cast<void*>(begin)) Chunk;
+    chunk->end = reinterpret_cast<std::byte*>(begin) + bytes;
+    chunk->used.store(chunk->begin(), std::memory_order_relaxed);
+    return chunk;
+}
+
+// With the lock held. A piece of fresh memory for a few blocks; empty when memory is short.
+void carve(std::byte*& begin, std::byte*& end, std::size_t bytes) {
+    Chunk* chunk = depot.newest.load(std::memory_order_relaxed);
+    std::byte* used = chunk ? chunk->used.load(std::memory_order_relaxed) : nullptr;
+    if (!chunk || static_cast<std::size_t>(chunk->end - used) < sizeof(Fiber)) {
+        Chunk* added = map_chunk(chunk == nullptr);
+        if (!added) return;
+        added->older = chunk;
+        // Release: for_each walks the chunks without the lock.
+        depot.newest.store(added, std::memory_order_release);
+        chunk = added;
+        used = chunk->begin();
+    }
+    std::size_t room = static_cast<std::size_t>(chunk->end - used) / sizeof(Fiber);
+    std::size_t count = std::min(room, bytes / sizeof(Fiber));
+    begin = used;
+    end = used + count * sizeof(Fiber);
+    for (std::byte* place = begin; place != end; place += sizeof(Fiber)) new (place) Fiber;
+    // Release: the blocks are constructed; pairs with the acquire in for_each.
+    chunk->used.store(end, std::memory_order_release);
+}
+
+}  // namespace
+
+Cache::~Cache() {
+    while (Fiber* fiber = free_) {
+        free_ = static_cast<Fiber*>(fiber->next);
+        fiber_blocks::put(fiber);
+    }
+    for (; fresh_ != fresh_end_; fresh_ += sizeof(Fiber))
+        fiber_blocks::put(reinterpret_cast<Fiber*>(fresh_));
+}
+
+Fiber* Cache::refill() {
+    if (fresh_ == fresh_end_) {
+        SpinGuard guard(depot.lock);
+        while (depot.free && count_ < kBatch) {
+            Fiber* fiber = depot.free;
+            depot.free = static_cast<Fiber*>(fiber->next);
+            fiber->next = free_;
+            free_ = fiber;
+            ++count_;
+        }
+        if (!free_) carve(fresh_, fresh_end_, kPieceBytes);
+    }
+    if (free_) return take();
+    if (fresh_ == fresh_end_) return nullptr;
+    auto* fiber = reinterpret_cast<Fiber*>(fresh_);
+    fresh_ += sizeof(Fiber);
+    return fiber;
+}
+
+void Cache::spill() {
+    SpinGuard guard(depot.lock);
+    for (unsigned i = 0; i < kBatch; ++i) {
+        Fiber* fiber = free_;
+        free_ = static_cast<Fiber*>(fiber->next);
+        --count_;
+        fiber->next = depot.free;
+        depot.free = fiber;
+    }
+}
+
+Fiber* take() {
+    SpinGuard guard(depot.lock);
+    if (!depot.free) {
+        std::byte* begin = nullptr;
+        std::byte* end = nullptr;
+        carve(begin, end, sizeof(Fiber));
+        return reinterpret_cast<Fiber*>(begin);
+    }
+    Fiber* fiber = depot.free;
+    depot.free = static_cast<Fiber*>(fiber->next);
+    return fiber;
+}
+
+void put(Fiber* fiber) {
+    SpinGuard guard(depot.lock);
+    fiber->next = depot.free;
+    depot.free = fiber;
+}
+
+void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument) {
+    for (Chunk* chunk = depot.newest.load(std::memory_order_acquire); chunk; chunk = chunk->older) {
+        std::byte* end = chunk->used.load(std::memory_order_acquire);
+        for (std::byte* place = chunk->begin(); place != end; place += sizeof(Fiber))
+            visit(*reinterpret_cast<Fiber*>(place), argument);
+    }
+}
+
+}  // namespace weft::fiber_blocks

@@ -1,0 +1,123 @@
+// Fiber: the control block. Small, from a slab of the process that is never unmapped, so that stale
+// references stay readable; the stack comes when the fiber first runs and goes when it ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/context.h"
+#include "weft/fiber/stack.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft {
+
+class Scheduler;
+class Worker;
+struct FiberLocals;
+
+// What the C++ runtime keeps per thread about exceptions in flight; a fiber takes it along.
+struct ExceptionState {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+};
+
+struct Fiber : WaitCell {
+    enum class Operation : std::uint8_t { Run, Fail, Discard };
+    // Run calls the closure and stores the outcome in its place; Fail stores `error` instead;
+    // Discard reports an error that nobody will see and destroys the outcome.
+    using Body = void (*)(Fiber& fiber, Operation operation, const Error* error);
+
+    // Whether somebody joins. A value above kDetached is the address of the joiner's JoinEntry.
+    enum Join : std::uintptr_t { kAlone, kFinishing, kDone, kDetached };
+
+    enum Flag : std::uint8_t {
+        kCounted = 1,      // Runtime::run() waits for it
+        kKeepFloat = 2,    // floating-point control state is switched along
+        kEnding = 4,       // leaves its stack for good
+        kForgotten = 8,    // nobody will ask for the outcome
+    };
+
+    // True while a worker runs on the stack; whoever else wants to run it then puts it back into a
+    // queue. This closes the gap between "woken" and "has left its stack".
+    Atomic<bool> busy{false};
+    Atomic<bool> held{false};  // the same, while the dump reads the stack
+    SpinLock park_lock;  // park_permit, park_word; generation, once a FiberId was made
+    Atomic<bool> exposed{false};  // a FiberId was made
+    bool park_permit = false;
+    std::uint8_t flags = 0;
+    std::uint16_t size_class = 0;
+    std::uint32_t generation = 0;  // grows when the block is given back
+    std::uint32_t float_control = 0;
+    std::uint32_t parked_at_ms = 0;  // of the worker's last look at the clock
+
+    Context context;
+    Stack* stack = nullptr;
+    Atomic<Scheduler*> scheduler{nullptr};  // null while the block is free
+    Worker* pinned = nullptr;
+    Atomic<std::uintptr_t> join{kAlone};
+    Body body = nullptr;
+    Atomic<FiberLocals*> locals{nullptr};  // its owner's; the dump reads it under park_lock
+    ExceptionState exceptions;
+    std::uint64_t park_word = 0;  // the wait of park(); 0 when not there
+    static constexpr std::size_t kStorageBytes = 40;
+    std::byte storage[kStorageBytes];
+};
+
+#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
+static_assert(sizeof(Fiber) <= 192, "a million parked fibers are the measure");
+#endif
+
+struct JoinEntry {
+    WaitRef joiner;
+};
+
+// The slab. Blocks of all runtimes; process-wide for the reason above.
+namespace fiber_blocks {
+
+// Owning worker only: a few free blocks without touching the shared list.
+class Cache {
+public:
+    Cache() = default;
+    ~Cache();
+    Cache(const Cache&) = delete;
+    Cache& operator=(const Cache&) = delete;
+
+    Fiber* take() {  // null when memory is short
+        if (Fiber* fiber = free_) [[likely]] {
+            free_ = static_cast<Fiber*>(fiber->next);
+            --count_;
+            return fiber;
+        }
+        return refill();
+    }
+    void put(Fiber* fiber) {
+        fiber->next = free_;
+        free_ = fiber;
+        if (++count_ == kCountMax) [[unlikely]] spill();
+    }
+
+private:
+    static constexpr unsigned kCountMax = 512;
+    static constexpr unsigned kBatch = 128;
+
+    Fiber* refill();
+    void spill();
+
+    Fiber* free_ = nullptr;
+    unsigned count_ = 0;
+    std::byte* fresh_ = nullptr;  // blocks of a chunk that were never used
+    std::byte* fresh_end_ = nullptr;
+};
+
+// Any thread.
+Fiber* take();
+void put(Fiber* fiber);
+
+// Every block that was ever handed out, in use or not. `visit` may look, and claim waits.
+void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument);
+
+}  // namespace fiber_blocks
+}  // namespace weft

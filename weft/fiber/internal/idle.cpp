@@ -1,0 +1,192 @@
+// What a worker does when its own queues are empty, and what it does for others meanwhile.
+#include <algorithm>
+#include <array>
+
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker_inline.h"
+
+namespace weft {
+
+Fiber* Worker::find_work() {
+    run_inbox();
+    if (Fiber* fiber = ready_.pop_oldest()) return fiber;
+    if (is_pinned()) return nullptr;
+    unsigned share = static_cast<unsigned>(
+        scheduler_.global_size_.load(std::memory_order_relaxed) / scheduler_.stealing_count_);
+    if (Fiber* fiber = take_global(std::min(share, kEventBatch))) return fiber;
+    return steal();
+}
+
+Fiber* Worker::steal() {
+    if (scheduler_.stealing_count_ < 2) return nullptr;
+    // seq_cst on both: a pusher that sees a searcher wakes nobody, so a searcher that has given up
+    // must look once more (sleep() does).
+    scheduler_.searching_.fetch_add(1, std::memory_order_seq_cst);
+    unsigned count = scheduler_.worker_count();
+    auto first = static_cast<unsigned>(env::random(RandomStream::Scheduler) % count);
+    Fiber* stolen = nullptr;
+    for (unsigned i = 0; i < count && !stolen; ++i) {
+        Worker& victim = scheduler_.worker((first + i) % count);
+        if (&victim != this && !victim.is_pinned()) stolen = steal_from(victim);
+    }
+    scheduler_.searching_.fetch_sub(1, std::memory_order_seq_cst);
+    // There was more than this worker can run at once: pass the word on.
+    if (stolen && ready_.size() >= 2) scheduler_.wake_one_if_idle();
+    return stolen;
+}
+
+// The oldest fiber, and up to half of the others into the own queue.
+Fiber* Worker::steal_from(Worker& victim) {
+    for (RunQueue<Fiber>* queue : {&victim.ready_, &victim.fresh_}) {
+        unsigned half = std::min(queue->size() / 2, kStealMax);
+        Fiber* first = queue->pop_oldest();
+        if (!first) continue;
+        for (unsigned i = 0; i < half; ++i) {
+            Fiber* fiber = queue->pop_oldest();
+            if (!fiber) break;
+            if (!ready_.push(fiber)) {
+                overflow(ready_, *fiber);
+                break;
+            }
+        }
+        return first;
+    }
+    return nullptr;
+}
+
+// The clock, the inbox, due timers, and the reactor if it is time.
+void Worker::look_around() {
+    // Relaxed: only a sign of life. One writer.
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    coarse_now_ns_ = env::now_ns();
+    run_inbox();
+    if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
+    if (coarse_now_ns_ - polled_ns_ >= kTurnNs) deliver(*reactor_, false, 0);
+    scheduler_.report_if_done();
+}
+
+void Worker::run_inbox() {
+    for (auto* cell = fiber_inbox_.take_all(); cell;) {
+        WaitCell* following = cell->next;
+        auto& fiber = static_cast<Fiber&>(*cell);
+        if (!ready_.push(&fiber)) overflow(ready_, fiber);
+        cell = following;
+    }
+    for (Completion* completion = inbox_.take_all(); completion;) {
+        Completion* following = completion->next;
+        completion->run(*completion);
+        completion = following;
+    }
+}
+
+void Worker::expire_timers(Worker& owner) {
+    for (WaitCell* cell = owner.timers_.expire(Instant(Nanoseconds(coarse_now_ns_))); cell;) {
+        WaitCell* following = cell->next;
+        WaitRef(*cell, 0).resume();
+        cell = following;
+    }
+}
+
+void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns) {
+    std::array<IoEvent, kEventBatch> events;
+    std::size_t count =
+        for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
+    if (!for_owner) polled_ns_ = coarse_now_ns_;
+    for (std::size_t i = 0; i < count; ++i) scheduler_.io().dispatch(events[i]);
+}
+
+// Asked after the worker has announced its sleep.
+bool Worker::sees_work() const {
+    if (!fiber_inbox_.empty() || !inbox_.empty()) return true;
+    if (is_pinned()) return false;
+    if (scheduler_.has_global()) return true;
+    for (const auto& worker : scheduler_.workers_) {
+        if (!worker->is_pinned() && (!worker->ready_.empty() || !worker->fresh_.empty()))
+            return true;
+    }
+    return false;
+}
+
+void Worker::sleep() {
+    std::uint64_t bit = std::uint64_t{1} << index_;
+    // seq_cst: announced before the last look for work; see scheduler.h.
+    scheduler_.sleepers_.fetch_or(bit, std::memory_order_seq_cst);
+    bool stay_awake = !WEFT_PLANTED("worker.sleep_without_look") && sees_work();
+    // Acquire pairs with shutdown's release of ending_; wake_all comes after it.
+    stay_awake = stay_awake || scheduler_.ending_.load(std::memory_order_seq_cst);
+    if (stay_awake) {
+        scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst);
+        return;
+    }
+    scheduler_.report_if_done();
+    if (timers_.next_due_ns() != kNeverNs) timers_.refresh_next_due();
+    std::int64_t deadline = timers_.next_due_ns();
+    bool watching = become_watchman();
+    if (watching) deadline = std::min(deadline, env::now_ns() + kWatchNs);
+    deliver(*reactor_, false, deadline);
+    if (watching) {
+        scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
+    }
+    std::uint64_t others =
+        scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & ~bit;
+    if (timers_.next_due_ns() != kNeverNs || watching) {
+        coarse_now_ns_ = env::now_ns();
+        if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
+    }
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (watching) rescue();
+    // This worker is about to be busy: somebody idle has to keep an eye on it.
+    if (!is_pinned() && (others & scheduler_.stealing_mask_) != 0 && ready_.size() != 0 &&
+        scheduler_.watchman_.load(std::memory_order_seq_cst) < 0) {
+        scheduler_.wake_one();
+    }
+}
+
+// One sleeping worker looks after the busy ones. When all have been quiet for a while, nobody does:
+// the first one to wake up then wakes a watchman.
+bool Worker::become_watchman() {
+    if (is_pinned() || scheduler_.stealing_count_ < 2) return false;
+    std::uint64_t asleep = scheduler_.sleepers_.load(std::memory_order_seq_cst);
+    if ((asleep & scheduler_.stealing_mask_) != scheduler_.stealing_mask_) {
+        quiet_looks_ = 0;
+    } else if (++quiet_looks_ > kQuietLooksMax) {
+        return false;
+    }
+    std::int32_t nobody = -1;
+    return scheduler_.watchman_.compare_exchange_strong(
+        nobody, static_cast<std::int32_t>(index_), std::memory_order_seq_cst,
+        std::memory_order_relaxed);
+}
+
+// Takes over the events, timers and fibers of workers that have not moved since the last look.
+void Worker::rescue() {
+    std::uint64_t asleep = scheduler_.sleepers_.load(std::memory_order_seq_cst);
+    for (unsigned i = 0; i < scheduler_.worker_count(); ++i) {
+        Worker& worker = scheduler_.worker(i);
+        if (&worker == this || worker.is_pinned() || (asleep >> i & 1) != 0) continue;
+        std::uint64_t turns = worker.turns_.load(std::memory_order_relaxed);
+        if (std::exchange(seen_turns_[i], turns) != turns) {
+            quiet_looks_ = 0;
+            continue;
+        }
+        scheduler_.counters().rescues.add(1);
+        deliver(*worker.reactor_, true, 0);
+        if (coarse_now_ns_ >= worker.timers_.next_due_ns()) expire_timers(worker);
+        Fiber* next = worker.next_.load(std::memory_order_relaxed);
+        // Acquire: pairs with the release in ready().
+        if (next && worker.next_.compare_exchange_strong(next, nullptr, std::memory_order_acquire,
+                                                         std::memory_order_relaxed)) {
+            push_ready(*next);
+        }
+        for (WaitCell* cell = worker.fiber_inbox_.take_all(); cell;) {
+            WaitCell* following = cell->next;
+            push_ready(static_cast<Fiber&>(*cell));
+            cell = following;
+        }
+    }
+}
+
+}  // namespace weft

@@ -1,0 +1,374 @@
+#include "weft/fiber/internal/io_table.h"
+
+#include <bit>
+#include <cerrno>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/io.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint8_t kBanked = kReadable | kWritable | kHangUp | kFailed;
+constexpr std::uint32_t kGenerationMax = std::numeric_limits<std::uint32_t>::max() >> 1;
+
+// The tables of all runtimes: a plain thread of a simulated machine looks here for one to wait with.
+struct Tables {
+    SpinLock lock;
+    IoTable* first = nullptr;
+};
+constinit Tables tables;  // tidy: allow global: the runtimes of the process
+
+}  // namespace
+
+void IoRegistration::clear(std::uint32_t seen, std::uint8_t events) {
+    // Relaxed: the word guards no other memory here; only the comparison with `seen` counts.
+    std::uint32_t now = readiness_.load(std::memory_order_relaxed);
+    while ((now & kCounterMask) == (seen & kCounterMask) || WEFT_PLANTED("io.clear_always")) {
+        if (readiness_.compare_exchange_weak(now, now & ~std::uint32_t{events},
+                                             std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+            return;
+        }
+    }
+}
+
+Result<void> IoRegistration::look_again(std::uint8_t events) {
+    SpinGuard guard(lock_);
+    if (retired_) return ErrorKind::Closed;
+    // Relaxed: under the lock no event comes in; what is there is reported anew.
+    readiness_.fetch_and(~std::uint32_t{events}, std::memory_order_relaxed);
+    if (!home_) return ensure_added();
+    // With a new ticket, so that what is under way for the old one cannot be taken for an answer.
+    Ticket old = ticket();
+    // Release: pairs with the acquire in IoStorage::find().
+    generation_.store(old.generation + 1, std::memory_order_release);
+    home_->remove(fd_, old);
+    return home_->add(fd_, ticket());
+}
+
+Ticket IoRegistration::ticket() const {
+    // Relaxed: under the lock, under which the generation moves.
+    return Ticket{index_, generation_.load(std::memory_order_relaxed)};
+}
+
+// With the lock held.
+Result<void> IoRegistration::ensure_added() {
+    if (home_) return {};
+    Reactor* reactor = IoTable::reactor_of(*storage_);
+    if (!reactor) return ErrorKind::NoRuntime;
+    Result<void> added = reactor->add(fd_, ticket());
+    if (!added && added.error().native_code() == EPERM) {
+        // A regular file or the like: it never blocks.
+        readiness_.fetch_or(kReadable | kWritable, std::memory_order_release);
+        return {};
+    }
+    if (added) home_ = reactor;
+    return added;
+}
+
+Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
+    lock_.lock();
+    if (retired_) {
+        lock_.unlock();
+        return ErrorKind::Closed;
+    }
+    Result<void> added;
+    if (!is_detached()) added = ensure_added();
+    if (!added || is_detached() || (readiness() & direction)) {
+        lock_.unlock();
+        return added;
+    }
+    bool reads = direction == kReadable;
+    Waiter waiter(reads ? WaitReason::Readable : WaitReason::Writable, this);
+    Entry entry;
+    entry.waiter = waiter.ref();
+    Entries& entries = reads ? readers_ : writers_;
+    entries.push_back(entry);
+    lock_.unlock();
+    Wake wake = waiter.wait(deadline, token);
+    if (wake != Wake::Ready) {
+        SpinGuard guard(lock_);
+        if (entry.link.is_linked()) entries.erase(entry);
+    }
+    return waiter.to_result(wake);
+}
+
+Result<bool> IoRegistration::arm(Dormant& dormant, std::uint8_t events) {
+    SpinGuard guard(lock_);
+    if (retired_) return ErrorKind::Closed;
+    if (dormant_) return Error(ErrorKind::Misuse, "a descriptor has one dormant at a time");
+    WEFT_TRY(ensure_added());
+    if (readiness() & events) return false;
+    dormant_ = &dormant;
+    dormant_events_ = events;
+    return true;
+}
+
+bool IoRegistration::disarm(Dormant& dormant) {
+    SpinGuard guard(lock_);
+    if (dormant_ != &dormant) return false;
+    dormant_ = nullptr;
+    return true;
+}
+
+// With the lock held: the waiters whose wake-up is now the caller's, appended to a chain.
+void IoRegistration::claim_all(Entries& entries, Entry**& tail) {
+    while (Entry* entry = entries.pop_front()) {
+        if (!entry->waiter.try_claim(Wake::Ready)) continue;
+        *tail = entry;
+        tail = &entry->next;
+    }
+    *tail = nullptr;
+}
+
+void IoRegistration::resume_all(Entry* first) {
+    while (Entry* entry = first) {
+        first = entry->next;
+        WaitRef waiter = entry->waiter;  // the entry ends when its waiter goes on
+        waiter.resume();
+    }
+}
+
+void IoRegistration::deliver(const IoEvent& event) {
+    Entry* claimed = nullptr;
+    Entry** tail = &claimed;
+    Dormant* dormant = nullptr;
+    {
+        SpinGuard guard(lock_);
+        // Relaxed: under the lock. The slot may have been given away since it was found.
+        if (generation_.load(std::memory_order_relaxed) != event.registration.generation &&
+            !WEFT_PLANTED("io.stale_event")) {
+            return;
+        }
+        if (retired_) return;
+        std::uint32_t now = readiness_.load(std::memory_order_relaxed);
+        // Release: pairs with the acquire in readiness().
+        while (!readiness_.compare_exchange_weak(
+            now, (now + kCounterStep) | (event.events & kBanked), std::memory_order_release,
+            std::memory_order_relaxed)) {}
+        if (event.events & kEnded) {
+            // After a failure everybody wakes, and whoever waits again registers again; trying at
+            // once could fail for ever.
+            bool again = home_ && !(event.events & kFailed) && home_->add(fd_, ticket());
+            if (!again) home_ = nullptr;
+        }
+        if (event.events & kReadable) claim_all(readers_, tail);
+        if (event.events & kWritable) claim_all(writers_, tail);
+        if (dormant_ && (dormant_events_ & event.events)) dormant = std::exchange(dormant_, nullptr);
+    }
+    resume_all(claimed);
+    if (dormant) dormant->on_ready(*dormant, event.events & kBanked);
+}
+
+void IoRegistration::retire() {
+    Entry* claimed = nullptr;
+    Entry** tail = &claimed;
+    Dormant* dormant = nullptr;
+    {
+        SpinGuard guard(lock_);
+        if (retired_) return;
+        retired_ = true;
+        Ticket old = ticket();
+        // Release: pairs with the acquire in IoStorage::find(). First of all, so that an event that
+        // is under way finds nobody.
+        if (!WEFT_PLANTED("io.stale_event"))
+            generation_.store(old.generation + 1, std::memory_order_release);
+        claim_all(readers_, tail);
+        claim_all(writers_, tail);
+        dormant = std::exchange(dormant_, nullptr);
+        if (home_) home_->remove(fd_, old);
+        home_ = nullptr;
+    }
+    resume_all(claimed);
+    if (dormant) dormant->on_ready(*dormant, kClosed);
+}
+
+// The runtime ends, and its reactors with it.
+void IoRegistration::detach() {
+    Entry* claimed = nullptr;
+    Entry** tail = &claimed;
+    Dormant* dormant = nullptr;
+    {
+        SpinGuard guard(lock_);
+        detached_.store(true, std::memory_order_release);
+        home_ = nullptr;
+        claim_all(readers_, tail);
+        claim_all(writers_, tail);
+        dormant = std::exchange(dormant_, nullptr);
+    }
+    resume_all(claimed);
+    if (dormant) dormant->on_ready(*dormant, kClosed);
+}
+
+IoStorage* IoStorage::create() { return new IoStorage; }  // tidy: allow new: counted by itself
+
+IoStorage::~IoStorage() {
+    for (auto& chunk : chunks_) {
+        // Relaxed: the last reference is gone, nobody else looks.
+        delete[] chunk.load(std::memory_order_relaxed);  // tidy: allow delete: see fresh()
+    }
+}
+
+void IoStorage::add_ref() {
+    // Relaxed: a new reference is made from an existing one.
+    references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void IoStorage::release() {
+    // Acquire-release: the last one sees what all others did to the slots.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete this;  // tidy: allow delete: counted by itself
+}
+
+auto IoStorage::place_of(std::uint32_t index) -> Place {
+    std::uint32_t shifted = index + kFirstChunk;
+    unsigned chunk = static_cast<unsigned>(std::bit_width(shifted / kFirstChunk)) - 1;
+    return Place{chunk, shifted - (kFirstChunk << chunk)};
+}
+
+IoRegistration* IoStorage::find(Ticket ticket) {
+    if (ticket.is_none() || ticket.index >= kDescriptorsMax - kFirstChunk) return nullptr;
+    Place place = place_of(ticket.index);
+    // Acquire: the chunk is constructed; pairs with the release in fresh().
+    IoRegistration* chunk = chunks_[place.chunk].load(std::memory_order_acquire);
+    if (!chunk) return nullptr;
+    IoRegistration& slot = chunk[place.offset];
+    bool current = slot.generation_.load(std::memory_order_acquire) == ticket.generation;
+    return current || WEFT_PLANTED("io.stale_event") ? &slot : nullptr;
+}
+
+// With the lock held. A slot that was never used; null when memory or indices are out.
+IoRegistration* IoStorage::fresh() {
+    if (used_ >= kDescriptorsMax - kFirstChunk) return nullptr;
+    Place place = place_of(used_);
+    // Relaxed: only written under the lock.
+    IoRegistration* chunk = chunks_[place.chunk].load(std::memory_order_relaxed);
+    if (!chunk) {
+        if (env::fails(Allocation::Block)) return nullptr;
+        chunk = new (std::nothrow)  // tidy: allow new: an array published to lock-free readers
+            IoRegistration[kFirstChunk << place.chunk];
+        if (!chunk) return nullptr;
+        // Release: pairs with the acquire in find().
+        chunks_[place.chunk].store(chunk, std::memory_order_release);
+    }
+    IoRegistration& slot = chunk[place.offset];
+    slot.index_ = used_++;
+    slot.storage_ = this;
+    return &slot;
+}
+
+Result<IoRegistration*> IoStorage::take(int fd, std::uint8_t readiness) {
+    IoRegistration* slot = nullptr;
+    bool detached = false;
+    {
+        SpinGuard guard(lock_);
+        slot = free_;
+        if (slot) {
+            free_ = slot->next_free_;
+        } else {
+            slot = fresh();
+        }
+        detached = detached_;
+    }
+    if (!slot) return ErrorKind::OutOfMemory;
+    add_ref();
+    // Under the slot's lock: an event of an earlier life may be looking at it.
+    SpinGuard guard(slot->lock_);
+    slot->fd_ = fd;
+    slot->retired_ = false;
+    slot->detached_.store(detached, std::memory_order_relaxed);
+    slot->previous = nullptr;
+    slot->readiness_.store(readiness, std::memory_order_relaxed);
+    return slot;
+}
+
+void IoStorage::put(IoRegistration& registration) {
+    WEFT_DASSERT(registration.retired_);
+    {
+        SpinGuard guard(lock_);
+        // Relaxed: nobody else moves the generation of a retired slot. When generations are used up
+        // the slot is left alone, so that no ticket is good twice.
+        if (registration.generation_.load(std::memory_order_relaxed) < kGenerationMax) {
+            registration.next_free_ = free_;
+            free_ = &registration;
+        }
+    }
+    release();
+}
+
+void IoStorage::deliver(const IoEvent& event) {
+    if (IoRegistration* registration = find(event.registration)) registration->deliver(event);
+}
+
+void IoStorage::detach() {
+    std::uint32_t used = 0;
+    {
+        SpinGuard guard(lock_);
+        detached_ = true;
+        used = used_;
+    }
+    for (std::uint32_t index = 0; index < used; ++index) {
+        Place place = place_of(index);
+        // Relaxed: the index was seen under the lock, hence the chunk.
+        chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset].detach();
+    }
+}
+
+IoTable::IoTable(Scheduler& scheduler)
+    : scheduler_(scheduler), storage_(IoStorage::create()), machine_(env::current()) {
+    SpinGuard guard(tables.lock);
+    IoTable** last = &tables.first;
+    while (*last) last = &(*last)->next_;
+    *last = this;
+}
+
+IoTable::~IoTable() {
+    {
+        SpinGuard guard(tables.lock);
+        IoTable** place = &tables.first;
+        while (*place != this) place = &(*place)->next_;
+        *place = next_;
+    }
+    storage_->detach();
+    storage_->release();
+}
+
+Result<IoRegistration*> IoTable::register_here(int fd, std::uint8_t readiness) {
+    if (Worker* worker = this_worker())
+        return worker->scheduler().io().storage_->take(fd, readiness);
+    if (!env::current()) return ErrorKind::NoRuntime;
+    IoStorage* storage = nullptr;
+    {
+        SpinGuard guard(tables.lock);
+        IoTable* table = tables.first;
+        while (table && table->machine_ != env::current()) table = table->next_;
+        if (!table) return ErrorKind::NoRuntime;
+        storage = table->storage_;
+        storage->add_ref();
+    }
+    Result<IoRegistration*> taken = storage->take(fd, readiness);
+    storage->release();
+    return taken;
+}
+
+// With the lock of a registration of that storage held, which was found not detached: the reactor
+// then stays until the lock is released, because ~IoTable detaches every registration first.
+Reactor* IoTable::reactor_of(const IoStorage& storage) {
+    Worker* worker = this_worker();
+    if (worker && worker->scheduler().io().storage_ == &storage) return &worker->reactor();
+    // A thread of the simulation, or a fiber of another runtime.
+    SpinGuard guard(tables.lock);
+    IoTable* table = tables.first;
+    while (table && table->storage_ != &storage) table = table->next_;
+    return table ? &table->scheduler_.worker(0).reactor() : nullptr;
+}
+
+}  // namespace weft

@@ -1,0 +1,172 @@
+// IoTable: the descriptors that the fibers of a runtime wait on.
+//
+// A descriptor is registered when somebody first has to wait for it, with the reactor of the worker
+// that waits, and stays there until it is closed. Readiness is banked: an event sets a bit, and an
+// operation that would have blocked clears it, but only if no event has come since before the call;
+// so an edge is never lost, and an operation waits without asking the kernel when nothing has come.
+//
+// A registration is named by a ticket. Closing moves the generation first, so an event that is under
+// way finds nobody, although the descriptor's number and the slot may have a new owner by then.
+//
+// The slots belong to a counted storage, because a descriptor may outlive the runtime that it was
+// registered with: its registration is then detached, and the next wait makes a new one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+#include "weft/base/intrusive_list.h"
+#include "weft/base/metrics.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/ticket.h"
+#include "weft/base/time.h"
+#include "weft/fiber/reactor.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft {
+
+class CancelState;
+class IoStorage;
+class Scheduler;
+struct Dormant;
+
+// Any fiber and, in simulation, any thread, unless said otherwise. Made and freed by IoStorage.
+class IoRegistration {
+public:
+    static constexpr std::uint32_t kCounterStep = 1U << 8;
+    static constexpr std::uint32_t kCounterMask = ~(kCounterStep - 1);
+
+    IoRegistration() = default;
+    IoRegistration(const IoRegistration&) = delete;
+    IoRegistration& operator=(const IoRegistration&) = delete;
+
+    // IoEvents in the low byte, a counter of events above. Acquire: an operation after it sees what
+    // the deliverer of the event saw.
+    std::uint32_t readiness() const { return readiness_.load(std::memory_order_acquire); }
+    // The descriptor is not ready in this way; `seen` was read before that was found out.
+    void clear(std::uint32_t seen, std::uint8_t events);
+    // Reports the true state again, for one who does not know whether the bits are up to date.
+    Result<void> look_again(std::uint8_t events);
+
+    // Waits until a bit of `direction` (kReadable or kWritable) is set. Closed after retire(); Ready
+    // also when the runtime ends, which is_detached() then tells.
+    Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
+
+    // Calls dormant.on_ready once, at the first of `events`. False: one of them is there already,
+    // and nothing was armed.
+    Result<bool> arm(Dormant& dormant, std::uint8_t events);
+    // True: it was armed and will not be called.
+    bool disarm(Dormant& dormant);
+
+    // The descriptor is about to be closed: wakes all, takes it from the reactor.
+    void retire();
+    bool is_detached() const { return detached_.load(std::memory_order_acquire); }
+    IoStorage& storage() const { return *storage_; }
+
+    // Older registrations of the same descriptor, with runtimes that have ended.
+    IoRegistration* previous = nullptr;
+
+private:
+    friend class IoStorage;
+
+    struct Entry {
+        WaitRef waiter;
+        ListLink link;
+        Entry* next = nullptr;  // in a chain of claimed ones
+    };
+    using Entries = IntrusiveList<Entry, &Entry::link>;
+
+    void deliver(const IoEvent& event);
+    void detach();
+    Ticket ticket() const;
+    Result<void> ensure_added();
+    void claim_all(Entries& entries, Entry**& tail);
+    static void resume_all(Entry* first);
+
+    // Grows when the slot is retired. Acquire and release: who finds its own generation also finds
+    // the slot as it was made; everything but the atomics is read and written under lock_.
+    Atomic<std::uint32_t> generation_{1};
+    Atomic<std::uint32_t> readiness_{0};
+    Atomic<bool> detached_{false};
+    SpinLock lock_;
+    bool retired_ = false;
+    std::uint8_t dormant_events_ = 0;
+    int fd_ = -1;
+    std::uint32_t index_ = 0;
+    Reactor* home_ = nullptr;  // null until the first wait
+    Entries readers_;
+    Entries writers_;
+    Dormant* dormant_ = nullptr;
+    IoStorage* storage_ = nullptr;
+    IoRegistration* next_free_ = nullptr;
+};
+
+// The slots; counted by the table and by every registration in use.
+class IoStorage {
+public:
+    static constexpr std::uint32_t kDescriptorsMax = 1U << 21;
+
+    static IoStorage* create();
+    IoStorage(const IoStorage&) = delete;
+    IoStorage& operator=(const IoStorage&) = delete;
+
+    // A new registration, whose banked readiness starts with `readiness`. The caller's until put().
+    Result<IoRegistration*> take(int fd, std::uint8_t readiness);
+    void put(IoRegistration& registration);  // after retire()
+    IoRegistration* find(Ticket ticket);     // null when stale; any thread, no lock
+
+    void deliver(const IoEvent& event);
+    void detach();
+    void add_ref();
+    void release();
+
+private:
+    // Chunk k holds kFirstChunk << k slots, so that few pointers serve many of them.
+    static constexpr std::uint32_t kFirstChunk = 64;
+    static constexpr unsigned kChunks = 15;
+
+    IoStorage() = default;
+    ~IoStorage();
+
+    struct Place {
+        unsigned chunk;
+        std::uint32_t offset;
+    };
+    static Place place_of(std::uint32_t index);
+    IoRegistration* fresh();
+
+    Atomic<std::uint32_t> references_{1};
+    std::array<Atomic<IoRegistration*>, kChunks> chunks_{};
+    SpinLock lock_;  // the rest
+    IoRegistration* free_ = nullptr;
+    std::uint32_t used_ = 0;
+    bool detached_ = false;
+};
+
+class IoTable {
+public:
+    explicit IoTable(Scheduler& scheduler);
+    ~IoTable();
+    IoTable(const IoTable&) = delete;
+    IoTable& operator=(const IoTable&) = delete;
+
+    // In the scheduler of any worker of the runtime.
+    void dispatch(const IoEvent& event) { storage_->deliver(event); }
+
+    // Any fiber, and in simulation any thread of a machine that has a runtime.
+    static Result<IoRegistration*> register_here(int fd, std::uint8_t readiness);
+
+private:
+    friend class IoRegistration;
+
+    static Reactor* reactor_of(const IoStorage& storage);
+
+    Scheduler& scheduler_;
+    IoStorage* storage_;
+    Env* machine_;
+    IoTable* next_ = nullptr;  // of all tables
+};
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+// LentWait: the end of an operation that works on the waiting function's frame.
+//
+// A request to the kernel, or a job of the blocking pool, holds pointers into the frame of whoever
+// asked for it. So the asker stays until it has ended: a cancellation or a deadline asks for an early
+// end and then goes on waiting. complete() is the last touch of the one who worked.
+#pragma once
+
+#include "weft/base/assert.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft {
+
+class LentWait {
+public:
+    LentWait() = default;
+    LentWait(const LentWait&) = delete;
+    LentWait& operator=(const LentWait&) = delete;
+
+    // Any thread, once. Afterwards the object may be gone.
+    void complete() {
+        lock_.lock();
+        WEFT_DASSERT(!done_, "an operation ends once");
+        done_ = true;
+        WaitRef waiter = waiter_;
+        lock_.unlock();
+        // Nobody waits yet, or the waiter was cancelled and will find done_: both drop the claim.
+        if (waiter.cell() && waiter.try_claim(Wake::Ready)) waiter.resume();
+    }
+
+    // The asker: waits until the operation has ended. When the wait is cancelled or times out,
+    // `ask_to_end` is called once: true means that the operation had not begun and will not, false
+    // that complete() will still come, and is awaited. The error says that the wait was cut short,
+    // whatever the operation came to.
+    template <class AskToEnd>
+    Result<void> wait(WaitReason reason, const void* object, Deadline deadline, CancelState* token,
+                      AskToEnd&& ask_to_end);
+    // The same where nothing can end it early.
+    void wait_to_the_end(WaitReason reason, const void* object) {
+        for (;;) {
+            lock_.lock();
+            if (done_) return lock_.unlock();
+            Waiter waiter(reason, object, Cancellable::No);
+            waiter_ = waiter.ref();
+            lock_.unlock();
+            waiter.wait();
+        }
+    }
+
+private:
+    SpinLock lock_;
+    bool done_ = false;  // under lock_, as is the next
+    WaitRef waiter_;
+};
+
+template <class AskToEnd>
+Result<void> LentWait::wait(WaitReason reason, const void* object, Deadline deadline,
+                            CancelState* token, AskToEnd&& ask_to_end) {
+    lock_.lock();
+    if (done_) {
+        lock_.unlock();
+        return {};
+    }
+    Waiter waiter(reason, object);
+    waiter_ = waiter.ref();
+    lock_.unlock();
+    Wake wake = waiter.wait(deadline, token);
+    if (wake == Wake::Ready) return {};  // by complete(), which has let go of the lock
+    Result<void> result = waiter.to_result(wake);
+    if (!ask_to_end()) wait_to_the_end(reason, object);
+    return result;
+}
+
+}  // namespace weft

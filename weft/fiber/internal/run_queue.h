@@ -1,0 +1,103 @@
+// A worker's bounded queue of runnable fibers: one owner, any number of thieves.
+//
+// The owner pushes and may take the newest; anybody, the owner included, may take the oldest. So one
+// structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. Indices are 64 bits wide
+// and only grow (but for the owner's short step back in pop_newest), so no thief can mistake a
+// recycled slot for the one it read.
+//
+// Memory ordering: a push publishes the fiber by the release store of `end_`, which the taker's load
+// of `end_` acquires. `begin_` and `end_` are also seq_cst where the owner and a thief may meet on the
+// last element: each writes its own index before reading the other's, and they must not both miss.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+
+namespace weft {
+
+template <class T, unsigned Capacity = 256>
+class RunQueue {
+    static_assert((Capacity & (Capacity - 1)) == 0);
+
+public:
+    static constexpr unsigned kCapacity = Capacity;
+
+    // Owner only. False when full.
+    bool push(T* item) {
+        std::uint64_t end = end_.load(std::memory_order_relaxed);
+        // Acquire: the slot about to be overwritten has been read by the thief that moved begin_.
+        if (end - begin_.load(std::memory_order_acquire) >= Capacity) return false;
+        slot(end).store(item, std::memory_order_relaxed);
+        end_.store(end + 1, std::memory_order_release);
+        return true;
+    }
+
+    // Owner only. Null when empty.
+    T* pop_newest() {
+        std::uint64_t end = end_.load(std::memory_order_relaxed);
+        // begin_ only grows, so an old value can only make the queue look longer than it is.
+        std::uint64_t oldest = begin_.load(std::memory_order_relaxed);
+        if (oldest == end) return nullptr;
+        if (oldest + 1 == end) {
+            // One is left, and it is also the oldest: no need to step back first.
+            T* only = slot(oldest).load(std::memory_order_relaxed);
+            bool taken = begin_.compare_exchange_strong(
+                oldest, end, std::memory_order_seq_cst, std::memory_order_relaxed);
+            return taken ? only : nullptr;
+        }
+        std::uint64_t last = end - 1;
+        end_.store(last, std::memory_order_seq_cst);
+        std::uint64_t begin = begin_.load(std::memory_order_seq_cst);
+        if (begin > last) {
+            end_.store(end, std::memory_order_relaxed);
+            return nullptr;
+        }
+        T* item = slot(last).load(std::memory_order_relaxed);
+        if (begin < last) return item;
+        // The last one: whoever moves begin_ has it.
+        if (!begin_.compare_exchange_strong(begin, begin + 1, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed)) {
+            item = nullptr;
+        }
+        // Release: a thief that sees the index again must also see what was pushed before it.
+        end_.store(end, std::memory_order_release);
+        return item;
+    }
+
+    // Any thread. Null when empty.
+    T* pop_oldest() {
+        std::uint64_t begin = begin_.load(std::memory_order_seq_cst);
+        for (;;) {
+            // seq_cst: reads end_ after begin_; pairs with pop_newest. It also acquires the slot.
+            std::uint64_t end = end_.load(std::memory_order_seq_cst);
+            if (begin >= end) return nullptr;
+            T* item = slot(begin).load(std::memory_order_relaxed);
+            if (begin_.compare_exchange_weak(begin, begin + 1, std::memory_order_seq_cst,
+                                             std::memory_order_seq_cst)) {
+                return item;
+            }
+        }
+    }
+
+    // Any thread; a moment's value.
+    unsigned size() const {
+        std::uint64_t begin = begin_.load(std::memory_order_relaxed);
+        std::uint64_t end = end_.load(std::memory_order_relaxed);
+        return end > begin ? static_cast<unsigned>(end - begin) : 0;
+    }
+    // Any thread. seq_cst: asked by a worker that has announced its sleep and looks once more.
+    bool empty() const {
+        return begin_.load(std::memory_order_seq_cst) >= end_.load(std::memory_order_seq_cst);
+    }
+
+private:
+    Atomic<T*>& slot(std::uint64_t index) { return slots_[index & (Capacity - 1)]; }
+
+    alignas(64) Atomic<std::uint64_t> begin_{0};
+    alignas(64) Atomic<std::uint64_t> end_{0};
+    std::array<Atomic<T*>, Capacity> slots_{};
+};
+
+}  // namespace weft

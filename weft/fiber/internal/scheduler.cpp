@@ -1,0 +1,225 @@
+#include "weft/fiber/internal/scheduler.h"
+
+#include <bit>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft {
+
+Scheduler::Scheduler(const RuntimeOptions& options)
+    : stack_class_(stacks::size_class_for(options.stack_bytes)),
+      root_(CancelState::create(nullptr, Deadline::never(), CancelState::Kind::Root)),
+      io_(std::make_unique<IoTable>(*this)),
+      blocking_(std::make_unique<BlockingPool>(*this, options.blocking_threads)),
+      options_workers_(options.workers),
+      options_pinned_(options.pinned_workers) {}
+
+Scheduler::~Scheduler() {
+    WEFT_ASSERT(!started_ || ended_, "a running scheduler was destroyed");
+    workers_.clear();
+    root_->release();
+}
+
+Result<void> Scheduler::start() {
+    if (started_) return {};
+    unsigned total = options_workers_ + options_pinned_;
+    if (options_workers_ == 0 || total > kWorkersMax)
+        return Error(ErrorKind::Misuse, "a runtime has 1 to 64 workers");
+    for (unsigned index = 0; index < total; ++index) {
+        std::unique_ptr<Reactor> reactor(env::make_reactor());
+        if (!reactor) {
+            workers_.clear();
+            return Error(ErrorKind::Unavailable, "no reactor could be made for a worker");
+        }
+        bool pinned = index >= options_workers_;
+        auto kind = pinned ? Worker::Kind::Pinned : Worker::Kind::Stealing;
+        workers_.push_back(std::make_unique<Worker>(*this, index, kind, std::move(reactor)));
+        if (!pinned) stealing_mask_ |= std::uint64_t{1} << index;
+    }
+    stealing_count_ = options_workers_;
+    started_ = true;
+    for (auto& worker : workers_) worker->start_thread();
+    return {};
+}
+
+// ---------------------------------------------------------------- making fibers run
+
+void Scheduler::make_ready(Fiber& fiber) {
+    Worker* worker = this_worker();
+    if (fiber.pinned) {
+        if (worker == fiber.pinned) return worker->ready(fiber);
+        return fiber.pinned->post_fiber(fiber);
+    }
+    bool ours = worker && &worker->scheduler() == this && !worker->is_pinned();
+#ifdef WEFT_FORCE_MIGRATION
+    if (ours) {
+        if (Worker* other = other_worker(*worker)) return other->post_fiber(fiber);
+    }
+#endif
+    if (ours) return worker->ready(fiber);
+    inject(fiber);
+}
+
+Worker* Scheduler::other_worker(const Worker& worker) {
+    if (stealing_count_ < 2 || worker.is_pinned()) return nullptr;
+    return workers_[(worker.index() + 1) % stealing_count_].get();
+}
+
+void Scheduler::inject(Fiber& fiber) {
+    fiber.next = nullptr;
+    push_global(&fiber, &fiber, 1);
+}
+
+void Scheduler::push_global(Fiber* first, Fiber* last, unsigned count) {
+    {
+        SpinGuard guard(global_lock_);
+        if (global_last_) {
+            global_last_->next = first;
+        } else {
+            global_first_ = first;
+        }
+        global_last_ = last;
+        // seq_cst: added before the look for a sleeper. Written under the lock only.
+        global_size_.store(global_size_.load(std::memory_order_relaxed) + count,
+                           std::memory_order_seq_cst);
+    }
+    if (WEFT_PLANTED("scheduler.inject_without_wake")) return;
+    wake_one();
+}
+
+Fiber* Scheduler::pop_global(unsigned limit) {
+    if (global_size_.load(std::memory_order_relaxed) == 0) return nullptr;
+    SpinGuard guard(global_lock_);
+    Fiber* first = global_first_;
+    if (!first) return nullptr;
+    Fiber* last = first;
+    unsigned count = 1;
+    while (count < limit && last->next) {
+        last = static_cast<Fiber*>(last->next);
+        ++count;
+    }
+    global_first_ = static_cast<Fiber*>(last->next);
+    if (!global_first_) global_last_ = nullptr;
+    last->next = nullptr;
+    global_size_.store(global_size_.load(std::memory_order_relaxed) - count,
+                       std::memory_order_seq_cst);
+    return first;
+}
+
+// ---------------------------------------------------------------- waking workers
+
+void Scheduler::wake_one() {
+    // Whoever searches will find it, or look again before it sleeps.
+    if (searching_.load(std::memory_order_seq_cst) != 0) return;
+    std::uint64_t asleep = sleepers_.load(std::memory_order_seq_cst) & stealing_mask_;
+    while (asleep != 0) {
+        auto index = static_cast<unsigned>(std::countr_zero(asleep));
+        std::uint64_t bit = std::uint64_t{1} << index;
+        // Whoever takes the bit off does the waking, so one sleeper is woken once.
+        if (sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & bit) {
+            counters_.wakeups.add(1);
+            workers_[index]->reactor().wake();
+            return;
+        }
+        asleep &= ~bit;
+    }
+}
+
+void Scheduler::wake_worker(Worker& worker) {
+    std::uint64_t bit = std::uint64_t{1} << worker.index();
+    if ((sleepers_.load(std::memory_order_seq_cst) & bit) == 0) return;
+    if ((sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & bit) == 0) return;
+    counters_.wakeups.add(1);
+    worker.reactor().wake();
+}
+
+void Scheduler::wake_all() {
+    for (auto& worker : workers_) worker->reactor().wake();
+}
+
+// ---------------------------------------------------------------- the end
+
+// The finished are read before the spawned. Both only grow, and a fiber is counted as spawned before
+// it can finish; so equal sums mean that at the first reading nothing was alive.
+std::uint64_t Scheduler::live(bool counted_only) const {
+    std::uint64_t finished = 0;
+    for (const auto& worker : workers_)
+        finished += (counted_only ? worker->counted_finished_ : worker->finished_)
+                        .load(std::memory_order_seq_cst);
+    std::uint64_t spawned =
+        (counted_only ? counted_outside_ : spawned_outside_).load(std::memory_order_seq_cst);
+    for (const auto& worker : workers_)
+        spawned += (counted_only ? worker->counted_spawned_ : worker->spawned_)
+                       .load(std::memory_order_seq_cst);
+    return spawned - finished;
+}
+
+void Scheduler::count_outside(bool counted) {
+    spawned_outside_.fetch_add(1, std::memory_order_seq_cst);
+    if (counted) counted_outside_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void Scheduler::report_done() {
+    if (live(true) != 0) return;
+    // The count of signals is the futex word: a waiter that read the old count is woken.
+    end_signal_.fetch_add(1, std::memory_order_seq_cst);
+    env::futex_wake(end_signal_.futex_address(), UINT32_MAX);
+}
+
+bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
+    watchers_of_end_.fetch_add(1, std::memory_order_seq_cst);
+    bool gone = false;
+    for (;;) {
+        std::uint32_t signal = end_signal_.load(std::memory_order_seq_cst);
+        gone = live(counted_only) == 0;
+        if (gone || deadline.expired(Clock::now())) break;
+        std::int64_t until =
+            deadline.is_never() ? kNeverNs : deadline.instant().time_since_epoch().count();
+        env::futex_wait(end_signal_.futex_address(), signal, until);
+    }
+    watchers_of_end_.fetch_sub(1, std::memory_order_seq_cst);
+    return gone;
+}
+
+void Scheduler::run() { static_cast<void>(wait_until_gone(true, Deadline::never())); }
+
+Result<void> Scheduler::shutdown(Deadline deadline) {
+    if (!started_ || ended_) {
+        ended_ = started_;
+        stopping_.store(true, std::memory_order_release);
+        return {};
+    }
+    stopping_.store(true, std::memory_order_seq_cst);
+    root_->cancel(CancelReason::Shutdown);
+    cancel_root_fibers();
+    if (!wait_until_gone(false, deadline)) return ErrorKind::TimedOut;
+    blocking_->stop();
+    ending_.store(true, std::memory_order_seq_cst);
+    wake_all();
+    for (auto& worker : workers_) worker->join_thread();
+    ended_ = true;
+    return {};
+}
+
+// The fibers that carry the root token itself are in no list: the slab has them all.
+void Scheduler::cancel_root_fibers() {
+    fiber_blocks::for_each(
+        [](Fiber& fiber, void* scheduler) {
+            // The word first: if the block changes hands after this, the claim below fails.
+            std::uint64_t word = fiber.word.load(std::memory_order_seq_cst);
+            if ((word & WaitCell::kStateMask) != WaitCell::WaitingRoot) return;
+            if (fiber.scheduler.load(std::memory_order_relaxed) != scheduler) return;
+            WaitRef wait(fiber, word);
+            if (wait.try_claim(Wake::Cancelled)) wait.resume();
+        },
+        this);
+}
+
+}  // namespace weft

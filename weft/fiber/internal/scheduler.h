@@ -1,0 +1,135 @@
+// Scheduler: what the workers of one runtime share.
+//
+// Workers run alone most of the time: own queues, own timers, own reactor. They meet here: in the
+// global queue (overflow, and fibers readied by plain threads), in the word that says who sleeps, and
+// at the end. The rules that keep every wake-up:
+//   - whoever adds work that its own worker will not run itself adds it first and then looks for a
+//     sleeper; a worker that goes to sleep first says so and then looks for work (both seq_cst);
+//   - a worker never sleeps with work in its own queues, so work put there needs no such care;
+//   - while any worker runs, one idle worker is the watchman: it wakes every few milliseconds and
+//     takes over what a worker stuck in one fiber has left lying.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/base/atomic.h"
+#include "weft/base/metrics.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/internal/fiber_block.h"
+
+namespace weft {
+
+class BlockingPool;
+class CancelState;
+class IoTable;
+struct RuntimeOptions;
+
+struct SchedulerCounters {
+    Counter dropped_errors;  // outcomes that nobody looked at
+    Counter overflows;       // local queue to global queue
+    Counter wakeups;         // of sleeping workers
+    Counter rescues;         // fibers, timers and events taken over from a stuck worker
+};
+
+class Scheduler {
+public:
+    static constexpr unsigned kWorkersMax = 64;
+
+    explicit Scheduler(const RuntimeOptions& options);
+    ~Scheduler();
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
+
+    Result<void> start();
+    // Waits until every counted fiber has exited. Plain threads and fibers.
+    void run();
+    // Cancels everything, waits for all fibers, ends the workers. TimedOut if some did not end; the
+    // workers then go on and the scheduler must be left alone.
+    Result<void> shutdown(Deadline deadline);
+    bool is_stopping() const { return stopping_.load(std::memory_order_acquire); }
+    bool has_ended() const { return ended_; }
+
+    // Any thread: makes a claimed or new fiber run.
+    void make_ready(Fiber& fiber);
+    // Any thread: into the global queue, and wakes a worker for it.
+    void inject(Fiber& fiber);
+    // A worker's overflow: a chain linked by `next`.
+    void push_global(Fiber* first, Fiber* last, unsigned count);
+    // Up to `limit` fibers, linked by `next`; null when there are none.
+    Fiber* pop_global(unsigned limit);
+    bool has_global() const { return global_size_.load(std::memory_order_seq_cst) != 0; }
+    // Exactly where the checks of sleepers_ and queues are in one order; see the rules above.
+    void wake_one();
+    // Any thread: ends the sleep of this very worker.
+    void wake_worker(Worker& worker);
+    // Another worker that may run what this one runs; null if there is none.
+    Worker* other_worker(const Worker& worker);
+    // The cheap look of a worker that has more than it runs at once.
+    void wake_one_if_idle() {
+        if (sleepers_.load(std::memory_order_relaxed) & stealing_mask_) [[unlikely]] wake_one();
+    }
+
+    unsigned worker_count() const { return static_cast<unsigned>(workers_.size()); }
+    Worker& worker(unsigned index) { return *workers_[index]; }
+    CancelState& root() { return *root_; }
+    IoTable& io() { return *io_; }
+    BlockingPool& blocking() { return *blocking_; }
+    SchedulerCounters& counters() { return counters_; }
+    std::uint16_t stack_class() const { return stack_class_; }
+
+    // A moment's count of live fibers, counted ones or all.
+    std::uint64_t live(bool counted_only) const;
+    // Tells run() and shutdown() if what they wait for has come. Called when a worker runs dry.
+    void report_if_done() {
+        // A read-modify-write, as is the other side's: whichever comes second sees what the first
+        // one did before it, the finished fibers or the watcher.
+        if (watchers_of_end_.fetch_add(0, std::memory_order_seq_cst) != 0) [[unlikely]]
+            report_done();
+    }
+    // A fiber spawned by a plain thread.
+    void count_outside(bool counted);
+
+private:
+    friend class Worker;
+
+    void report_done();
+    bool wait_until_gone(bool counted_only, Deadline deadline);
+    void wake_all();
+    void cancel_root_fibers();
+
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::uint64_t stealing_mask_ = 0;  // the workers that are not pinned
+    unsigned stealing_count_ = 0;
+    std::uint16_t stack_class_ = 0;
+    CancelState* root_;
+    std::unique_ptr<IoTable> io_;
+    std::unique_ptr<BlockingPool> blocking_;
+    SchedulerCounters counters_;
+    const unsigned options_workers_;
+    const unsigned options_pinned_;
+    bool started_ = false;
+    bool ended_ = false;
+    Atomic<bool> stopping_{false};  // no new fibers
+    Atomic<bool> ending_{false};    // workers leave their loops
+
+    alignas(64) Atomic<std::uint64_t> sleepers_{0};  // a bit per worker in or before its sleep
+    Atomic<std::uint32_t> searching_{0};             // workers that look for work to steal
+    Atomic<std::int32_t> watchman_{-1};
+
+    alignas(64) SpinLock global_lock_;
+    Fiber* global_first_ = nullptr;
+    Fiber* global_last_ = nullptr;
+    Atomic<std::uint64_t> global_size_{0};
+
+    // Fibers spawned by plain threads; those spawned by fibers are counted by their workers.
+    Atomic<std::uint64_t> spawned_outside_{0};
+    Atomic<std::uint64_t> counted_outside_{0};
+    Atomic<std::uint32_t> watchers_of_end_{0};
+    Atomic<std::uint32_t> end_signal_{0};
+};
+
+}  // namespace weft

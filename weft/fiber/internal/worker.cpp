@@ -1,0 +1,276 @@
+#include "weft/fiber/internal/worker.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker_inline.h"
+#include "weft/fiber/overflow.h"
+
+#ifdef WEFT_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace weft {
+
+extern "C" {
+constinit thread_local Worker* weft_this_worker = nullptr;
+}
+
+#if !defined(__x86_64__) || defined(__ILP32__)
+__attribute__((noinline)) Worker* this_worker() {
+    asm volatile("" ::: "memory");  // keeps the call from being merged with another
+    return weft_this_worker;
+}
+#endif
+
+Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<Reactor> reactor)
+    : reactor_(std::move(reactor)), scheduler_(scheduler), index_(index), kind_(kind) {
+    stacks_.set_size_class(scheduler.stack_class());
+}
+
+Worker::~Worker() = default;
+
+void Worker::start_thread() { thread_ = env::start_thread(thread_main, this, "weft-worker"); }
+void Worker::join_thread() { env::join_thread(thread_); }
+
+void Worker::thread_main(void* self) {
+    auto* worker = static_cast<Worker*>(self);
+    FaultStack fault_stack;
+    weft_this_worker = worker;
+    worker->thread_exceptions_ = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+    worker->loop_fiber_.context.adopt_thread();
+    worker->coarse_now_ns_ = env::now_ns();
+    worker->loop();
+    weft_this_worker = nullptr;
+}
+
+// ---------------------------------------------------------------- switching
+
+void Worker::yield_current() {
+    Fiber* me = current_;
+#ifdef WEFT_FORCE_MIGRATION
+    if (Worker* other = scheduler_.other_worker(*this); other && !me->pinned) {
+        other->post_fiber(*me);
+        switch_to(pick(true));
+        return;
+    }
+#endif
+    Fiber* next = pick(true);
+    if (!next || next == me) return;
+    push_ready(*me);
+    switch_to(next);
+}
+
+// Tells the joiner that the outcome is there. True if nobody will ever ask for it.
+bool Worker::end_join(Fiber& fiber) {
+    if (fiber.token && !fiber.token->is_root()) {
+        fiber.token->remove_cell(fiber);
+        fiber.token->release();
+    }
+    fiber.token = nullptr;
+    // Acquire-release: publishes the outcome to the joiner, and sees the joiner's entry.
+    std::uintptr_t joiner = fiber.join.exchange(Fiber::kFinishing, std::memory_order_acq_rel);
+    if (joiner == Fiber::kDetached) {
+        fiber.body(fiber, Fiber::Operation::Discard, nullptr);
+        return true;
+    }
+    if (joiner != Fiber::kAlone) {
+        // The joiner waits for kDone before it lets go of its entry.
+        WaitRef waiting = reinterpret_cast<JoinEntry*>(joiner)->joiner;
+        if (waiting.try_claim(Wake::Ready)) waiting.resume();
+    }
+    return false;
+}
+
+// The last touch of a fiber that has ended.
+void Worker::lay_down(Fiber& fiber, bool forgotten) {
+    bool counted = fiber.flags & Fiber::kCounted;
+    if (forgotten) {
+        release_block(fiber);
+    } else {
+        // Release: the outcome, and that nobody here touches the block again.
+        fiber.join.store(Fiber::kDone, std::memory_order_release);
+    }
+    // Release: whoever counts it as gone sees all it did. One writer each, so no read-modify-write.
+    finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (counted)
+        counted_finished_.store(counted_finished_.load(std::memory_order_relaxed) + 1,
+                                std::memory_order_release);
+}
+
+// The fiber has left its stack for good.
+void Worker::bury(Fiber& fiber) {
+    stacks_.put(std::exchange(fiber.stack, nullptr));
+    fiber.busy.store(false, std::memory_order_relaxed);
+    lay_down(fiber, fiber.flags & Fiber::kForgotten);
+}
+
+void Worker::fiber_main(void* argument) {
+    Context::entered();
+    after_switch();
+    auto& fiber = *static_cast<Fiber*>(argument);
+    fiber.body(fiber, Fiber::Operation::Run, nullptr);
+    if (fiber.locals.load(std::memory_order_relaxed)) destroy_locals(fiber);
+    if (this_worker()->end_join(fiber)) fiber.flags |= Fiber::kForgotten;
+    fiber.flags |= Fiber::kEnding;
+    Worker* worker = this_worker();  // discarding the outcome ran user code
+    worker->switch_to(worker->pick(false), Context::Leave::ForEver);
+    WEFT_UNREACHABLE();
+}
+
+// False when there was no memory: the fiber is then finished with that error.
+bool Worker::give_stack(Fiber& fiber) {
+    Result<Stack*> stack = fiber.size_class == scheduler_.stack_class()
+                               ? stacks_.take()
+                               : stacks::take(fiber.size_class);
+    if (!stack) {
+        fail_unstarted(fiber, stack.error());
+        return false;
+    }
+#ifdef WEFT_ASAN
+    StackBounds bounds = (*stack)->bounds();
+    __asan_unpoison_memory_region(bounds.bottom,
+                                  static_cast<std::size_t>(bounds.top - bounds.bottom));
+#endif
+    fiber.stack = *stack;
+    fiber.context.prepare((*stack)->bounds(), fiber_main, &fiber, (*stack)->sanitizer_fiber);
+    return true;
+}
+
+void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
+    fiber.body(fiber, Fiber::Operation::Fail, &error);
+    lay_down(fiber, end_join(fiber));
+}
+
+void Worker::loop() {
+    for (;;) {
+        Fiber* fiber = pick(false);
+        if (!fiber) fiber = runnable(find_work());
+        if (fiber) {
+            switch_to(fiber);
+            continue;
+        }
+        // Acquire: everything that led to the end.
+        if (scheduler_.ending_.load(std::memory_order_acquire)) return;
+        sleep();
+    }
+}
+
+// ---------------------------------------------------------------- queues
+
+// Every turn: a look at the clock and around, and the other end of the queues.
+Fiber* Worker::pick_after_turn(bool yielding) {
+    std::int64_t before = coarse_now_ns_;
+    look_around();
+    std::int64_t lasted = coarse_now_ns_ - before;
+    if (lasted > kTurnNs) {
+        turn_ = std::max(turn_ / 2, 1U);
+    } else if (lasted < kTurnNs / 2) {
+        turn_ = std::min(turn_ * 2, kTurnMax);
+    }
+    turn_left_ = turn_;
+    if (!is_pinned()) {
+        if (Fiber* fiber = take_global(1)) return fiber;
+    }
+    if (Fiber* fiber = ready_.pop_oldest()) return fiber;
+    if (Fiber* fiber = fresh_.pop_oldest()) return fiber;
+    static_cast<void>(yielding);
+    return take_next();
+}
+
+void Worker::ready(Fiber& fiber) {
+    env::step();
+    // Nobody but this worker fills the slot, so an empty one stays empty. Release: publishes the
+    // fiber to a watchman.
+    if (current_ != &loop_fiber_ && !next_.load(std::memory_order_relaxed)) {
+        if (WEFT_PLANTED("worker.forget_next")) return;
+        next_.store(&fiber, std::memory_order_release);
+    } else {
+        push_ready(fiber);
+    }
+}
+
+void Worker::add_fresh(Fiber& fiber) {
+    if (!fresh_.push(&fiber)) [[unlikely]] return overflow(fresh_, fiber);
+    if (fresh_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
+}
+
+// Half of the queue and the fiber go to the global queue; on a pinned worker to its own inbox.
+void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
+    if (is_pinned()) {
+        fiber_inbox_.post(fiber);
+        return;
+    }
+    Fiber* first = nullptr;
+    Fiber** end = &first;
+    unsigned count = 0;
+    while (count < RunQueue<Fiber>::kCapacity / 2) {
+        Fiber* moved = queue.pop_oldest();
+        if (!moved) break;
+        *end = moved;
+        end = reinterpret_cast<Fiber**>(&moved->next);
+        ++count;
+    }
+    *end = &fiber;
+    fiber.next = nullptr;
+    scheduler_.counters().overflows.add(1);
+    scheduler_.push_global(first, &fiber, count + 1);
+}
+
+// One fiber to run; up to `more` others go into the local queue.
+Fiber* Worker::take_global(unsigned more) {
+    Fiber* first = scheduler_.pop_global(more + 1);
+    if (!first) return nullptr;
+    auto* rest = static_cast<Fiber*>(first->next);
+    while (rest) {
+        auto* following = static_cast<Fiber*>(rest->next);
+        push_ready(*rest);
+        rest = following;
+    }
+    return first;
+}
+
+void Worker::post_fiber(Fiber& fiber) {
+    if (fiber_inbox_.post(fiber)) scheduler_.wake_worker(*this);
+}
+
+void Worker::post(Completion& completion) {
+    if (inbox_.post(completion)) scheduler_.wake_worker(*this);
+}
+
+void Worker::count_spawned(bool counted) {
+    // Relaxed: the fiber itself is published by the queue; a sum is taken in an order that makes an
+    // old value harmless (Scheduler::live).
+    spawned_.store(spawned_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (counted)
+        counted_spawned_.store(counted_spawned_.load(std::memory_order_relaxed) + 1,
+                               std::memory_order_relaxed);
+}
+
+void release_block(Fiber& fiber) {
+    if (fiber.exposed.load(std::memory_order_relaxed)) {
+        SpinGuard guard(fiber.park_lock);
+        ++fiber.generation;
+        fiber.park_permit = false;
+        fiber.exposed.store(false, std::memory_order_relaxed);
+    }
+    fiber.flags = 0;
+    fiber.pinned = nullptr;
+    fiber.exceptions = {};
+    fiber.scheduler.store(nullptr, std::memory_order_relaxed);
+    if (Worker* worker = this_worker()) {
+        worker->blocks().put(&fiber);
+    } else {
+        fiber_blocks::put(&fiber);
+    }
+}
+
+}  // namespace weft

@@ -1,0 +1,183 @@
+// Worker: a thread that runs fibers.
+//
+// A fiber that stops running (yields, parks, ends) picks its successor itself and switches to it
+// directly; only when nothing is ready does it switch to the worker's loop, on the thread's own
+// stack, which looks further (global queue, reactor, timers, other workers) and sleeps.
+//
+// Queues: `next_`, one fiber that was readied by the running one and will run right after it;
+// `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not run,
+// newest first, so that a tree of fibers unfolds depth first and needs few stacks. A fiber that
+// yields lets a fresh one go first; every kTurnMax picks the order is reversed, and the clock, the
+// timers, the reactor and the global queue are looked at, so nobody starves.
+//
+// Owning worker only, unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/base/atomic.h"
+#include "weft/fiber/context.h"
+#include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/inbox.h"
+#include "weft/fiber/internal/run_queue.h"
+#include "weft/fiber/reactor.h"
+#include "weft/fiber/stack.h"
+#include "weft/fiber/timer.h"
+
+namespace weft {
+
+class Scheduler;
+
+// Something to be done by a certain worker, posted from anywhere; see Worker::post.
+struct Completion {
+    Completion* next = nullptr;
+    void (*run)(Completion& completion) = nullptr;  // in the worker's loop: must not wait
+};
+
+class Worker {
+public:
+    enum class Kind : bool { Stealing, Pinned };
+
+    Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<Reactor> reactor);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    void start_thread();
+    void join_thread();
+
+    // For the running fiber. Both may return on another worker.
+    void yield_current();
+    void park_current();  // in worker_inline.h
+
+    // A claimed or new fiber that this worker may run.
+    void ready(Fiber& fiber);
+    void add_fresh(Fiber& fiber);
+    // Any thread: the fiber runs on this worker, which is woken if need be.
+    void post_fiber(Fiber& fiber);
+    // Any thread: runs exactly once on this worker, in arrival order per sender.
+    void post(Completion& completion);
+
+    // The running fiber; null while the worker is in its loop.
+    Fiber* current() const { return current_ == &loop_fiber_ ? nullptr : current_; }
+    Scheduler& scheduler() const { return scheduler_; }
+    unsigned index() const { return index_; }
+    bool is_pinned() const { return kind_ == Kind::Pinned; }
+    Reactor& reactor() { return *reactor_; }
+    TimerWheel& timers() { return timers_; }
+    fiber_blocks::Cache& blocks() { return blocks_; }
+    // The clock as of the last look: for what needs no better.
+    std::int64_t coarse_now_ns() const { return coarse_now_ns_; }
+
+    void count_spawned(bool counted);
+    std::uint64_t live(bool counted_only) const;
+
+    // The first thing on every fresh or resumed fiber: finishes the one that was left.
+    static void after_switch();
+
+private:
+    friend class Scheduler;
+
+    static constexpr unsigned kTurnMax = 64;        // picks between two looks at the clock
+    static constexpr std::int64_t kTurnNs = 100'000;  // what such a turn should last at most
+    static constexpr unsigned kEventBatch = 128;
+    static constexpr unsigned kStealMax = 32;
+    static constexpr unsigned kWorkersMax = 64;
+    // A stuck worker is noticed after at most two looks.
+    static constexpr std::int64_t kWatchNs = 3'000'000;
+    static constexpr unsigned kQuietLooksMax = 16;
+
+    static void thread_main(void* self);
+    void loop();
+    Fiber* pick(bool yielding);
+    Fiber* pick_after_turn(bool yielding);
+    Fiber* runnable(Fiber* fiber);
+    Fiber* take_next();
+    void switch_to(Fiber* next, Context::Leave leave = Context::Leave::ToReturn);
+    bool give_stack(Fiber& fiber);
+    void fail_unstarted(Fiber& fiber, const Error& error);
+    void bury(Fiber& fiber);
+    bool end_join(Fiber& fiber);
+    void lay_down(Fiber& fiber, bool forgotten);
+    static void fiber_main(void* fiber);
+
+    Fiber* take_global(unsigned more);
+    Fiber* find_work();
+    Fiber* steal();
+    Fiber* steal_from(Worker& victim);
+    void look_around();
+    void run_inbox();
+    void expire_timers(Worker& owner);
+    void deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns);
+    void push_ready(Fiber& fiber);
+    void overflow(RunQueue<Fiber>& queue, Fiber& fiber);
+    bool sees_work() const;
+    void sleep();
+    bool become_watchman();
+    void rescue();
+
+    // Hot: touched at every switch.
+    alignas(64) Fiber* current_ = &loop_fiber_;
+    Fiber* left_ = nullptr;  // the fiber that was just switched away from
+    Atomic<Fiber*> next_{nullptr};
+    unsigned turn_left_ = kTurnMax;
+    unsigned turn_ = kTurnMax;
+    ExceptionState* thread_exceptions_ = nullptr;
+    std::int64_t coarse_now_ns_ = 0;
+    std::int64_t polled_ns_ = 0;      // the last look at the reactor
+    Atomic<std::uint64_t> turns_{0};  // progress, for the watchman
+
+    Fiber loop_fiber_;  // stands for the loop on the thread's own stack; never in a queue
+    StackCache stacks_;
+    fiber_blocks::Cache blocks_;
+
+    RunQueue<Fiber> ready_;
+    RunQueue<Fiber> fresh_;
+    Inbox<WaitCell> fiber_inbox_;
+    Inbox<Completion> inbox_;
+    TimerWheel timers_;
+    std::unique_ptr<Reactor> reactor_;
+
+    Scheduler& scheduler_;
+    const unsigned index_;
+    const Kind kind_;
+    EnvThread thread_;
+
+    // As watchman: what was seen of the others at the last look, and how often all was quiet.
+    std::uint64_t seen_turns_[kWorkersMax] = {};
+    unsigned quiet_looks_ = 0;
+
+    // Written by the owner only; read by whoever sums them up.
+    alignas(64) Atomic<std::uint64_t> spawned_{0};
+    Atomic<std::uint64_t> finished_{0};
+    Atomic<std::uint64_t> counted_spawned_{0};
+    Atomic<std::uint64_t> counted_finished_{0};
+};
+
+// Gives a block back; the outcome has been taken or discarded. Any thread.
+void release_block(Fiber& fiber);
+
+extern "C" {
+extern constinit thread_local Worker* weft_this_worker  // tidy: allow thread_local: the seat
+    __attribute__((tls_model("initial-exec")));
+}
+
+// The worker of the calling thread, or null. Read anew after everything that may switch: a compiler
+// that kept the address of a thread-local over a switch would read another thread's.
+#if defined(__x86_64__) && !defined(__ILP32__)
+inline Worker* this_worker() {
+    Worker* worker;
+    asm volatile(
+        "movq weft_this_worker@gottpoff(%%rip), %0\n\t"
+        "movq %%fs:(%0), %0"
+        : "=r"(worker)
+        :
+        : "memory");
+    return worker;
+}
+#else
+Worker* this_worker();
+#endif
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// The path of a switch, inline: a fiber that goes on after a switch returns through frames that the
+// return predictor knows nothing of, so each frame less between the switch and the caller counts.
+#pragma once
+
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/internal/float_state.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+
+// Goes on in `next`, or in the loop when null.
+[[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, Context::Leave leave) {
+    // A fiber for whose stack there was no memory has ended before it began; whoever joins it is
+    // told, and the loop finds another one.
+    if (next && !next->stack && !give_stack(*next)) [[unlikely]] next = nullptr;
+    Fiber& from = *current_;
+    Fiber& to = next ? *next : loop_fiber_;
+    if (&from == &to) return;
+    left_ = &from;
+    current_ = &to;
+    from.exceptions = *thread_exceptions_;
+    *thread_exceptions_ = to.exceptions;
+    if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]] float_state::change(from, to);
+    // Relaxed: the fiber is in no queue, so nobody else looks.
+    to.busy.store(true, std::memory_order_relaxed);
+    Context::change(from.context, to.context, leave);
+    after_switch();
+}
+
+[[gnu::always_inline]] inline void Worker::after_switch() {
+    Worker* worker = this_worker();
+    Fiber& left = *worker->left_;
+    if (left.flags & Fiber::kEnding) [[unlikely]] return worker->bury(left);
+    // Release: the saved context is complete; pairs with the acquire in runnable().
+    left.busy.store(false, std::memory_order_release);
+}
+
+inline void Worker::push_ready(Fiber& fiber) {
+    if (!ready_.push(&fiber)) [[unlikely]] return overflow(ready_, fiber);
+    if (ready_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
+}
+
+inline Fiber* Worker::take_next() {
+    Fiber* fiber = next_.load(std::memory_order_relaxed);
+    if (!fiber) return nullptr;
+    // A watchman may take it away while this worker seems stuck. Acquire: pairs with ready().
+    return next_.exchange(nullptr, std::memory_order_acquire);
+}
+
+// A fiber whose context is still being saved by another worker goes back into the queue.
+inline Fiber* Worker::runnable(Fiber* fiber) {
+    if (!fiber) return nullptr;
+    // Acquire: the saved context; pairs with after_switch(). The dump's hold: see dump.cpp.
+    bool busy = fiber->busy.load(std::memory_order_acquire) ||
+                fiber->held.load(std::memory_order_acquire);
+    if (!busy || fiber == current_) [[likely]] return fiber;
+    env::spin_pause(0);
+    push_ready(*fiber);
+    return nullptr;
+}
+
+inline Fiber* Worker::pick(bool yielding) {
+    env::step();
+    if (--turn_left_ == 0) [[unlikely]] return runnable(pick_after_turn(yielding));
+    if (Fiber* fiber = take_next()) return runnable(fiber);
+    if (yielding) {
+        if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
+        return runnable(ready_.pop_oldest());
+    }
+    if (Fiber* fiber = ready_.pop_oldest()) return runnable(fiber);
+    return runnable(fresh_.pop_newest());
+}
+
+[[gnu::always_inline]] inline void Worker::park_current() {
+    Fiber* me = current_;
+    me->parked_at_ms = static_cast<std::uint32_t>(coarse_now_ns_ / 1'000'000);
+    Fiber* next = pick(false);
+    // Woken before it has left: it is its own successor.
+    if (next == me) return;
+    switch_to(next);
+}
+
+}  // namespace weft

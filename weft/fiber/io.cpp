@@ -1,0 +1,481 @@
+#include "weft/fiber/io.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/log.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kBurstMax = 64;
+constexpr std::uint8_t kBoth = kReadable | kWritable;
+constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
+
+bool on_real_thread() { return !this_worker() && !env::current(); }
+
+struct Bytes {
+    void* begin;
+    std::size_t size;
+};
+
+long read_call(void* context, int fd) {
+    auto& bytes = *static_cast<Bytes*>(context);
+    return env::read(fd, bytes.begin, bytes.size);
+}
+
+// A broken pipe is an error, not the end of the process. Workers have the signal blocked; a thread
+// of the program blocks it for the call, and takes the one that the call has caused.
+[[gnu::noinline]] long write_without_signal(int fd, const void* begin, std::size_t size) {
+    sigset_t broken_pipe;
+    sigset_t pending;
+    sigset_t before;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    long count = env::write(fd, begin, size);
+    if (count == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+        timespec at_once{};
+        while (::sigtimedwait(&broken_pipe, nullptr, &at_once) < 0 && errno == EINTR) {}
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return count;
+}
+
+long write_call(void* context, int fd) {
+    auto& bytes = *static_cast<Bytes*>(context);
+    if (on_real_thread()) return write_without_signal(fd, bytes.begin, bytes.size);
+    return env::write(fd, bytes.begin, bytes.size);
+}
+
+[[gnu::noinline]] bool is_ready_now(int fd, std::uint8_t direction) {
+    pollfd entry{};
+    entry.fd = fd;
+    entry.events = direction == kReadable ? POLLIN | POLLRDHUP : POLLOUT;
+    return ::poll(&entry, 1, 0) != 0;  // an error is for the operation to report
+}
+
+// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+[[gnu::noinline]] int make_nonblocking(int fd, Flow& flow) {
+    int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0) return errno;
+    if (!(flags & O_NONBLOCK) && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return errno;
+    struct stat status {};
+    flow = Flow::Unknown;
+    if (::fstat(fd, &status) != 0) return errno;
+    // In packet mode a pipe is read packet by packet. Of a socket only its maker knows.
+    if (S_ISFIFO(status.st_mode) && !(flags & O_DIRECT)) flow = Flow::Stream;
+    return 0;
+}
+
+}  // namespace
+
+// A plain thread in poll(2): what closes or cancels writes to its event descriptor.
+struct Descriptor::ThreadWait {
+    ThreadWait() : event_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    ~ThreadWait() {
+        if (event_fd >= 0) ::close(event_fd);
+    }
+    ThreadWait(const ThreadWait&) = delete;
+    ThreadWait& operator=(const ThreadWait&) = delete;
+
+    struct Listener : CancelListener {
+        explicit Listener(int fd) : CancelListener(on_cancel), event_fd(fd) {}
+        static void on_cancel(CancelListener& listener, CancelReason) {
+            ::eventfd_write(static_cast<Listener&>(listener).event_fd, 1);
+        }
+        int event_fd;
+    };
+
+    // True when ready. Without an event descriptor (there may be none left) it returns every few
+    // milliseconds, so that the caller looks around.
+    bool wait(int fd, std::uint8_t direction, Deadline until) const;
+
+    int event_fd;
+    ThreadWait* next = nullptr;
+};
+
+bool Descriptor::ThreadWait::wait(int fd, std::uint8_t direction, Deadline until) const {
+    pollfd entries[2] = {};
+    entries[0].fd = fd;
+    entries[0].events = direction == kReadable ? POLLIN | POLLRDHUP : POLLOUT;
+    entries[1].fd = event_fd;
+    entries[1].events = POLLIN;
+    Nanoseconds left = until.remaining(Clock::now());
+    if (event_fd < 0 && left > kSlice) left = kSlice;
+    timespec timeout{};
+    timeout.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+    timeout.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+    bool for_ever = left == Nanoseconds::max();
+    int found = ::ppoll(entries, event_fd < 0 ? 1 : 2, for_ever ? nullptr : &timeout, nullptr);
+    return found > 0 && entries[0].revents != 0;
+}
+
+class Descriptor::Use {
+public:
+    explicit Use(Descriptor& descriptor) : descriptor_(descriptor), held_(descriptor.begin_use()) {}
+    ~Use() {
+        if (held_) descriptor_.end_use();
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    explicit operator bool() const { return held_; }
+
+private:
+    Descriptor& descriptor_;
+    bool held_;
+};
+
+// ---------------------------------------------------------------- owning
+
+Descriptor::Descriptor(int fd, Flow flow) : fd_(fd), flow_(flow), use_(0) {}
+
+Result<Descriptor> Descriptor::adopt(int fd) {
+    if (env::current()) return Descriptor(fd, Flow::Unknown);
+    Flow flow = Flow::Unknown;
+    if (int error = make_nonblocking(fd, flow); error != 0) return Error::from_errno(error);
+    return Descriptor(fd, flow);
+}
+
+Descriptor Descriptor::adopt_nonblocking(int fd, Flow flow) { return Descriptor(fd, flow); }
+
+Descriptor::Descriptor(Descriptor&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      flow_(other.flow_),
+      // Relaxed, here and below: the owner moves it, and nobody else is in a call.
+      use_(other.use_.exchange(kClosedBit, std::memory_order_relaxed)),
+      registration_(other.registration_.exchange(nullptr, std::memory_order_relaxed)) {
+    WEFT_ASSERT((use_.load(std::memory_order_relaxed) & ~kClosedBit) == 0,
+                "a descriptor was moved during a call on it");
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    WEFT_ASSERT(use_.load(std::memory_order_relaxed) == kClosedBit,
+                "a descriptor was replaced during a call on it");
+    fd_ = std::exchange(other.fd_, -1);
+    flow_ = other.flow_;
+    // Relaxed: as above.
+    use_.store(other.use_.exchange(kClosedBit, std::memory_order_relaxed),
+               std::memory_order_relaxed);
+    registration_.store(other.registration_.exchange(nullptr, std::memory_order_relaxed),
+                        std::memory_order_relaxed);
+    return *this;
+}
+
+Descriptor::~Descriptor() {
+    close();
+    // Relaxed: whoever is still in a call is a bug of the program.
+    WEFT_ASSERT(use_.load(std::memory_order_relaxed) == kClosedBit,
+                "a descriptor was destroyed during a call on it");
+}
+
+bool Descriptor::is_open() const {
+    // Relaxed: a moment's truth.
+    return !(use_.load(std::memory_order_relaxed) & kClosedBit);
+}
+
+bool Descriptor::begin_use() {
+    std::uint32_t before = use_.load(std::memory_order_relaxed);
+    do {
+        if (before & kClosedBit) return false;
+        // Acquire: what the owner did to the descriptor before.
+    } while (!use_.compare_exchange_weak(before, before + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+    return true;
+}
+
+void Descriptor::end_use() {
+    // Acquire-release: the last one, who closes, comes after all that the others did.
+    if (use_.fetch_sub(1, std::memory_order_acq_rel) == (kClosedBit | 1)) finish_close();
+}
+
+void Descriptor::close() {
+    if (!begin_use()) return;
+    // seq_cst: closed before the look at the registration; a call that has just made one looks at
+    // this bit afterwards, so one of the two wakes it.
+    if (!(use_.fetch_or(kClosedBit, std::memory_order_seq_cst) & kClosedBit)) {
+        IoRegistration* registration = registration_.load(std::memory_order_seq_cst);
+        if (registration) registration->retire();
+        SpinGuard guard(threads_lock_);
+        for (ThreadWait* wait = threads_; wait; wait = wait->next) {
+            if (wait->event_fd >= 0) ::eventfd_write(wait->event_fd, 1);
+        }
+    }
+    end_use();
+}
+
+// Nobody is in a call, and nobody can begin one.
+void Descriptor::drop_registrations() {
+    // Acquire: whoever made them may have been another thread.
+    IoRegistration* registration = registration_.exchange(nullptr, std::memory_order_acquire);
+    while (registration) {
+        IoRegistration* previous = registration->previous;
+        registration->retire();
+        registration->storage().put(*registration);
+        registration = previous;
+    }
+}
+
+void Descriptor::finish_close() {
+    drop_registrations();
+    env::close(std::exchange(fd_, -1));
+}
+
+int Descriptor::release() {
+    std::uint32_t idle = 0;
+    // Acquire: comes after the last call of others.
+    bool alone = use_.compare_exchange_strong(idle, kClosedBit, std::memory_order_acquire,
+                                              std::memory_order_relaxed);
+    WEFT_ASSERT(alone || (idle & kClosedBit), "a descriptor was released during a call on it");
+    if (!alone) return -1;
+    drop_registrations();
+    return std::exchange(fd_, -1);
+}
+
+// ---------------------------------------------------------------- waiting
+
+// The registration with a live runtime; a new one starts with `readiness`.
+Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness) {
+    // Acquire: the registration is made; pairs with the release of the exchange below.
+    IoRegistration* current = registration_.load(std::memory_order_acquire);
+    while (!current || current->is_detached()) {
+        IoRegistration* added = WEFT_TRY(IoTable::register_here(fd_, readiness));
+        added->previous = current;
+        // seq_cst: published before the look at kClosedBit; see close().
+        if (registration_.compare_exchange_strong(current, added, std::memory_order_seq_cst,
+                                                  std::memory_order_acquire)) {
+            current = added;
+            break;
+        }
+        added->retire();
+        added->storage().put(*added);
+    }
+    if (use_.load(std::memory_order_seq_cst) & kClosedBit) return ErrorKind::Closed;
+    return current;
+}
+
+// After the operation was found to block.
+Result<void> Descriptor::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
+    if (on_real_thread()) return wait_on_thread(direction, deadline, token);
+    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+    return here->wait(direction, deadline, token);
+}
+
+Result<void> Descriptor::wait_on_thread(std::uint8_t direction, Deadline deadline,
+                                        CancelState* token) {
+    static constinit LogOnce once;
+    log_once(once, LogLevel::Debug, "a plain thread blocks on a descriptor");
+    ThreadWait wait;
+    {
+        SpinGuard guard(threads_lock_);
+        wait.next = threads_;
+        threads_ = &wait;
+    }
+    CancelToken ambient = CancelToken::current();
+    ThreadWait::Listener ambient_listener(wait.event_fd);
+    ThreadWait::Listener token_listener(wait.event_fd);
+    if (ambient.state()) ambient_listener.listen(ambient.state());
+    if (token) token_listener.listen(token);
+    Deadline until = earlier(deadline, ambient.deadline());
+    if (token) until = earlier(until, token->deadline());
+    Result<void> result;
+    for (;;) {
+        if (!is_open()) result = ErrorKind::Closed;
+        if (result) result = ambient.check();
+        if (result && token && token->expire_if_due()) result = token->error();
+        bool expired = deadline.expired(Clock::now());
+        if (!result || wait.wait(fd_, direction, until)) break;
+        if (expired) result = ErrorKind::TimedOut;
+    }
+    ambient_listener.stop();
+    token_listener.stop();
+    SpinGuard guard(threads_lock_);
+    ThreadWait** place = &threads_;
+    while (*place != &wait) place = &(*place)->next;
+    *place = wait.next;
+    return result;
+}
+
+// Nobody tells us what others have done to the descriptor, so the kernel is asked.
+Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline,
+                                    CancelState* token) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    if (on_real_thread()) return wait_on_thread(direction, deadline, token);
+    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+    if (env::current()) {
+        WEFT_TRY(here->look_again(direction));
+        return here->wait(direction, deadline, token);
+    }
+    for (;;) {
+        std::uint32_t seen = here->readiness();
+        if (is_ready_now(fd_, direction)) return {};
+        here->clear(seen, direction);
+        WEFT_TRY(here->wait(direction, deadline, token));
+        if (!is_open()) return ErrorKind::Closed;
+        here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+    }
+}
+
+// ---------------------------------------------------------------- operations
+
+// One who finds the descriptor always ready must not keep the worker for ever.
+bool Descriptor::wants_turn() {
+    // Relaxed: a rough count; a lost step does no harm.
+    std::uint32_t count = burst_.load(std::memory_order_relaxed) + 1;
+    burst_.store(count % kBurstMax, std::memory_order_relaxed);
+    return count == kBurstMax;
+}
+
+// One try. Nothing when it would block, or when it is known that it would.
+Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size,
+                                                Call call, void* context) {
+    // Acquire: the registration is made; pairs with registration().
+    IoRegistration* here = registration_.load(std::memory_order_acquire);
+    std::uint32_t seen = here ? here->readiness() : kBoth;
+    // A plain thread asks the kernel in any case.
+    if (!(seen & direction) && !on_real_thread()) return std::optional<long>();
+    long count = call(context, fd_);
+    if (count >= 0) {
+        bool partial = static_cast<std::size_t>(count) < size && count != 0;
+        // Then the next call would block, unless the end of the stream is what comes next: its edge
+        // may have come together with the bytes.
+        if (partial && here && flow_ == Flow::Stream && !(seen & (kHangUp | kFailed)))
+            here->clear(seen, direction);
+        return std::optional<long>(count);
+    }
+    if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
+    if (here) here->clear(seen, direction);
+    return std::optional<long>();
+}
+
+Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call,
+                                 void* context, Deadline deadline, CancelState* token) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    if (wants_turn()) WEFT_TRY(checkpoint());
+    for (;;) {
+        std::optional<long> count = WEFT_TRY(attempt(direction, size, call, context));
+        if (count) return *count;
+        WEFT_TRY(wait(direction, deadline, token));
+        if (!is_open()) return ErrorKind::Closed;
+    }
+}
+
+Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte* begin,
+                                         std::size_t size, Deadline deadline, CancelState* token) {
+    Bytes bytes{const_cast<std::byte*>(begin), size};
+    Call call = direction == kReadable ? read_call : write_call;
+    long count = WEFT_TRY(perform(direction, size, call, &bytes, deadline, token));
+    return static_cast<std::size_t>(count);
+}
+
+Result<std::optional<std::size_t>> Descriptor::try_transfer(std::uint8_t direction,
+                                                            const std::byte* begin,
+                                                            std::size_t size) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    Bytes bytes{const_cast<std::byte*>(begin), size};
+    Call call = direction == kReadable ? read_call : write_call;
+    std::optional<long> count = WEFT_TRY(attempt(direction, size, call, &bytes));
+    if (!count) return std::optional<std::size_t>();
+    return std::optional<std::size_t>(static_cast<std::size_t>(*count));
+}
+
+Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline) {
+    return transfer(kReadable, buffer.data(), buffer.size(), deadline, nullptr);
+}
+
+Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline,
+                                     const CancelToken& token) {
+    return transfer(kReadable, buffer.data(), buffer.size(), deadline, token.state());
+}
+
+Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline) {
+    return transfer(kWritable, bytes.data(), bytes.size(), deadline, nullptr);
+}
+
+Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline,
+                                      const CancelToken& token) {
+    return transfer(kWritable, bytes.data(), bytes.size(), deadline, token.state());
+}
+
+Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline) {
+    return write_all(bytes, deadline, CancelToken());
+}
+
+Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline,
+                                   const CancelToken& token) {
+    while (!bytes.empty()) {
+        std::size_t count = WEFT_TRY(write(bytes, deadline, token));
+        bytes = bytes.subspan(count);
+    }
+    return {};
+}
+
+Result<std::optional<std::size_t>> Descriptor::try_read(std::span<std::byte> buffer) {
+    return try_transfer(kReadable, buffer.data(), buffer.size());
+}
+
+Result<std::optional<std::size_t>> Descriptor::try_write(std::span<const std::byte> bytes) {
+    return try_transfer(kWritable, bytes.data(), bytes.size());
+}
+
+Result<void> Descriptor::wait_readable(Deadline deadline) {
+    return wait_level(kReadable, deadline, nullptr);
+}
+
+Result<void> Descriptor::wait_readable(Deadline deadline, const CancelToken& token) {
+    return wait_level(kReadable, deadline, token.state());
+}
+
+Result<void> Descriptor::wait_writable(Deadline deadline) {
+    return wait_level(kWritable, deadline, nullptr);
+}
+
+Result<void> Descriptor::wait_writable(Deadline deadline, const CancelToken& token) {
+    return wait_level(kWritable, deadline, token.state());
+}
+
+Result<bool> Descriptor::arm(Dormant& dormant, std::uint8_t events) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~events)));
+    return here->arm(dormant, events);
+}
+
+bool Descriptor::disarm(Dormant& dormant) {
+    Use use(*this);
+    if (!use) return false;
+    // Acquire: the registration is made; pairs with registration().
+    IoRegistration* here = registration_.load(std::memory_order_acquire);
+    return here && here->disarm(dormant);
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (int error = env::pipe(ends); error < 0) return Error::from_errno(-error);
+    // A simulated pipe may give less than it has.
+    Flow flow = env::current() ? Flow::Unknown : Flow::Stream;
+    return Pipe{Descriptor::adopt_nonblocking(ends[0], flow),
+                Descriptor::adopt_nonblocking(ends[1], flow)};
+}
+
+}  // namespace weft

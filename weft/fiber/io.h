@@ -1,0 +1,163 @@
+// Descriptors for fibers and threads.
+//
+// A Descriptor owns a file descriptor of the kernel and reads and writes it: the call is tried first,
+// and only if it would block does the caller wait. In a fiber the wait parks the fiber; on a plain
+// thread the same call blocks the thread. Every wait honours the ambient token, the given deadline
+// and, where one is given, a further token.
+//
+//     Pipe pipe = WEFT_TRY(make_pipe());
+//     spawn([&] { return pipe.writer.write_all(as_bytes("hello")); });
+//     std::size_t count = WEFT_TRY(pipe.reader.read(buffer));     // 0 is the end of the stream
+//
+// Any fiber and any thread; one may read while another writes and a third closes. Closing wakes
+// everybody with Closed; the kernel's descriptor is closed when the last call has left, so its number
+// cannot pass to somebody else under a call. The object itself must outlive the calls on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/reactor.h"
+
+namespace weft {
+
+class CancelState;
+class CancelToken;
+class IoRegistration;
+
+// Something without a fiber that waits for a descriptor: it is called once when one of the events
+// that it is armed for comes (or kClosed when the descriptor is closed or the runtime ends), in the
+// scheduler of some worker or in the closer. It must not wait; it may spawn a fiber, cancel a token,
+// and close or arm again.
+struct Dormant {
+    void (*on_ready)(Dormant& dormant, std::uint8_t events) = nullptr;
+};
+
+// Whether a short read or write means that the descriptor is drained or full for now, so that the
+// next call need not be tried: true for pipes and TCP, not for datagrams, terminals and the like.
+enum class Flow : std::uint8_t { Stream, Unknown };
+
+class Descriptor {
+public:
+    Descriptor() = default;  // none: every call gives Closed
+    // Takes the descriptor over and makes it non-blocking. One that is refused stays the caller's.
+    static Result<Descriptor> adopt(int fd);
+    // The same without asking the kernel, for one that is known to be non-blocking.
+    static Descriptor adopt_nonblocking(int fd, Flow flow);
+
+    // Moving is for owners: nobody else may be in a call.
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+
+    // At least one byte, or 0 at the end of the stream (or for an empty buffer).
+    Result<std::size_t> read(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
+    Result<std::size_t> read(std::span<std::byte> buffer, Deadline deadline,
+                             const CancelToken& token);
+    // At least one byte (or none of an empty buffer); Reset when nobody reads any more.
+    Result<std::size_t> write(std::span<const std::byte> bytes,
+                              Deadline deadline = Deadline::never());
+    Result<std::size_t> write(std::span<const std::byte> bytes, Deadline deadline,
+                              const CancelToken& token);
+    // An error may come after a part was written.
+    Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline = Deadline::never());
+    Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline,
+                           const CancelToken& token);
+
+    // Without waiting: nothing when the call would block.
+    Result<std::optional<std::size_t>> try_read(std::span<std::byte> buffer);
+    Result<std::optional<std::size_t>> try_write(std::span<const std::byte> bytes);
+
+    // For libraries that read and write by themselves: returns when the kernel says ready (or hung
+    // up, or failed), however it came to be so.
+    Result<void> wait_readable(Deadline deadline = Deadline::never());
+    Result<void> wait_readable(Deadline deadline, const CancelToken& token);
+    Result<void> wait_writable(Deadline deadline = Deadline::never());
+    Result<void> wait_writable(Deadline deadline, const CancelToken& token);
+
+    // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or -errno,
+    // again after each wait until it is not -EAGAIN. `token` may be null.
+    template <class Attempt>
+    Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
+                             CancelState* token = nullptr);
+
+    // Calls dormant.on_ready once, at the first of `events`. False: one of them may be there
+    // already, and nothing was armed; try the operation. Fibers (and what runs in the scheduler).
+    Result<bool> arm(Dormant& dormant, std::uint8_t events);
+    // True: it was armed, and is not called any more. False: it has been or is being called.
+    bool disarm(Dormant& dormant);
+
+    void close();    // idempotent
+    int release();   // the caller's again, still non-blocking; nobody else may be in a call
+    bool is_open() const;
+    int fd() const { return fd_; }  // still owned here; -1 when there is none
+
+private:
+    struct ThreadWait;
+    class Use;
+    using Call = long (*)(void* context, int fd);
+
+    Descriptor(int fd, Flow flow);
+
+    bool begin_use();
+    void end_use();
+    void drop_registrations();
+    void finish_close();
+    bool wants_turn();
+
+    Result<std::optional<long>> attempt(std::uint8_t direction, std::size_t size, Call call,
+                                        void* context);
+    Result<long> perform(std::uint8_t direction, std::size_t size, Call call, void* context,
+                         Deadline deadline, CancelState* token);
+    Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
+    Result<void> wait_level(std::uint8_t direction, Deadline deadline, CancelState* token);
+    Result<void> wait_on_thread(std::uint8_t direction, Deadline deadline, CancelState* token);
+    Result<std::size_t> transfer(std::uint8_t direction, const std::byte* begin, std::size_t size,
+                                 Deadline deadline, CancelState* token);
+    Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction,
+                                                    const std::byte* begin, std::size_t size);
+    Result<IoRegistration*> registration(std::uint8_t readiness);
+
+    static constexpr std::uint32_t kClosedBit = 1U << 31;
+
+    int fd_ = -1;
+    Flow flow_ = Flow::Unknown;
+    SpinLock threads_lock_;
+    // kClosedBit, and the number of calls that are under way.
+    Atomic<std::uint32_t> use_{kClosedBit};
+    Atomic<std::uint32_t> burst_{0};  // calls since the last turn of others
+    Atomic<IoRegistration*> registration_{nullptr};
+    ThreadWait* threads_ = nullptr;  // plain threads that wait; under threads_lock_
+};
+
+struct Pipe {
+    Descriptor reader;
+    Descriptor writer;
+};
+Result<Pipe> make_pipe();
+
+inline std::span<const std::byte> as_bytes(std::string_view text) {
+    return std::as_bytes(std::span(text));
+}
+
+template <class Attempt>
+Result<long> Descriptor::until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
+                                     CancelState* token) {
+    using Function = std::remove_reference_t<Attempt>;
+    Call call = [](void* context, int fd) -> long {
+        return (*static_cast<Function*>(context))(fd);
+    };
+    return perform(direction, 0, call, const_cast<void*>(static_cast<const void*>(&attempt)),
+                   deadline, token);
+}
+
+}  // namespace weft

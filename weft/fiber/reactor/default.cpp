@@ -1,0 +1,29 @@
+#include <cstdlib>
+#include <string_view>
+
+#include "weft/base/log.h"
+#include "weft/fiber/reactor.h"
+
+namespace weft {
+namespace {
+
+Result<std::unique_ptr<Reactor>> make_chosen() {
+    const char* chosen = std::getenv("WEFT_REACTOR");
+    std::string_view name = chosen ? chosen : "";
+    if (name == "epoll") return reactors::make_epoll();
+    if (name == "io_uring") return reactors::make_uring();
+    if (!name.empty())
+        return Error(ErrorKind::Misuse, "WEFT_REACTOR is epoll or io_uring, nothing else");
+    return reactors::make_epoll();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reactor>> reactors::make_default() {
+    Result<std::unique_ptr<Reactor>> reactor = make_chosen();
+    static constinit LogOnce once;
+    if (reactor) log_once(once, LogLevel::Info, "reactor: {}", (*reactor)->name());
+    return reactor;
+}
+
+}  // namespace weft

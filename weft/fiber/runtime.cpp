@@ -1,0 +1,108 @@
+#include "weft/fiber/runtime.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "weft/base/assert.h"
+#include "weft/base/log.h"
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+namespace {
+
+constexpr unsigned kDefaultWorkersMax = 16;
+
+// A positive number from the environment; `fallback` if unset, with a warning if it is nonsense.
+unsigned number_from(const char* name, unsigned fallback, unsigned max) {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return fallback;
+    unsigned value = 0;
+    const char* end = text + std::strlen(text);
+    auto [stop, error] = std::from_chars(text, end, value);
+    if (error == std::errc() && stop == end && value >= 1 && value <= max) return value;
+    log(LogLevel::Warn, "{}={} is not a number from 1 to {}; using {}", name, text, max, fallback);
+    return fallback;
+}
+
+// What a container may use: "quota period" of cgroup v2; no limit where there is no such file.
+unsigned cgroup_cpus() {
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (!(file >> quota >> period) || quota == "max" || period <= 0) return kDefaultWorkersMax;
+    double cpus = std::strtod(quota.c_str(), nullptr) / period;
+    return static_cast<unsigned>(std::max(1.0, cpus + 0.5));
+}
+
+unsigned usable_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    return std::min(static_cast<unsigned>(CPU_COUNT(&set)), cgroup_cpus());
+}
+
+}  // namespace
+
+unsigned RuntimeOptions::default_workers() {
+    unsigned cpus = std::clamp(usable_cpus(), 1U, kDefaultWorkersMax);
+    return number_from("WEFT_WORKERS", cpus, Scheduler::kWorkersMax);
+}
+
+std::size_t RuntimeOptions::default_stack_bytes() {
+    return std::size_t{1024} * number_from("WEFT_FIBER_STACK_KB", kStackBytesDefault / 1024,
+                                           kStackBytesMax / 1024);
+}
+
+unsigned RuntimeOptions::default_blocking_threads() {
+    return number_from("WEFT_BLOCKING_THREADS", 64, 4096);
+}
+
+Runtime::Runtime(RuntimeOptions options)
+    : scheduler_(std::make_unique<Scheduler>(options)), stealing_workers_(options.workers) {}
+
+Runtime::~Runtime() {
+    if (!scheduler_) return;
+    static_cast<void>(shutdown());
+}
+
+Result<void> Runtime::start() { return scheduler_->start(); }
+
+Result<void> Runtime::check() {
+    if (scheduler_->is_stopping())
+        return Error(ErrorKind::Closed, "the runtime has been shut down");
+    return scheduler_->start();
+}
+
+void Runtime::run() {
+    WEFT_ASSERT(!this_worker(), "Runtime::run() belongs on a plain thread");
+    if (check()) scheduler_->run();
+}
+
+Result<void> Runtime::shutdown(Deadline deadline) {
+    WEFT_ASSERT(!this_worker(), "Runtime::shutdown() belongs on a plain thread");
+    return scheduler_->shutdown(deadline);
+}
+
+unsigned Runtime::worker_count() const { return scheduler_->worker_count(); }
+std::size_t Runtime::live_fibers() const { return scheduler_->live(false); }
+const SchedulerCounters& Runtime::counters() const { return scheduler_->counters(); }
+
+void Runtime::post(unsigned worker, Completion& completion) {
+    scheduler_->worker(worker).post(completion);
+}
+
+Worker* Runtime::pinned_worker(unsigned index) {
+    unsigned position = stealing_workers_ + index;
+    return position < scheduler_->worker_count() ? &scheduler_->worker(position) : nullptr;
+}
+
+}  // namespace weft

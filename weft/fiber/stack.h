@@ -1,0 +1,107 @@
+// Stacks: one arena per size class, guarded below, pooled for the life of the process.
+//
+// A stack is a slot of an arena: [guard][usable bytes][Stack header]. The header sits at the top, in
+// the page that a running fiber touches anyway. Guards are set when a slot is first carved and stay:
+// by MADV_GUARD_INSTALL where the kernel has it (no extra mapping, so a million stacks fit under the
+// stock vm.max_map_count), by mprotect otherwise (two mappings a stack, with a clear error at the
+// kernel's limit).
+//
+// The pool is process-wide, like the heap: a stack may be returned by another worker, or after its
+// runtime, and the fault handler has to find the owner of an address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/base/result.h"
+#include "weft/fiber/context.h"
+
+namespace weft {
+
+inline constexpr std::size_t kStackBytesDefault = 64 * 1024;
+inline constexpr std::size_t kStackBytesMin = 16 * 1024;
+inline constexpr std::size_t kStackBytesMax = 64 * 1024 * 1024;
+// Larger than a page, so that code built without stack probes hardly jumps over it.
+inline constexpr std::size_t kGuardBytes = 16 * 1024;
+
+struct Stack {
+    Stack* next = nullptr;            // in a free list
+    std::byte* bottom = nullptr;      // first usable byte; the guard ends here
+    void* sanitizer_fiber = nullptr;  // see Context
+    std::uint16_t size_class = 0;
+    std::uint16_t colour = 0;         // bytes between the header and where the frames start
+
+    StackBounds bounds() {
+        return {bottom, reinterpret_cast<std::byte*>(this) - colour};
+    }
+};
+
+enum class GuardKind : std::uint8_t { Madvise, Mprotect };
+
+// Owning worker only. The worker's own few free stacks, so that most fibers start and end without
+// touching the shared depot.
+class StackCache {
+public:
+    StackCache() = default;
+    ~StackCache();
+    StackCache(const StackCache&) = delete;
+    StackCache& operator=(const StackCache&) = delete;
+
+    // Only the default size is cached; see `stack_bytes_for`.
+    void set_size_class(std::uint16_t size_class) { size_class_ = size_class; }
+    Result<Stack*> take() {
+        if (Stack* stack = free_) [[likely]] {
+            free_ = stack->next;
+            --count_;
+            return stack;
+        }
+        return refill();
+    }
+    void put(Stack* stack) {
+        if (stack->size_class != size_class_ || count_ == kCountMax) [[unlikely]]
+            return put_slow(stack);
+        stack->next = free_;
+        free_ = stack;
+        ++count_;
+    }
+
+private:
+    static constexpr unsigned kCountMax = 128;
+
+    Result<Stack*> refill();
+    void put_slow(Stack* stack);
+
+    Stack* free_ = nullptr;
+    unsigned count_ = 0;
+    std::uint16_t size_class_ = 0;
+    std::byte* carved_ = nullptr;      // slots with guards that nobody has touched yet
+    std::byte* carved_end_ = nullptr;
+};
+
+namespace stacks {
+
+// Any thread.
+std::uint16_t size_class_for(std::size_t bytes);
+Result<Stack*> take(std::uint16_t size_class);
+void put(Stack* stack);
+
+// Which stack a faulting address belongs to: true if it lies in the guard of a slot; `bottom` is
+// then the lowest usable address of that stack. Async-signal-safe.
+bool is_guard(const void* address, const void** bottom);
+
+// Gives the pages of free stacks back to the kernel, all but `keep` stacks a class.
+void trim(std::size_t keep);
+
+GuardKind guard_kind();
+// For tests: pretends that the kernel lacks MADV_GUARD_INSTALL. Only before stacks of that class exist.
+void force_guard_kind(GuardKind kind);
+
+struct Statistics {
+    std::size_t mapped_bytes = 0;
+    std::size_t carved = 0;
+    std::size_t free = 0;
+};
+Statistics statistics();
+
+}  // namespace stacks
+}  // namespace weft

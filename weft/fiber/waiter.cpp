@@ -1,0 +1,194 @@
+#include "weft/fiber/waiter.h"
+
+#include "weft/base/env.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker_inline.h"
+#include "weft/fiber/timer.h"
+
+namespace weft {
+namespace {
+
+// A plain thread's cell. Never freed, only handed on, so that stale references stay harmless.
+struct ThreadCell : WaitCell {
+    Atomic<std::uint32_t> signal{0};  // 1: the claimer has called resume()
+    ThreadCell* next_free = nullptr;
+};
+
+struct ThreadCells {
+    SpinLock lock;
+    ThreadCell* free = nullptr;
+};
+constinit ThreadCells thread_cells;  // tidy: allow global: memory pool of the process
+
+ThreadCell* take_thread_cell() {
+    {
+        SpinGuard guard(thread_cells.lock);
+        if (ThreadCell* cell = thread_cells.free) {
+            thread_cells.free = cell->next_free;
+            return cell;
+        }
+    }
+    auto* cell = new ThreadCell;  // tidy: allow new: kept for the life of the process
+    cell->is_thread = true;
+    return cell;
+}
+
+void put_thread_cell(ThreadCell* cell) {
+    SpinGuard guard(thread_cells.lock);
+    cell->next_free = thread_cells.free;
+    thread_cells.free = cell;
+}
+
+struct ThreadSeat {
+    ThreadCell* cell = nullptr;
+    ~ThreadSeat() {
+        if (cell) put_thread_cell(cell);
+    }
+};
+thread_local ThreadSeat thread_seat;  // tidy: allow thread_local: plain threads only
+
+ThreadCell& thread_cell() {
+    if (Env* simulated = env::current()) {
+        void*& slot = simulated->thread_slot();
+        if (!slot) slot = take_thread_cell();
+        return *static_cast<ThreadCell*>(slot);
+    }
+    if (!thread_seat.cell) thread_seat.cell = take_thread_cell();
+    return *thread_seat.cell;
+}
+
+struct TokenWatch : CancelListener {
+    explicit TokenWatch(WaitRef ref) : CancelListener(on_cancel), wait(ref) {}
+    static void on_cancel(CancelListener& listener, CancelReason) {
+        WaitRef wait = static_cast<TokenWatch&>(listener).wait;
+        if (wait.try_claim(Wake::Cancelled)) wait.resume();
+    }
+    WaitRef wait;
+};
+
+}  // namespace
+
+WaitCell& current_cell() {
+    Worker* worker = this_worker();
+    if (!worker) return thread_cell();
+    WEFT_ASSERT(worker->current(), "the scheduler itself must not wait");
+    return *worker->current();
+}
+
+Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
+    : cell_(current_cell()) {
+    CancelState* token = cell_.token;
+    std::uint64_t state = WaitCell::WaitingShielded;
+    if (token && cancellable == Cancellable::Yes)
+        state = token->is_root() ? WaitCell::WaitingRoot : WaitCell::Waiting;
+    cell_.wait_object = object;
+    cell_.wait_reason = reason;
+    // Relaxed: nobody else writes the signal before the word below is published.
+    if (cell_.is_thread)
+        static_cast<ThreadCell&>(cell_).signal.store(0, std::memory_order_relaxed);
+    // Relaxed: between waits only the owner writes its word.
+    std::uint64_t before = cell_.word.load(std::memory_order_relaxed);
+    word_ = (((before >> WaitCell::kStateBits) + 1) << WaitCell::kStateBits) | state;
+    // seq_cst: marked before wait() looks at the token's reason. CancelState::cancel() sets the
+    // reason before it looks at the cells, so one of the two sees the other.
+    cell_.word.store(word_, std::memory_order_seq_cst);
+}
+
+inline Wake Waiter::finish() {
+    // Acquire: sees what the claimer did before it claimed.
+    std::uint64_t state = cell_.word.load(std::memory_order_acquire) & WaitCell::kStateMask;
+    WEFT_DASSERT(state >= WaitCell::Woken);
+    return static_cast<Wake>(state - WaitCell::Woken);
+}
+
+void Waiter::abandon() {
+    ended_ = true;
+    // Self-claimed, so that no canceller can: one that was faster resumes us, and we take that.
+    if (!ref().try_claim(Wake::Ready)) static_cast<void>(park_until(Deadline::never()));
+}
+
+Wake Waiter::wait(Deadline deadline) {
+    ended_ = true;
+    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded;
+    if (!shielded && cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled))
+        return finish();
+    if (cell_.is_thread || !deadline.is_never()) return park_until(deadline);
+    this_worker()->park_current();
+    return finish();
+}
+
+Wake Waiter::wait(Deadline deadline, CancelState* token) {
+    if (!token) return wait(deadline);
+    explicit_token_ = token;
+    token->arm_deadline();
+    TokenWatch watch(ref());
+    watch.listen(token);
+    if (cell_.is_thread) deadline = earlier(deadline, token->deadline());
+    Wake wake = wait(deadline);
+    watch.stop();
+    if (wake == Wake::TimedOut && token->expire_if_due()) return Wake::Cancelled;
+    return wake;
+}
+
+Wake Waiter::park_until(Deadline deadline) {
+    if (cell_.is_thread) return park_thread(deadline);
+    // The wheel stays that of the worker where the wait began, wherever the fiber goes on.
+    Worker* worker = this_worker();
+    TimerWheel& wheel = worker->timers();
+    Timer timer(ref());
+    if (!deadline.is_never()) wheel.set(timer, deadline.instant());
+    worker->park_current();
+    Wake wake = finish();
+    if (wake != Wake::TimedOut) wheel.cancel(timer);
+    return wake;
+}
+
+Wake Waiter::park_thread(Deadline deadline) {
+    auto& cell = static_cast<ThreadCell&>(cell_);
+    CancelState* token = cell.token;
+    Deadline bound = token ? earlier(deadline, token->deadline()) : deadline;
+    // Acquire: sees what the claimer wrote before resume().
+    while (cell.signal.load(std::memory_order_acquire) == 0) {
+        std::int64_t until = bound.is_never() ? kNeverNs : bound.instant().time_since_epoch().count();
+        if (env::futex_wait(cell.signal.futex_address(), 0, until) != FutexWait::TimedOut) continue;
+        Instant now = Clock::now();
+        // Expiring the token claims this cell, too.
+        if (token && token->deadline().expired(now)) token->expire_if_due();
+        if (deadline.expired(now) && ref().try_claim(Wake::TimedOut)) return finish();
+        bound = deadline.expired(now) ? Deadline::never() : deadline;
+    }
+    return finish();
+}
+
+Result<void> Waiter::to_result(Wake wake) const {
+    if (wake == Wake::Ready) return {};
+    if (wake == Wake::TimedOut) return ErrorKind::TimedOut;
+    if (explicit_token_ && explicit_token_->is_cancelled()) return explicit_token_->error();
+    return cell_.token ? cell_.token->error() : Error(ErrorKind::Cancelled);
+}
+
+void WaitRef::resume() const {
+    if (!cell_->is_thread) {
+        auto& fiber = static_cast<Fiber&>(*cell_);
+        // Relaxed: a claimed fiber stays in its scheduler.
+        return fiber.scheduler.load(std::memory_order_relaxed)->make_ready(fiber);
+    }
+    auto& cell = static_cast<ThreadCell&>(*cell_);
+    // Release: publishes what the claimer wrote; the thread may be gone right after.
+    cell.signal.store(1, std::memory_order_release);
+    env::futex_wake(cell.signal.futex_address(), 1);
+}
+
+const char* to_string(WaitReason reason) {
+    static constexpr const char* kNames[] = {
+        "none", "park", "sleep", "join", "channel", "select", "mutex", "shared mutex", "condition",
+        "semaphore", "wait group", "once", "barrier", "event", "gate", "readable", "writable",
+        "file", "blocking", "process", "signal", "other",
+    };
+    return kNames[static_cast<unsigned>(reason)];
+}
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+// The one way to wait.
+//
+// Every fiber, and every plain thread that ever waits, owns one WaitCell with one state word. A wait
+// is an epoch of that word: Waiting, then exactly one of Ready, TimedOut, Cancelled. Whoever moves
+// the word out of Waiting (one compare-and-swap, WaitRef::try_claim) owns the wake-up and calls
+// WaitRef::resume() once; everybody else loses and drops the reference. Cells are never unmapped and
+// epochs never repeat, so a stale reference is harmless.
+//
+//     SpinGuard guard(lock_);
+//     if (ready()) return take();
+//     Waiter waiter(WaitReason::Channel, this);
+//     queue_.push_back(entry_with(waiter.ref()));
+//     unlock; Wake wake = waiter.wait(deadline);       // parks the fiber or blocks the thread
+//     if (wake != Wake::Ready) lock and remove the entry
+//
+// The waker may come before the waiter has parked, on any thread: the scheduler takes care of that.
+// A claimed waiter stays where it is until resume(), so the claimer may write into its stack frame
+// between the two.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/assert.h"
+#include "weft/base/atomic.h"
+#include "weft/base/intrusive_list.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft {
+
+class CancelState;
+
+// How a wait ended.
+enum class Wake : std::uint8_t { Ready, TimedOut, Cancelled };
+
+// What a fiber waits on; shown by the dump.
+enum class WaitReason : std::uint8_t {
+    None, Park, Sleep, Join, Channel, Select, Mutex, SharedMutex, Condition, Semaphore, WaitGroup,
+    Once, Barrier, Event, Gate, Readable, Writable, File, Blocking, Process, Signal, Other,
+};
+const char* to_string(WaitReason reason);
+
+enum class Cancellable : bool { No, Yes };
+
+struct WaitCell {
+    // epoch << kStateBits | state. Changed only by Waiter and WaitRef.
+    Atomic<std::uint64_t> word{0};
+    WaitCell* next = nullptr;       // in a run queue or a chain of claimed cells
+    CancelState* token = nullptr;   // the ambient token; counted; null on a thread without one
+    ListLink token_link;            // in the token's list; under the token's lock
+    const void* wait_object = nullptr;
+    WaitReason wait_reason = WaitReason::None;
+    bool is_thread = false;
+
+    // Waiting: the ambient token lists the cell. WaitingRoot: the ambient token is a runtime's root,
+    // which finds its fibers by itself. WaitingShielded: no cancellation reaches this wait.
+    enum State : std::uint64_t {
+        Idle, Waiting, WaitingRoot, WaitingShielded,
+        Woken, Expired, Stopped,  // Ready, TimedOut, Cancelled
+    };
+    static constexpr unsigned kStateBits = 3;
+    static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;
+};
+
+// A reference to one wait of one cell; a small value. Any thread.
+class WaitRef {
+public:
+    WaitRef() = default;
+    WaitRef(WaitCell& cell, std::uint64_t word) : cell_(&cell), word_(word) {}
+
+    // True for exactly one caller over all references to this wait; that one calls resume().
+    [[nodiscard]] bool try_claim(Wake outcome) const;
+    // Puts the fiber into a run queue or wakes the thread. After try_claim() only, once.
+    void resume() const;
+    WaitCell* cell() const { return cell_; }
+    std::uint64_t word() const { return word_; }
+
+private:
+    WaitCell* cell_ = nullptr;
+    std::uint64_t word_ = 0;
+};
+
+// Lives in the frame of the waiting function. Any fiber or plain thread, never in the scheduler.
+class Waiter {
+public:
+    explicit Waiter(WaitReason reason, const void* object = nullptr,
+                    Cancellable cancellable = Cancellable::Yes);
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    ~Waiter() { WEFT_DASSERT(ended_, "a wait was begun and never ended"); }
+
+    WaitRef ref() const { return WaitRef(cell_, word_); }
+    WaitCell& cell() const { return cell_; }
+
+    // Parks until claimed; honours the ambient token (if Cancellable::Yes) and the deadline.
+    Wake wait(Deadline deadline = Deadline::never());
+    // Also honours `token`.
+    Wake wait(Deadline deadline, CancelState* token);
+    // Ends the epoch without waiting. Only while no reference has been given away, or when all of
+    // them were taken back under the locks that protect them.
+    void abandon();
+
+    // The Result of a wait that ended so: nothing, TimedOut, or why the token was cancelled.
+    Result<void> to_result(Wake wake) const;
+
+private:
+    Wake park_until(Deadline deadline);
+    Wake park_thread(Deadline deadline);
+    Wake finish();
+
+    WaitCell& cell_;
+    std::uint64_t word_;
+    CancelState* explicit_token_ = nullptr;
+    bool ended_ = false;
+};
+
+// The cell of the fiber or thread that runs.
+WaitCell& current_cell();
+
+inline bool WaitRef::try_claim(Wake outcome) const {
+    std::uint64_t expected = word_;
+    std::uint64_t state = WaitCell::Woken + static_cast<std::uint64_t>(outcome);
+    // Acquire: sees what the waiter wrote before it began to wait (its frame). Release: the waiter
+    // sees what the claimer did before, when it reads the outcome.
+    return cell_->word.compare_exchange_strong(expected, (word_ & ~WaitCell::kStateMask) | state,
+                                               std::memory_order_acq_rel,
+                                               std::memory_order_relaxed);
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// Who goes on: the strategies of the simulated machine. Owning thread only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/sim/random.h"
+#include "weft/sim/sim.h"
+
+namespace weft::sim {
+
+class Choice {
+public:
+    Choice(Chooser chooser, std::uint64_t seed);
+
+    // At a step of `current`: true if somebody else should be chosen now.
+    bool interrupts(unsigned current);
+    // One of `runnable` (never empty). `stuck` is a thread that spins: not that one, if possible.
+    unsigned pick(const std::vector<unsigned>& runnable, int stuck);
+    Chooser chooser() const { return chooser_; }
+
+private:
+    std::uint64_t& priority_of(unsigned thread);
+
+    Random random_;
+    Chooser chooser_;
+    std::uint64_t steps_ = 0;
+    std::uint64_t interval_;                 // of interruptions, for Random and RoundRobin
+    unsigned starved_ = 0;
+    unsigned last_ = 0;
+    std::vector<std::uint64_t> priorities_;  // higher goes first
+    std::vector<std::uint64_t> change_points_;
+    std::uint64_t lowest_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,304 @@
+#include "weft/sim/machine.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/base/assert.h"
+#include "weft/base/error.h"
+#include "weft/fiber/dump.h"
+#include "weft/fiber/internal/worker.h"
+#include "weft/sim/pipes.h"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::size_t kThreadStackBytes = 256 * 1024;
+constexpr std::int64_t kStepNs = 20;
+constexpr std::size_t kTailEvents = 400;
+constexpr std::uint64_t kSpinsMax = 200'000;
+
+bool drawn(bool wanted, Random& random) { return wanted && random.once_in(4); }
+
+Faults draw(const Faults& wanted, Random& random) {
+    Faults faults;
+    faults.short_transfers = drawn(wanted.short_transfers, random);
+    faults.would_block = drawn(wanted.would_block, random);
+    faults.spurious_readiness = drawn(wanted.spurious_readiness, random);
+    faults.delays = drawn(wanted.delays, random);
+    faults.pauses = drawn(wanted.pauses, random);
+    faults.allocation = drawn(wanted.allocation, random);
+    return faults;
+}
+
+}  // namespace
+
+Machine::Machine(const Options& options)
+    : options_(options),
+      scheduler_random_(options.seed * 4 + 1),
+      fault_random_(options.seed * 4 + 2),
+      workload_random_(options.seed * 4 + 3),
+      choice_(options.chooser, options.seed * 4),
+      faults_(draw(options.faults, fault_random_)),
+      pipes_(std::make_unique<PipeTable>(*this)) {}
+
+Machine::~Machine() = default;
+
+Report Machine::run(const std::function<void()>& scenario) {
+    WEFT_ASSERT(!env::current(), "simulations do not nest");
+    exceptions_ = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+    driver_.adopt_thread();
+    env::current_env = this;
+    auto call = [](void* function) { (*static_cast<const std::function<void()>*>(function))(); };
+    start_thread(call, const_cast<void*>(static_cast<const void*>(&scenario)), "main");
+    ExceptionState own = *exceptions_;
+    current_ = 0;
+    weft_this_worker = nullptr;
+    Context::change(driver_, threads_[0].context);
+    *exceptions_ = own;
+    weft_this_worker = nullptr;
+    env::current_env = nullptr;
+    for (Thread& thread : threads_) stacks::put(thread.stack);
+
+    Report report;
+    report.seed = options_.seed;
+    report.steps = steps_;
+    report.trace_hash = hash_;
+    report.virtual_ns = now_ns_;
+    report.failure = failure_;
+    if (options_.keep_trace || !failure_.empty()) {
+        for (std::size_t i = 0; i < events_.size(); ++i) {
+            const Event& event = events_[(events_next_ + i) % events_.size()];
+            report.trace.push_back(fmt::format("{:>7} {:<8} {} {} {}", event.step,
+                                               threads_[event.thread].name, event.name, event.a,
+                                               event.b));
+        }
+    }
+    return report;
+}
+
+void Machine::thread_main(void* machine) {
+    Context::entered();
+    auto& self = *static_cast<Machine*>(machine);
+    Thread& thread = self.threads_[self.current_];
+    thread.entry(thread.argument);
+    self.threads_[self.current_].ended = true;
+    self.wake(&thread);
+    bool all_ended = std::ranges::all_of(self.threads_, &Thread::ended);
+    if (all_ended) self.leave_for_ever();
+    std::erase(self.runnable_, self.current_);
+    self.hand_over(-1);
+    WEFT_UNREACHABLE();
+}
+
+// Back to the real thread; nothing of the simulation runs again.
+void Machine::leave_for_ever() {
+    finished_ = true;
+    Context::change(threads_[current_].context, driver_, Context::Leave::ForEver);
+    WEFT_UNREACHABLE();
+}
+
+void Machine::fail(const std::string& why) {
+    failure_ = why;
+    leave_for_ever();
+}
+
+// ---------------------------------------------------------------- choosing
+
+void Machine::step() {
+    ++steps_;
+    now_ns_ += kStepNs;
+    if (steps_ > options_.steps_max)
+        fail(fmt::format("no end after {} steps\n{}", steps_, describe_threads()));
+    if (faults_.pauses && fault_random_.once_in(2000))
+        now_ns_ += static_cast<std::int64_t>(fault_random_.below(8'000'000));
+    bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
+    if (choice_.interrupts(current_) || reconsider) hand_over(-1);
+}
+
+void Machine::spin() {
+    ++steps_;
+    now_ns_ += kStepNs;
+    if (runnable_.size() == 1 && ++spins_ > kSpinsMax)
+        fail("a thread spins for ever\n" + describe_threads());
+    // Alone, it can only wait for time to pass.
+    if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
+    if (steps_ > options_.steps_max)
+        fail(fmt::format("no end after {} steps\n{}", steps_, describe_threads()));
+    hand_over(static_cast<int>(current_));
+}
+
+void Machine::hand_over(int stuck) {
+    while (runnable_.empty()) {
+        if (!wake_the_earliest()) fail("deadlock\n" + describe_threads());
+    }
+    unsigned next = choice_.pick(runnable_, stuck);
+    if (next == current_ && !threads_[current_].ended) return;
+    spins_ = 0;
+    note("run", next, 0);
+    change_to(next, threads_[current_].ended ? Context::Leave::ForEver : Context::Leave::ToReturn);
+}
+
+void Machine::change_to(unsigned index, Context::Leave leave) {
+    Thread& from = threads_[current_];
+    Thread& to = threads_[index];
+    from.worker = weft_this_worker;
+    from.exceptions = *exceptions_;
+    current_ = index;
+    weft_this_worker = to.worker;
+    *exceptions_ = to.exceptions;
+    Context::change(from.context, to.context, leave);
+}
+
+// Nobody can run: the clock jumps. False if nobody waits for a time either.
+bool Machine::wake_the_earliest() {
+    std::int64_t earliest = kNeverNs;
+    for (const Thread& thread : threads_) {
+        if (!thread.ended && thread.sleeps_on) earliest = std::min(earliest, thread.deadline_ns);
+    }
+    if (earliest == kNeverNs) return false;
+    now_ns_ = std::max(now_ns_, earliest);
+    for (unsigned i = 0; i < threads_.size(); ++i) {
+        Thread& thread = threads_[i];
+        if (thread.ended || !thread.sleeps_on || thread.deadline_ns > now_ns_) continue;
+        thread.sleeps_on = nullptr;
+        thread.timed_out = true;
+        runnable_.insert(std::ranges::upper_bound(runnable_, i), i);
+    }
+    return true;
+}
+
+void Machine::sleep(const void* on, std::int64_t deadline_ns) {
+    Thread& thread = threads_[current_];
+    thread.sleeps_on = on;
+    thread.deadline_ns = deadline_ns;
+    thread.timed_out = false;
+    std::erase(runnable_, current_);
+    note("sleep", current_, 0);
+    hand_over(-1);
+}
+
+void Machine::wake(const void* on, unsigned count) {
+    std::vector<unsigned> sleepers;
+    for (unsigned i = 0; i < threads_.size(); ++i) {
+        if (!threads_[i].ended && threads_[i].sleeps_on == on) sleepers.push_back(i);
+    }
+    while (count-- > 0 && !sleepers.empty()) {
+        std::size_t at = scheduler_random_.below(sleepers.size());
+        unsigned index = sleepers[at];
+        sleepers.erase(sleepers.begin() + static_cast<std::ptrdiff_t>(at));
+        threads_[index].sleeps_on = nullptr;
+        runnable_.insert(std::ranges::upper_bound(runnable_, index), index);
+        changed_ = true;
+        note("wake", index, 0);
+    }
+}
+
+// ---------------------------------------------------------------- Env
+
+std::int64_t Machine::now_ns() { return now_ns_; }
+
+std::uint64_t Machine::random(RandomStream stream) {
+    switch (stream) {
+        case RandomStream::Scheduler: return scheduler_random_.next();
+        case RandomStream::Faults: return fault_random_.next();
+        case RandomStream::Workload: return workload_random_.next();
+    }
+    WEFT_UNREACHABLE();
+}
+
+bool Machine::fails(Allocation) { return faults_.allocation && fault_random_.once_in(4); }
+
+void*& Machine::thread_slot() { return threads_[current_].slot; }
+
+EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {
+    // The machine's own needs do not fail by seed.
+    bool allocation = std::exchange(faults_.allocation, false);
+    Result<Stack*> stack = stacks::take(stacks::size_class_for(kThreadStackBytes));
+    faults_.allocation = allocation;
+    WEFT_ASSERT(stack.has_value(), "no memory for the stack of a simulated thread");
+    auto index = static_cast<unsigned>(threads_.size());
+    Thread& thread = threads_.emplace_back();
+    thread.stack = *stack;
+    thread.entry = entry;
+    thread.argument = argument;
+    thread.name = fmt::format("{}.{}", name, index);
+    thread.context.prepare(thread.stack->bounds(), thread_main, this,
+                           thread.stack->sanitizer_fiber);
+    runnable_.push_back(index);
+    note("start", index, 0);
+    changed_ = true;
+    return EnvThread{index};
+}
+
+void Machine::join_thread(EnvThread thread) {
+    Thread& other = threads_[thread.handle];
+    while (!other.ended) sleep(&other, kNeverNs);
+}
+
+FutexWait Machine::futex_wait(std::uint32_t* word, std::uint32_t expected,
+                              std::int64_t deadline_ns) {
+    step();
+    if (*word != expected) return FutexWait::Woken;
+    if (deadline_ns <= now_ns_) return FutexWait::TimedOut;
+    sleep(word, deadline_ns);
+    return threads_[current_].timed_out ? FutexWait::TimedOut : FutexWait::Woken;
+}
+
+void Machine::futex_wake(std::uint32_t* word, unsigned count) {
+    wake(word, count);
+    step();
+}
+
+Reactor* Machine::make_reactor() { return pipes_->make_reactor().release(); }
+
+long Machine::read(int fd, void* buffer, std::size_t size) {
+    step();
+    return pipes_->read(fd, buffer, size);
+}
+
+long Machine::write(int fd, const void* buffer, std::size_t size) {
+    step();
+    return pipes_->write(fd, buffer, size);
+}
+
+int Machine::pipe(int (&ends)[2]) { return pipes_->open(ends); }
+
+int Machine::close(int fd) {
+    step();
+    return pipes_->close(fd);
+}
+
+// ---------------------------------------------------------------- the trace
+
+void Machine::trace(const char* event, std::uint64_t a, std::uint64_t b) { note(event, a, b); }
+
+// Hashes what happened, never an address or a payload.
+void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
+    auto mix = [this](std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001b3U; };
+    for (const char* c = event; *c; ++c) mix(static_cast<unsigned char>(*c));
+    mix(current_);
+    mix(a);
+    mix(b);
+    mix(steps_);
+    Event entry{steps_, a, b, event, current_};
+    if (options_.keep_trace || events_.size() < kTailEvents) {
+        events_.push_back(entry);
+    } else {
+        events_[events_next_] = entry;
+        events_next_ = (events_next_ + 1) % events_.size();
+    }
+}
+
+std::string Machine::describe_threads() const {
+    std::string text;
+    for (const Thread& thread : threads_) {
+        if (thread.ended) continue;
+        text += fmt::format("  thread {}: {}\n", thread.name,
+                            thread.sleeps_on ? "sleeps" : "can run");
+    }
+    return text + dump_fibers(Backtraces::No);
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,122 @@
+// The simulated machine: Env played by one thread.
+//
+// Each simulated thread is a context on a stack of its own. Exactly one runs; at a step it may hand
+// over to another, directly. When none can run, the clock jumps to the first deadline; when there is
+// none either, the run has deadlocked.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/base/env.h"
+#include "weft/fiber/context.h"
+#include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/stack.h"
+#include "weft/sim/chooser.h"
+#include "weft/sim/random.h"
+#include "weft/sim/sim.h"
+
+namespace weft {
+class Worker;
+}
+
+namespace weft::sim {
+
+class PipeTable;
+
+class Machine final : public Env {
+public:
+    explicit Machine(const Options& options);
+    ~Machine();
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    Report run(const std::function<void()>& scenario);
+    [[noreturn]] void fail(const std::string& why);
+
+    std::int64_t now_ns() override;
+    std::int64_t wall_ns() override { return now_ns_; }
+    std::uint64_t random(RandomStream stream) override;
+    void step() override;
+    void spin() override;
+    void trace(const char* event, std::uint64_t a, std::uint64_t b) override;
+    bool fails(Allocation kind) override;
+    void*& thread_slot() override;
+    EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) override;
+    void join_thread(EnvThread thread) override;
+    FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
+                         std::int64_t deadline_ns) override;
+    void futex_wake(std::uint32_t* word, unsigned count) override;
+    Reactor* make_reactor() override;
+    long read(int fd, void* buffer, std::size_t size) override;
+    long write(int fd, const void* buffer, std::size_t size) override;
+    int pipe(int (&ends)[2]) override;
+    int close(int fd) override;
+
+    // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
+    void sleep(const void* on, std::int64_t deadline_ns);
+    void wake(const void* on, unsigned count = UINT32_MAX);
+    const Faults& faults() const { return faults_; }
+    Random& fault_random() { return fault_random_; }
+    PipeTable& pipes() { return *pipes_; }
+
+private:
+    struct Thread {
+        Context context;
+        Stack* stack = nullptr;
+        void (*entry)(void*) = nullptr;
+        void* argument = nullptr;
+        std::string name;
+        bool ended = false;
+        const void* sleeps_on = nullptr;  // null: it can run
+        std::int64_t deadline_ns = kNeverNs;
+        bool timed_out = false;
+        void* slot = nullptr;
+        Worker* worker = nullptr;         // what is thread-local for the runtime
+        ExceptionState exceptions;
+    };
+
+    static void thread_main(void* thread);
+    void hand_over(int stuck);
+    void change_to(unsigned index, Context::Leave leave = Context::Leave::ToReturn);
+    bool wake_the_earliest();
+    [[noreturn]] void leave_for_ever();
+    void note(const char* event, std::uint64_t a, std::uint64_t b);
+    std::string describe_threads() const;
+
+    const Options options_;
+    Random scheduler_random_;
+    Random fault_random_;
+    Random workload_random_;
+    Choice choice_;
+    Faults faults_;
+    std::unique_ptr<PipeTable> pipes_;
+
+    std::deque<Thread> threads_;  // stable addresses; index = EnvThread handle
+    std::vector<unsigned> runnable_;
+    unsigned current_ = 0;
+    bool changed_ = false;  // somebody became runnable since the last choice
+    Context driver_;
+    ExceptionState* exceptions_ = nullptr;
+
+    std::int64_t now_ns_ = 1'000'000'000;
+    std::uint64_t steps_ = 0;
+    std::uint64_t spins_ = 0;
+    std::uint64_t hash_ = 0xcbf29ce484222325U;
+    std::string failure_;
+    bool finished_ = false;
+    struct Event {
+        std::uint64_t step;
+        std::uint64_t a, b;
+        const char* name;
+        unsigned thread;
+    };
+    std::vector<Event> events_;  // a ring unless the whole trace is kept
+    std::size_t events_next_ = 0;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,77 @@
+// Deterministic simulation: a whole Weft program in one thread, in virtual time, under one seed.
+//
+// A simulated machine plays the threads of the program (the workers of its runtimes among them) on
+// stacks of their own, and switches between them at every step the runtime takes: every scheduling
+// decision, every system call, and in WEFT_CHECKED builds every atomic access. Time stands still
+// while somebody can run and jumps when nobody can. The seed decides who goes on, what fails and
+// what the scenario does, each from its own stream; so the same seed gives the same run.
+//
+//     sim::Report report = sim::run({.seed = 42}, [] {
+//         Runtime runtime({.workers = 3});
+//         ...
+//         sim::require(received == sent, "an item was lost");
+//     });
+//     EXPECT_TRUE(report.ok()) << report.text();
+//
+// Plain threads only; several threads may simulate at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft::sim {
+
+// How the next thread is chosen.
+enum class Chooser : std::uint8_t {
+    BySeed,      // half random, a third priorities, the rest round robin and starvation
+    Random,
+    Priorities,  // PCT: fixed random priorities, lowered at 2 to 5 random points
+    RoundRobin,
+    StarveOne,   // one thread runs only when nobody else can
+};
+
+struct Faults {
+    bool short_transfers = true;   // reads and writes of less than asked
+    bool would_block = true;       // EAGAIN first, readiness later
+    bool spurious_readiness = true;
+    bool delays = true;            // events arrive late
+    bool pauses = true;            // the clock jumps while somebody runs
+    bool allocation = false;       // stacks and blocks: the scenario must expect OutOfMemory
+    static Faults none() { return {false, false, false, false, false, false}; }
+};
+
+struct Options {
+    std::uint64_t seed = 1;
+    Chooser chooser = Chooser::BySeed;
+    Faults faults = {};             // each is on in a quarter of the seeds
+    std::uint64_t steps_max = 2'000'000;
+    bool keep_trace = false;
+};
+
+struct Report {
+    std::uint64_t seed = 0;
+    std::uint64_t steps = 0;
+    std::uint64_t trace_hash = 0;
+    std::int64_t virtual_ns = 0;
+    std::string failure;              // empty: it went well
+    std::vector<std::string> trace;   // with keep_trace, else the last few hundred events on failure
+
+    bool ok() const { return failure.empty(); }
+    std::string text() const;  // seed, failure and trace, to show
+};
+
+// Runs `scenario` on the first simulated thread until every simulated thread has ended. A failed run
+// is abandoned where it stands: what it had allocated is not freed.
+Report run(const Options& options, const std::function<void()>& scenario);
+
+// For scenarios, in simulated threads and fibers.
+[[noreturn]] void fail(const std::string& why);
+inline void require(bool condition, const char* why) {
+    if (!condition) fail(why);
+}
+std::uint64_t random_below(std::uint64_t bound);  // of the workload's stream
+inline bool coin() { return random_below(2) == 0; }
+
+}  // namespace weft::sim

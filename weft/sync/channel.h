@@ -1,0 +1,254 @@
+// Channel<T>: items pass from those who send to those who receive, each item once, in order.
+//
+//     Channel<Job> jobs(64);                        // bounded: send waits while 64 are stored
+//     Channel<Job> meeting(0);                      // rendezvous: send waits for the receiver
+//     auto events = Channel<Event>::unbounded();    // send never waits
+//
+//     Result<void> sent = jobs.send(std::move(job));
+//     for (Job job : jobs) work(job);               // until closed and drained
+//
+// Any fiber and any plain thread, on both ends at once; a fiber parks, a thread blocks. Those who
+// wait are served in the order in which they came. An item goes straight to a waiting receiver.
+//
+// A send that fails leaves the item with the caller: send(std::move(item)) moves from `item` only
+// when it succeeds. What needs no waiting is done even when the deadline has passed or the token is
+// cancelled; a wait ends with TimedOut or Cancelled, also by the ambient token, and never loses an
+// item: it has then neither sent nor received.
+//
+// close() may be called by anybody, at any time, again. Items already stored are still received,
+// then receivers get Closed; senders get Closed at once, waiting ones too.
+//
+// A resource: it stays where it is (share it by reference, or by std::shared_ptr), and must outlive
+// every wait in it. It may be destroyed as soon as the last call that waited has returned.
+// T must be nothrow move constructible. Slots are allocated by the first send that stores an item,
+// which fails with OutOfMemory if there are none; an unbounded channel doubles them as it needs.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/internal/channel_state.h"
+#include "weft/sync/limits.h"
+
+namespace weft {
+
+template <class T>
+class Channel;
+
+namespace sync_internal {
+template <class T>
+ChannelState<T>& state_of(Channel<T>& channel);
+}
+
+template <class T>
+class Channel {
+    static_assert(std::is_object_v<T> && std::is_nothrow_move_constructible_v<T>,
+                  "an item must move without throwing, or it could be lost half-way");
+
+public:
+    class Iterator;
+
+    // Zero makes a rendezvous. At most kChannelItemsMax.
+    explicit Channel(std::size_t capacity) : state_(static_cast<std::uint32_t>(capacity)) {
+        WEFT_ASSERT(capacity <= kChannelItemsMax, "take Channel::unbounded()");
+    }
+    static Channel unbounded() { return Channel(Unbounded()); }
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+
+    // Waits while full. Closed, TimedOut, Cancelled, OutOfMemory, Limit.
+    Result<void> send(T&& item) { return send_by(item, sync_internal::kForever); }
+    Result<void> send(T&& item, const CancelToken& token) {
+        return send_by(item, Until(Deadline::never(), token));
+    }
+    template <class Rep, class Period>
+    Result<void> send_for(T&& item, std::chrono::duration<Rep, Period> duration);
+    Result<void> send_until(T&& item, Deadline deadline, const CancelToken& token = {}) {
+        return send_by(item, Until(deadline, token));
+    }
+    // Unavailable when it would have to wait.
+    Result<void> try_send(T&& item);
+
+    // Sends a copy.
+    Result<void> send(const T& item)
+        requires std::copy_constructible<T>
+    {
+        return send(T(item));
+    }
+    Result<void> try_send(const T& item)
+        requires std::copy_constructible<T>
+    {
+        return try_send(T(item));
+    }
+
+    // Waits while empty. Closed when closed and drained, TimedOut, Cancelled.
+    Result<T> receive() { return receive_by(sync_internal::kForever); }
+    Result<T> receive(const CancelToken& token) {
+        return receive_by(Until(Deadline::never(), token));
+    }
+    template <class Rep, class Period>
+    Result<T> receive_for(std::chrono::duration<Rep, Period> duration);
+    Result<T> receive_until(Deadline deadline, const CancelToken& token = {}) {
+        return receive_by(Until(deadline, token));
+    }
+    // Unavailable when it would have to wait.
+    Result<T> try_receive();
+
+    // Receives until an error comes: closed and drained, or cancelled.
+    Iterator begin() { return Iterator(*this); }
+    std::default_sentinel_t end() const { return {}; }
+
+    void close() noexcept { state_.close(); }
+
+    // Values of a moment; the items of waiting senders do not count.
+    bool is_closed() const;
+    std::size_t size() const;
+    bool is_empty() const { return size() == 0; }
+    // kChannelItemsMax when unbounded.
+    std::size_t capacity() const;
+
+private:
+    template <class Item>
+    friend sync_internal::ChannelState<Item>& sync_internal::state_of(Channel<Item>& channel);
+    using State = sync_internal::ChannelState<T>;
+    using Attempt = sync_internal::Attempt;
+    using Until = sync_internal::Until;
+    struct Unbounded {};
+
+    explicit Channel(Unbounded) : state_(State::kUnbounded) {}
+    Result<void> send_by(T& item, const Until& until);
+    Result<T> receive_by(const Until& until);
+
+    mutable State state_;
+};
+
+// A range of one pass: each step receives, and each item is taken once.
+template <class T>
+class Channel<T>::Iterator {
+public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+
+    explicit Iterator(Channel& channel) : channel_(&channel), item_(channel.receive()) {}
+    T operator*() { return std::move(*item_); }
+    Iterator& operator++() {
+        std::destroy_at(&item_);
+        std::construct_at(&item_, channel_->receive());
+        return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& iterator, std::default_sentinel_t) {
+        return !iterator.item_.has_value();
+    }
+
+private:
+    Channel* channel_;
+    Result<T> item_;
+};
+
+// The wait is called from here and not deeper: after a switch every return is mispredicted, but for
+// those of the frames that all waits share.
+template <class T>
+inline Result<void> Channel<T>::send_by(T& item, const Until& until) {
+    state_.lock_.lock();
+    if (!state_.ring_.is_full() && state_.receivers_.empty() && !state_.closed_) [[likely]] {
+        state_.ring_.push(item);
+        state_.lock_.unlock();
+        return {};
+    }
+    Attempt attempt = state_.put_or_keep_lock(item);
+    if (attempt == Attempt::MustWait) return state_.wait(state_.senders_, &item, until);
+    if (attempt != Attempt::Done) return error_of(attempt);
+    return {};
+}
+
+template <class T>
+inline Result<T> Channel<T>::receive_by(const Until& until) {
+    Result<T> item(ErrorKind::Closed);  // until one has come
+    state_.lock_.lock();
+    if (!state_.ring_.is_empty() && state_.senders_.empty()) [[likely]] {
+        item.emplace(std::move(state_.ring_.front()));
+        state_.ring_.drop_front();
+        state_.lock_.unlock();
+        return item;
+    }
+    if (state_.take_or_keep_lock(item) == Attempt::MustWait) {
+        Result<void> waited = state_.wait(state_.receivers_, &item, until);
+        if (!waited) item.error() = waited.error();
+    }
+    return item;
+}
+
+template <class T>
+Result<void> Channel<T>::try_send(T&& item) {
+    state_.lock_.lock();
+    Attempt attempt = state_.put_or_keep_lock(item);
+    if (attempt == Attempt::MustWait) state_.lock_.unlock();
+    if (attempt != Attempt::Done) return error_of(attempt);
+    return {};
+}
+
+template <class T>
+Result<T> Channel<T>::try_receive() {
+    Result<T> item(ErrorKind::Closed);
+    state_.lock_.lock();
+    if (state_.take_or_keep_lock(item) == Attempt::MustWait) {
+        state_.lock_.unlock();
+        item.error() = ErrorKind::Unavailable;
+    }
+    return item;
+}
+
+template <class T>
+template <class Rep, class Period>
+Result<void> Channel<T>::send_for(T&& item, std::chrono::duration<Rep, Period> duration) {
+    Result<void> sent = try_send(std::move(item));
+    if (sent || sent.error().kind() != ErrorKind::Unavailable) return sent;
+    return send_by(item, Until(Deadline::after(duration)));
+}
+
+template <class T>
+template <class Rep, class Period>
+Result<T> Channel<T>::receive_for(std::chrono::duration<Rep, Period> duration) {
+    Result<T> item = try_receive();
+    if (item || item.error().kind() != ErrorKind::Unavailable) return item;
+    return receive_by(Until(Deadline::after(duration)));
+}
+
+template <class T>
+bool Channel<T>::is_closed() const {
+    SpinGuard guard(state_.lock_);
+    return state_.closed_;
+}
+
+template <class T>
+std::size_t Channel<T>::size() const {
+    SpinGuard guard(state_.lock_);
+    return state_.ring_.size();
+}
+
+template <class T>
+std::size_t Channel<T>::capacity() const {
+    return state_.capacity_ == State::kUnbounded ? kChannelItemsMax : state_.capacity_;
+}
+
+namespace sync_internal {
+
+// For select.
+template <class T>
+ChannelState<T>& state_of(Channel<T>& channel) {
+    return channel.state_;
+}
+
+}  // namespace sync_internal
+}  // namespace weft

@@ -1,0 +1,52 @@
+// Event: something that has happened, until it is reset. Any fiber, any plain thread.
+//
+//     Event ready;
+//     spawn([&] { prepare(); ready.set(); }).detach();
+//     WEFT_TRY(ready.wait());             // at once if it is set
+//
+// set() wakes everybody who waits; those who waited are woken even if reset() follows at once.
+// It may be destroyed as soon as wait() has returned without an error and nobody else waits, also
+// while set() is still on its way out.
+#pragma once
+
+#include <chrono>
+
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/internal/wait_queue.h"
+
+namespace weft {
+
+class Event {
+public:
+    enum class State : bool { Reset, Set };
+
+    explicit constexpr Event(State state = State::Reset) : state_(state) {}
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    ~Event();
+
+    void set();
+    void reset();
+    bool is_set() const;  // a moment's value
+
+    // Until it is set. TimedOut, Cancelled.
+    Result<void> wait() { return wait_until(Deadline::never()); }
+    Result<void> wait(const CancelToken& token) { return wait_until(Deadline::never(), token); }
+    template <class Rep, class Period>
+    Result<void> wait_for(std::chrono::duration<Rep, Period> duration) {
+        return wait_until(Deadline::after(duration));
+    }
+    Result<void> wait_until(Deadline deadline, const CancelToken& token = {});
+
+private:
+    // Also taken where a look would do: it keeps wait() from returning, and its caller from
+    // destroying the event, while set() is in here.
+    mutable SpinLock lock_;
+    State state_;
+    sync_internal::WaitQueue queue_;
+};
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "weft/sync/gate.h"
+
+#include "weft/base/assert.h"
+
+namespace weft {
+
+using sync_internal::Claimed;
+using sync_internal::Until;
+using sync_internal::WaitEntry;
+
+Gate::~Gate() {
+    WEFT_ASSERT(closers_.empty(), "somebody still waits for the gate to close");
+    WEFT_ASSERT(inside_ == 0, "somebody is still inside the gate");
+}
+
+Result<void> Gate::enter() {
+    SpinGuard guard(lock_);
+    if (closed_) return ErrorKind::Closed;
+    ++inside_;
+    return {};
+}
+
+void Gate::leave() {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        WEFT_ASSERT(inside_ != 0, "leave() more often than enter()");
+        if (--inside_ == 0) closers_.claim_all(claimed);
+    }
+    claimed.resume_all();
+}
+
+Result<Gate::Hold> Gate::hold() {
+    WEFT_TRY(enter());
+    return Hold(*this);
+}
+
+Result<void> Gate::close_until(Deadline deadline, const CancelToken& token) {
+    lock_.lock();
+    closed_ = true;
+    if (inside_ == 0) {
+        lock_.unlock();
+        return {};
+    }
+    WaitEntry entry;
+    Result<void> waited =
+        closers_.wait(lock_, entry, WaitReason::Gate, this, Until(deadline, token));
+    if (waited) return waited;
+    SpinGuard guard(lock_);
+    closers_.remove(entry);
+    return waited;
+}
+
+bool Gate::is_closed() const {
+    SpinGuard guard(lock_);
+    return closed_;
+}
+
+std::uint64_t Gate::inside() const {
+    SpinGuard guard(lock_);
+    return inside_;
+}
+
+}  // namespace weft

@@ -1,0 +1,126 @@
+// ChannelState<T>: what sending and receiving mean, under the channel's lock. Channel and select are
+// made of the same few steps, so that they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/sync/internal/channel_core.h"
+#include "weft/sync/internal/item_ring.h"
+#include "weft/sync/limits.h"
+
+namespace weft::sync_internal {
+
+// What a send or receive without waiting touches is the first cache line.
+template <class T>
+struct alignas(64) ChannelState : ChannelCore {
+    explicit ChannelState(std::uint32_t capacity) : ChannelCore(capacity) {}
+
+    // Lock held. `wake` is to be resumed after the lock was released, if it has a cell.
+    Attempt put(T& item, WaitRef& wake);
+    Attempt take(Result<T>& item, WaitRef& wake);
+    // Lock held. Whether that may succeed; a queued entry can turn out to be stale.
+    bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
+    bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
+
+    // The same as far as it goes without waiting. On MustWait the lock is still held, else released.
+    Attempt put_or_keep_lock(T& item);
+    Attempt take_or_keep_lock(Result<T>& item);
+
+    // Without the lock. The caller tries again: others may have been faster with room and items.
+    Attempt grow();
+    // Lock held, but not while memory is given back. False if there is nothing to give back.
+    bool shrink();
+
+    ItemRing<T> ring_;
+    const std::uint64_t id_ = next_channel_id();
+};
+
+template <class T>
+Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
+    if (closed_) return Attempt::Closed;
+    if (ChannelEntry* receiver = claim(receivers_)) {
+        static_cast<Result<T>*>(receiver->item)->emplace(std::move(item));
+        wake = receiver->ref;
+        return Attempt::Done;
+    }
+    if (!ring_.is_full()) {
+        ring_.push(item);
+        return Attempt::Done;
+    }
+    return ring_.room() == capacity_ ? Attempt::MustWait : Attempt::MustGrow;
+}
+
+template <class T>
+Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
+    ChannelEntry* sender = claim(senders_);
+    if (sender) wake = sender->ref;
+    if (!ring_.is_empty()) {
+        item.emplace(std::move(ring_.front()));
+        ring_.drop_front();
+        // The room just made belongs to the sender that has waited longest.
+        if (sender) ring_.push(*static_cast<T*>(sender->item));
+        return Attempt::Done;
+    }
+    if (sender) {
+        item.emplace(std::move(*static_cast<T*>(sender->item)));
+        return Attempt::Done;
+    }
+    return closed_ ? Attempt::Closed : Attempt::MustWait;
+}
+
+template <class T>
+[[gnu::noinline]] Attempt ChannelState<T>::put_or_keep_lock(T& item) {
+    for (;;) {
+        WaitRef wake;
+        Attempt attempt = put(item, wake);
+        if (attempt == Attempt::MustWait) return attempt;
+        lock_.unlock();
+        if (wake.cell()) wake.resume();
+        if (attempt != Attempt::MustGrow) return attempt;
+        attempt = grow();
+        if (attempt != Attempt::Done) return attempt;
+        lock_.lock();
+    }
+}
+
+template <class T>
+[[gnu::noinline]] Attempt ChannelState<T>::take_or_keep_lock(Result<T>& item) {
+    WaitRef wake;
+    Attempt attempt = take(item, wake);
+    while (attempt == Attempt::MustWait && shrink()) attempt = take(item, wake);
+    if (attempt == Attempt::MustWait) return attempt;
+    lock_.unlock();
+    if (wake.cell()) wake.resume();
+    return attempt;
+}
+
+template <class T>
+Attempt ChannelState<T>::grow() {
+    std::uint32_t room = capacity_;
+    if (capacity_ == kUnbounded) {
+        SpinGuard guard(lock_);
+        room = ring_.room() == 0 ? kChannelSlotsMin : ring_.room() * 2;
+        if (room > kChannelItemsMax) return Attempt::AtLimit;
+    }
+    auto slots = ItemRing<T>::allocate(room);
+    if (!slots) return Attempt::OutOfMemory;
+    SpinGuard guard(lock_);
+    if (ring_.room() < room) slots = ring_.replace(std::move(slots), room);
+    return Attempt::Done;
+}
+
+template <class T>
+bool ChannelState<T>::shrink() {
+    if (capacity_ != kUnbounded || ring_.room() <= kChannelSlotsKept) return false;
+    {
+        auto slots = ring_.replace({}, 0);
+        lock_.unlock();
+    }
+    lock_.lock();
+    return true;
+}
+
+}  // namespace weft::sync_internal

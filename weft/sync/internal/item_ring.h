@@ -1,0 +1,91 @@
+// ItemRing<T>: the stored items of a channel, oldest first, in a power of two of slots of which
+// `room()` may be used. Not synchronised; it never allocates by itself: its owner brings the slots,
+// made outside its lock.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/env.h"
+
+namespace weft::sync_internal {
+
+template <class T>
+class ItemRing {
+public:
+    // Slots that hold no items. Frees them when it ends.
+    class Slots {
+    public:
+        Slots() = default;
+        explicit Slots(T* slots) : slots_(slots) {}
+        Slots(Slots&& other) noexcept : slots_(std::exchange(other.slots_, nullptr)) {}
+        Slots& operator=(Slots&& other) noexcept {
+            std::swap(slots_, other.slots_);
+            return *this;
+        }
+        ~Slots() { ::operator delete(slots_, std::align_val_t(alignof(T))); }
+        explicit operator bool() const { return slots_ != nullptr; }
+        T* release() { return std::exchange(slots_, nullptr); }
+
+    private:
+        T* slots_ = nullptr;
+    };
+
+    ItemRing() = default;
+    ItemRing(const ItemRing&) = delete;
+    ItemRing& operator=(const ItemRing&) = delete;
+    ~ItemRing() {
+        while (!is_empty()) drop_front();
+        Slots(std::exchange(slots_, nullptr));
+    }
+
+    // None when memory is short.
+    static Slots allocate(std::uint32_t room) {
+        std::size_t bytes = 0;
+        if (__builtin_mul_overflow(std::size_t{std::bit_ceil(room)}, sizeof(T), &bytes)) return {};
+        if (env::fails(Allocation::Buffer)) return {};
+        void* slots = ::operator new(bytes, std::align_val_t(alignof(T)), std::nothrow);
+        return Slots(static_cast<T*>(slots));
+    }
+
+    std::uint32_t size() const { return tail_ - head_; }
+    std::uint32_t room() const { return room_; }  // 0 before there are slots
+    bool is_empty() const { return head_ == tail_; }
+    bool is_full() const { return size() >= room_; }
+
+    void push(T& item) { std::construct_at(slot(tail_++), std::move(item)); }
+    T& front() { return *slot(head_); }
+    void drop_front() { std::destroy_at(slot(head_++)); }
+
+    // Moves the items over to new slots and gives back the old ones.
+    Slots replace(Slots fresh, std::uint32_t room) {
+        WEFT_DASSERT(size() <= room);
+        T* slots = fresh.release();
+        std::uint32_t count = 0;
+        while (!is_empty()) {
+            std::construct_at(slots + count++, std::move(front()));
+            drop_front();
+        }
+        head_ = 0;
+        tail_ = count;
+        room_ = room;
+        mask_ = room == 0 ? 0 : std::bit_ceil(room) - 1;
+        return Slots(std::exchange(slots_, slots));
+    }
+
+private:
+    T* slot(std::uint32_t index) const { return slots_ + (index & mask_); }
+
+    T* slots_ = nullptr;
+    std::uint32_t head_ = 0;  // of the oldest item; indices only grow, and wrap
+    std::uint32_t tail_ = 0;  // after the newest
+    std::uint32_t mask_ = 0;
+    std::uint32_t room_ = 0;
+};
+
+}  // namespace weft::sync_internal

@@ -1,0 +1,96 @@
+// WaitQueue: those who wait for one thing, first come first served. Everything in this folder waits
+// here. It is not synchronised: it belongs to a SpinLock of its owner, which is held in every call.
+//
+// An entry lies in the frame of the waiting function. A waker takes it out under the lock and claims
+// it; a claimed entry stays where it is until its wait is resumed, which is done without the lock.
+// Whoever wakes for another reason takes the lock and removes its entry, unless a waker that came
+// too late for the claim has done so.
+#pragma once
+
+#include "weft/base/intrusive_list.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft::sync_internal {
+
+struct WaitEntry {
+    WaitRef ref;
+    ListLink link;
+};
+
+// What ends a wait besides the thing waited for.
+struct Until {
+    Deadline deadline = Deadline::never();
+    CancelState* token = nullptr;  // beside the ambient one
+    Cancellable cancellable = Cancellable::Yes;
+
+    constexpr Until() = default;
+    explicit Until(Deadline by, Cancellable whether = Cancellable::Yes)
+        : deadline(by), cancellable(whether) {}
+    Until(Deadline by, const CancelToken& also) : deadline(by), token(also.state()) {}
+};
+
+// A constant, so that calls which need not wait store nothing.
+inline constexpr Until kForever;
+
+// Claimed waits, to be resumed in this order after the lock was released.
+class Claimed {
+public:
+    void add(WaitRef ref) {
+        WaitCell* cell = ref.cell();
+        cell->next = nullptr;
+        *end_ = cell;
+        end_ = &cell->next;
+    }
+    void resume_all() {
+        while (WaitCell* cell = first_) {
+            first_ = cell->next;
+            WaitRef(*cell, 0).resume();
+        }
+        end_ = &first_;
+    }
+    Claimed() = default;
+    Claimed(const Claimed&) = delete;
+    Claimed& operator=(const Claimed&) = delete;
+
+private:
+    WaitCell* first_ = nullptr;
+    WaitCell** end_ = &first_;
+};
+
+class WaitQueue {
+public:
+    enum class Place : bool { Back, Front };
+
+    bool empty() const { return list_.empty(); }
+    WaitEntry* front() const { return list_.front(); }
+
+    void push_back(WaitEntry& entry) { list_.push_back(entry); }
+    void remove(WaitEntry& entry) {
+        if (entry.link.is_linked()) list_.erase(entry);
+    }
+
+    // The first whose wait has not ended, taken out and claimed; null when there is none.
+    WaitEntry* claim_first() {
+        while (WaitEntry* entry = list_.pop_front()) {
+            if (entry->ref.try_claim(Wake::Ready)) return entry;
+        }
+        return nullptr;
+    }
+    void claim_all(Claimed& claimed) {
+        while (WaitEntry* entry = claim_first()) claimed.add(entry->ref);
+    }
+
+    // Queues the entry, releases the lock and waits. On an error the entry may still be queued: take
+    // the lock and remove it.
+    Result<void> wait(SpinLock& lock, WaitEntry& entry, WaitReason reason, const void* object,
+                      const Until& until, Place place = Place::Back);
+
+private:
+    IntrusiveList<WaitEntry, &WaitEntry::link> list_;
+};
+
+}  // namespace weft::sync_internal

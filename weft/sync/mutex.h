@@ -1,0 +1,94 @@
+// Mutex: one holder at a time. Any fiber, any plain thread; a fiber parks, a thread blocks. It may
+// be held over a wait, and unlocked on another worker than it was locked on.
+//
+//     std::lock_guard guard(mutex);       // also std::unique_lock, std::scoped_lock
+//
+// lock() cannot be cancelled, so that code which must put things right can always take its lock;
+// lock_cancellable() can. Not recursive.
+//
+// A newcomer may take a free mutex before those who wait; this keeps a busy mutex with the fibers
+// that run. But nobody starves: a waiter that was woken and came too late kMutexLossesMax times is
+// handed the mutex by the next holder. Without contention a lock and an unlock are one
+// compare-and-swap each.
+//
+// It may be destroyed by whoever holds it last, right after unlock(), while others still return
+// from their own unlock(); not while somebody waits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/internal/wait_queue.h"
+
+namespace weft {
+
+class Mutex {
+public:
+    constexpr Mutex() = default;
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+    ~Mutex();
+
+    void lock() {
+        if (!try_lock()) lock_slowly();
+    }
+    bool try_lock() {
+        std::uint32_t expected = 0;
+        // Acquire: sees what the last holder did. Relaxed on failure: nothing is read then.
+        return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
+                                              std::memory_order_relaxed);
+    }
+    void unlock() {
+        std::uint32_t expected = kLocked;
+        // Release: publishes the critical section. Relaxed on failure: unlock_slowly() looks anew.
+        if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+            unlock_slowly();
+        }
+    }
+
+    // False when it could not be had in time. Not cancellable, as lock().
+    template <class Rep, class Period>
+    bool try_lock_for(std::chrono::duration<Rep, Period> duration) {
+        return try_lock() || try_lock_until(Deadline::after(duration));
+    }
+    bool try_lock_until(Deadline deadline);
+    bool try_lock_until(Instant instant) { return try_lock_until(Deadline::at(instant)); }
+
+    // TimedOut or Cancelled when it could not be had.
+    Result<void> lock_cancellable(Deadline deadline = Deadline::never(),
+                                  const CancelToken& token = {});
+
+private:
+    using Until = sync_internal::Until;
+
+    // Bits of state_, which is 0 whenever the mutex is free. The last two change under queue_lock_.
+    static constexpr std::uint32_t kLocked = 1;
+    static constexpr std::uint32_t kWake = 2;     // unlock() has to look after the queue
+    static constexpr std::uint32_t kHandOff = 4;  // and to pass the mutex on
+
+    struct Entry : sync_internal::WaitEntry {
+        bool owns = false;  // the mutex was handed over
+    };
+
+    [[gnu::noinline]] void lock_slowly();
+    [[gnu::noinline]] void unlock_slowly();
+    Result<void> lock_by(const Until& until);
+    bool announce_wait(bool was_woken, bool hand_off);
+    void give_up(Entry& entry, bool hand_off);
+    void settle_after_wake();
+
+    Atomic<std::uint32_t> state_{0};
+    SpinLock queue_lock_;
+    // A waiter was woken and has not yet taken the mutex or queued again; until then unlock() wakes
+    // no other. Under queue_lock_.
+    bool woken_ = false;
+    sync_internal::WaitQueue queue_;
+};
+
+}  // namespace weft

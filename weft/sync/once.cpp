@@ -1,0 +1,55 @@
+#include "weft/sync/once.h"
+
+#include "weft/base/assert.h"
+
+namespace weft {
+
+using sync_internal::Claimed;
+using sync_internal::Until;
+using sync_internal::WaitEntry;
+
+Once::~Once() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the call"); }
+
+Result<Once::Turn> Once::begin(Deadline deadline, const CancelToken& token) {
+    for (;;) {
+        lock_.lock();
+        // Relaxed, here and below: written under the lock; is_done() needs the release of Done only.
+        State state = state_.load(std::memory_order_relaxed);
+        if (state == State::Done) {
+            lock_.unlock();
+            return Turn::Done;
+        }
+        if (state == State::New) {
+            state_.store(State::Running, std::memory_order_relaxed);
+            runner_ = &current_cell();
+            lock_.unlock();
+            return Turn::Run;
+        }
+        WEFT_ASSERT(runner_ != &current_cell(), "the function calls its own Once");
+        WaitEntry entry;
+        Result<void> waited =
+            queue_.wait(lock_, entry, WaitReason::Once, this, Until(deadline, token));
+        if (waited) continue;
+        SpinGuard guard(lock_);
+        queue_.remove(entry);
+        return waited.error();
+    }
+}
+
+void Once::finish(State end) {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        runner_ = nullptr;
+        // Release: publishes what the function did; pairs with is_done().
+        state_.store(end, std::memory_order_release);
+        if (end == State::Done) {
+            queue_.claim_all(claimed);
+        } else if (WaitEntry* next = queue_.claim_first()) {
+            claimed.add(next->ref);
+        }
+    }
+    claimed.resume_all();
+}
+
+}  // namespace weft

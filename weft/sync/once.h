@@ -1,0 +1,82 @@
+// Once: runs a function the first time, and makes everybody else wait until it has run. Any fiber,
+// any plain thread.
+//
+//     WEFT_TRY(loaded.call([&] { return load_tables(); }));
+//
+// The function returns nothing or a Result<void>. When it fails (an error, or an exception, which
+// passes through), that caller gets the failure and the next one tries again. Who waits for another
+// caller's run gets TimedOut or Cancelled when its own wait ends so; the run itself goes on.
+// After the first success a call costs one load. It must outlive every call.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/internal/wait_queue.h"
+
+namespace weft {
+
+class Once {
+public:
+    constexpr Once() = default;
+    Once(const Once&) = delete;
+    Once& operator=(const Once&) = delete;
+    ~Once();
+
+    template <std::invocable Function>
+    Result<void> call(Function&& function) {
+        return call_until(Deadline::never(), std::forward<Function>(function));
+    }
+    // The deadline and the token bound the wait for another caller, not the function.
+    template <std::invocable Function>
+    Result<void> call_until(Deadline deadline, Function&& function, const CancelToken& token = {});
+
+    // Acquire: what the function did is visible to whoever sees it done.
+    bool is_done() const { return state_.load(std::memory_order_acquire) == State::Done; }
+
+private:
+    enum class State : std::uint8_t { New, Running, Done };
+    enum class Turn : std::uint8_t { Run, Done };
+
+    // Ends the run: as failed, unless it was told otherwise.
+    struct Run {
+        Once& once;
+        State end = State::New;
+        ~Run() { once.finish(end); }
+    };
+
+    Result<Turn> begin(Deadline deadline, const CancelToken& token);
+    void finish(State end);
+
+    Atomic<State> state_{State::New};
+    SpinLock lock_;
+    const WaitCell* runner_ = nullptr;  // for an assertion
+    sync_internal::WaitQueue queue_;
+};
+
+template <std::invocable Function>
+Result<void> Once::call_until(Deadline deadline, Function&& function, const CancelToken& token) {
+    if (is_done()) return {};
+    Turn turn = WEFT_TRY(begin(deadline, token));
+    if (turn == Turn::Done) return {};
+    Run run{*this};
+    if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
+        std::invoke(std::forward<Function>(function));
+        run.end = State::Done;
+        return {};
+    } else {
+        Result<void> outcome = std::invoke(std::forward<Function>(function));
+        if (outcome) run.end = State::Done;
+        return outcome;
+    }
+}
+
+}  // namespace weft

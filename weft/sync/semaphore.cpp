@@ -1,0 +1,76 @@
+#include "weft/sync/semaphore.h"
+
+#include "weft/base/assert.h"
+#include "weft/base/planted.h"
+
+namespace weft {
+
+using sync_internal::Claimed;
+using sync_internal::Until;
+
+Semaphore::~Semaphore() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the semaphore"); }
+
+// Lock held.
+bool Semaphore::take(std::uint64_t count) {
+    if (!queue_.empty() || permits_ < count) return false;
+    permits_ -= count;
+    return true;
+}
+
+// Lock held. Serves from the front whoever can be served.
+void Semaphore::grant(Claimed& claimed) {
+    while (auto* first = static_cast<Entry*>(queue_.front())) {
+        if (first->count > permits_) return;
+        // Out of the queue in any case; one whose wait has ended takes nothing.
+        queue_.remove(*first);
+        if (!first->ref.try_claim(Wake::Ready)) continue;
+        permits_ -= first->count;
+        claimed.add(first->ref);
+    }
+}
+
+Result<void> Semaphore::acquire_until(Deadline deadline, std::uint64_t count,
+                                      const CancelToken& token) {
+    lock_.lock();
+    if (take(count)) {
+        lock_.unlock();
+        return {};
+    }
+    Entry entry;
+    entry.count = count;
+    Result<void> waited =
+        queue_.wait(lock_, entry, WaitReason::Semaphore, this, Until(deadline, token));
+    if (waited) return waited;
+    // Those behind us may want less than we did.
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        queue_.remove(entry);
+        if (!WEFT_PLANTED("semaphore.leaves_silently")) grant(claimed);
+    }
+    claimed.resume_all();
+    return waited;
+}
+
+bool Semaphore::try_acquire(std::uint64_t count) {
+    SpinGuard guard(lock_);
+    return take(count);
+}
+
+void Semaphore::release(std::uint64_t count) {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        WEFT_ASSERT(permits_ + count >= permits_, "more permits than can be counted");
+        permits_ += count;
+        grant(claimed);
+    }
+    claimed.resume_all();
+}
+
+std::uint64_t Semaphore::available() const {
+    SpinGuard guard(lock_);
+    return permits_;
+}
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+// Semaphore: a number of permits. Any fiber, any plain thread.
+//
+//     Semaphore slots(8);
+//     WEFT_TRY(slots.acquire());          // waits while there are none
+//     ...
+//     slots.release();                    // by anybody
+//
+// Waiters are served strictly in the order in which they came: one that wants many permits is not
+// overtaken by those that want few. A wait that ends otherwise has taken nothing.
+// It may be destroyed when nobody waits and every release() that somebody depends on was seen.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/internal/wait_queue.h"
+
+namespace weft {
+
+class Semaphore {
+public:
+    explicit constexpr Semaphore(std::uint64_t permits) : permits_(permits) {}
+    Semaphore(const Semaphore&) = delete;
+    Semaphore& operator=(const Semaphore&) = delete;
+    ~Semaphore();
+
+    // TimedOut, Cancelled.
+    Result<void> acquire(std::uint64_t count = 1) { return acquire_until(Deadline::never(), count); }
+    Result<void> acquire(const CancelToken& token, std::uint64_t count = 1) {
+        return acquire_until(Deadline::never(), count, token);
+    }
+    template <class Rep, class Period>
+    Result<void> acquire_for(std::chrono::duration<Rep, Period> duration, std::uint64_t count = 1) {
+        if (try_acquire(count)) return {};
+        return acquire_until(Deadline::after(duration), count);
+    }
+    Result<void> acquire_until(Deadline deadline, std::uint64_t count = 1,
+                               const CancelToken& token = {});
+    // False also when there are enough permits but others have waited longer.
+    bool try_acquire(std::uint64_t count = 1);
+
+    void release(std::uint64_t count = 1);
+
+    std::uint64_t available() const;  // a moment's value
+
+private:
+    struct Entry : sync_internal::WaitEntry {
+        std::uint64_t count = 0;
+    };
+
+    bool take(std::uint64_t count);
+    void grant(sync_internal::Claimed& claimed);
+
+    mutable SpinLock lock_;
+    std::uint64_t permits_;
+    sync_internal::WaitQueue queue_;
+};
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+#include "weft/sync/shared_mutex.h"
+
+#include "weft/base/assert.h"
+
+namespace weft {
+
+using sync_internal::Claimed;
+
+SharedMutex::~SharedMutex() {
+    WEFT_ASSERT(queue_.empty(), "somebody still waits for the mutex");
+    WEFT_ASSERT(!writer_ && readers_ == 0, "the mutex is held");
+}
+
+bool SharedMutex::is_open_to(Mode mode) const {
+    return !writer_ && (mode == Mode::Shared || readers_ == 0);
+}
+
+void SharedMutex::admit(Mode mode) {
+    if (mode == Mode::Exclusive) {
+        writer_ = true;
+    } else {
+        ++readers_;
+    }
+}
+
+// Lock held. Lets in from the front whoever fits beside the holders.
+void SharedMutex::grant(Claimed& claimed) {
+    while (auto* first = static_cast<Entry*>(queue_.front())) {
+        if (!is_open_to(first->mode)) return;
+        // Out of the queue in any case; one whose wait has ended is not let in.
+        queue_.remove(*first);
+        if (!first->ref.try_claim(Wake::Ready)) continue;
+        admit(first->mode);
+        claimed.add(first->ref);
+    }
+}
+
+bool SharedMutex::try_acquire(Mode mode) {
+    SpinGuard guard(lock_);
+    if (!queue_.empty() || !is_open_to(mode)) return false;
+    admit(mode);
+    return true;
+}
+
+Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
+    lock_.lock();
+    if (queue_.empty() && is_open_to(mode)) {
+        admit(mode);
+        lock_.unlock();
+        return {};
+    }
+    Entry entry;
+    entry.mode = mode;
+    Result<void> waited = queue_.wait(lock_, entry, WaitReason::SharedMutex, this, until);
+    if (waited) return waited;
+    // Readers may have stood behind a writer that gives up.
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        queue_.remove(entry);
+        grant(claimed);
+    }
+    claimed.resume_all();
+    return waited;
+}
+
+void SharedMutex::acquire_always(Mode mode) {
+    Result<void> held = acquire(mode, Until(Deadline::never(), Cancellable::No));
+    WEFT_ASSERT(held.has_value(), "this wait has no end but the lock");
+}
+
+void SharedMutex::unlock() {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        WEFT_ASSERT(writer_, "unlock() of a mutex that is not held");
+        writer_ = false;
+        grant(claimed);
+    }
+    claimed.resume_all();
+}
+
+void SharedMutex::unlock_shared() {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        WEFT_ASSERT(readers_ != 0, "unlock_shared() of a mutex that is not held");
+        --readers_;
+        grant(claimed);
+    }
+    claimed.resume_all();
+}
+
+bool SharedMutex::try_lock_until(Deadline deadline) {
+    return acquire(Mode::Exclusive, Until(deadline, Cancellable::No)).has_value();
+}
+
+bool SharedMutex::try_lock_shared_until(Deadline deadline) {
+    return acquire(Mode::Shared, Until(deadline, Cancellable::No)).has_value();
+}
+
+Result<void> SharedMutex::lock_cancellable(Deadline deadline, const CancelToken& token) {
+    return acquire(Mode::Exclusive, Until(deadline, token));
+}
+
+Result<void> SharedMutex::lock_shared_cancellable(Deadline deadline, const CancelToken& token) {
+    return acquire(Mode::Shared, Until(deadline, token));
+}
+
+}  // namespace weft

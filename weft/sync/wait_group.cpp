@@ -1,0 +1,48 @@
+#include "weft/sync/wait_group.h"
+
+#include "weft/base/assert.h"
+
+namespace weft {
+
+using sync_internal::Claimed;
+using sync_internal::Until;
+using sync_internal::WaitEntry;
+
+WaitGroup::~WaitGroup() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the group"); }
+
+void WaitGroup::add(std::uint64_t count) {
+    SpinGuard guard(lock_);
+    count_ += count;
+}
+
+void WaitGroup::done() {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        WEFT_ASSERT(count_ != 0, "done() more often than add()");
+        if (--count_ == 0) queue_.claim_all(claimed);
+    }
+    claimed.resume_all();
+}
+
+Result<void> WaitGroup::wait_until(Deadline deadline, const CancelToken& token) {
+    lock_.lock();
+    if (count_ == 0) {
+        lock_.unlock();
+        return {};
+    }
+    WaitEntry entry;
+    Result<void> waited =
+        queue_.wait(lock_, entry, WaitReason::WaitGroup, this, Until(deadline, token));
+    if (waited) return waited;
+    SpinGuard guard(lock_);
+    queue_.remove(entry);
+    return waited;
+}
+
+std::uint64_t WaitGroup::count() const {
+    SpinGuard guard(lock_);
+    return count_;
+}
+
+}  // namespace weft
