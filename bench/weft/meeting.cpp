@@ -2,6 +2,7 @@
 
 #include "bench/common/workload.h"
 #include "bench/weft/workloads.h"
+#include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/mutex.h"
@@ -59,6 +60,7 @@ void many_to_many(std::size_t count) {
     Channel items(kBuffered);
     weft::WaitGroup producers(kPairs);
     weft::WaitGroup consumers(kPairs);
+    weft::Atomic<std::size_t> received{0};
     const Stopwatch watch;
     for (std::size_t p = 0; p < kPairs; ++p) {
         weft::spawn_detached([&] {
@@ -66,13 +68,18 @@ void many_to_many(std::size_t count) {
             producers.done();
         }).value();
         weft::spawn_detached([&] {
-            while (items.receive()) {}
+            std::size_t mine = 0;
+            while (items.receive()) ++mine;
+            // Relaxed: done() publishes it.
+            received.fetch_add(mine, std::memory_order_relaxed);
             consumers.done();
         }).value();
     }
     producers.wait().value();
     items.close();
     consumers.wait().value();
+    // Relaxed: every consumer is done.
+    expect_equal("mpmc", received.load(std::memory_order_relaxed), count);
     reporter().report("mpmc", watch.nanoseconds_each(count), "ns/item");
 }
 

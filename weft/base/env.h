@@ -116,6 +116,10 @@ inline std::uint64_t random(RandomStream stream) {
 inline void step() {
     if (Env* simulated = current()) [[unlikely]] simulated->step();
 }
+// A fiber yields and nobody else is ready: only another processor can change that.
+inline void yield_hint() {
+    if (Env* simulated = current()) [[unlikely]] simulated->spin();
+}
 // `attempt` counts from 0 in each loop: the real machine pauses first and gives up the core later.
 inline void spin_pause(unsigned attempt) {
     if (Env* simulated = current()) [[unlikely]] return simulated->spin();

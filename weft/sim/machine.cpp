@@ -49,12 +49,12 @@ Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
     exceptions_ = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
     driver_.adopt_thread();
-    env::current_env = this;
     auto call = [](void* function) { (*static_cast<const std::function<void()>*>(function))(); };
     start_thread(call, const_cast<void*>(static_cast<const void*>(&scenario)), "main");
     ExceptionState own = *exceptions_;
     current_ = 0;
     weft_this_worker = nullptr;
+    env::current_env = this;
     Context::change(driver_, threads_[0].context);
     *exceptions_ = own;
     weft_this_worker = nullptr;
@@ -94,7 +94,6 @@ void Machine::thread_main(void* machine) {
 
 // Back to the real thread; nothing of the simulation runs again.
 void Machine::leave_for_ever() {
-    finished_ = true;
     Context::change(threads_[current_].context, driver_, Context::Leave::ForEver);
     WEFT_UNREACHABLE();
 }
@@ -107,6 +106,7 @@ void Machine::fail(const std::string& why) {
 // ---------------------------------------------------------------- choosing
 
 void Machine::step() {
+    if (inside_) return;
     ++steps_;
     now_ns_ += kStepNs;
     if (steps_ > options_.steps_max)
@@ -118,6 +118,7 @@ void Machine::step() {
 }
 
 void Machine::spin() {
+    WEFT_ASSERT(!inside_, "the machine waits for itself");
     ++steps_;
     now_ns_ += kStepNs;
     if (runnable_.size() == 1 && ++spins_ > kSpinsMax)
@@ -208,15 +209,17 @@ std::uint64_t Machine::random(RandomStream stream) {
     WEFT_UNREACHABLE();
 }
 
-bool Machine::fails(Allocation) { return faults_.allocation && fault_random_.once_in(4); }
+bool Machine::fails(Allocation) {
+    return !inside_ && faults_.allocation && fault_random_.once_in(4);
+}
 
 void*& Machine::thread_slot() { return threads_[current_].slot; }
 
 EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {
     // The machine's own needs do not fail by seed.
-    bool allocation = std::exchange(faults_.allocation, false);
+    inside_ = true;
     Result<Stack*> stack = stacks::take(stacks::size_class_for(kThreadStackBytes));
-    faults_.allocation = allocation;
+    inside_ = false;
     WEFT_ASSERT(stack.has_value(), "no memory for the stack of a simulated thread");
     auto index = static_cast<unsigned>(threads_.size());
     Thread& thread = threads_.emplace_back();
@@ -291,7 +294,8 @@ void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
     }
 }
 
-std::string Machine::describe_threads() const {
+std::string Machine::describe_threads() {
+    inside_ = true;
     std::string text;
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;

@@ -86,7 +86,7 @@ private:
     bool wake_the_earliest();
     [[noreturn]] void leave_for_ever();
     void note(const char* event, std::uint64_t a, std::uint64_t b);
-    std::string describe_threads() const;
+    std::string describe_threads();
 
     const Options options_;
     Random scheduler_random_;
@@ -108,7 +108,7 @@ private:
     std::uint64_t spins_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
-    bool finished_ = false;
+    bool inside_ = false;  // the machine itself uses the runtime's code: no steps, no faults
     struct Event {
         std::uint64_t step;
         std::uint64_t a, b;

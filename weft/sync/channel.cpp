@@ -12,16 +12,12 @@ std::uint64_t next_channel_id() {
 
 Error error_of(Attempt attempt) {
     switch (attempt) {
-    case Attempt::MustWait:
-        return ErrorKind::Unavailable;
-    case Attempt::OutOfMemory:
-        return ErrorKind::OutOfMemory;
-    case Attempt::AtLimit:
-        return ErrorKind::Limit;
+    case Attempt::MustWait: return ErrorKind::Unavailable;
+    case Attempt::OutOfMemory: return ErrorKind::OutOfMemory;
+    case Attempt::AtLimit: return ErrorKind::Limit;
     case Attempt::Closed:
     case Attempt::MustGrow:
-    case Attempt::Done:
-        break;
+    case Attempt::Done: break;
     }
     return ErrorKind::Closed;
 }
@@ -34,7 +30,8 @@ Result<void> ChannelCore::wait(WaitQueue& queue, void* item, const Until& until)
     ChannelEntry entry;
     entry.item = item;
     Result<void> waited = queue.wait(lock_, entry, WaitReason::Channel, this, until);
-    if (entry.outcome == ChannelEntry::Outcome::Passed) [[likely]] return waited;
+    if (entry.outcome == ChannelEntry::Outcome::Passed) [[likely]]
+        return waited;
     if (waited) return ErrorKind::Closed;
     SpinGuard guard(lock_);
     queue.remove(entry);

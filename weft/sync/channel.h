@@ -11,9 +11,9 @@
 // wait are served in the order in which they came. An item goes straight to a waiting receiver.
 //
 // A send that fails leaves the item with the caller: send(std::move(item)) moves from `item` only
-// when it succeeds. What needs no waiting is done even when the deadline has passed or the token is
-// cancelled; a wait ends with TimedOut or Cancelled, also by the ambient token, and never loses an
-// item: it has then neither sent nor received.
+// when it succeeds; an item that is not moved is copied. What needs no waiting is done even when
+// the deadline has passed or the token is cancelled; a wait ends with TimedOut or Cancelled, also
+// by the ambient token, and never loses an item: it has then neither sent nor received.
 //
 // close() may be called by anybody, at any time, again. Items already stored are still received,
 // then receivers get Closed; senders get Closed at once, waiting ones too.
@@ -67,28 +67,26 @@ public:
     Channel& operator=(const Channel&) = delete;
 
     // Waits while full. Closed, TimedOut, Cancelled, OutOfMemory, Limit.
-    Result<void> send(T&& item) { return send_by(item, sync_internal::kForever); }
-    Result<void> send(T&& item, const CancelToken& token) {
-        return send_by(item, Until(Deadline::never(), token));
+    template <std::convertible_to<T> Item = T>
+    Result<void> send(Item&& item) {
+        return send_by(own(std::forward<Item>(item)), sync_internal::kForever);
     }
-    template <class Rep, class Period>
-    Result<void> send_for(T&& item, std::chrono::duration<Rep, Period> duration);
-    Result<void> send_until(T&& item, Deadline deadline, const CancelToken& token = {}) {
-        return send_by(item, Until(deadline, token));
+    template <std::convertible_to<T> Item = T>
+    Result<void> send(Item&& item, const CancelToken& token) {
+        return send_until(std::forward<Item>(item), Deadline::never(), token);
+    }
+    template <class Rep, class Period, std::convertible_to<T> Item = T>
+    Result<void> send_for(Item&& item, std::chrono::duration<Rep, Period> duration) {
+        return send_within(own(std::forward<Item>(item)), saturate(duration));
+    }
+    template <std::convertible_to<T> Item = T>
+    Result<void> send_until(Item&& item, Deadline deadline, const CancelToken& token = {}) {
+        return send_by(own(std::forward<Item>(item)), Until(deadline, token));
     }
     // Unavailable when it would have to wait.
-    Result<void> try_send(T&& item);
-
-    // Sends a copy.
-    Result<void> send(const T& item)
-        requires std::copy_constructible<T>
-    {
-        return send(T(item));
-    }
-    Result<void> try_send(const T& item)
-        requires std::copy_constructible<T>
-    {
-        return try_send(T(item));
+    template <std::convertible_to<T> Item = T>
+    Result<void> try_send(Item&& item) {
+        return try_send_item(own(std::forward<Item>(item)));
     }
 
     // Waits while empty. Closed when closed and drained, TimedOut, Cancelled.
@@ -126,7 +124,15 @@ private:
     struct Unbounded {};
 
     explicit Channel(Unbounded) : state_(State::kUnbounded) {}
-    Result<void> send_by(T& item, const Until& until);
+    // An item that was given away stays where it is until it is taken; of another a copy is made.
+    static T&& own(T&& item) { return std::move(item); }
+    template <class Item>
+    static T own(Item&& item) {
+        return std::forward<Item>(item);
+    }
+    Result<void> send_by(T&& item, const Until& until);
+    Result<void> send_within(T&& item, Nanoseconds duration);
+    Result<void> try_send_item(T&& item);
     Result<T> receive_by(const Until& until);
 
     mutable State state_;
@@ -159,7 +165,7 @@ private:
 // The wait is called from here and not deeper: after a switch every return is mispredicted, but for
 // those of the frames that all waits share.
 template <class T>
-inline Result<void> Channel<T>::send_by(T& item, const Until& until) {
+inline Result<void> Channel<T>::send_by(T&& item, const Until& until) {
     state_.lock_.lock();
     if (!state_.ring_.is_full() && state_.receivers_.empty() && !state_.closed_) [[likely]] {
         state_.ring_.push(item);
@@ -190,7 +196,7 @@ inline Result<T> Channel<T>::receive_by(const Until& until) {
 }
 
 template <class T>
-Result<void> Channel<T>::try_send(T&& item) {
+Result<void> Channel<T>::try_send_item(T&& item) {
     state_.lock_.lock();
     Attempt attempt = state_.put_or_keep_lock(item);
     if (attempt == Attempt::MustWait) state_.lock_.unlock();
@@ -209,12 +215,12 @@ Result<T> Channel<T>::try_receive() {
     return item;
 }
 
+// The clock is read only if there is a wait.
 template <class T>
-template <class Rep, class Period>
-Result<void> Channel<T>::send_for(T&& item, std::chrono::duration<Rep, Period> duration) {
-    Result<void> sent = try_send(std::move(item));
+Result<void> Channel<T>::send_within(T&& item, Nanoseconds duration) {
+    Result<void> sent = try_send_item(std::move(item));
     if (sent || sent.error().kind() != ErrorKind::Unavailable) return sent;
-    return send_by(item, Until(Deadline::after(duration)));
+    return send_by(std::move(item), Until(Deadline::after(duration)));
 }
 
 template <class T>

@@ -4,11 +4,11 @@
 //     std::unique_lock lock(mutex);
 //     WEFT_TRY(changed.wait(lock, [&] { return !items.empty(); }));
 //
-// A wait releases the mutex while it lasts and holds it again when it returns, whatever the outcome;
-// taking it again cannot be cancelled. A notification that is given to a waiter is never lost to its
-// deadline: the wait ends as notified or as timed out, not both. There are no spurious wake-ups, but
-// another fiber may take the mutex first and change the state back, so wait with a predicate.
-// Whoever notifies need not hold the mutex. It must outlive every wait in it.
+// A wait releases the mutex while it lasts and holds it again when it returns, whatever the
+// outcome; taking it again cannot be cancelled. A notification that is given to a waiter is never
+// lost to its deadline: the wait ends as notified or as timed out, not both. There are no spurious
+// wake-ups, but another fiber may take the mutex first and change the state back, so wait with a
+// predicate. Whoever notifies need not hold the mutex. It must outlive every wait in it.
 #pragma once
 
 #include <chrono>

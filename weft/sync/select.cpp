@@ -13,8 +13,8 @@ namespace {
 using Cases = std::span<SelectCase* const>;
 constexpr std::size_t kNone = SIZE_MAX;
 
-// The locks of all channels, each once, in the order of the channels' ids: two selects over the same
-// channels take them in the same order.
+// The locks of all channels, each once, in the order of the channels' ids: two selects over the
+// same channels take them in the same order.
 class ChannelLocks {
 public:
     explicit ChannelLocks(Cases cases) {
@@ -71,9 +71,8 @@ std::uint32_t ready_without_channel(Cases cases) {
     std::uint32_t ready = 0;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         SelectCase& one = *cases[i];
-        bool is_ready =
-            (one.kind() == CaseKind::Timeout && one.deadline().expired(Clock::now())) ||
-            (one.kind() == CaseKind::Cancel && one.token().is_cancelled());
+        bool is_ready = (one.kind() == CaseKind::Timeout && one.deadline().expired(Clock::now())) ||
+                        (one.kind() == CaseKind::Cancel && one.token().is_cancelled());
         if (is_ready) ready |= 1U << i;
     }
     return ready;

@@ -7,14 +7,14 @@
 //         on_cancel(token, [&] { ... }));
 //
 // Of the cases that can go on at once, one is chosen by chance, each with the same probability; so
-// no busy channel hides another, nor a timeout or a cancelled token. Otherwise select waits. It gives
-// the index of the case whose handler ran. With otherwise(handler) it does not wait: that handler runs
-// when no other case can. When the ambient token ends the wait no handler runs and the error is
-// returned: Cancelled or TimedOut.
+// no busy channel hides another, nor a timeout or a cancelled token. Otherwise select waits. It
+// gives the index of the case whose handler ran. With otherwise(handler) it does not wait: that
+// handler runs when no other case can. When the ambient token ends the wait no handler runs and the
+// error is returned: Cancelled or TimedOut.
 //
-// A closed channel can always go on: on_receive gets what is left, then Closed; on_send gets Closed.
-// A null channel (both take pointers, too) never can: use it to switch a case off.
-// An item given by std::move is moved from only if it was sent; a copy is made of any other.
+// A closed channel can always go on: on_receive gets what is left, then Closed; on_send gets
+// Closed. A null channel (both take pointers, too) never can: use it to switch a case off. An item
+// given by std::move is moved from only if it was sent; a copy is made of any other.
 //
 // Handlers run on the caller, after everything has been put back in order: they may wait, select
 // again, close channels and throw.
@@ -58,8 +58,8 @@ template <class T, class Item, std::invocable<Result<void>> Handler>
 auto on_send(Channel<T>* channel, Item&& item, Handler handler) {
     // By reference, so that an item which is not sent stays with the caller.
     using Kept = std::conditional_t<std::same_as<Item, T>, T&&, T>;
-    return sync_internal::SendCase<T, Kept, Handler>(
-        sync_internal::state_of(channel), std::forward<Item>(item), std::move(handler));
+    return sync_internal::SendCase<T, Kept, Handler>(sync_internal::state_of(channel),
+                                                     std::forward<Item>(item), std::move(handler));
 }
 template <class T, class Item, std::invocable<Result<void>> Handler>
     requires std::convertible_to<Item&&, T>

@@ -29,7 +29,9 @@ public:
     ~Semaphore();
 
     // TimedOut, Cancelled.
-    Result<void> acquire(std::uint64_t count = 1) { return acquire_until(Deadline::never(), count); }
+    Result<void> acquire(std::uint64_t count = 1) {
+        return acquire_until(Deadline::never(), count);
+    }
     Result<void> acquire(const CancelToken& token, std::uint64_t count = 1) {
         return acquire_until(Deadline::never(), count, token);
     }

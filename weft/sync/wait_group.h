@@ -5,9 +5,9 @@
 //     spawn([&] { work(); group.done(); }).detach();
 //     WEFT_TRY(group.wait());
 //
-// add() before the work starts, or while the count is not zero; then it may be used again and again.
-// It may be destroyed as soon as wait() has returned without an error, also while the last done() is
-// still on its way out.
+// add() before the work starts, or while the count is not zero; then it may be used again and
+// again. It may be destroyed as soon as wait() has returned without an error, also while the last
+// done() is still on its way out.
 #pragma once
 
 #include <chrono>

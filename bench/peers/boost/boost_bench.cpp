@@ -162,6 +162,7 @@ void ping_buffered(std::size_t count) {
 void many_to_many(std::size_t count) {
     Buffered items(bench::kBuffered);
     WaitGroup producers(bench::kPairs), consumers(bench::kPairs);
+    std::atomic<std::size_t> received = 0;
     const Stopwatch watch;
     for (std::size_t p = 0; p < bench::kPairs; ++p) {
         spawn_fiber([&] {
@@ -170,13 +171,17 @@ void many_to_many(std::size_t count) {
         }).detach();
         spawn_fiber([&] {
             std::size_t item = 0;
-            while (items.pop(item) == fibers::channel_op_status::success) {}
+            std::size_t mine = 0;
+            while (items.pop(item) == fibers::channel_op_status::success) ++mine;
+            // Relaxed: done() publishes it.
+            received.fetch_add(mine, std::memory_order_relaxed);
             consumers.done();
         }).detach();
     }
     producers.wait();
     items.close();
     consumers.wait();
+    bench::expect_equal("mpmc", received.load(std::memory_order_relaxed), count);
     reporter.report("mpmc", watch.nanoseconds_each(count), "ns/item");
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,7 @@ func manyToMany(count int) {
 	const pairs = 4
 	items := make(chan int, 128)
 	var producers, consumers sync.WaitGroup
+	var received int64
 	producers.Add(pairs)
 	consumers.Add(pairs)
 	start := time.Now()
@@ -62,14 +64,20 @@ func manyToMany(count int) {
 			producers.Done()
 		}()
 		go func() {
+			mine := 0
 			for range items {
+				mine++
 			}
+			atomic.AddInt64(&received, int64(mine))
 			consumers.Done()
 		}()
 	}
 	producers.Wait()
 	close(items)
 	consumers.Wait()
+	if received != int64(count) {
+		panic(received)
+	}
 	report("mpmc", nanosecondsEach(start, count), "ns/item")
 }
 

@@ -64,7 +64,7 @@ void Worker::yield_current() {
     }
 #endif
     Fiber* next = pick(true);
-    if (!next || next == me) return;
+    if (!next || next == me) return env::yield_hint();
     push_ready(*me);
     switch_to(next);
 }

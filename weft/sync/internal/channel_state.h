@@ -1,5 +1,5 @@
-// ChannelState<T>: what sending and receiving mean, under the channel's lock. Channel and select are
-// made of the same few steps, so that they cannot disagree.
+// ChannelState<T>: what sending and receiving mean, under the channel's lock. Channel and select
+// are made of the same few steps, so that they cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct alignas(64) ChannelState : ChannelCore {
     bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
     bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
 
-    // The same as far as it goes without waiting. On MustWait the lock is still held, else released.
+    // The same as far as it goes without waiting. On MustWait the lock is still held, else
+    // released.
     Attempt put_or_keep_lock(T& item);
     Attempt take_or_keep_lock(Result<T>& item);
 

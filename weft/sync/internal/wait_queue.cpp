@@ -12,9 +12,10 @@ Result<void> WaitQueue::wait(SpinLock& lock, WaitEntry& entry, WaitReason reason
         list_.push_front(entry);
     }
     lock.unlock();
-    Wake wake = until.token ? waiter.wait(until.deadline, until.token)
-                            : waiter.wait(until.deadline);
-    if (wake == Wake::Ready) [[likely]] return {};
+    Wake wake =
+        until.token ? waiter.wait(until.deadline, until.token) : waiter.wait(until.deadline);
+    if (wake == Wake::Ready) [[likely]]
+        return {};
     return waiter.to_result(wake);
 }
 

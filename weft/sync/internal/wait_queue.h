@@ -1,10 +1,10 @@
 // WaitQueue: those who wait for one thing, first come first served. Everything in this folder waits
 // here. It is not synchronised: it belongs to a SpinLock of its owner, which is held in every call.
 //
-// An entry lies in the frame of the waiting function. A waker takes it out under the lock and claims
-// it; a claimed entry stays where it is until its wait is resumed, which is done without the lock.
-// Whoever wakes for another reason takes the lock and removes its entry, unless a waker that came
-// too late for the claim has done so.
+// An entry lies in the frame of the waiting function. A waker takes it out under the lock and
+// claims it; a claimed entry stays where it is until its wait is resumed, which is done without the
+// lock. Whoever wakes for another reason takes the lock and removes its entry, unless a waker that
+// came too late for the claim has done so.
 #pragma once
 
 #include "weft/base/intrusive_list.h"
@@ -84,8 +84,8 @@ public:
         while (WaitEntry* entry = claim_first()) claimed.add(entry->ref);
     }
 
-    // Queues the entry, releases the lock and waits. On an error the entry may still be queued: take
-    // the lock and remove it.
+    // Queues the entry, releases the lock and waits. On an error the entry may still be queued:
+    // take the lock and remove it.
     Result<void> wait(SpinLock& lock, WaitEntry& entry, WaitReason reason, const void* object,
                       const Until& until, Place place = Place::Back);
 

@@ -1,5 +1,6 @@
 use crate::measure::{nanoseconds_each, report};
 use crate::spawning::WaitGroup;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, Mutex};
@@ -48,6 +49,7 @@ pub async fn many_to_many(count: usize) {
     const PAIRS: usize = 4;
     let (sender, receiver) = async_channel::bounded::<usize>(128);
     let (producers, consumers) = (WaitGroup::new(PAIRS), WaitGroup::new(PAIRS));
+    let received = Arc::new(AtomicUsize::new(0));
     let start = Instant::now();
     for _ in 0..PAIRS {
         let (sender, group) = (sender.clone(), producers.clone());
@@ -58,14 +60,20 @@ pub async fn many_to_many(count: usize) {
             group.done();
         });
         let (receiver, group) = (receiver.clone(), consumers.clone());
+        let received = received.clone();
         tokio::spawn(async move {
-            while receiver.recv().await.is_ok() {}
+            let mut mine = 0;
+            while receiver.recv().await.is_ok() {
+                mine += 1;
+            }
+            received.fetch_add(mine, Ordering::Relaxed);
             group.done();
         });
     }
     producers.wait().await;
     sender.close();
     consumers.wait().await;
+    assert_eq!(received.load(Ordering::Relaxed), count);
     report("mpmc", nanoseconds_each(start, count), "ns/item");
 }
 

@@ -1,0 +1,809 @@
+#include "weft/fiber/io.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "weft/base/atomic.h"
+#include "weft/base/env.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Runs the body on a fiber. With one worker the order is known: a spawned fiber runs at the next
+// wait or yield of its maker, until it waits itself.
+template <class Body>
+void in_runtime(unsigned workers, Body body) {
+    Result<void> result = run(body, {.workers = workers});
+    EXPECT_TRUE(result) << result.error().message();
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Reads up to the end of the stream.
+Result<std::string> read_to_end(Descriptor& descriptor) {
+    std::string text;
+    std::byte buffer[1000];
+    for (;;) {
+        std::size_t count = WEFT_TRY(descriptor.read(buffer));
+        if (count == 0) return text;
+        text += text_of(std::span(buffer, count));
+    }
+}
+
+ErrorKind kind_of(const Result<std::size_t>& result) {
+    EXPECT_FALSE(result.has_value());
+    return result ? ErrorKind::Other : result.error().kind();
+}
+
+void fill(Descriptor& writer) {
+    std::vector<std::byte> bytes(4096);
+    for (;;) {
+        Result<std::optional<std::size_t>> count = writer.try_write(bytes);
+        ASSERT_TRUE(count);
+        if (!*count) return;
+    }
+}
+
+TEST(Descriptor, RCT_2_two_pipes_carry_1000_messages_and_eof) {
+    in_runtime(2, []() -> Result<void> {
+        constexpr unsigned messages = 1000;
+        Pipe there = WEFT_TRY(make_pipe());
+        Pipe back = WEFT_TRY(make_pipe());
+        auto echo = spawn([&]() -> Result<unsigned> {
+            std::byte buffer[64];
+            unsigned count = 0;
+            for (;;) {
+                std::size_t size = WEFT_TRY(there.reader.read(buffer));
+                if (size == 0) break;
+                WEFT_TRY(back.writer.write_all(std::span(buffer, size)));
+                ++count;
+            }
+            back.writer.close();
+            return count;
+        });
+        std::byte buffer[64];
+        for (unsigned i = 0; i < messages; ++i) {
+            std::string message = "message " + std::to_string(i);
+            WEFT_TRY(there.writer.write_all(as_bytes(message)));
+            std::size_t size = WEFT_TRY(back.reader.read(buffer));
+            EXPECT_EQ(text_of(std::span(buffer, size)), message);
+        }
+        there.writer.close();
+        EXPECT_EQ(WEFT_TRY(back.reader.read(buffer)), 0U);
+        EXPECT_EQ(WEFT_TRY(echo.join()), messages);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_large_stream_arrives_whole) {
+    in_runtime(2, []() -> Result<void> {
+        constexpr std::size_t total = 3'000'000;
+        Pipe pipe = WEFT_TRY(make_pipe());
+        auto writer = spawn([&]() -> Result<void> {
+            std::vector<std::byte> bytes(100'003);
+            for (std::size_t sent = 0; sent < total;) {
+                std::size_t size = std::min(bytes.size(), total - sent);
+                for (std::size_t i = 0; i < size; ++i)
+                    bytes[i] = static_cast<std::byte>((sent + i) * 7 >> 3);
+                WEFT_TRY(pipe.writer.write_all(std::span(bytes).first(size)));
+                sent += size;
+            }
+            pipe.writer.close();
+            return {};
+        });
+        std::vector<std::byte> buffer(7919);
+        std::size_t received = 0;
+        std::size_t wrong = 0;
+        for (;;) {
+            std::size_t count = WEFT_TRY(pipe.reader.read(buffer));
+            if (count == 0) break;
+            for (std::size_t i = 0; i < count; ++i)
+                wrong += buffer[i] != static_cast<std::byte>((received + i) * 7 >> 3);
+            received += count;
+        }
+        EXPECT_EQ(received, total);
+        EXPECT_EQ(wrong, 0U);
+        return writer.join();
+    });
+}
+
+TEST(Descriptor, RCT_2_the_end_comes_after_the_last_bytes) {
+    // The reader waits when bytes and end arrive, so that one edge tells of both.
+    in_runtime(1, []() -> Result<void> {
+        for (int round = 0; round < 100; ++round) {
+            Pipe pipe = WEFT_TRY(make_pipe());
+            auto reader = spawn([&] { return read_to_end(pipe.reader); });
+            yield();
+            WEFT_TRY(pipe.writer.write_all(as_bytes("abc")));
+            pipe.writer.close();
+            EXPECT_EQ(WEFT_TRY(reader.join()), "abc");
+        }
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_waiting_reader_sees_the_end) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        auto reader = spawn([&] { return read_to_end(pipe.reader); });
+        yield();
+        pipe.writer.close();
+        EXPECT_EQ(WEFT_TRY(reader.join()), "");
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_empty_buffers_do_nothing) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        EXPECT_EQ(WEFT_TRY(pipe.reader.read({})), 0U);
+        EXPECT_EQ(WEFT_TRY(pipe.writer.write({})), 0U);
+        WEFT_TRY(pipe.writer.write_all({}));
+        std::byte buffer[8];
+        EXPECT_FALSE(WEFT_TRY(pipe.reader.try_read(buffer)).has_value());
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_writing_without_a_reader_is_reset) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        pipe.reader.close();
+        EXPECT_EQ(kind_of(pipe.writer.write(as_bytes("x"))), ErrorKind::Reset);
+        return {};
+    });
+    // On a thread of the program the signal would end the process.
+    Pipe pipe = std::move(*make_pipe());
+    pipe.reader.close();
+    EXPECT_EQ(kind_of(pipe.writer.write(as_bytes("x"))), ErrorKind::Reset);
+    sigset_t pending;
+    ::sigpending(&pending);
+    EXPECT_FALSE(sigismember(&pending, SIGPIPE));
+}
+
+TEST(Descriptor, RCT_2_a_waiting_writer_sees_the_reader_go) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        fill(pipe.writer);
+        auto writer = spawn([&] { return pipe.writer.write(as_bytes("one more")); });
+        yield();
+        pipe.reader.close();
+        EXPECT_EQ(kind_of(writer.join()), ErrorKind::Reset);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_waiting_writer_goes_on_when_there_is_room) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        fill(pipe.writer);
+        auto writer = spawn([&] { return pipe.writer.write(as_bytes("one more")); });
+        yield();
+        EXPECT_FALSE(writer.is_done());
+        std::vector<std::byte> buffer(1 << 17);
+        WEFT_TRY(pipe.reader.read(buffer));
+        EXPECT_EQ(WEFT_TRY(writer.join()), 8U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_read_times_out) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        Instant before = Clock::now();
+        EXPECT_EQ(kind_of(pipe.reader.read(buffer, Deadline::after(milliseconds(5)))),
+                  ErrorKind::TimedOut);
+        EXPECT_GE(Clock::now() - before, milliseconds(5));
+        EXPECT_EQ(kind_of(pipe.reader.read(buffer, Deadline::at(before))), ErrorKind::TimedOut);
+        // What is there is read, however late it is.
+        WEFT_TRY(pipe.writer.write_all(as_bytes("late")));
+        EXPECT_EQ(WEFT_TRY(pipe.reader.read(buffer, Deadline::after(seconds(10)))), 4U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_read_honours_tokens) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        CancelSource given;
+        auto by_given = spawn(
+            [&] { return pipe.reader.read(buffer, Deadline::never(), given.token()); });
+        yield();
+        given.cancel();
+        EXPECT_EQ(kind_of(by_given.join()), ErrorKind::Cancelled);
+
+        CancelSource around;
+        auto by_ambient = spawn([&] {
+            CancelScope scope(around.token());
+            return pipe.reader.read(buffer);
+        });
+        yield();
+        around.cancel();
+        EXPECT_EQ(kind_of(by_ambient.join()), ErrorKind::Cancelled);
+
+        CancelScope scope(CancelSource::with_deadline(Deadline::after(milliseconds(5))).token());
+        EXPECT_EQ(kind_of(pipe.reader.read(buffer)), ErrorKind::TimedOut);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_nothing_is_left_behind_by_a_cancelled_read) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        for (int i = 0; i < 50; ++i)
+            EXPECT_FALSE(pipe.reader.read(buffer, Deadline::after(std::chrono::microseconds(50))));
+        WEFT_TRY(pipe.writer.write_all(as_bytes("x")));
+        EXPECT_EQ(WEFT_TRY(pipe.reader.read(buffer)), 1U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_close_wakes_whoever_waits) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        fill(pipe.writer);
+        Pipe empty = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        auto reader = spawn([&] { return empty.reader.read(buffer); });
+        auto second_reader = spawn([&] { return empty.reader.read(buffer); });
+        auto writer = spawn([&] { return pipe.writer.write(as_bytes("x")); });
+        auto watcher = spawn([&] { return empty.reader.wait_readable(); });
+        yield();
+        yield();
+        empty.reader.close();
+        pipe.writer.close();
+        EXPECT_EQ(kind_of(reader.join()), ErrorKind::Closed);
+        EXPECT_EQ(kind_of(second_reader.join()), ErrorKind::Closed);
+        EXPECT_EQ(kind_of(writer.join()), ErrorKind::Closed);
+        EXPECT_EQ(watcher.join().error().kind(), ErrorKind::Closed);
+        EXPECT_EQ(kind_of(empty.reader.read(buffer)), ErrorKind::Closed);
+        EXPECT_EQ(empty.reader.fd(), -1);
+        empty.reader.close();  // a second time does nothing
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_close_waits_for_no_one_but_the_number_stays_until_the_last_call) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        int number = pipe.reader.fd();
+        std::byte buffer[8];
+        auto reader = spawn([&] { return pipe.reader.read(buffer); });
+        yield();
+        pipe.reader.close();
+        EXPECT_FALSE(pipe.reader.is_open());
+        EXPECT_EQ(::fcntl(number, F_GETFD), FD_CLOEXEC);  // the reader has not left yet
+        EXPECT_EQ(kind_of(reader.join()), ErrorKind::Closed);
+        EXPECT_EQ(::fcntl(number, F_GETFD), -1);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_two_readers_share_a_stream) {
+    in_runtime(2, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        auto count_bytes = [&]() -> Result<std::size_t> {
+            return WEFT_TRY(read_to_end(pipe.reader)).size();
+        };
+        auto first = spawn(count_bytes);
+        auto second = spawn(count_bytes);
+        std::string block(100, 'x');
+        for (int i = 0; i < 1000; ++i) WEFT_TRY(pipe.writer.write_all(as_bytes(block)));
+        pipe.writer.close();
+        std::size_t total = WEFT_TRY(first.join());
+        total += WEFT_TRY(second.join());
+        EXPECT_EQ(total, 100'000U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_one_who_always_finds_bytes_lets_others_run) {
+    in_runtime(1, []() -> Result<void> {
+        Descriptor zeroes = WEFT_TRY(Descriptor::adopt(::open("/dev/zero", O_RDONLY | O_CLOEXEC)));
+        bool ran = false;
+        auto other = spawn([&] { ran = true; });
+        std::byte buffer[8];
+        int reads = 0;
+        for (; !ran && reads < 1000; ++reads) WEFT_TRY(zeroes.read(buffer));
+        EXPECT_LT(reads, 1000);
+        return other.join();
+    });
+}
+
+TEST(Descriptor, RCT_2_a_reading_loop_notices_cancellation) {
+    in_runtime(1, []() -> Result<void> {
+        Descriptor zeroes = WEFT_TRY(Descriptor::adopt(::open("/dev/zero", O_RDONLY | O_CLOEXEC)));
+        CancelSource source;
+        CancelScope scope(source.token());
+        source.cancel();
+        std::byte buffer[8];
+        int reads = 0;
+        while (reads < 1000 && zeroes.read(buffer)) ++reads;
+        EXPECT_LT(reads, 1000);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_regular_file_never_waits) {
+    in_runtime(1, []() -> Result<void> {
+        Descriptor file = WEFT_TRY(
+            Descriptor::adopt(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)));
+        std::byte buffer[4];
+        EXPECT_EQ(WEFT_TRY(file.read(buffer)), 4U);
+        WEFT_TRY(file.wait_readable(Deadline::after(seconds(10))));
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_what_is_no_descriptor_is_refused) {
+    Result<Descriptor> adopted = Descriptor::adopt(-1);
+    ASSERT_FALSE(adopted);
+    EXPECT_EQ(adopted.error().native_code(), EBADF);
+    Descriptor none;
+    std::byte buffer[4];
+    EXPECT_EQ(kind_of(none.read(buffer)), ErrorKind::Closed);
+    EXPECT_EQ(kind_of(none.write(buffer)), ErrorKind::Closed);
+    none.close();
+}
+
+TEST(Descriptor, RCT_2_out_of_descriptors_is_told) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    few.rlim_cur = 3;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    Result<Pipe> pipe = make_pipe();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(pipe);
+    EXPECT_EQ(pipe.error().kind(), ErrorKind::OutOfFds);
+}
+
+TEST(Descriptor, RCT_2_released_it_is_the_callers_again) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        EXPECT_FALSE(pipe.reader.read(buffer, Deadline::after(milliseconds(1))));
+        int number = pipe.reader.release();
+        EXPECT_FALSE(pipe.reader.is_open());
+        Descriptor again = WEFT_TRY(Descriptor::adopt(number));
+        auto reader = spawn([&] { return again.read(buffer); });
+        yield();
+        WEFT_TRY(pipe.writer.write_all(as_bytes("hello")));
+        EXPECT_EQ(WEFT_TRY(reader.join()), 5U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_moved_it_keeps_its_registration) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        std::byte buffer[8];
+        EXPECT_FALSE(pipe.reader.read(buffer, Deadline::after(milliseconds(1))));
+        Descriptor moved(std::move(pipe.reader));
+        EXPECT_EQ(kind_of(pipe.reader.read(buffer)), ErrorKind::Closed);
+        Pipe other = WEFT_TRY(make_pipe());
+        other.reader = std::move(moved);
+        auto reader = spawn([&] { return other.reader.read(buffer); });
+        yield();
+        WEFT_TRY(pipe.writer.write_all(as_bytes("hello")));
+        EXPECT_EQ(WEFT_TRY(reader.join()), 5U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_it_outlives_its_runtime_and_serves_the_next) {
+    Pipe pipe = std::move(*make_pipe());
+    for (int round = 0; round < 3; ++round) {
+        in_runtime(2, [&]() -> Result<void> {
+            std::byte buffer[8];
+            auto reader = spawn([&] { return pipe.reader.read(buffer); });
+            yield();
+            WEFT_TRY(pipe.writer.write_all(as_bytes("hello")));
+            EXPECT_EQ(WEFT_TRY(reader.join()), 5U);
+            return {};
+        });
+    }
+}
+
+// ---------------------------------------------------------------- for libraries
+
+TEST(Descriptor, RCT_2_waiting_for_a_library_asks_the_kernel) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        WEFT_TRY(pipe.writer.write_all(as_bytes("one")));
+        WEFT_TRY(pipe.reader.wait_readable());
+        WEFT_TRY(pipe.reader.wait_readable());  // still so
+        char bytes[8];
+        EXPECT_EQ(::read(pipe.reader.fd(), bytes, sizeof bytes), 3);  // as a library would
+        Result<void> nothing = pipe.reader.wait_readable(Deadline::after(milliseconds(2)));
+        ASSERT_FALSE(nothing);
+        EXPECT_EQ(nothing.error().kind(), ErrorKind::TimedOut);
+        auto waiter = spawn([&] { return pipe.reader.wait_readable(); });
+        yield();
+        EXPECT_EQ(::write(pipe.writer.fd(), "two", 3), 3);
+        WEFT_TRY(waiter.join());
+        WEFT_TRY(pipe.writer.wait_writable());
+        fill(pipe.writer);
+        EXPECT_FALSE(pipe.writer.wait_writable(Deadline::after(milliseconds(2))));
+        CancelSource source;
+        source.cancel();
+        Result<void> cancelled = pipe.writer.wait_writable(Deadline::never(), source.token());
+        ASSERT_FALSE(cancelled);
+        EXPECT_EQ(cancelled.error().kind(), ErrorKind::Cancelled);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_other_calls_are_tried_until_they_do_not_block) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        int tries = 0;
+        auto reader = spawn([&] {
+            char bytes[8];
+            auto attempt = [&](int fd) -> long {
+                ++tries;
+                return env::read(fd, bytes, sizeof bytes);
+            };
+            return pipe.reader.until_ready(kReadable, attempt, Deadline::never());
+        });
+        yield();
+        EXPECT_EQ(tries, 1);
+        WEFT_TRY(pipe.writer.write_all(as_bytes("hello")));
+        EXPECT_EQ(WEFT_TRY(reader.join()), 5);
+        EXPECT_EQ(tries, 2);
+        auto failing = [](int) -> long { return -EIO; };
+        Result<long> failed = pipe.reader.until_ready(kReadable, failing, Deadline::never());
+        EXPECT_EQ(failed.error().native_code(), EIO);
+        return {};
+    });
+}
+
+// ---------------------------------------------------------------- threads
+
+TEST(Descriptor, RCT_2_threads_and_fibers_use_the_same_pipe_in_turn) {
+    Pipe there = std::move(*make_pipe());
+    Pipe back = std::move(*make_pipe());
+    constexpr int rounds = 200;
+    std::thread partner([&] {
+        std::byte buffer[16];
+        for (int i = 0; i < rounds; ++i) {
+            Result<std::size_t> count = there.reader.read(buffer);
+            ASSERT_TRUE(count && *count == 4);
+            ASSERT_TRUE(back.writer.write_all(std::span(buffer, *count)));
+        }
+    });
+    in_runtime(2, [&]() -> Result<void> {
+        std::byte buffer[16];
+        for (int i = 0; i < rounds; ++i) {
+            WEFT_TRY(there.writer.write_all(as_bytes("ping")));
+            EXPECT_EQ(WEFT_TRY(back.reader.read(buffer)), 4U);
+        }
+        return {};
+    });
+    partner.join();
+    // Now the ends change hands.
+    std::thread writer([&] { ASSERT_TRUE(there.writer.write_all(as_bytes("more"))); });
+    in_runtime(1, [&]() -> Result<void> {
+        std::byte buffer[16];
+        EXPECT_EQ(WEFT_TRY(there.reader.read(buffer)), 4U);
+        return {};
+    });
+    writer.join();
+}
+
+TEST(Descriptor, RCT_2_a_thread_times_out_and_is_cancelled) {
+    Pipe pipe = std::move(*make_pipe());
+    std::byte buffer[8];
+    EXPECT_EQ(kind_of(pipe.reader.read(buffer, Deadline::after(milliseconds(2)))),
+              ErrorKind::TimedOut);
+    EXPECT_FALSE(pipe.reader.wait_readable(Deadline::after(milliseconds(2))));
+
+    CancelSource source;
+    std::thread canceller([&] { source.cancel(); });
+    EXPECT_EQ(kind_of(pipe.reader.read(buffer, Deadline::never(), source.token())),
+              ErrorKind::Cancelled);
+    canceller.join();
+
+    CancelSource around;
+    std::thread second([&] { around.cancel(); });
+    {
+        CancelScope scope(around.token());
+        EXPECT_EQ(kind_of(pipe.reader.read(buffer)), ErrorKind::Cancelled);
+    }
+    second.join();
+
+    CancelScope scope(CancelSource::with_deadline(Deadline::after(milliseconds(2))).token());
+    EXPECT_EQ(kind_of(pipe.reader.read(buffer)), ErrorKind::TimedOut);
+}
+
+TEST(Descriptor, RCT_2_close_wakes_a_waiting_thread) {
+    for (int round = 0; round < 50; ++round) {
+        Pipe pipe = std::move(*make_pipe());
+        std::thread reader([&] {
+            std::byte buffer[8];
+            EXPECT_EQ(kind_of(pipe.reader.read(buffer)), ErrorKind::Closed);
+        });
+        if (round % 2 == 0) std::this_thread::yield();
+        pipe.reader.close();
+        reader.join();
+    }
+}
+
+TEST(Descriptor, RCT_2_a_signal_does_not_end_a_threads_wait) {
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = [](int) {};  // and no SA_RESTART: the wait is interrupted
+    ASSERT_EQ(::sigaction(SIGUSR2, &action, &before), 0);
+    Pipe pipe = std::move(*make_pipe());
+    Atomic<bool> over{false};
+    Result<std::size_t> count = ErrorKind::Other;
+    std::thread reader([&] {
+        std::byte buffer[8];
+        count = pipe.reader.read(buffer);
+        over.store(true, std::memory_order_release);
+    });
+    for (int i = 0; i < 200; ++i) {
+        ::pthread_kill(reader.native_handle(), SIGUSR2);
+        std::this_thread::yield();
+    }
+    EXPECT_FALSE(over.load(std::memory_order_acquire));
+    EXPECT_TRUE(pipe.writer.write_all(as_bytes("x")));
+    reader.join();
+    EXPECT_EQ(count, 1U);
+    ::sigaction(SIGUSR2, &before, nullptr);
+}
+
+// ---------------------------------------------------------------- dormants
+
+struct Sleeper : Dormant {
+    Sleeper() { on_ready = woken; }
+    static void woken(Dormant& dormant, std::uint8_t events) {
+        auto& self = static_cast<Sleeper&>(dormant);
+        self.events.store(events, std::memory_order_relaxed);
+        self.calls.fetch_add(1, std::memory_order_release);
+        unpark(self.owner);
+    }
+    // For the owner.
+    Result<unsigned> wait() {
+        while (calls.load(std::memory_order_acquire) == 0)
+            WEFT_TRY(park(Deadline::after(seconds(10))));
+        return events.load(std::memory_order_relaxed);
+    }
+    FiberId owner = current_id();
+    Atomic<unsigned> calls{0};
+    Atomic<unsigned> events{0};
+};
+
+TEST(Dormant, RCT_2_readiness_gives_it_a_fiber) {
+    in_runtime(2, []() -> Result<void> {
+        struct Idle : Dormant {
+            static void begin(Dormant& dormant, std::uint8_t) {
+                auto& self = static_cast<Idle&>(dormant);
+                // An idle connection owns no fiber; now it gets one.
+                EXPECT_TRUE(spawn_detached([&self] {
+                    std::byte buffer[16];
+                    self.count = self.pipe->reader.read(buffer);
+                    unpark(self.owner);
+                }));
+            }
+            Pipe* pipe = nullptr;
+            FiberId owner = current_id();
+            Result<std::size_t> count = ErrorKind::Other;
+        };
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Idle idle;
+        idle.on_ready = Idle::begin;
+        idle.pipe = &pipe;
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(idle, kReadable)));
+        WEFT_TRY(pipe.writer.write_all(as_bytes("request")));
+        WEFT_TRY(park(Deadline::after(seconds(10))));
+        EXPECT_EQ(idle.count, 7U);
+        return {};
+    });
+}
+
+TEST(Dormant, RCT_2_hang_up_cancels_a_token_and_bytes_do_not) {
+    in_runtime(1, []() -> Result<void> {
+        struct Guard : Dormant {
+            static void gone(Dormant& dormant, std::uint8_t events) {
+                EXPECT_TRUE(events & kHangUp);
+                static_cast<Guard&>(dormant).source.cancel();
+            }
+            CancelSource source;
+        };
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Guard guard;
+        guard.on_ready = Guard::gone;
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(guard, kHangUp | kFailed)));
+        auto request = spawn([&] {
+            CancelScope scope(guard.source.token());
+            return sleep_for(seconds(10));
+        });
+        WEFT_TRY(pipe.writer.write_all(as_bytes("still here")));
+        WEFT_TRY(sleep_for(milliseconds(2)));  // the edge is delivered, and means nothing
+        EXPECT_FALSE(guard.source.token().is_cancelled());
+        pipe.writer.close();
+        Result<void> ended = request.join();
+        EXPECT_EQ(ended.error().kind(), ErrorKind::Cancelled);
+        return {};
+    });
+}
+
+TEST(Dormant, RCT_2_what_is_there_already_is_not_armed) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Sleeper sleeper;
+        std::byte buffer[16];
+        EXPECT_FALSE(WEFT_TRY(pipe.reader.try_read(buffer)).has_value());
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+        Sleeper second;
+        Result<bool> refused = pipe.reader.arm(second, kReadable);
+        EXPECT_EQ(refused.error().kind(), ErrorKind::Misuse);
+        WEFT_TRY(pipe.writer.write_all(as_bytes("x")));
+        EXPECT_EQ(WEFT_TRY(sleeper.wait()), kReadable);
+        EXPECT_FALSE(WEFT_TRY(pipe.reader.arm(second, kReadable)));
+        EXPECT_EQ(WEFT_TRY(pipe.reader.read(buffer)), 1U);
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(second, kReadable)));
+        EXPECT_TRUE(pipe.reader.disarm(second));
+        EXPECT_EQ(second.calls.load(std::memory_order_acquire), 0U);
+        return {};
+    });
+}
+
+TEST(Dormant, RCT_2_close_tells_it) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Sleeper sleeper;
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+        pipe.reader.close();
+        EXPECT_EQ(WEFT_TRY(sleeper.wait()), kClosed);
+        EXPECT_EQ(pipe.reader.arm(sleeper, kReadable).error().kind(), ErrorKind::Closed);
+        return {};
+    });
+}
+
+TEST(Dormant, RCT_2_the_end_of_the_runtime_tells_it) {
+    Pipe pipe = std::move(*make_pipe());
+    Sleeper sleeper;
+    in_runtime(1, [&]() -> Result<void> {
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+        return {};
+    });
+    EXPECT_EQ(sleeper.calls.load(std::memory_order_acquire), 1U);
+    EXPECT_EQ(sleeper.events.load(std::memory_order_relaxed), kClosed);
+}
+
+TEST(Dormant, RCT_2_it_is_called_or_disarmed_never_both) {
+    in_runtime(2, []() -> Result<void> {
+        unsigned taken_back = 0;
+        unsigned called = 0;
+        for (int round = 0; round < 2000; ++round) {
+            Pipe pipe = WEFT_TRY(make_pipe());
+            Sleeper sleeper;
+            EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+            auto writer = spawn([&] { return pipe.writer.write_all(as_bytes("x")); });
+            for (int i = round % 7; i > 0; --i) yield();
+            if (pipe.reader.disarm(sleeper)) {
+                ++taken_back;
+                WEFT_TRY(writer.join());
+                EXPECT_EQ(sleeper.calls.load(std::memory_order_acquire), 0U);
+            } else {
+                WEFT_TRY(writer.join());
+                EXPECT_EQ(WEFT_TRY(sleeper.wait()), kReadable);
+                EXPECT_EQ(sleeper.calls.load(std::memory_order_acquire), 1U);
+                ++called;
+            }
+        }
+        EXPECT_EQ(taken_back + called, 2000U);
+        return {};
+    });
+}
+
+// ---------------------------------------------------------------- numbers that come again
+
+TEST(Descriptor, RCT_2_an_old_event_finds_nobody) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe old_pipe = WEFT_TRY(make_pipe());
+        int number = old_pipe.reader.fd();
+        Sleeper old_owner;
+        EXPECT_TRUE(WEFT_TRY(old_pipe.reader.arm(old_owner, kReadable)));
+        // The event is in the kernel; the worker does not look before this fiber waits.
+        WEFT_TRY(old_pipe.writer.write_all(as_bytes("for the old owner")));
+        EXPECT_TRUE(old_pipe.reader.disarm(old_owner));
+        old_pipe.reader.close();
+        Pipe new_pipe = WEFT_TRY(make_pipe());
+        EXPECT_EQ(new_pipe.reader.fd(), number);
+        Sleeper new_owner;
+        EXPECT_TRUE(WEFT_TRY(new_pipe.reader.arm(new_owner, kReadable)));
+        WEFT_TRY(sleep_for(milliseconds(2)));  // the worker looks
+        EXPECT_EQ(new_owner.calls.load(std::memory_order_acquire), 0U);
+        WEFT_TRY(new_pipe.writer.write_all(as_bytes("for the new owner")));
+        EXPECT_EQ(WEFT_TRY(new_owner.wait()), kReadable);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_no_event_strays_while_numbers_come_and_go) {
+    in_runtime(2, []() -> Result<void> {
+        Atomic<unsigned> strays{0};
+        // Each fiber makes pipes that nobody writes to before the last moment: an event for one of
+        // them can only be another's. Its neighbours write and close all the time.
+        auto quiet = [&]() -> Result<void> {
+            for (int round = 0; round < 1000; ++round) {
+                Pipe pipe = WEFT_TRY(make_pipe());
+                Sleeper sleeper;
+                EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable | kHangUp)));
+                for (int i = round % 5; i >= 0; --i) yield();
+                if (!pipe.reader.disarm(sleeper)) strays.fetch_add(1, std::memory_order_relaxed);
+            }
+            return {};
+        };
+        auto noisy = [&]() -> Result<void> {
+            std::byte buffer[16];
+            for (int round = 0; round < 1000; ++round) {
+                Pipe pipe = WEFT_TRY(make_pipe());
+                auto reader = spawn([&] { return pipe.reader.read(buffer); });
+                yield();
+                WEFT_TRY(pipe.writer.write_all(as_bytes("noise")));
+                if (round % 3 == 0) pipe.writer.close();
+                if (round % 2 == 0) pipe.reader.close();
+                static_cast<void>(reader.join());
+            }
+            return {};
+        };
+        std::vector<Future<void>> fibers;
+        for (int i = 0; i < 4; ++i) {
+            fibers.push_back(spawn(quiet));
+            fibers.push_back(spawn(noisy));
+        }
+        for (Future<void>& fiber : fibers) WEFT_TRY(fiber.join());
+        EXPECT_EQ(strays.load(std::memory_order_relaxed), 0U);
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_closing_from_anywhere_is_safe_at_any_time) {
+    in_runtime(2, []() -> Result<void> {
+        for (int round = 0; round < 2000; ++round) {
+            Pipe pipe = WEFT_TRY(make_pipe());
+            std::byte buffer[16];
+            auto reader = spawn([&] { return pipe.reader.read(buffer); });
+            auto closer = spawn([&] { pipe.reader.close(); });
+            auto writer = spawn([&] { return pipe.writer.write(as_bytes("x")); });
+            for (int i = round % 4; i > 0; --i) yield();
+            pipe.writer.close();
+            Result<std::size_t> count = reader.join();
+            EXPECT_TRUE(count || count.error().kind() == ErrorKind::Closed);
+            WEFT_TRY(closer.join());
+            Result<std::size_t> written = writer.join();
+            EXPECT_TRUE(written || written.error().kind() == ErrorKind::Closed ||
+                        written.error().kind() == ErrorKind::Reset);
+        }
+        return {};
+    });
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,73 @@
+// What the tests of this folder share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/atomic.h"
+#include "weft/base/env.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft::sync_test {
+
+// Long enough never to be reached by a test that passes, short enough to end one that hangs.
+inline constexpr std::chrono::seconds kTooLong{60};
+// What a test waits when it wants to see a wait time out.
+inline constexpr std::chrono::milliseconds kShort{2};
+
+template <class T>
+ErrorKind kind_of(const Result<T>& result) {
+    WEFT_ASSERT(!result.has_value(), "an error was expected");
+    return result.error().kind();
+}
+
+// Runs the function on a fiber of a runtime with so many workers.
+template <class Function>
+void on_workers(unsigned workers, Function&& function) {
+    RuntimeOptions options;
+    options.workers = workers;
+    Result<void> outcome = run(std::forward<Function>(function), options);
+    WEFT_ASSERT(outcome.has_value(), "the test's own fiber failed");
+}
+
+// On one worker: the other fibers run until each of them waits or has ended.
+inline void settle() {
+    for (int i = 0; i < 16; ++i) yield();
+}
+
+// Tells others when its owner waits.
+class Watched {
+public:
+    // By the fiber or thread that will wait.
+    void here() { cell_.store(&current_cell(), std::memory_order_release); }
+    // By the others.
+    void await_waiting() const {
+        Deadline deadline = Deadline::after(kTooLong);
+        for (unsigned attempt = 0; !is_waiting(); ++attempt) {
+            WEFT_ASSERT(!deadline.expired(Clock::now()), "nobody came to wait");
+            yield();
+            env::spin_pause(attempt);
+        }
+    }
+
+private:
+    bool is_waiting() const {
+        // Acquire: the cell is whole. Relaxed: only the state is asked for.
+        WaitCell* cell = cell_.load(std::memory_order_acquire);
+        if (!cell) return false;
+        std::uint64_t state = cell->word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
+        return state == WaitCell::Waiting || state == WaitCell::WaitingRoot ||
+               state == WaitCell::WaitingShielded;
+    }
+
+    Atomic<WaitCell*> cell_{nullptr};
+};
+
+}  // namespace weft::sync_test
