@@ -33,14 +33,14 @@ class Output(unittest.TestCase):
             measuring.parse_lines("", peer_named("go1"), metric_named("yield"))
 
     def test_a_program_that_hangs_is_ended(self):
-        slow = replace(metric_named("yield"), name="-c", count=0, timeout_seconds=0.2)
-        with tempfile.NamedTemporaryFile("w", suffix=".sh") as script:
-            script.write("#!/bin/sh\nexec sleep 60\n")
-            script.flush()
-            Path(script.name).chmod(0o700)
-            script.file.close()
-            with self.assertRaisesRegex(measuring.Failed, "not finished"):
-                measuring.run_program(peer_named("go1"), slow, Path(script.name))
+        short = replace(metric_named("yield"), timeout_seconds=0.2)
+        with self.assertRaisesRegex(measuring.Failed, "not finished"):
+            measuring.output_of(peer_named("go1"), short, ["sleep", "60"])
+
+    def test_a_program_that_fails_says_why(self):
+        command = ["sh", "-c", "echo no memory >&2; exit 3"]
+        with self.assertRaisesRegex(measuring.Failed, "ended with 3: no memory"):
+            measuring.output_of(peer_named("go1"), metric_named("yield"), command)
 
     def test_a_program_that_cannot_be_built_gives_its_reason(self):
         built = {"go": Unavailable("go is not installed")}

@@ -1,6 +1,7 @@
 """Runs one program once and returns its figures. Every run has a time limit."""
 
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -18,6 +19,7 @@ CLIENT_CPU = 1
 SPARE_FDS = 100
 IDLE_SETTLE_SECONDS = 1
 IDLE_SECONDS = 5
+SIM_STEPS = re.compile(r"([\d.]+) M steps/s")
 
 Figures = dict[str, float]  # row → value
 
@@ -53,15 +55,28 @@ def last_line(text: str) -> str:
     return lines[-1][:160] if lines else "no message"
 
 
-def run_program(peer: Peer, metric: Metric, binary: Path) -> Figures:
+def output_of(peer: Peer, metric: Metric, command: list) -> str:
     try:
-        done = subprocess.run([binary, metric.name, str(metric.count)], env=environment_for(peer),
-                              capture_output=True, text=True, timeout=metric.timeout_seconds)
+        done = subprocess.run(command, env=environment_for(peer), capture_output=True, text=True,
+                              timeout=metric.timeout_seconds)
     except subprocess.TimeoutExpired:
         raise Failed(f"not finished within {metric.timeout_seconds} s") from None
     if done.returncode != 0:
         raise Failed(f"ended with {done.returncode}: {last_line(done.stderr)}")
-    return parse_lines(done.stdout, peer, metric)
+    return done.stdout
+
+
+def run_program(peer: Peer, metric: Metric, binary: Path) -> Figures:
+    text = output_of(peer, metric, [binary, metric.name, str(metric.count)])
+    return parse_lines(text, peer, metric)
+
+
+def run_sim(peer: Peer, metric: Metric, binary: Path) -> Figures:
+    text = output_of(peer, metric, [binary, "--seeds", str(metric.count)])
+    match = SIM_STEPS.search(text)
+    if match is None:
+        raise Failed(f"no `… M steps/s` in the output: {last_line(text)}")
+    return {metric.name: float(match.group(1)) * 1e6}
 
 
 def start(command: list, **options) -> subprocess.Popen:
@@ -165,10 +180,6 @@ def run_idle(peer: Peer, metric: Metric, binary: Path) -> Figures:
         before = context_switches(child.pid)
         time.sleep(IDLE_SECONDS)
         return {metric.name: (context_switches(child.pid) - before) / IDLE_SECONDS}
-
-
-def run_sim(peer: Peer, metric: Metric, binary: Path) -> Figures:
-    raise Failed("weft-sim does not print its steps yet")
 
 
 def warm_memory(metric: Metric, built: dict) -> None:

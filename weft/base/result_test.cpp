@@ -111,10 +111,28 @@ TEST(WeftTry, it_works_for_move_only_values) {
         std::unique_ptr<int> second = WEFT_TRY(std::move(named));
         *first += *second;
         return first;
-    };
+    };  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): it does not follow the temporaries
     Result<std::unique_ptr<int>> result = caller();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(**result, 3);
+}
+
+TEST(WeftTry, nothing_outlives_the_function_whichever_way_it_returns) {
+    auto witness = std::make_shared<int>(0);
+    auto caller = [&](bool good) -> Result<std::shared_ptr<int>> {
+        std::shared_ptr<int> first = WEFT_TRY(Result<std::shared_ptr<int>>(witness));
+        auto fallible = [&](std::shared_ptr<int> owner) -> Result<std::shared_ptr<int>> {
+            if (!good) return ErrorKind::Closed;
+            return owner;
+        };
+        std::shared_ptr<int> second = WEFT_TRY(fallible(first));
+        WEFT_TRY(Result<std::shared_ptr<int>>(second));
+        return second;
+    };
+    EXPECT_FALSE(caller(false).has_value());
+    EXPECT_EQ(witness.use_count(), 1);
+    EXPECT_TRUE(caller(true).has_value());
+    EXPECT_EQ(witness.use_count(), 1);
 }
 
 TEST(WeftTry, a_named_result_keeps_its_value) {

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-CancelState* CancelState::create(CancelState* parent, Deadline deadline, Kind kind) {
-    auto* state = new CancelState(parent, deadline, kind);  // tidy: allow new: counted by itself
+CancelState* CancelState::create(CancelState* parent, Deadline deadline) {
+    auto* state = new CancelState(parent, deadline);  // tidy: allow new: counted by itself
     if (!parent) return state;
     {
         SpinGuard guard(parent->lock_);
@@ -22,9 +22,8 @@ CancelState* CancelState::create(CancelState* parent, Deadline deadline, Kind ki
     return state;
 }
 
-CancelState::CancelState(CancelState* parent, Deadline deadline, Kind kind)
-    : kind_(kind),
-      parent_(parent),
+CancelState::CancelState(CancelState* parent, Deadline deadline)
+    : parent_(parent),
       deadline_(parent ? earlier(deadline, parent->deadline_) : deadline),
       own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)) {
     if (parent_) parent_->add_ref();
@@ -115,24 +114,36 @@ void CancelState::call_listeners(CancelReason reason) {
     }
 }
 
+// With the parent's lock held: the first of these siblings that can still be counted up.
+CancelState* CancelState::first_living(CancelState* child) {
+    for (; child; child = child->next_sibling_) {
+        // One whose count has reached zero is being destroyed and waits for the lock. Relaxed: the
+        // lock orders everything else.
+        std::uint32_t count = child->references_.load(std::memory_order_relaxed);
+        while (count != 0 && !child->references_.compare_exchange_weak(
+                                 count, count + 1, std::memory_order_relaxed,
+                                 std::memory_order_relaxed)) {}
+        if (count != 0) return child;
+    }
+    return nullptr;
+}
+
+// Children that are added meanwhile see the reason by themselves.
 void CancelState::cancel_children(CancelReason reason) {
-    for (;;) {
-        CancelState* child = nullptr;
+    CancelState* child = nullptr;
+    {
+        SpinGuard guard(lock_);
+        child = first_living(first_child_);
+    }
+    while (child) {
+        child->cancel(reason);
+        CancelState* following = nullptr;
         {
             SpinGuard guard(lock_);
-            // A child whose count has reached zero is being destroyed and waits for our lock.
-            for (child = first_child_; child; child = child->next_sibling_) {
-                if (child->is_cancelled()) continue;
-                std::uint32_t count = child->references_.load(std::memory_order_relaxed);
-                while (count != 0 && !child->references_.compare_exchange_weak(
-                                         count, count + 1, std::memory_order_relaxed,
-                                         std::memory_order_relaxed)) {}
-                if (count != 0) break;
-            }
+            following = first_living(child->next_sibling_);
         }
-        if (!child) return;
-        child->cancel(reason);
         child->release();
+        child = following;
     }
 }
 
@@ -171,14 +182,14 @@ void CancelState::on_deadline(Timer& timer, TimerEnd end) {
 }
 
 void CancelState::add_cell(WaitCell& cell) {
-    if (is_root()) return;
     SpinGuard guard(lock_);
+    cell.listed = true;
     cells_.push_back(cell);
 }
 
 void CancelState::remove_cell(WaitCell& cell) {
-    if (is_root()) return;
     SpinGuard guard(lock_);
+    cell.listed = false;
     cells_.erase(cell);
 }
 
@@ -229,7 +240,8 @@ CancelSource::CancelSource(const CancelToken& parent, Deadline deadline) {
 CancelScope::CancelScope(CancelToken token) : token_(std::move(token)) {
     WaitCell& cell = current_cell();
     previous_ = cell.token;
-    if (previous_) previous_->remove_cell(cell);
+    previous_listed_ = cell.listed;
+    if (previous_listed_) previous_->remove_cell(cell);
     cell.token = token_.state();
     if (!cell.token) return;
     cell.token->add_cell(cell);
@@ -241,7 +253,7 @@ CancelScope::~CancelScope() {
     WEFT_ASSERT(cell.token == token_.state(), "cancel scopes end in reverse order");
     if (cell.token) cell.token->remove_cell(cell);
     cell.token = previous_;
-    if (previous_) previous_->add_cell(cell);
+    if (previous_listed_) previous_->add_cell(cell);
 }
 
 }  // namespace weft

@@ -57,10 +57,8 @@ private:
 // The counted node behind tokens. Used by Weft's own layers; programs use the classes below.
 class CancelState {
 public:
-    enum class Kind : bool { Node, Root };
-
     // Takes a reference to the parent. Starts with one reference, the caller's.
-    static CancelState* create(CancelState* parent, Deadline deadline, Kind kind = Kind::Node);
+    static CancelState* create(CancelState* parent, Deadline deadline);
     CancelState(const CancelState&) = delete;
     CancelState& operator=(const CancelState&) = delete;
 
@@ -73,30 +71,29 @@ public:
     // The earlier of the own and the parent's.
     Deadline deadline() const { return deadline_; }
     Error error() const;
-    bool is_root() const { return kind_ == Kind::Root; }
 
     // A deadline fires by itself once a worker has seen the token; elsewhere by looking.
     void arm_deadline();
     bool expire_if_due();
 
-    // Cells carry the token; the root's fibers are not listed but found by the runtime.
+    // The cells that carry the token and are to be found by it.
     void add_cell(WaitCell& cell);
     void remove_cell(WaitCell& cell);
 
 private:
     friend class CancelListener;
-    CancelState(CancelState* parent, Deadline deadline, Kind kind);
+    CancelState(CancelState* parent, Deadline deadline);
     ~CancelState();
 
     void disarm_deadline();
     WaitCell* claim_cells();
     void call_listeners(CancelReason reason);
     void cancel_children(CancelReason reason);
+    static CancelState* first_living(CancelState* child);
     static void on_deadline(Timer& timer, TimerEnd end);
 
     Atomic<std::uint32_t> references_{1};
     Atomic<CancelReason> reason_{CancelReason::None};
-    const Kind kind_;
     SpinLock lock_;  // the children, cells_, listeners_, wheel_
     CancelState* const parent_;
     const Deadline deadline_;
@@ -172,6 +169,7 @@ public:
 private:
     CancelToken token_;
     CancelState* previous_;
+    bool previous_listed_;
 };
 
 // Runs `fn` where no cancellation from outside reaches it, until the deadline: for rollback,

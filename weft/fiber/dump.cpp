@@ -1,11 +1,11 @@
 #include "weft/fiber/dump.h"
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
+#include "weft/base/format.h"
 #include "weft/base/env.h"
 #include "weft/fiber/internal/backtrace.h"
 #include "weft/fiber/internal/fiber_block.h"
@@ -80,15 +80,15 @@ std::vector<FiberReport> list_fibers(Backtraces backtraces) {
 
 std::string dump_fibers(Backtraces backtraces) {
     std::vector<FiberReport> fibers = list_fibers(backtraces);
-    std::string text = fmt::format("weft: {} fibers\n", fibers.size());
+    std::string text = format("weft: {} fibers\n", fibers.size());
     for (const FiberReport& fiber : fibers) {
         std::string_view name = fiber.name.empty() ? "unnamed" : std::string_view(fiber.name);
-        text += fmt::format("fiber '{}': {}", name, to_string(fiber.state));
+        text += format("fiber '{}': {}", name, to_string(fiber.state));
         if (fiber.state == FiberState::Waiting) {
-            text += fmt::format(" on {} for {} ms", to_string(fiber.reason), fiber.waited.count());
+            text += format(" on {} for {} ms", to_string(fiber.reason), fiber.waited.count());
         }
         text += '\n';
-        for (const std::string& frame : fiber.frames) text += fmt::format("    {}\n", frame);
+        for (const std::string& frame : fiber.frames) text += format("    {}\n", frame);
     }
     return text;
 }

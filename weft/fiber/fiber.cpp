@@ -84,65 +84,72 @@ void unpark(FiberId id) {
 
 namespace fiber_internal {
 
-static void apply(Fiber& fiber, const SpawnOptions& options) {
+// False when memory is short.
+static bool apply(Fiber& fiber, const SpawnOptions& options) {
     if (options.stack_bytes != 0) fiber.size_class = stacks::size_class_for(options.stack_bytes);
     if (options.pinned) fiber.pinned = options.pinned;
     if (options.float_state == FloatState::Keep) {
         fiber.flags |= Fiber::kKeepFloat;
         fiber.float_control = float_state::default_control();
     }
-    if (!options.name.empty()) {
-        auto locals = std::make_unique<FiberLocals>();
-        locals->name = options.name;
-        // Relaxed: published with the fiber; the dump takes park_lock.
-        fiber.locals.store(locals.release(), std::memory_order_relaxed);
-    }
+    if (options.name.empty()) return true;
+    std::unique_ptr<FiberLocals> locals = make_locals(options.name);
+    if (!locals) return false;
+    // Relaxed: published with the fiber; the dump takes park_lock.
+    fiber.locals.store(locals.release(), std::memory_order_relaxed);
+    return true;
 }
 
-Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Error& error) {
-    Worker* worker = this_worker();
+// The scheduler that is to run the new fiber; null, and why, if there is none.
+static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, Error& error) {
+    Scheduler* scheduler = wanted ? wanted : worker ? &worker->scheduler() : nullptr;
     if (!scheduler) {
-        if (!worker) {
-            error = Error(ErrorKind::NoRuntime, "spawn() needs a fiber around it; use Runtime::spawn");
-            return nullptr;
-        }
-        scheduler = &worker->scheduler();
+        error = Error(ErrorKind::NoRuntime, "spawn() needs a fiber around it; use Runtime::spawn");
+        return nullptr;
     }
     if (scheduler->is_stopping()) [[unlikely]] {
         error = Error(ErrorKind::Closed, "the runtime is shutting down");
         return nullptr;
     }
+    return scheduler;
+}
+
+Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
+    Worker* worker = this_worker();
+    Scheduler* scheduler = scheduler_for(wanted, worker, error);
+    if (!scheduler) return nullptr;
     bool inside = worker && scheduler == &worker->scheduler();
     Fiber* fiber = inside ? worker->blocks().take() : fiber_blocks::take();
     if (!fiber) [[unlikely]] {
-        error = Error(ErrorKind::OutOfMemory, "no memory for a fiber");
+        error = Error(ErrorKind::OutOfMemory);
         return nullptr;
     }
     fiber->size_class = scheduler->stack_class();
     Fiber* parent = inside ? worker->current() : nullptr;
     fiber->pinned = parent ? parent->pinned : nullptr;
     fiber->token = parent ? parent->token : &scheduler->root();
-    if (fiber->token && !fiber->token->is_root()) {
+    if (parent && parent->listed) {
         fiber->token->add_ref();
         fiber->token->add_cell(*fiber);
     }
     // Relaxed: the fiber is published by the queue it is put into.
     fiber->scheduler.store(scheduler, std::memory_order_relaxed);
-    if (!options.is_default()) apply(*fiber, options);
+    if (!options.is_default() && !apply(*fiber, options)) [[unlikely]] {
+        give_up(*fiber);
+        error = Error(ErrorKind::OutOfMemory);
+        return nullptr;
+    }
     return fiber;
 }
 
 void give_up(Fiber& fiber) {
-    if (fiber.token && !fiber.token->is_root()) {
-        fiber.token->remove_cell(fiber);
-        fiber.token->release();
-    }
-    fiber.token = nullptr;
+    leave_token(fiber);
     destroy_locals(fiber);
     release_block(fiber);
 }
 
-void launch(Fiber& fiber, Counted counted, Joinable joinable) {
+bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
+    // Relaxed: as in prepare().
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     bool is_counted = counted == Counted::Yes;
     if (is_counted) fiber.flags |= Fiber::kCounted;
@@ -150,13 +157,21 @@ void launch(Fiber& fiber, Counted counted, Joinable joinable) {
                      std::memory_order_relaxed);
     Worker* worker = this_worker();
     if (!worker || &worker->scheduler() != scheduler) {
-        scheduler->count_outside(is_counted);
-        return scheduler->make_ready(fiber);
+        if (!scheduler->count_outside(is_counted)) {
+            error = Error(ErrorKind::Closed, "the runtime is shutting down");
+            return false;
+        }
+        scheduler->make_ready(fiber);
+        return true;
     }
     worker->count_spawned(is_counted);
     bool here = fiber.pinned ? fiber.pinned == worker : !worker->is_pinned();
-    if (here) return worker->add_fresh(fiber);
-    scheduler->make_ready(fiber);
+    if (here) {
+        worker->add_fresh(fiber);
+    } else {
+        scheduler->make_ready(fiber);
+    }
+    return true;
 }
 
 // The end is announced before the fiber has left its stack; wait for the very end.
@@ -166,32 +181,35 @@ static void await_done(Fiber& fiber) {
         env::spin_pause(attempt);
 }
 
-Result<void> join(Fiber& fiber, Deadline deadline) {
-    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return {};
+bool join(Fiber& fiber, Deadline deadline, Error& error) {
+    // Acquire: the outcome; pairs with the release in Worker::lay_down().
+    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return true;
     Waiter waiter(WaitReason::Join, &fiber);
     JoinEntry entry{waiter.ref()};
     std::uintptr_t expected = Fiber::kAlone;
     auto address = reinterpret_cast<std::uintptr_t>(&entry);
     // Release: publishes the entry to the fiber that ends.
     if (!fiber.join.compare_exchange_strong(expected, address, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_relaxed)) [[unlikely]] {
         waiter.abandon();
         await_done(fiber);
-        return {};
+        return true;
     }
     Wake wake = waiter.wait(deadline);
-    if (wake == Wake::Ready) {
-        await_done(fiber);
-        return {};
+    if (wake == Wake::Ready) [[likely]] {
+        if (fiber.join.load(std::memory_order_acquire) != Fiber::kDone) await_done(fiber);
+        return true;
     }
     // Taken back, unless the fiber has ended meanwhile: then the outcome is there after all.
     expected = address;
+    // Relaxed: the entry was only read by the fiber's end, which did not come.
     if (fiber.join.compare_exchange_strong(expected, Fiber::kAlone, std::memory_order_relaxed,
                                            std::memory_order_relaxed)) {
-        return waiter.to_result(wake);
+        error = waiter.to_result(wake).error();
+        return false;
     }
     await_done(fiber);
-    return {};
+    return true;
 }
 
 bool is_done(Fiber& fiber) { return fiber.join.load(std::memory_order_acquire) == Fiber::kDone; }
@@ -213,8 +231,9 @@ Error not_joinable(const Error& start_error) {
 }
 
 void dropped(const Fiber& fiber, const Error& error) {
+    // Null when the runtime has ended before. Relaxed: whoever drops it has joined or owned it.
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
-    scheduler->counters().dropped_errors.add(1);
+    if (scheduler) scheduler->counters().dropped_errors.add(1);
     // Cancelled is how a fiber ends that nobody needs any more.
     if (error.kind() == ErrorKind::Cancelled) return;
     log(LogLevel::Warn, "a fiber that nobody joined ended with an error: {}", error.message());

@@ -93,9 +93,11 @@ enum class Counted : bool { No, Yes };
 enum class Joinable : bool { No, Yes };
 // Null, and why, when there can be no fiber. A null scheduler means that of the running fiber.
 Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Error& error);
-void launch(Fiber& fiber, Counted counted, Joinable joinable);
-void give_up(Fiber& fiber);  // a prepared fiber that cannot be launched
-Result<void> join(Fiber& fiber, Deadline deadline);
+// False, and why, when the runtime has begun to shut down meanwhile.
+bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error);
+void give_up(Fiber& fiber);  // a prepared fiber without a body
+// False, and why, when the wait ended before the fiber did.
+bool join(Fiber& fiber, Deadline deadline, Error& error);
 bool is_done(Fiber& fiber);
 // True if the caller has to discard the outcome and give back the block.
 bool detach(Fiber& fiber);
@@ -210,8 +212,8 @@ public:
     // wait itself is cancelled or times out, the fiber is still joinable.
     Result<T> join(Deadline deadline = Deadline::never()) {
         if (!fiber_) return fiber_internal::not_joinable(error_);
-        if (Result<void> ended = fiber_internal::join(*fiber_, deadline); !ended)
-            return ended.error();
+        Error interrupted = ErrorKind::Other;
+        if (!fiber_internal::join(*fiber_, deadline, interrupted)) return interrupted;
         Fiber& fiber = *std::exchange(fiber_, nullptr);
         Result<T> outcome = take_(fiber);
         release_block(fiber);
@@ -250,8 +252,11 @@ Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
         return nullptr;
     }
     fiber->body = BodyOf<Function>::handle;
-    launch(*fiber, counted, joinable);
-    return fiber;
+    if (launch(*fiber, counted, joinable, error)) [[likely]] return fiber;
+    BodyOf<Function>::handle(*fiber, Fiber::Operation::Fail, &error);
+    static_cast<void>(BodyOf<Function>::take(*fiber));
+    give_up(*fiber);
+    return nullptr;
 }
 
 template <class Function>

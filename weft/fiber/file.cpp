@@ -69,7 +69,8 @@ Result<long> outcome(long result, const Result<void>& waited) {
 // False if the reactor of this worker does not take requests.
 bool perform_by_reactor(FileRequest& request, Deadline deadline, Result<void>& waited) {
     Reactor& reactor = this_worker()->reactor();
-    if (!reactor.submit(request)) return false;
+    request.taken = reactor.submit(request);
+    if (!request.taken) return false;
     if (request.operation == Operation::Close) {
         request.ended.wait_to_the_end(WaitReason::File, &request);
         return true;
@@ -134,6 +135,16 @@ Result<std::size_t> transfer(Operation operation, int fd, const std::byte* begin
     return static_cast<std::size_t>(WEFT_TRY(perform(request, deadline)));
 }
 
+// io_uring opens a named pipe without waiting for its other side, whatever the flags say.
+[[gnu::noinline]] bool opened_too_soon(const Result<long>& fd) {
+    if (!fd) return fd.error().native_code() == ENXIO;
+    struct statx status {};
+    // Of what the kernel knows already: it must not ask a server.
+    return ::statx(static_cast<int>(*fd), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
+                   &status) == 0 &&
+           S_ISFIFO(status.stx_mode);
+}
+
 int open_flags(const OpenOptions& options) {
     int flags = O_CLOEXEC;
     if (options.write || options.append) {
@@ -181,7 +192,13 @@ Result<File> File::open(const std::string& path, const OpenOptions& options, Dea
     request.path = path.c_str();
     request.flags = open_flags(options);
     request.permissions = options.permissions;
-    return File(static_cast<int>(WEFT_TRY(perform(request, deadline))));
+    Result<long> fd = perform(request, deadline);
+    if (request.taken && opened_too_soon(fd)) {
+        if (fd) env::close(static_cast<int>(*fd));
+        fd = blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
+    }
+    if (!fd) return fd.error();
+    return File(static_cast<int>(*fd));
 }
 
 File& File::operator=(File&& other) noexcept {

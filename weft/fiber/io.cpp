@@ -319,7 +319,7 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline,
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
-    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+    IoRegistration* here = WEFT_TRY(registration(kBoth));
     if (env::current()) {
         WEFT_TRY(here->look_again(direction));
         return here->wait(direction, deadline, token);
@@ -330,7 +330,7 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline,
         here->clear(seen, direction);
         WEFT_TRY(here->wait(direction, deadline, token));
         if (!is_open()) return ErrorKind::Closed;
-        here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+        here = WEFT_TRY(registration(kBoth));
     }
 }
 
@@ -344,14 +344,12 @@ bool Descriptor::wants_turn() {
     return count == kBurstMax;
 }
 
-// One try. Nothing when it would block, or when it is known that it would.
+// One try, however the bits are. Nothing when it would block.
 Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size,
                                                 Call call, void* context) {
     // Acquire: the registration is made; pairs with registration().
     IoRegistration* here = registration_.load(std::memory_order_acquire);
     std::uint32_t seen = here ? here->readiness() : kBoth;
-    // A plain thread asks the kernel in any case.
-    if (!(seen & direction) && !on_real_thread()) return std::optional<long>();
     long count = call(context, fd_);
     if (count >= 0) {
         bool partial = static_cast<std::size_t>(count) < size && count != 0;
@@ -366,14 +364,23 @@ Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::siz
     return std::optional<long>();
 }
 
+// False: nothing has come since a call was found to block. A plain thread asks the kernel anyway.
+bool Descriptor::may_be_ready(std::uint8_t direction) const {
+    // Acquire: the registration is made; pairs with registration().
+    IoRegistration* here = registration_.load(std::memory_order_acquire);
+    return !here || (here->readiness() & direction) || on_real_thread();
+}
+
 Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call,
                                  void* context, Deadline deadline, CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     if (wants_turn()) WEFT_TRY(checkpoint());
     for (;;) {
-        std::optional<long> count = WEFT_TRY(attempt(direction, size, call, context));
-        if (count) return *count;
+        if (may_be_ready(direction)) {
+            std::optional<long> count = WEFT_TRY(attempt(direction, size, call, context));
+            if (count) return *count;
+        }
         WEFT_TRY(wait(direction, deadline, token));
         if (!is_open()) return ErrorKind::Closed;
     }

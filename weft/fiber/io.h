@@ -114,6 +114,7 @@ private:
     void finish_close();
     bool wants_turn();
 
+    bool may_be_ready(std::uint8_t direction) const;
     Result<std::optional<long>> attempt(std::uint8_t direction, std::size_t size, Call call,
                                         void* context);
     Result<long> perform(std::uint8_t direction, std::size_t size, Call call, void* context,

@@ -1,6 +1,6 @@
 #include "weft/fiber/local.h"
 
-#include <ranges>
+#include <new>
 
 #include "weft/base/assert.h"
 #include "weft/fiber/internal/locals.h"
@@ -25,6 +25,16 @@ struct ThreadLocals {
 thread_local ThreadLocals thread_locals;  // tidy: allow thread_local: plain threads only
 
 }  // namespace
+
+std::unique_ptr<FiberLocals> make_locals(std::string_view name) {
+    try {
+        auto locals = std::make_unique<FiberLocals>();
+        locals->name = name;
+        return locals;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 
 FiberLocals& current_locals() {
     Worker* worker = this_worker();

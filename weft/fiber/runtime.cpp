@@ -74,7 +74,7 @@ Runtime::~Runtime() {
     static_cast<void>(shutdown());
 }
 
-Result<void> Runtime::start() { return scheduler_->start(); }
+Result<void> Runtime::start() { return check(); }
 
 Result<void> Runtime::check() {
     if (scheduler_->is_stopping())
@@ -92,12 +92,18 @@ Result<void> Runtime::shutdown(Deadline deadline) {
     return scheduler_->shutdown(deadline);
 }
 
+void Runtime::cancel_all() { scheduler_->cancel_all(); }
+
 unsigned Runtime::worker_count() const { return scheduler_->worker_count(); }
 std::size_t Runtime::live_fibers() const { return scheduler_->live(false); }
 const SchedulerCounters& Runtime::counters() const { return scheduler_->counters(); }
 
-void Runtime::post(unsigned worker, Completion& completion) {
+Result<void> Runtime::post(unsigned worker, Completion& completion) {
+    WEFT_TRY(check());
+    if (worker >= scheduler_->worker_count())
+        return Error(ErrorKind::Misuse, "there is no such worker");
     scheduler_->worker(worker).post(completion);
+    return {};
 }
 
 Worker* Runtime::pinned_worker(unsigned index) {

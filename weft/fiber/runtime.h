@@ -72,11 +72,15 @@ public:
     // not end by then; their names are logged, and the runtime goes on for them. Idempotent.
     Result<void> shutdown(Deadline deadline = Deadline::never());
 
+    // Every fiber's waits end as Cancelled from now on, and no more are taken. Any thread or fiber;
+    // does not wait: run() and shutdown() do.
+    void cancel_all();
+
     unsigned worker_count() const;  // pinned ones included
     std::size_t live_fibers() const;
     const SchedulerCounters& counters() const;
     // Runs a record on a worker; see Worker::post.
-    void post(unsigned worker, Completion& completion);
+    Result<void> post(unsigned worker, Completion& completion);
 
 private:
     Result<void> check();

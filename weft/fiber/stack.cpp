@@ -91,13 +91,20 @@ Result<void> set_guard(std::byte* slot) {
 // With the class's lock held.
 Result<void> add_region(SizeClass& group, std::uint16_t size_class) {
     std::size_t stride = stride_of(size_class);
-    std::size_t bytes = std::max(group.region_bytes / stride, std::size_t{1}) * stride;
     unsigned index = depot.region_count.load(std::memory_order_relaxed);
     if (index >= kRegionCountMax)
         return Error(ErrorKind::OutOfMemory, "too many regions of fiber stacks");
-    void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (address == MAP_FAILED) return Error::from_errno(errno);
+    std::size_t bytes = 0;
+    void* address = MAP_FAILED;
+    // Where there is no room for a large region there may be room for a small one.
+    for (;;) {
+        bytes = std::max(group.region_bytes / stride, std::size_t{1}) * stride;
+        address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (address != MAP_FAILED) break;
+        if (bytes == stride) return Error::from_errno(errno);
+        group.region_bytes /= 2;
+    }
     // A huge page would make every stack resident as a whole.
     madvise(address, bytes, MADV_NOHUGEPAGE);
     index = depot.region_count.fetch_add(1, std::memory_order_relaxed);

@@ -71,19 +71,21 @@ struct TokenWatch : CancelListener {
 
 }  // namespace
 
-WaitCell& current_cell() {
+[[gnu::always_inline]] static inline WaitCell& cell_here() {
     Worker* worker = this_worker();
     if (!worker) return thread_cell();
     WEFT_ASSERT(worker->current(), "the scheduler itself must not wait");
     return *worker->current();
 }
 
+WaitCell& current_cell() { return cell_here(); }
+
 Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
-    : cell_(current_cell()) {
+    : cell_(cell_here()) {
     CancelState* token = cell_.token;
     std::uint64_t state = WaitCell::WaitingShielded;
     if (token && cancellable == Cancellable::Yes)
-        state = token->is_root() ? WaitCell::WaitingRoot : WaitCell::Waiting;
+        state = cell_.listed ? WaitCell::Waiting : WaitCell::WaitingRoot;
     cell_.wait_object = object;
     cell_.wait_reason = reason;
     // Relaxed: nobody else writes the signal before the word below is published.

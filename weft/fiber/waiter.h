@@ -47,13 +47,16 @@ struct WaitCell {
     Atomic<std::uint64_t> word{0};
     WaitCell* next = nullptr;       // in a run queue or a chain of claimed cells
     CancelState* token = nullptr;   // the ambient token; counted; null on a thread without one
-    ListLink token_link;            // in the token's list; under the token's lock
+    ListLink token_link;            // in the token's list, if listed; under the token's lock
     const void* wait_object = nullptr;
     WaitReason wait_reason = WaitReason::None;
     bool is_thread = false;
+    // False for the many fibers that carry just their runtime's root token: the runtime finds those
+    // by itself, and spawning them costs no lock.
+    bool listed = false;
 
-    // Waiting: the ambient token lists the cell. WaitingRoot: the ambient token is a runtime's root,
-    // which finds its fibers by itself. WaitingShielded: no cancellation reaches this wait.
+    // Waiting: the ambient token lists the cell. WaitingRoot: a fiber with its runtime's root token,
+    // not listed. WaitingShielded: no cancellation reaches this wait.
     enum State : std::uint64_t {
         Idle, Waiting, WaitingRoot, WaitingShielded,
         Woken, Expired, Stopped,  // Ready, TimedOut, Cancelled

@@ -1,14 +1,11 @@
 #include "weft/sim/machine.h"
 
-#include <cxxabi.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "weft/base/assert.h"
 #include "weft/base/error.h"
+#include "weft/base/format.h"
 #include "weft/fiber/dump.h"
-#include "weft/fiber/internal/worker.h"
 #include "weft/sim/pipes.h"
 
 namespace weft::sim {
@@ -47,17 +44,14 @@ Machine::~Machine() = default;
 
 Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
-    exceptions_ = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
     driver_.adopt_thread();
     auto call = [](void* function) { (*static_cast<const std::function<void()>*>(function))(); };
     start_thread(call, const_cast<void*>(static_cast<const void*>(&scenario)), "main");
-    ExceptionState own = *exceptions_;
+    ThreadState own = ThreadState::save();
     current_ = 0;
-    weft_this_worker = nullptr;
     env::current_env = this;
     Context::change(driver_, threads_[0].context);
-    *exceptions_ = own;
-    weft_this_worker = nullptr;
+    own.load();
     env::current_env = nullptr;
     for (Thread& thread : threads_) stacks::put(thread.stack);
 
@@ -70,7 +64,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     if (options_.keep_trace || !failure_.empty()) {
         for (std::size_t i = 0; i < events_.size(); ++i) {
             const Event& event = events_[(events_next_ + i) % events_.size()];
-            report.trace.push_back(fmt::format("{:>7} {:<8} {} {} {}", event.step,
+            report.trace.push_back(format("{:>7} {:<8} {} {} {}", event.step,
                                                threads_[event.thread].name, event.name, event.a,
                                                event.b));
         }
@@ -110,7 +104,7 @@ void Machine::step() {
     ++steps_;
     now_ns_ += kStepNs;
     if (steps_ > options_.steps_max)
-        fail(fmt::format("no end after {} steps\n{}", steps_, describe_threads()));
+        fail(format("no end after {} steps\n{}", steps_, describe_threads()));
     if (faults_.pauses && fault_random_.once_in(2000))
         now_ns_ += static_cast<std::int64_t>(fault_random_.below(8'000'000));
     bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
@@ -126,7 +120,7 @@ void Machine::spin() {
     // Alone, it can only wait for time to pass.
     if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
     if (steps_ > options_.steps_max)
-        fail(fmt::format("no end after {} steps\n{}", steps_, describe_threads()));
+        fail(format("no end after {} steps\n{}", steps_, describe_threads()));
     hand_over(static_cast<int>(current_));
 }
 
@@ -144,11 +138,9 @@ void Machine::hand_over(int stuck) {
 void Machine::change_to(unsigned index, Context::Leave leave) {
     Thread& from = threads_[current_];
     Thread& to = threads_[index];
-    from.worker = weft_this_worker;
-    from.exceptions = *exceptions_;
+    from.state = ThreadState::save();
     current_ = index;
-    weft_this_worker = to.worker;
-    *exceptions_ = to.exceptions;
+    to.state.load();
     Context::change(from.context, to.context, leave);
 }
 
@@ -226,7 +218,7 @@ EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char
     thread.stack = *stack;
     thread.entry = entry;
     thread.argument = argument;
-    thread.name = fmt::format("{}.{}", name, index);
+    thread.name = format("{}.{}", name, index);
     thread.context.prepare(thread.stack->bounds(), thread_main, this,
                            thread.stack->sanitizer_fiber);
     runnable_.push_back(index);
@@ -299,7 +291,7 @@ std::string Machine::describe_threads() {
     std::string text;
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;
-        text += fmt::format("  thread {}: {}\n", thread.name,
+        text += format("  thread {}: {}\n", thread.name,
                             thread.sleeps_on ? "sleeps" : "can run");
     }
     return text + dump_fibers(Backtraces::No);

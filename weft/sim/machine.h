@@ -14,15 +14,11 @@
 
 #include "weft/base/env.h"
 #include "weft/fiber/context.h"
-#include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/stack.h"
+#include "weft/fiber/thread_state.h"
 #include "weft/sim/chooser.h"
 #include "weft/sim/random.h"
 #include "weft/sim/sim.h"
-
-namespace weft {
-class Worker;
-}
 
 namespace weft::sim {
 
@@ -76,8 +72,7 @@ private:
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
         void* slot = nullptr;
-        Worker* worker = nullptr;         // what is thread-local for the runtime
-        ExceptionState exceptions;
+        ThreadState state;                // while it does not run
     };
 
     static void thread_main(void* thread);
@@ -101,7 +96,6 @@ private:
     unsigned current_ = 0;
     bool changed_ = false;  // somebody became runnable since the last choice
     Context driver_;
-    ExceptionState* exceptions_ = nullptr;
 
     std::int64_t now_ns_ = 1'000'000'000;
     std::uint64_t steps_ = 0;

@@ -1,6 +1,4 @@
 // weft-sim: runs scenarios over many seeds, and replays one.
-#include <fmt/format.h>
-
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/format.h"
 #include "weft/base/planted.h"
 #include "weft/sim/scenario.h"
 
@@ -41,8 +40,14 @@ struct Arguments {
     Chooser chooser = Chooser::BySeed;
 };
 
+template <class... Values>
+void print_to(std::FILE* file, fmt::format_string<Values...> text, Values&&... values) {
+    std::string line = weft::format(text, std::forward<Values>(values)...);
+    std::fwrite(line.data(), 1, line.size(), file);
+}
+
 [[noreturn]] void usage(const std::string& error) {
-    fmt::print(stderr, "weft-sim: {}\nTry weft-sim --help.\n", error);
+    print_to(stderr, "weft-sim: {}\nTry weft-sim --help.\n", error);
     std::exit(2);
 }
 
@@ -53,7 +58,7 @@ std::uint64_t number(const std::string& option, const char* text) {
     const char* end = text + std::strlen(text);
     auto [stop, error] = std::from_chars(begin, end, value, base);
     if (error != std::errc() || stop != end || begin == end)
-        usage(fmt::format("{} wants a number, not '{}'", option, text));
+        usage(weft::format("{} wants a number, not '{}'", option, text));
     return value;
 }
 
@@ -62,12 +67,12 @@ Chooser chooser_named(const std::string& name) {
     if (name == "priorities") return Chooser::Priorities;
     if (name == "round-robin") return Chooser::RoundRobin;
     if (name == "starve-one") return Chooser::StarveOne;
-    usage(fmt::format("there is no chooser '{}'", name));
+    usage(weft::format("there is no chooser '{}'", name));
 }
 
 void list() {
     for (const Scenario& scenario : weft::sim::all_scenarios())
-        fmt::print("{:<24} {}\n", scenario.name, scenario.about);
+        print_to(stdout, "{:<24} {}\n", scenario.name, scenario.about);
 }
 
 Arguments parse(int count, char** words) {
@@ -79,14 +84,14 @@ Arguments parse(int count, char** words) {
             return words[i];
         };
         if (option == "--help" || option == "-h") {
-            fmt::print("{}", kHelp);
+            print_to(stdout, "{}", kHelp);
             std::exit(0);
         } else if (option == "--list") {
             list();
             std::exit(0);
         } else if (option == "--scenario") {
             const Scenario* scenario = weft::sim::find_scenario(value());
-            if (!scenario) usage(fmt::format("there is no scenario '{}'; see --list", words[i]));
+            if (!scenario) usage(weft::format("there is no scenario '{}'; see --list", words[i]));
             arguments.scenarios.push_back(scenario);
         } else if (option == "--seeds") {
             arguments.seeds = number(option, value());
@@ -109,7 +114,7 @@ Arguments parse(int count, char** words) {
             usage("--bug needs a build with -DWEFT_CHECKED=ON");
 #endif
         } else {
-            usage(fmt::format("unknown option '{}'", option));
+            usage(weft::format("unknown option '{}'", option));
         }
     }
     if (arguments.scenarios.empty()) {
@@ -136,13 +141,13 @@ bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_
     ++totals.runs;
     if (report.ok() && !arguments.replay) return true;
     if (report.ok()) {
-        if (arguments.trace) fmt::print("{}", report.text());
-        fmt::print("{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed, report.steps,
+        if (arguments.trace) print_to(stdout, "{}", report.text());
+        print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed, report.steps,
                    report.trace_hash);
         return true;
     }
-    fmt::print("{} FAILED: {}", scenario.name, report.text());
-    fmt::print("replay: weft-sim --scenario {} --seed {} --trace\n", scenario.name, seed);
+    print_to(stdout, "{} FAILED: {}", scenario.name, report.text());
+    print_to(stdout, "replay: weft-sim --scenario {} --seed {} --trace\n", scenario.name, seed);
     return false;
 }
 
@@ -160,7 +165,7 @@ int main(int count, char** words) {
     std::chrono::duration<double> lasted =
         std::chrono::steady_clock::now() - begun;  // tidy: allow clock: as above
     if (!arguments.replay) {
-        fmt::print("{} seeds of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
+        print_to(stdout, "{} seeds of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
                    totals.runs, arguments.scenarios.size(), totals.steps, lasted.count(),
                    static_cast<double>(totals.steps) / 1e6 / lasted.count());
     }

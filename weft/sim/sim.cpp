@@ -1,7 +1,7 @@
 #include "weft/sim/sim.h"
 
-#include <fmt/format.h>
 
+#include "weft/base/format.h"
 #include "weft/base/assert.h"
 #include "weft/sim/machine.h"
 
@@ -23,7 +23,7 @@ std::uint64_t random_below(std::uint64_t bound) {
 }
 
 std::string Report::text() const {
-    std::string text = fmt::format("seed {}: {} ({} steps, {} virtual ms)\n", seed,
+    std::string text = format("seed {}: {} ({} steps, {} virtual ms)\n", seed,
                                    ok() ? "ok" : failure, steps, virtual_ns / 1'000'000);
     for (const std::string& line : trace) text += line + '\n';
     return text;

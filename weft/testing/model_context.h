@@ -66,13 +66,13 @@ public:
         stack_bytes_ = kStackBytes;
         entry_ = entry;
         argument_ = argument;
-        ::getcontext(&registers_);
-        registers_.uc_stack.ss_sp = stack_.get();
-        registers_.uc_stack.ss_size = kStackBytes;
-        registers_.uc_link = nullptr;
+        ::getcontext(registers_.get());
+        registers_->uc_stack.ss_sp = stack_.get();
+        registers_->uc_stack.ss_size = kStackBytes;
+        registers_->uc_link = nullptr;
         // makecontext passes ints only, so the pointer travels in two halves.
         auto self = reinterpret_cast<std::uintptr_t>(this);
-        ::makecontext(&registers_, reinterpret_cast<void (*)()>(&Context::first_entry), 2,
+        ::makecontext(registers_.get(), reinterpret_cast<void (*)()>(&Context::first_entry), 2,
                       static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 #ifdef WEFT_MODEL_TSAN
         tsan_fiber_ = __tsan_create_fiber(0);
@@ -88,7 +88,7 @@ public:
 #ifdef WEFT_MODEL_TSAN
         __tsan_switch_to_fiber(tsan_fiber_, 0);
 #endif
-        ::swapcontext(&from.registers_, &registers_);
+        ::swapcontext(from.registers_.get(), registers_.get());
         from.arrived();
     }
 
@@ -109,7 +109,8 @@ private:
 #endif
     }
 
-    ucontext_t registers_{};
+    // Not a member: on riscv64 it ends in an array of size zero, which no class may contain.
+    std::unique_ptr<ucontext_t> registers_ = std::make_unique<ucontext_t>();
     std::unique_ptr<std::byte[]> stack_;
     const void* stack_begin_ = nullptr;
     std::size_t stack_bytes_ = 0;

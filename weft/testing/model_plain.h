@@ -52,12 +52,12 @@ public:
     Plain() : Plain(T{}) {}
     Plain(T value) : value_(std::move(value)) { races_.write(); }
     Plain(const Plain& other) : Plain(other.get()) {}
-    Plain(Plain&& other) : Plain(other.take()) {}
+    Plain(Plain&& other) noexcept : Plain(other.take()) {}
     Plain& operator=(const Plain& other) {
         if (this != &other) set(other.get());
         return *this;
     }
-    Plain& operator=(Plain&& other) {
+    Plain& operator=(Plain&& other) noexcept {
         if (this != &other) set(other.take());
         return *this;
     }

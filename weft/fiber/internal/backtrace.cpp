@@ -1,11 +1,11 @@
 #include "weft/fiber/internal/backtrace.h"
 
+#include "weft/base/format.h"
 #include "weft/fiber/internal/fiber_block.h"
 
 #if defined(WEFT_UNWIND) && defined(__x86_64__)
 
 #include <cxxabi.h>
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +26,7 @@ std::string name_of_frame(unw_cursor_t& cursor) {
     int status = 0;
     std::unique_ptr<char, void (*)(void*)> readable(
         abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
-    return fmt::format("{}+{:#x}", status == 0 ? readable.get() : mangled, offset);
+    return format("{}+{:#x}", status == 0 ? readable.get() : mangled, offset);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/context.h"
 #include "weft/fiber/stack.h"
+#include "weft/fiber/thread_state.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {
@@ -17,12 +18,6 @@ namespace weft {
 class Scheduler;
 class Worker;
 struct FiberLocals;
-
-// What the C++ runtime keeps per thread about exceptions in flight; a fiber takes it along.
-struct ExceptionState {
-    void* caught = nullptr;
-    unsigned int uncaught = 0;
-};
 
 struct Fiber : WaitCell {
     enum class Operation : std::uint8_t { Run, Fail, Discard };

@@ -130,19 +130,23 @@ void Worker::sleep() {
     if (watching) {
         scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
     }
-    std::uint64_t others =
-        scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & ~bit;
+    scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst);
     if (timers_.next_due_ns() != kNeverNs || watching) {
         coarse_now_ns_ = env::now_ns();
         if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
     }
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (watching) rescue();
-    // This worker is about to be busy: somebody idle has to keep an eye on it.
-    if (!is_pinned() && (others & scheduler_.stealing_mask_) != 0 && ready_.size() != 0 &&
-        scheduler_.watchman_.load(std::memory_order_seq_cst) < 0) {
+}
+
+// This worker is about to be busy: if nobody keeps an eye on it, a sleeper has to.
+void Worker::leave_a_watchman() {
+    if (is_pinned() || scheduler_.stealing_count_ < 2) return;
+    // seq_cst: after this worker took off its sleeper's bit; become_watchman() looks at the bits
+    // before it decides to sleep without a look.
+    if (scheduler_.watchman_.load(std::memory_order_seq_cst) >= 0) return;
+    if (scheduler_.sleepers_.load(std::memory_order_seq_cst) & scheduler_.stealing_mask_)
         scheduler_.wake_one();
-    }
 }
 
 // One sleeping worker looks after the busy ones. When all have been quiet for a while, nobody does:

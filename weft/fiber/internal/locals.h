@@ -1,7 +1,9 @@
 // What a fiber has beyond its block: a name and its fiber-locals. Allocated at first use.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/fiber/internal/fiber_block.h"
@@ -18,6 +20,8 @@ struct FiberLocals {
     std::vector<Entry> entries;
 };
 
+// Null when memory is short.
+std::unique_ptr<FiberLocals> make_locals(std::string_view name);
 // The locals of the fiber that runs, made at first use; those of the thread off a fiber.
 FiberLocals& current_locals();
 // On the fiber itself, when its body has ended: newest first.

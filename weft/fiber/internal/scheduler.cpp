@@ -4,9 +4,11 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
+#include "weft/base/log.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/dump.h"
 #include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
@@ -15,38 +17,74 @@ namespace weft {
 
 Scheduler::Scheduler(const RuntimeOptions& options)
     : stack_class_(stacks::size_class_for(options.stack_bytes)),
-      root_(CancelState::create(nullptr, Deadline::never(), CancelState::Kind::Root)),
+      root_(CancelState::create(nullptr, Deadline::never())),
       io_(std::make_unique<IoTable>(*this)),
       blocking_(std::make_unique<BlockingPool>(*this, options.blocking_threads)),
       options_workers_(options.workers),
       options_pinned_(options.pinned_workers) {}
 
 Scheduler::~Scheduler() {
-    WEFT_ASSERT(!started_ || ended_, "a running scheduler was destroyed");
+    // Relaxed: whoever destroys the scheduler has seen its end.
+    WEFT_ASSERT(stage_.load(std::memory_order_relaxed) != Stage::Running || ended_,
+                "a running scheduler was destroyed");
+    // Handles of ended fibers may live on.
+    fiber_blocks::for_each(
+        [](Fiber& fiber, void* self) {
+            // Relaxed: these blocks have ended; only their handles look at them.
+            if (fiber.scheduler.load(std::memory_order_relaxed) == self)
+                fiber.scheduler.store(nullptr, std::memory_order_relaxed);
+        },
+        this);
     workers_.clear();
     root_->release();
 }
 
 Result<void> Scheduler::start() {
-    if (started_) return {};
+    Stage stage = Stage::New;
+    // Acquire: sees the workers that another thread has made.
+    if (stage_.compare_exchange_strong(stage, Stage::Starting, std::memory_order_acquire,
+                                       std::memory_order_acquire)) {
+        Result<void> started = start_workers();
+        // Release: publishes the workers.
+        stage_.store(started ? Stage::Running : Stage::Failed, std::memory_order_release);
+        return started;
+    }
+    for (unsigned attempt = 0; stage == Stage::Starting; ++attempt) {
+        env::spin_pause(attempt);
+        stage = stage_.load(std::memory_order_acquire);
+    }
+    if (stage == Stage::Failed)
+        return Error(ErrorKind::Unavailable, "the workers of the runtime could not be started");
+    return {};
+}
+
+Result<void> Scheduler::start_workers() {
     unsigned total = options_workers_ + options_pinned_;
     if (options_workers_ == 0 || total > kWorkersMax)
         return Error(ErrorKind::Misuse, "a runtime has 1 to 64 workers");
     for (unsigned index = 0; index < total; ++index) {
         std::unique_ptr<Reactor> reactor(env::make_reactor());
-        if (!reactor) {
-            workers_.clear();
-            return Error(ErrorKind::Unavailable, "no reactor could be made for a worker");
-        }
+        if (!reactor) return Error(ErrorKind::Unavailable, "no reactor could be made for a worker");
         bool pinned = index >= options_workers_;
         auto kind = pinned ? Worker::Kind::Pinned : Worker::Kind::Stealing;
         workers_.push_back(std::make_unique<Worker>(*this, index, kind, std::move(reactor)));
         if (!pinned) stealing_mask_ |= std::uint64_t{1} << index;
     }
     stealing_count_ = options_workers_;
-    started_ = true;
-    for (auto& worker : workers_) worker->start_thread();
+    for (auto& worker : workers_) {
+        if (worker->start_thread()) continue;
+        end_workers();
+        return Error(ErrorKind::OutOfMemory, "no thread could be started for a worker");
+    }
     return {};
+}
+
+// Those that were started leave their loops and are joined.
+void Scheduler::end_workers() {
+    // seq_cst: before the wake-ups; a worker looks at it after it has announced its sleep.
+    ending_.store(true, std::memory_order_seq_cst);
+    for (auto& worker : workers_) worker->reactor().wake();
+    for (auto& worker : workers_) worker->join_thread();
 }
 
 // ---------------------------------------------------------------- making fibers run
@@ -140,10 +178,6 @@ void Scheduler::wake_worker(Worker& worker) {
     worker.reactor().wake();
 }
 
-void Scheduler::wake_all() {
-    for (auto& worker : workers_) worker->reactor().wake();
-}
-
 // ---------------------------------------------------------------- the end
 
 // The finished are read before the spawned. Both only grow, and a fiber is counted as spawned before
@@ -161,9 +195,16 @@ std::uint64_t Scheduler::live(bool counted_only) const {
     return spawned - finished;
 }
 
-void Scheduler::count_outside(bool counted) {
+bool Scheduler::count_outside(bool counted) {
+    // seq_cst: counted before the look at stopping_, which shutdown() sets before it counts.
     spawned_outside_.fetch_add(1, std::memory_order_seq_cst);
     if (counted) counted_outside_.fetch_add(1, std::memory_order_seq_cst);
+    if (!stopping_.load(std::memory_order_seq_cst)) [[likely]] return true;
+    // seq_cst as above: shutdown() may have been waiting for this very fiber.
+    spawned_outside_.fetch_sub(1, std::memory_order_seq_cst);
+    if (counted) counted_outside_.fetch_sub(1, std::memory_order_seq_cst);
+    report_done();
+    return false;
 }
 
 void Scheduler::report_done() {
@@ -190,22 +231,37 @@ bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
 
 void Scheduler::run() { static_cast<void>(wait_until_gone(true, Deadline::never())); }
 
-Result<void> Scheduler::shutdown(Deadline deadline) {
-    if (!started_ || ended_) {
-        ended_ = started_;
-        stopping_.store(true, std::memory_order_release);
-        return {};
-    }
+void Scheduler::cancel_all() {
+    // seq_cst: set before shutdown() counts; see count_outside().
     stopping_.store(true, std::memory_order_seq_cst);
     root_->cancel(CancelReason::Shutdown);
     cancel_root_fibers();
-    if (!wait_until_gone(false, deadline)) return ErrorKind::TimedOut;
+}
+
+Result<void> Scheduler::shutdown(Deadline deadline) {
+    cancel_all();
+    // Acquire: the workers.
+    if (stage_.load(std::memory_order_acquire) != Stage::Running || ended_) return {};
+    if (!wait_until_gone(false, deadline)) {
+        log_survivors();
+        return ErrorKind::TimedOut;
+    }
     blocking_->stop();
-    ending_.store(true, std::memory_order_seq_cst);
-    wake_all();
-    for (auto& worker : workers_) worker->join_thread();
+    end_workers();
     ended_ = true;
     return {};
+}
+
+void Scheduler::log_survivors() {
+    constexpr std::size_t kNamesMax = 20;
+    std::size_t named = 0;
+    for (const FiberReport& fiber : list_fibers(Backtraces::No)) {
+        if (++named > kNamesMax) break;
+        log(LogLevel::Warn, "shutdown: fiber '{}' did not end; it {} {}",
+            fiber.name.empty() ? "unnamed" : fiber.name,
+            fiber.state == FiberState::Waiting ? "waits on" : "is running or ready",
+            fiber.state == FiberState::Waiting ? to_string(fiber.reason) : "");
+    }
 }
 
 // The fibers that carry the root token itself are in no list: the slab has them all.

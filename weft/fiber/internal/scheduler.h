@@ -50,6 +50,8 @@ public:
     // Cancels everything, waits for all fibers, ends the workers. TimedOut if some did not end; the
     // workers then go on and the scheduler must be left alone.
     Result<void> shutdown(Deadline deadline);
+    // No new fibers, and every wait ends as Cancelled.
+    void cancel_all();
     bool is_stopping() const { return stopping_.load(std::memory_order_acquire); }
     bool has_ended() const { return ended_; }
 
@@ -90,15 +92,17 @@ public:
         if (watchers_of_end_.fetch_add(0, std::memory_order_seq_cst) != 0) [[unlikely]]
             report_done();
     }
-    // A fiber spawned by a plain thread.
-    void count_outside(bool counted);
+    // A fiber spawned by a plain thread, counted before it is launched. False: too late.
+    bool count_outside(bool counted);
 
 private:
     friend class Worker;
 
+    Result<void> start_workers();
+    void end_workers();
+    void log_survivors();
     void report_done();
     bool wait_until_gone(bool counted_only, Deadline deadline);
-    void wake_all();
     void cancel_root_fibers();
 
     std::vector<std::unique_ptr<Worker>> workers_;
@@ -111,8 +115,9 @@ private:
     SchedulerCounters counters_;
     const unsigned options_workers_;
     const unsigned options_pinned_;
-    bool started_ = false;
-    bool ended_ = false;
+    enum class Stage : std::uint8_t { New, Starting, Running, Failed };
+    Atomic<Stage> stage_{Stage::New};
+    bool ended_ = false;  // the workers have been joined
     Atomic<bool> stopping_{false};  // no new fibers
     Atomic<bool> ending_{false};    // workers leave their loops
 

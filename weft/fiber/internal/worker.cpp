@@ -1,7 +1,5 @@
 #include "weft/fiber/internal/worker.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +19,7 @@
 namespace weft {
 
 extern "C" {
-constinit thread_local Worker* weft_this_worker = nullptr;
+constinit thread_local Worker* weft_this_worker = nullptr;  // tidy: allow thread_local: the seat
 }
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -38,14 +36,20 @@ Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<
 
 Worker::~Worker() = default;
 
-void Worker::start_thread() { thread_ = env::start_thread(thread_main, this, "weft-worker"); }
-void Worker::join_thread() { env::join_thread(thread_); }
+bool Worker::start_thread() {
+    thread_ = env::start_thread(thread_main, this, "weft-worker");
+    return thread_.handle != 0;
+}
+
+void Worker::join_thread() {
+    if (thread_.handle != 0) env::join_thread(thread_);
+}
 
 void Worker::thread_main(void* self) {
     auto* worker = static_cast<Worker*>(self);
     FaultStack fault_stack;
     weft_this_worker = worker;
-    worker->thread_exceptions_ = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+    worker->thread_exceptions_ = ExceptionState::of_this_thread();
     worker->loop_fiber_.context.adopt_thread();
     worker->coarse_now_ns_ = env::now_ns();
     worker->loop();
@@ -69,29 +73,22 @@ void Worker::yield_current() {
     switch_to(next);
 }
 
-// Tells the joiner that the outcome is there. True if nobody will ever ask for it.
-bool Worker::end_join(Fiber& fiber) {
-    if (fiber.token && !fiber.token->is_root()) {
-        fiber.token->remove_cell(fiber);
-        fiber.token->release();
-    }
-    fiber.token = nullptr;
+// Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.
+// `forgotten`: nobody will ever ask for the outcome.
+inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
+    leave_token(fiber);
     // Acquire-release: publishes the outcome to the joiner, and sees the joiner's entry.
     std::uintptr_t joiner = fiber.join.exchange(Fiber::kFinishing, std::memory_order_acq_rel);
-    if (joiner == Fiber::kDetached) {
-        fiber.body(fiber, Fiber::Operation::Discard, nullptr);
-        return true;
-    }
-    if (joiner != Fiber::kAlone) {
-        // The joiner waits for kDone before it lets go of its entry.
-        WaitRef waiting = reinterpret_cast<JoinEntry*>(joiner)->joiner;
-        if (waiting.try_claim(Wake::Ready)) waiting.resume();
-    }
-    return false;
+    forgotten = joiner == Fiber::kDetached;
+    if (forgotten) fiber.body(fiber, Fiber::Operation::Discard, nullptr);
+    if (forgotten || joiner == Fiber::kAlone) return WaitRef();
+    // The joiner waits for kDone before it lets go of its entry.
+    WaitRef waiting = reinterpret_cast<JoinEntry*>(joiner)->joiner;
+    return waiting.try_claim(Wake::Ready) ? waiting : WaitRef();
 }
 
 // The last touch of a fiber that has ended.
-void Worker::lay_down(Fiber& fiber, bool forgotten) {
+inline void Worker::lay_down(Fiber& fiber, bool forgotten) {
     bool counted = fiber.flags & Fiber::kCounted;
     if (forgotten) {
         release_block(fiber);
@@ -113,16 +110,38 @@ void Worker::bury(Fiber& fiber) {
     lay_down(fiber, fiber.flags & Fiber::kForgotten);
 }
 
+// The joiner takes over the worker of the fiber that ends, past the queues, where it may run here
+// and the turn is not over; else it is made ready, and the next in the queues is the successor.
+inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
+    if (!joiner.cell()) return pick(false);
+#ifndef WEFT_FORCE_MIGRATION
+    if (!joiner.cell()->is_thread && turn_left_ > 1) {
+        auto& fiber = static_cast<Fiber&>(*joiner.cell());
+        bool here = fiber.scheduler.load(std::memory_order_relaxed) == &scheduler_ &&
+                    fiber.pinned == (is_pinned() ? this : nullptr);
+        if (here) {
+            --turn_left_;
+            if (Fiber* next = runnable(&fiber)) return next;
+            return pick(false);
+        }
+    }
+#endif
+    joiner.resume();
+    return pick(false);
+}
+
 void Worker::fiber_main(void* argument) {
     Context::entered();
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
     fiber.body(fiber, Fiber::Operation::Run, nullptr);
+    // Relaxed: its own locals.
     if (fiber.locals.load(std::memory_order_relaxed)) destroy_locals(fiber);
-    if (this_worker()->end_join(fiber)) fiber.flags |= Fiber::kForgotten;
-    fiber.flags |= Fiber::kEnding;
-    Worker* worker = this_worker();  // discarding the outcome ran user code
-    worker->switch_to(worker->pick(false), Context::Leave::ForEver);
+    bool forgotten = false;
+    WaitRef joiner = end_join(fiber, forgotten);
+    fiber.flags |= forgotten ? Fiber::kEnding | Fiber::kForgotten : Fiber::kEnding;
+    Worker* worker = this_worker();
+    worker->switch_to(worker->successor_of_ended(joiner), Context::Leave::ForEver);
     WEFT_UNREACHABLE();
 }
 
@@ -147,7 +166,11 @@ bool Worker::give_stack(Fiber& fiber) {
 
 void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
     fiber.body(fiber, Fiber::Operation::Fail, &error);
-    lay_down(fiber, end_join(fiber));
+    destroy_locals(fiber);
+    bool forgotten = false;
+    WaitRef joiner = end_join(fiber, forgotten);
+    if (joiner.cell()) joiner.resume();
+    lay_down(fiber, forgotten);
 }
 
 void Worker::loop() {
@@ -155,6 +178,7 @@ void Worker::loop() {
         Fiber* fiber = pick(false);
         if (!fiber) fiber = runnable(find_work());
         if (fiber) {
+            leave_a_watchman();
             switch_to(fiber);
             continue;
         }
@@ -253,6 +277,14 @@ void Worker::count_spawned(bool counted) {
     if (counted)
         counted_spawned_.store(counted_spawned_.load(std::memory_order_relaxed) + 1,
                                std::memory_order_relaxed);
+}
+
+void leave_token(Fiber& fiber) {
+    if (fiber.listed) {
+        fiber.token->remove_cell(fiber);
+        fiber.token->release();
+    }
+    fiber.token = nullptr;
 }
 
 void release_block(Fiber& fiber) {

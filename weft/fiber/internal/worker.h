@@ -44,8 +44,8 @@ public:
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    void start_thread();
-    void join_thread();
+    bool start_thread();  // false: the machine has no more
+    void join_thread();   // of a thread that was started
 
     // For the running fiber. Both may return on another worker.
     void yield_current();
@@ -98,7 +98,8 @@ private:
     bool give_stack(Fiber& fiber);
     void fail_unstarted(Fiber& fiber, const Error& error);
     void bury(Fiber& fiber);
-    bool end_join(Fiber& fiber);
+    static WaitRef end_join(Fiber& fiber, bool& forgotten);
+    Fiber* successor_of_ended(WaitRef joiner);
     void lay_down(Fiber& fiber, bool forgotten);
     static void fiber_main(void* fiber);
 
@@ -115,6 +116,7 @@ private:
     bool sees_work() const;
     void sleep();
     bool become_watchman();
+    void leave_a_watchman();
     void rescue();
 
     // Hot: touched at every switch.
@@ -155,6 +157,8 @@ private:
     Atomic<std::uint64_t> counted_finished_{0};
 };
 
+// A fiber that is listed by its token holds a reference to it.
+void leave_token(Fiber& fiber);
 // Gives a block back; the outcome has been taken or discarded. Any thread.
 void release_block(Fiber& fiber);
 

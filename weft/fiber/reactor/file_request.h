@@ -27,7 +27,8 @@ struct FileRequest {
     const char* target_path = nullptr;  // of Rename
     struct statx* status = nullptr;
 
-    long result = 0;  // a count, a descriptor, 0; or -errno
+    bool taken = false;  // by a reactor
+    long result = 0;     // a count, a descriptor, 0; or -errno
     LentWait ended;
 };
 

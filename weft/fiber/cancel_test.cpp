@@ -1,0 +1,386 @@
+#include "weft/fiber/cancel.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/runtime.h"
+#include "weft/testing/eventually.h"
+#include "weft/testing/scale.h"
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire;
+constexpr auto kRelease = std::memory_order_release;
+
+RuntimeOptions with_workers(unsigned workers) {
+    RuntimeOptions options;
+    options.workers = workers;
+    return options;
+}
+
+// ---------------------------------------------------------------- tokens
+
+TEST(Cancel, the_first_reason_is_kept) {
+    CancelSource source = CancelSource::detached();
+    EXPECT_FALSE(source.token().is_cancelled());
+    EXPECT_TRUE(source.token().check());
+    source.cancel(CancelReason::Shutdown);
+    source.cancel(CancelReason::Cancelled);
+    EXPECT_EQ(source.token().reason(), CancelReason::Shutdown);
+    EXPECT_EQ(source.token().check().error().kind(), ErrorKind::Cancelled);
+}
+
+TEST(Cancel, a_token_of_nobody_is_never_cancelled) {
+    CancelToken token;
+    EXPECT_FALSE(token.is_cancelled());
+    EXPECT_TRUE(token.deadline().is_never());
+    EXPECT_TRUE(token.check());
+}
+
+TEST(Cancel, everything_below_is_cancelled_and_nothing_above_or_beside) {
+    CancelSource top = CancelSource::detached();
+    CancelSource middle(top.token());
+    CancelSource beside(top.token());
+    CancelSource below(middle.token());
+    middle.cancel();
+    EXPECT_FALSE(top.token().is_cancelled());
+    EXPECT_FALSE(beside.token().is_cancelled());
+    EXPECT_TRUE(below.token().is_cancelled());
+    CancelSource late(middle.token());
+    EXPECT_TRUE(late.token().is_cancelled());
+    EXPECT_EQ(late.token().reason(), CancelReason::Cancelled);
+}
+
+TEST(Cancel, a_deadline_is_the_earlier_of_the_own_and_the_parents) {
+    Deadline soon = Deadline::after(1h);
+    Deadline later = Deadline::after(2h);
+    CancelSource outer = CancelSource::detached(soon);
+    EXPECT_EQ(CancelSource(outer.token(), later).token().deadline(), soon);
+    CancelSource wide = CancelSource::detached(later);
+    EXPECT_EQ(CancelSource(wide.token(), soon).token().deadline(), soon);
+    EXPECT_EQ(CancelSource(wide.token()).token().deadline(), later);
+}
+
+TEST(Cancel, a_deadline_off_a_runtime_is_seen_by_looking) {
+    CancelSource source = CancelSource::detached(Deadline::after(-1s));
+    EXPECT_TRUE(source.token().is_cancelled());
+    EXPECT_EQ(source.token().reason(), CancelReason::DeadlineExceeded);
+    EXPECT_EQ(source.token().check().error().kind(), ErrorKind::TimedOut);
+    CancelSource parent = CancelSource::detached(Deadline::after(-1s));
+    CancelSource child(parent.token());
+    EXPECT_EQ(child.token().check().error().kind(), ErrorKind::TimedOut);
+}
+
+TEST(Cancel, tokens_outlive_their_source) {
+    CancelToken token;
+    {
+        CancelSource source = CancelSource::detached();
+        token = CancelSource(source.token()).token();
+        source.cancel();
+    }
+    EXPECT_TRUE(token.is_cancelled());
+}
+
+// A hundred thousand children of one token, all alive when it is cancelled.
+TEST(Cancel, to_cancel_many_children_costs_a_step_a_child) {
+    CancelSource parent = CancelSource::detached();
+    std::deque<CancelSource> children;
+    const std::size_t count = testing::repeats(100'000);
+    for (std::size_t i = 0; i < count; ++i) children.emplace_back(parent.token());
+    Instant before = Clock::now();
+    parent.cancel();
+    EXPECT_LT(Clock::now() - before, 2s);
+    for (CancelSource& child : children) EXPECT_TRUE(child.token().is_cancelled());
+}
+
+TEST(Cancel, a_long_chain_is_cancelled_and_destroyed_on_a_small_stack) {
+    Result<bool> outcome = run([] {
+        CancelSource top;
+        CancelToken last = top.token();
+        // Each is kept alive by the next one alone.
+        for (int i = 0; i < 10'000; ++i) last = CancelSource(last).token();
+        top.cancel();
+        return last.is_cancelled();
+    });
+    EXPECT_EQ(outcome, true);
+}
+
+// ---------------------------------------------------------------- listeners
+
+struct Listener : CancelListener {
+    Listener() : CancelListener(on_cancel) {}
+    static void on_cancel(CancelListener& listener, CancelReason reason) {
+        auto& self = static_cast<Listener&>(listener);
+        self.calls.fetch_add(1, kRelaxed);
+        self.reason = reason;
+    }
+    Atomic<int> calls{0};
+    CancelReason reason = CancelReason::None;
+};
+
+TEST(Cancel, a_listener_is_called_once) {
+    CancelSource source = CancelSource::detached();
+    Listener listener;
+    listener.listen(source.token().state());
+    EXPECT_EQ(listener.calls.load(kRelaxed), 0);
+    source.cancel(CancelReason::Shutdown);
+    source.cancel();
+    EXPECT_EQ(listener.calls.load(kRelaxed), 1);
+    EXPECT_EQ(listener.reason, CancelReason::Shutdown);
+}
+
+TEST(Cancel, a_listener_of_a_cancelled_token_is_called_at_once) {
+    CancelSource source = CancelSource::detached();
+    source.cancel();
+    Listener listener;
+    listener.listen(source.token().state());
+    EXPECT_EQ(listener.calls.load(kRelaxed), 1);
+}
+
+TEST(Cancel, a_listener_that_has_stopped_is_not_called) {
+    CancelSource source = CancelSource::detached();
+    Listener listener;
+    listener.listen(source.token().state());
+    listener.stop();
+    source.cancel();
+    EXPECT_EQ(listener.calls.load(kRelaxed), 0);
+}
+
+TEST(Cancel, a_listener_may_end_while_it_is_called) {
+    for (std::size_t i = 0; i < testing::repeats(2'000); ++i) {
+        CancelSource source = CancelSource::detached();
+        Atomic<bool> go{false};
+        std::thread canceller([&] {
+            while (!go.load(kAcquire)) env::spin_pause(0);
+            source.cancel();
+        });
+        {
+            Listener listener;
+            listener.listen(source.token().state());
+            go.store(true, kRelease);
+            for (std::size_t spin = 0; spin < i % 64; ++spin) env::spin_pause(0);
+        }
+        canceller.join();
+    }
+}
+
+// ---------------------------------------------------------------- the ambient token
+
+TEST(Cancel, a_fiber_inherits_the_token_of_the_one_that_spawned_it) {
+    Result<void> outcome = run([]() -> Result<void> {
+        CancelSource source;
+        Future<void> child;
+        {
+            CancelScope scope(source.token());
+            child = spawn([] {
+                // And so does its child.
+                return spawn([] { return park(); }).join();
+            });
+        }
+        Future<void> other = spawn([] { return park(Deadline::after(20ms)); });
+        source.cancel();
+        EXPECT_EQ(child.join().error().kind(), ErrorKind::Cancelled);
+        EXPECT_EQ(other.join().error().kind(), ErrorKind::TimedOut);
+        return {};
+    });
+    EXPECT_TRUE(outcome);
+}
+
+TEST(Cancel, a_token_is_ambient_until_its_scope_ends) {
+    auto check = [] {
+        CancelSource outer = CancelSource::detached();
+        CancelScope outer_scope(outer.token());
+        {
+            CancelSource inner;  // a child of the ambient one
+            CancelScope inner_scope(inner.token());
+            EXPECT_EQ(CancelToken::current().state(), inner.token().state());
+            inner.cancel();
+            EXPECT_EQ(weft::sleep_for(10s).error().kind(), ErrorKind::Cancelled);
+        }
+        EXPECT_EQ(CancelToken::current().state(), outer.token().state());
+        EXPECT_TRUE(weft::sleep_for(1us));
+        outer.cancel();
+        EXPECT_EQ(weft::sleep_for(10s).error().kind(), ErrorKind::Cancelled);
+    };
+    std::thread(check).join();
+    EXPECT_TRUE(run(check));
+}
+
+TEST(Cancel, a_cancelled_token_wakes_all_who_wait_under_it) {
+    Runtime runtime(with_workers(2));
+    CancelSource source = CancelSource::detached();
+    const std::size_t count = testing::scaled(2'000) / 2;
+    Atomic<std::size_t> begun{0};
+    std::vector<Future<void>> fibers;
+    for (std::size_t i = 0; i < count; ++i) {
+        fibers.push_back(runtime.spawn([&, token = source.token()] {
+            CancelScope scope(token);
+            begun.fetch_add(1, kRelaxed);
+            return park();
+        }));
+    }
+    ASSERT_TRUE(testing::eventually([&] { return begun.load(kRelaxed) == count; }));
+    source.cancel();
+    for (Future<void>& fiber : fibers)
+        EXPECT_EQ(fiber.join().error().kind(), ErrorKind::Cancelled);
+}
+
+TEST(Cancel, a_deadline_wakes_a_fiber_that_waits_below_it) {
+    Runtime runtime(with_workers(1));
+    Instant before = Clock::now();
+    Future<void> fiber = runtime.spawn([] {
+        CancelSource source = CancelSource::with_deadline(Deadline::after(5ms));
+        CancelSource below(source.token(), Deadline::after(1h));
+        CancelScope scope(below.token());
+        return spawn([] { return park(Deadline::after(20s)); }).join();
+    });
+    EXPECT_EQ(fiber.join().error().kind(), ErrorKind::TimedOut);
+    EXPECT_GE(Clock::now() - before, 5ms);
+    EXPECT_LT(Clock::now() - before, 10s);
+}
+
+TEST(Cancel, a_shield_lets_no_cancellation_in_and_ends_by_its_own_deadline) {
+    Result<void> outcome = run([]() -> Result<void> {
+        CancelSource source;
+        CancelScope scope(source.token());
+        source.cancel();
+        EXPECT_TRUE(shield(Deadline::after(5s), [] { return weft::sleep_for(2ms); }));
+        Result<void> too_long =
+            shield(Deadline::after(2ms), [] { return weft::sleep_for(20s); });
+        EXPECT_EQ(too_long.error().kind(), ErrorKind::TimedOut);
+        EXPECT_EQ(shield(Deadline::never(), [] { return 3; }), 3);
+        return weft::sleep_for(1us);
+    });
+    EXPECT_EQ(outcome.error().kind(), ErrorKind::Cancelled);
+}
+
+TEST(Cancel, a_thread_is_woken_by_its_token_and_by_its_tokens_deadline) {
+    CancelSource source = CancelSource::detached();
+    std::thread canceller([&] { source.cancel(); });
+    {
+        CancelScope scope(source.token());
+        EXPECT_EQ(weft::sleep_for(20s).error().kind(), ErrorKind::Cancelled);
+    }
+    canceller.join();
+    CancelScope scope(CancelSource::detached(Deadline::after(2ms)).token());
+    EXPECT_EQ(weft::sleep_for(20s).error().kind(), ErrorKind::TimedOut);
+}
+
+TEST(Cancel, a_deadline_that_nobody_needs_any_more_leaves_no_timer) {
+    Result<bool> outcome = run(
+        [] {
+            for (int i = 0; i < 1'000; ++i) {
+                CancelSource source = CancelSource::with_deadline(Deadline::after(1h));
+                CancelScope scope(source.token());
+                yield();
+            }
+            this_worker()->timers().refresh_next_due();
+            return this_worker()->timers().next_due_ns() == kNeverNs;
+        },
+        with_workers(1));
+    EXPECT_EQ(outcome, true);
+}
+
+// ---------------------------------------------------------------- several runtimes
+
+TEST(Cancel, the_root_token_of_a_runtime_wakes_a_plain_thread_that_carries_it) {
+    Runtime runtime(with_workers(1));
+    Result<CancelToken> root = runtime.spawn([] { return CancelToken::current(); }).join();
+    ASSERT_TRUE(root);
+    Atomic<bool> waits{false};
+    Result<void> woken;
+    std::thread outsider([&] {
+        CancelScope scope(*root);
+        waits.store(true, kRelease);
+        woken = weft::sleep_for(5s);
+    });
+    ASSERT_TRUE(testing::eventually([&] { return waits.load(kAcquire); }));
+    EXPECT_TRUE(runtime.shutdown());
+    outsider.join();
+    ASSERT_FALSE(woken);
+    EXPECT_EQ(woken.error().kind(), ErrorKind::Cancelled);
+}
+
+TEST(Cancel, the_root_token_of_a_runtime_wakes_a_fiber_of_another_one_that_carries_it) {
+    Runtime here(with_workers(1));
+    Runtime there(with_workers(1));
+    Result<CancelToken> root = here.spawn([] { return CancelToken::current(); }).join();
+    ASSERT_TRUE(root);
+    Atomic<bool> waits{false};
+    Future<void> outsider = there.spawn([&] {
+        CancelScope scope(*root);
+        waits.store(true, kRelease);
+        return weft::sleep_for(5s);
+    });
+    ASSERT_TRUE(testing::eventually([&] { return waits.load(kAcquire); }));
+    EXPECT_TRUE(here.shutdown());
+    Result<void> woken = outsider.join();
+    ASSERT_FALSE(woken);
+    EXPECT_EQ(woken.error().kind(), ErrorKind::Cancelled);
+}
+
+TEST(Cancel, a_deadline_goes_on_when_the_runtime_that_watched_it_has_ended) {
+    Runtime there(with_workers(1));
+    CancelSource source = CancelSource::detached(Deadline::after(300ms));
+    Atomic<bool> waits{false};
+    Future<void> fiber;
+    {
+        Runtime here(with_workers(1));
+        Atomic<bool> armed{false};
+        Future<void> first = here.spawn([&, token = source.token()] {
+            CancelScope scope(token);  // this runtime's wheel gets the timer
+            armed.store(true, kRelease);
+        });
+        ASSERT_TRUE(testing::eventually([&] { return armed.load(kAcquire); }));
+        fiber = there.spawn([&, token = source.token()] {
+            CancelScope scope(token);
+            waits.store(true, kRelease);
+            return park(Deadline::after(5s));
+        });
+        ASSERT_TRUE(testing::eventually([&] { return waits.load(kAcquire); }));
+    }
+    Instant before = Clock::now();
+    EXPECT_EQ(fiber.join().error().kind(), ErrorKind::TimedOut);
+    EXPECT_LT(Clock::now() - before, 3s) << "ended by its own deadline, not by the token's";
+}
+
+// ---------------------------------------------------------------- races
+
+// Scopes begin and end, waits begin and end, children come and go, while the parent is cancelled.
+TEST(Cancel, a_cancel_in_the_middle_of_everything_wakes_everybody) {
+    for (std::size_t i = 0; i < testing::repeats(300); ++i) {
+        Runtime runtime(with_workers(2));
+        CancelSource source = CancelSource::detached();
+        std::vector<Future<void>> fibers;
+        for (int f = 0; f < 8; ++f) {
+            fibers.push_back(runtime.spawn([token = source.token()]() -> Result<void> {
+                CancelScope scope(token);
+                for (;;) {
+                    CancelSource inner = CancelSource::with_deadline(Deadline::after(50us));
+                    {
+                        CancelScope inner_scope(inner.token());
+                        Result<void> slept = weft::sleep_for(70us);
+                        EXPECT_FALSE(slept);
+                    }
+                    WEFT_TRY(checkpoint());
+                }
+            }));
+        }
+        std::thread canceller([&] { source.cancel(); });
+        for (Future<void>& fiber : fibers)
+            ASSERT_EQ(fiber.join(Deadline::after(20s)).error().kind(), ErrorKind::Cancelled);
+        canceller.join();
+    }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,26 @@
+// What the runtime keeps per thread. The simulation plays several threads in one, and exchanges this
+// whenever it goes from one to the next. Nobody else needs it.
+#pragma once
+
+namespace weft {
+
+class Worker;
+
+// What the C++ runtime keeps per thread about exceptions in flight; a fiber takes it along.
+struct ExceptionState {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+
+    // Where the calling thread has its own; stays valid as long as the thread.
+    static ExceptionState* of_this_thread();
+};
+
+struct ThreadState {
+    Worker* worker = nullptr;
+    ExceptionState exceptions;
+
+    static ThreadState save();
+    void load() const;
+};
+
+}  // namespace weft
