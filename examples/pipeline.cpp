@@ -1,5 +1,6 @@
 // A pipeline of three stages with several fibers in the middle, bounded in time: whatever stage is
 // waiting when the deadline comes returns with TimedOut, without asking for it.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -68,5 +69,5 @@ int main() {
         return longest_below(100'000'000);
     });
     std::printf("below 100000000 in 5 ms: %s\n", too_late ? "?" : too_late.error().message().c_str());
-    return in_time == 350 && !too_late ? 0 : 1;
+    return in_time == std::uint64_t{350} && !too_late ? 0 : 1;
 }

@@ -19,6 +19,9 @@
 namespace weft {
 
 class Reactor;
+namespace fiber_blocks {
+struct Depot;
+}
 
 // Separate streams, so that an added fault does not change the workload or the schedule of a seed.
 enum class RandomStream : std::uint8_t { Scheduler, Faults, Workload };
@@ -35,6 +38,12 @@ struct EnvThread {
     std::uint64_t handle = 0;
 };
 
+// Room in a simulated thread for what is thread-local on a real one.
+struct EnvThreadRoom {
+    alignas(16) std::byte bytes[112];
+    bool used = false;
+};
+
 // A simulated machine. Every call comes from the thread that plays it.
 class Env {
 public:
@@ -49,9 +58,13 @@ public:
     // An event for the trace of the run; two runs of one seed make the same sequence.
     virtual void trace(const char* event, std::uint64_t a, std::uint64_t b) = 0;
     virtual bool fails(Allocation kind) = 0;
+    // Between the two nothing is a step and nothing fails; they nest. See env::Unseen.
+    virtual void hide() = 0;
+    virtual void show() = 0;
 
-    // A word of the simulated thread that runs, for what is thread-local on a real machine.
-    virtual void*& thread_slot() = 0;
+    // Of the simulated thread that runs.
+    virtual EnvThreadRoom& thread_room() = 0;
+    virtual fiber_blocks::Depot& block_depot() = 0;
     virtual EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) = 0;
     virtual void join_thread(EnvThread thread) = 0;
     virtual FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
@@ -132,6 +145,22 @@ inline bool fails(Allocation kind) {
     if (Env* simulated = current()) [[unlikely]] return simulated->fails(kind);
     return false;
 }
+// What is done while it lives is not part of the simulated machine: the pools that all runs of a
+// process share, whose state must not show in a run.
+class [[nodiscard]] Unseen {
+public:
+    Unseen() : simulated_(current()) {
+        if (simulated_) [[unlikely]] simulated_->hide();
+    }
+    ~Unseen() {
+        if (simulated_) [[unlikely]] simulated_->show();
+    }
+    Unseen(const Unseen&) = delete;
+    Unseen& operator=(const Unseen&) = delete;
+
+private:
+    Env* simulated_;
+};
 inline EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->start_thread(entry, argument, name);

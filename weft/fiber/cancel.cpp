@@ -29,18 +29,16 @@ CancelState::CancelState(CancelState* parent, Deadline deadline)
     if (parent_) parent_->add_ref();
 }
 
+// The reference to the parent is released by release(): not here, one below the other.
 CancelState::~CancelState() {
     if (!parent_) return;
-    {
-        SpinGuard guard(parent_->lock_);
-        if (previous_sibling_) {
-            previous_sibling_->next_sibling_ = next_sibling_;
-        } else if (parent_->first_child_ == this) {
-            parent_->first_child_ = next_sibling_;
-        }
-        if (next_sibling_) next_sibling_->previous_sibling_ = previous_sibling_;
+    SpinGuard guard(parent_->lock_);
+    if (previous_sibling_) {
+        previous_sibling_->next_sibling_ = next_sibling_;
+    } else if (parent_->first_child_ == this) {
+        parent_->first_child_ = next_sibling_;
     }
-    parent_->release();
+    if (next_sibling_) next_sibling_->previous_sibling_ = previous_sibling_;
 }
 
 void CancelState::add_ref() {
@@ -49,12 +47,19 @@ void CancelState::add_ref() {
 }
 
 void CancelState::release() {
-    // The timer's reference must not keep a forgotten token alive until its deadline. Two holders
-    // that let go at the same moment may both miss this; the token then ends with its deadline.
-    if (own_deadline_ && references_.load(std::memory_order_relaxed) == 2) disarm_deadline();
-    // Acquire-release: the last one sees what all others did to the object.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        delete this;  // tidy: allow delete: counted by itself
+    // A loop, because a chain of parents may be longer than a fiber's stack is deep.
+    for (CancelState* state = this; state;) {
+        // The timer's reference must not keep a forgotten token alive until its deadline. Two
+        // holders that let go at the same moment may both miss this; the token then ends with its
+        // deadline. Relaxed: a guess, made sure of under the lock.
+        if (state->own_deadline_ && state->references_.load(std::memory_order_relaxed) == 2)
+            state->disarm_deadline();
+        // Acquire-release: the last one sees what all others did to the object.
+        if (state->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        CancelState* parent = state->parent_;
+        delete state;  // tidy: allow delete: counted by itself
+        state = parent;
+    }
 }
 
 void CancelState::disarm_deadline() {
@@ -65,37 +70,45 @@ void CancelState::disarm_deadline() {
     references_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool CancelState::cancel(CancelReason reason) {
+bool CancelState::mark(CancelReason reason) {
     CancelReason expected = CancelReason::None;
     // seq_cst: before the look at the cells; a waiter marks its cell before it looks at the reason.
-    if (!reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
-                                         std::memory_order_seq_cst)) {
-        return false;
-    }
+    return reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
+                                           std::memory_order_seq_cst);
+}
+
+bool CancelState::cancel(CancelReason reason) {
+    if (!mark(reason)) return false;
     env::trace("cancel", static_cast<std::uint64_t>(reason));
-    add_ref();  // a listener or a woken fiber may drop the last reference
-    WaitCell* claimed = claim_cells();
-    call_listeners(reason);
-    cancel_children(reason);
+    // A list instead of a recursion: see release(). Everything in it is marked and counted up, by
+    // us alone, because only one caller can have marked it.
+    add_ref();
+    CancelState* marked = this;
+    WaitCell* claimed = nullptr;
+    while (CancelState* state = marked) {
+        marked = state->next_marked_;
+        state->claim_cells(claimed);
+        state->call_listeners(reason);
+        state->mark_children(reason, marked);
+        state->release();
+    }
     while (WaitCell* cell = claimed) {
         claimed = cell->next;
         WaitRef(*cell, 0).resume();
     }
-    release();
     return true;
 }
 
-WaitCell* CancelState::claim_cells() {
-    WaitCell* claimed = nullptr;
+void CancelState::claim_cells(WaitCell*& claimed) {
     SpinGuard guard(lock_);
     for (WaitCell& cell : cells_) {
+        // seq_cst: after the mark; see Waiter's constructor.
         std::uint64_t word = cell.word.load(std::memory_order_seq_cst);
         if ((word & WaitCell::kStateMask) != WaitCell::Waiting) continue;
         if (!WaitRef(cell, word).try_claim(Wake::Cancelled)) continue;
         cell.next = claimed;
         claimed = &cell;
     }
-    return claimed;
 }
 
 void CancelState::call_listeners(CancelReason reason) {
@@ -129,20 +142,24 @@ CancelState* CancelState::first_living(CancelState* child) {
 }
 
 // Children that are added meanwhile see the reason by themselves.
-void CancelState::cancel_children(CancelReason reason) {
+void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
     CancelState* child = nullptr;
     {
         SpinGuard guard(lock_);
         child = first_living(first_child_);
     }
     while (child) {
-        child->cancel(reason);
+        if (child->mark(reason)) {
+            child->add_ref();
+            child->next_marked_ = marked;
+            marked = child;
+        }
         CancelState* following = nullptr;
         {
             SpinGuard guard(lock_);
             following = first_living(child->next_sibling_);
         }
-        child->release();
+        child->release();  // without the lock: its end would take it
         child = following;
     }
 }

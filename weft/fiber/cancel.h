@@ -86,9 +86,10 @@ private:
     ~CancelState();
 
     void disarm_deadline();
-    WaitCell* claim_cells();
+    bool mark(CancelReason reason);
+    void claim_cells(WaitCell*& claimed);
     void call_listeners(CancelReason reason);
-    void cancel_children(CancelReason reason);
+    void mark_children(CancelReason reason, CancelState*& marked);
     static CancelState* first_living(CancelState* child);
     static void on_deadline(Timer& timer, TimerEnd end);
 
@@ -102,6 +103,7 @@ private:
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
     Timer timer_{on_deadline};
     TimerWheel* wheel_ = nullptr;  // where timer_ is set; the timer then holds a reference
+    CancelState* next_marked_ = nullptr;  // in the list of whoever cancels it
     CancelState* first_child_ = nullptr;
     CancelState* next_sibling_ = nullptr;      // under the parent's lock, as is the next
     CancelState* previous_sibling_ = nullptr;

@@ -368,8 +368,7 @@ TEST(Cancel, a_cancel_in_the_middle_of_everything_wakes_everybody) {
                     CancelSource inner = CancelSource::with_deadline(Deadline::after(50us));
                     {
                         CancelScope inner_scope(inner.token());
-                        Result<void> slept = weft::sleep_for(70us);
-                        EXPECT_FALSE(slept);
+                        static_cast<void>(weft::sleep_for(70us));
                     }
                     WEFT_TRY(checkpoint());
                 }

@@ -119,7 +119,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     Scheduler* scheduler = scheduler_for(wanted, worker, error);
     if (!scheduler) return nullptr;
     bool inside = worker && scheduler == &worker->scheduler();
-    Fiber* fiber = inside ? worker->blocks().take() : fiber_blocks::take();
+    Fiber* fiber = nullptr;
+    if (!env::fails(Allocation::Block)) [[likely]]
+        fiber = inside ? worker->blocks().take() : fiber_blocks::take();
     if (!fiber) [[unlikely]] {
         error = Error(ErrorKind::OutOfMemory);
         return nullptr;

@@ -16,13 +16,13 @@
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
+#include "weft/fiber/completion.h"
+#include "weft/fiber/counters.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft {
 
 class Worker;
-struct Completion;
-struct SchedulerCounters;
 
 struct RuntimeOptions {
     unsigned workers = default_workers();
@@ -79,7 +79,7 @@ public:
     unsigned worker_count() const;  // pinned ones included
     std::size_t live_fibers() const;
     const SchedulerCounters& counters() const;
-    // Runs a record on a worker; see Worker::post.
+    // Runs a record on a worker, numbered from 0, the pinned ones last.
     Result<void> post(unsigned worker, Completion& completion);
 
 private:

@@ -75,7 +75,6 @@ GuardKind probe_guard_kind() {
 }
 
 Result<void> set_guard(std::byte* slot) {
-    if (env::fails(Allocation::Stack)) return Error(ErrorKind::OutOfMemory, ENOMEM);
     if (stacks::guard_kind() == GuardKind::Madvise) {
         if (madvise(slot, kGuardBytes, MADV_GUARD_INSTALL) == 0) return {};
     } else if (mprotect(slot, kGuardBytes, PROT_NONE) == 0) {
@@ -204,6 +203,7 @@ std::uint16_t size_class_for(std::size_t bytes) {
 }
 
 Result<Stack*> take(std::uint16_t size_class) {
+    env::Unseen unseen;
     SizeClass& group = depot.classes[size_class];
     {
         SpinGuard guard(group.lock);
@@ -219,6 +219,7 @@ Result<Stack*> take(std::uint16_t size_class) {
 
 void put(Stack* stack) {
     unpoison(stack);
+    env::Unseen unseen;
     SizeClass& group = depot.classes[stack->size_class];
     SpinGuard guard(group.lock);
     stack->next = group.free;
@@ -279,6 +280,7 @@ Statistics statistics() {
 }  // namespace stacks
 
 StackCache::~StackCache() {
+    env::Unseen unseen;
     while (Stack* stack = free_) {
         free_ = stack->next;
         stacks::put(stack);
@@ -290,6 +292,7 @@ StackCache::~StackCache() {
 }
 
 Result<Stack*> StackCache::refill() {
+    env::Unseen unseen;
     if (carved_ == carved_end_) {
         SizeClass& group = depot.classes[size_class_];
         {
@@ -315,6 +318,7 @@ Result<Stack*> StackCache::refill() {
 
 void StackCache::put_slow(Stack* stack) {
     if (stack->size_class != size_class_) return stacks::put(stack);
+    env::Unseen unseen;
     for (unsigned i = 0; i < kBatch; ++i) {
         Stack* moved = free_;
         free_ = moved->next;

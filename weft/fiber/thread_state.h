@@ -23,4 +23,13 @@ struct ThreadState {
     void load() const;
 };
 
+// The control blocks of fibers, of which each simulated machine has its own, none in use at its
+// start: their addresses decide the order in which shutdown finds the fibers, and that must be the
+// same in every run of a seed.
+namespace fiber_blocks {
+struct Depot;
+Depot* take_simulated();
+void put_simulated(Depot* depot);  // nothing of that machine runs any more
+}  // namespace fiber_blocks
+
 }  // namespace weft

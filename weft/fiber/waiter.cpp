@@ -52,9 +52,10 @@ thread_local ThreadSeat thread_seat;  // tidy: allow thread_local: plain threads
 
 ThreadCell& thread_cell() {
     if (Env* simulated = env::current()) {
-        void*& slot = simulated->thread_slot();
-        if (!slot) slot = take_thread_cell();
-        return *static_cast<ThreadCell*>(slot);
+        EnvThreadRoom& room = simulated->thread_room();
+        static_assert(sizeof(ThreadCell) <= sizeof room.bytes);
+        if (!std::exchange(room.used, true)) (new (room.bytes) ThreadCell)->is_thread = true;
+        return *std::launder(reinterpret_cast<ThreadCell*>(room.bytes));
     }
     if (!thread_seat.cell) thread_seat.cell = take_thread_cell();
     return *thread_seat.cell;

@@ -38,9 +38,10 @@ Machine::Machine(const Options& options)
       workload_random_(options.seed * 4 + 3),
       choice_(options.chooser, options.seed * 4),
       faults_(draw(options.faults, fault_random_)),
-      pipes_(std::make_unique<PipeTable>(*this)) {}
+      pipes_(std::make_unique<PipeTable>(*this)),
+      block_depot_(fiber_blocks::take_simulated()) {}
 
-Machine::~Machine() = default;
+Machine::~Machine() { fiber_blocks::put_simulated(block_depot_); }
 
 Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
@@ -100,7 +101,7 @@ void Machine::fail(const std::string& why) {
 // ---------------------------------------------------------------- choosing
 
 void Machine::step() {
-    if (inside_) return;
+    if (hidden_ != 0) return;
     ++steps_;
     now_ns_ += kStepNs;
     if (steps_ > options_.steps_max)
@@ -112,7 +113,7 @@ void Machine::step() {
 }
 
 void Machine::spin() {
-    WEFT_ASSERT(!inside_, "the machine waits for itself");
+    if (hidden_ != 0) return;  // another real thread has the pool
     ++steps_;
     now_ns_ += kStepNs;
     if (runnable_.size() == 1 && ++spins_ > kSpinsMax)
@@ -202,16 +203,11 @@ std::uint64_t Machine::random(RandomStream stream) {
 }
 
 bool Machine::fails(Allocation) {
-    return !inside_ && faults_.allocation && fault_random_.once_in(4);
+    return hidden_ == 0 && faults_.allocation && fault_random_.once_in(4);
 }
 
-void*& Machine::thread_slot() { return threads_[current_].slot; }
-
 EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {
-    // The machine's own needs do not fail by seed.
-    inside_ = true;
     Result<Stack*> stack = stacks::take(stacks::size_class_for(kThreadStackBytes));
-    inside_ = false;
     WEFT_ASSERT(stack.has_value(), "no memory for the stack of a simulated thread");
     auto index = static_cast<unsigned>(threads_.size());
     Thread& thread = threads_.emplace_back();
@@ -287,7 +283,7 @@ void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
 }
 
 std::string Machine::describe_threads() {
-    inside_ = true;
+    hide();
     std::string text;
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;

@@ -41,7 +41,10 @@ public:
     void spin() override;
     void trace(const char* event, std::uint64_t a, std::uint64_t b) override;
     bool fails(Allocation kind) override;
-    void*& thread_slot() override;
+    void hide() override { ++hidden_; }
+    void show() override { --hidden_; }
+    EnvThreadRoom& thread_room() override { return threads_[current_].room; }
+    fiber_blocks::Depot& block_depot() override { return *block_depot_; }
     EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) override;
     void join_thread(EnvThread thread) override;
     FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
@@ -71,7 +74,7 @@ private:
         const void* sleeps_on = nullptr;  // null: it can run
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
-        void* slot = nullptr;
+        EnvThreadRoom room;
         ThreadState state;                // while it does not run
     };
 
@@ -90,6 +93,7 @@ private:
     Choice choice_;
     Faults faults_;
     std::unique_ptr<PipeTable> pipes_;
+    fiber_blocks::Depot* const block_depot_;
 
     std::deque<Thread> threads_;  // stable addresses; index = EnvThread handle
     std::vector<unsigned> runnable_;
@@ -102,7 +106,8 @@ private:
     std::uint64_t spins_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
-    bool inside_ = false;  // the machine itself uses the runtime's code: no steps, no faults
+    // Above zero: what runs is not part of the simulated machine. No steps, no faults.
+    unsigned hidden_ = 0;
     struct Event {
         std::uint64_t step;
         std::uint64_t a, b;

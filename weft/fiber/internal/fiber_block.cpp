@@ -8,6 +8,17 @@
 
 namespace weft::fiber_blocks {
 namespace {
+struct Chunk;
+}
+
+struct Depot {
+    SpinLock lock;
+    Fiber* free = nullptr;
+    Atomic<Chunk*> newest{nullptr};
+    Depot* next = nullptr;  // of those that no machine uses
+};
+
+namespace {
 
 constexpr std::size_t kHugeBytes = 2 << 20;
 constexpr std::size_t kFirstChunkBytes = 64 << 10;
@@ -22,17 +33,22 @@ struct Chunk {
     static constexpr std::size_t kHeaderBytes = 192;
 };
 
-struct Depot {
+constinit Depot process_depot;  // tidy: allow global: memory pool of the process
+
+Depot& depot() {
+    Env* simulated = env::current();
+    return simulated ? simulated->block_depot() : process_depot;
+}
+
+struct SimulatedDepots {
     SpinLock lock;
-    Fiber* free = nullptr;
-    Atomic<Chunk*> newest{nullptr};
+    Depot* free = nullptr;
 };
-constinit Depot depot;  // tidy: allow global: memory pool of the process
+constinit SimulatedDepots simulated_depots;  // tidy: allow global: memory pool of the process
 
 // The first chunk is small, so that a small program stays small; later ones are huge pages, because
 // the faults of a million blocks would cost more than running the fibers.
 Chunk* map_chunk(bool first) {
-    if (env::fails(Allocation::Block)) return nullptr;
     std::size_t bytes = first ? kFirstChunkBytes : kHugeBytes;
     std::size_t mapped = first ? bytes : 2 * kHugeBytes;
     void* address =
@@ -54,15 +70,15 @@ Chunk* map_chunk(bool first) {
 }
 
 // With the lock held. A piece of fresh memory for a few blocks; empty when memory is short.
-void carve(std::byte*& begin, std::byte*& end, std::size_t bytes) {
-    Chunk* chunk = depot.newest.load(std::memory_order_relaxed);
+void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
+    Chunk* chunk = here.newest.load(std::memory_order_relaxed);
     std::byte* used = chunk ? chunk->used.load(std::memory_order_relaxed) : nullptr;
     if (!chunk || static_cast<std::size_t>(chunk->end - used) < sizeof(Fiber)) {
         Chunk* added = map_chunk(chunk == nullptr);
         if (!added) return;
         added->older = chunk;
         // Release: for_each walks the chunks without the lock.
-        depot.newest.store(added, std::memory_order_release);
+        here.newest.store(added, std::memory_order_release);
         chunk = added;
         used = chunk->begin();
     }
@@ -88,15 +104,16 @@ Cache::~Cache() {
 
 Fiber* Cache::refill() {
     if (fresh_ == fresh_end_) {
-        SpinGuard guard(depot.lock);
-        while (depot.free && count_ < kBatch) {
-            Fiber* fiber = depot.free;
-            depot.free = static_cast<Fiber*>(fiber->next);
+        Depot& here = depot();
+        SpinGuard guard(here.lock);
+        while (here.free && count_ < kBatch) {
+            Fiber* fiber = here.free;
+            here.free = static_cast<Fiber*>(fiber->next);
             fiber->next = free_;
             free_ = fiber;
             ++count_;
         }
-        if (!free_) carve(fresh_, fresh_end_, kPieceBytes);
+        if (!free_) carve(here, fresh_, fresh_end_, kPieceBytes);
     }
     if (free_) return take();
     if (fresh_ == fresh_end_) return nullptr;
@@ -106,41 +123,75 @@ Fiber* Cache::refill() {
 }
 
 void Cache::spill() {
-    SpinGuard guard(depot.lock);
+    Depot& here = depot();
+    SpinGuard guard(here.lock);
     for (unsigned i = 0; i < kBatch; ++i) {
         Fiber* fiber = free_;
         free_ = static_cast<Fiber*>(fiber->next);
         --count_;
-        fiber->next = depot.free;
-        depot.free = fiber;
+        fiber->next = here.free;
+        here.free = fiber;
     }
 }
 
 Fiber* take() {
-    SpinGuard guard(depot.lock);
-    if (!depot.free) {
+    Depot& here = depot();
+    SpinGuard guard(here.lock);
+    if (!here.free) {
         std::byte* begin = nullptr;
         std::byte* end = nullptr;
-        carve(begin, end, sizeof(Fiber));
+        carve(here, begin, end, sizeof(Fiber));
         return reinterpret_cast<Fiber*>(begin);
     }
-    Fiber* fiber = depot.free;
-    depot.free = static_cast<Fiber*>(fiber->next);
+    Fiber* fiber = here.free;
+    here.free = static_cast<Fiber*>(fiber->next);
     return fiber;
 }
 
 void put(Fiber* fiber) {
-    SpinGuard guard(depot.lock);
-    fiber->next = depot.free;
-    depot.free = fiber;
+    Depot& here = depot();
+    SpinGuard guard(here.lock);
+    fiber->next = here.free;
+    here.free = fiber;
 }
 
 void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument) {
-    for (Chunk* chunk = depot.newest.load(std::memory_order_acquire); chunk; chunk = chunk->older) {
+    Depot& here = depot();
+    for (Chunk* chunk = here.newest.load(std::memory_order_acquire); chunk; chunk = chunk->older) {
         std::byte* end = chunk->used.load(std::memory_order_acquire);
         for (std::byte* place = chunk->begin(); place != end; place += sizeof(Fiber))
             visit(*reinterpret_cast<Fiber*>(place), argument);
     }
+}
+
+Depot* take_simulated() {
+    {
+        SpinGuard guard(simulated_depots.lock);
+        if (Depot* depot = simulated_depots.free) {
+            simulated_depots.free = depot->next;
+            return depot;
+        }
+    }
+    auto* fresh = new Depot;  // tidy: allow new: kept for the life of the process
+    fresh->newest.store(map_chunk(false), std::memory_order_relaxed);
+    return fresh;
+}
+
+void put_simulated(Depot* depot) {
+    // Relaxed: the machine has ended; nobody else looks.
+    Chunk* chunk = depot->newest.load(std::memory_order_relaxed);
+    while (Chunk* older = chunk->older) {
+        munmap(chunk, static_cast<std::size_t>(chunk->end - reinterpret_cast<std::byte*>(chunk)));
+        chunk = older;
+    }
+    chunk->used.store(chunk->begin(), std::memory_order_relaxed);
+    depot->newest.store(chunk, std::memory_order_relaxed);
+    depot->free = nullptr;
+    depot->lock.~SpinLock();
+    new (&depot->lock) SpinLock;  // a failed run is left wherever it stands
+    SpinGuard guard(simulated_depots.lock);
+    depot->next = simulated_depots.free;
+    simulated_depots.free = depot;
 }
 
 }  // namespace weft::fiber_blocks

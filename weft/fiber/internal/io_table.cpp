@@ -324,6 +324,7 @@ void IoStorage::detach() {
 
 IoTable::IoTable(Scheduler& scheduler)
     : scheduler_(scheduler), storage_(IoStorage::create()), machine_(env::current()) {
+    env::Unseen unseen;
     SpinGuard guard(tables.lock);
     IoTable** last = &tables.first;
     while (*last) last = &(*last)->next_;
@@ -332,6 +333,7 @@ IoTable::IoTable(Scheduler& scheduler)
 
 IoTable::~IoTable() {
     {
+        env::Unseen unseen;
         SpinGuard guard(tables.lock);
         IoTable** place = &tables.first;
         while (*place != this) place = &(*place)->next_;
@@ -347,6 +349,7 @@ Result<IoRegistration*> IoTable::register_here(int fd, std::uint8_t readiness) {
     if (!env::current()) return ErrorKind::NoRuntime;
     IoStorage* storage = nullptr;
     {
+        env::Unseen unseen;
         SpinGuard guard(tables.lock);
         IoTable* table = tables.first;
         while (table && table->machine_ != env::current()) table = table->next_;
@@ -365,6 +368,7 @@ Reactor* IoTable::reactor_of(const IoStorage& storage) {
     Worker* worker = this_worker();
     if (worker && worker->scheduler().io().storage_ == &storage) return &worker->reactor();
     // A thread of the simulation, or a fiber of another runtime.
+    env::Unseen unseen;
     SpinGuard guard(tables.lock);
     IoTable* table = tables.first;
     while (table && table->storage_ != &storage) table = table->next_;

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "weft/base/atomic.h"
-#include "weft/base/metrics.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
+#include "weft/fiber/counters.h"
 #include "weft/fiber/internal/fiber_block.h"
 
 namespace weft {
@@ -27,13 +27,6 @@ class BlockingPool;
 class CancelState;
 class IoTable;
 struct RuntimeOptions;
-
-struct SchedulerCounters {
-    Counter dropped_errors;  // outcomes that nobody looked at
-    Counter overflows;       // local queue to global queue
-    Counter wakeups;         // of sleeping workers
-    Counter rescues;         // fibers, timers and events taken over from a stuck worker
-};
 
 class Scheduler {
 public:

@@ -1,6 +1,7 @@
 #include "weft/fiber/internal/worker.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "weft/base/assert.h"
@@ -147,6 +148,10 @@ void Worker::fiber_main(void* argument) {
 
 // False when there was no memory: the fiber is then finished with that error.
 bool Worker::give_stack(Fiber& fiber) {
+    if (env::fails(Allocation::Stack)) {
+        fail_unstarted(fiber, Error(ErrorKind::OutOfMemory, ENOMEM));
+        return false;
+    }
     Result<Stack*> stack = fiber.size_class == scheduler_.stack_class()
                                ? stacks_.take()
                                : stacks::take(fiber.size_class);

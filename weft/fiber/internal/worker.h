@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "weft/base/atomic.h"
+#include "weft/fiber/completion.h"
 #include "weft/fiber/context.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/inbox.h"
@@ -28,12 +29,6 @@
 namespace weft {
 
 class Scheduler;
-
-// Something to be done by a certain worker, posted from anywhere; see Worker::post.
-struct Completion {
-    Completion* next = nullptr;
-    void (*run)(Completion& completion) = nullptr;  // in the worker's loop: must not wait
-};
 
 class Worker {
 public:
