@@ -146,6 +146,12 @@ Wake Waiter::park_until(Deadline deadline) {
     worker->park_current();
     Wake wake = finish();
     if (wake != Wake::TimedOut) wheel.cancel(timer);
+    // Both were due at one look of the wheel: the earlier deadline is the reason.
+    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded;
+    if (wake == Wake::TimedOut && !shielded && cell_.token->deadline() < deadline) {
+        cell_.token->expire_if_due();
+        return Wake::Cancelled;
+    }
     return wake;
 }
 
