@@ -1,6 +1,7 @@
 #include "weft/fiber/blocking.h"
 
 #include "weft/base/assert.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
@@ -96,6 +97,7 @@ Result<void> BlockingPool::submit(BlockingJob& job) {
 WaitRef BlockingPool::claim_idle() {
     while (Seat* seat = idle_.pop_front()) {
         if (seat->waiter.try_claim(Wake::Ready)) return seat->waiter;
+        if (WEFT_PLANTED("blocking.trusts_a_leaving_thread")) return seat->waiter;
     }
     return {};
 }
@@ -234,8 +236,13 @@ void BlockingPool::stop() {
         sleeper.resume();
     }
     for (unsigned i = 0; i < threads_max_; ++i) {
-        // No lock: nobody starts threads any more.
-        if (std::exchange(seats_[i].started, false)) env::join_thread(seats_[i].thread);
+        Seat& seat = seats_[i];
+        bool started = false;
+        {
+            SpinGuard guard(lock_);
+            started = std::exchange(seat.started, false);
+        }
+        if (started) env::join_thread(seat.thread);
     }
 }
 

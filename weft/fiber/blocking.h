@@ -8,8 +8,8 @@
 // becomes the Error, and a Result that it returns is the result.
 //
 // The pool starts threads as they are needed, at most the runtime's `blocking_threads`
-// (WEFT_BLOCKING_THREADS), and ends those that were idle for ten seconds. A fiber waits in its queue
-// at most once, so the queue needs no limit of its own.
+// (WEFT_BLOCKING_THREADS), and ends those that were idle for ten seconds. A fiber waits in its
+// queue at most once, so the queue needs no limit of its own.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,8 @@ public:
     // Returns when the job has run, or will never: then the error is Cancelled or TimedOut before a
     // thread took it up, OutOfMemory when no thread can be had, Closed after stop().
     Result<void> run(BlockingJob& job, Deadline deadline = Deadline::never());
-    // For what nobody waits for, such as cleaning up in a destructor. Without a thread it runs here.
+    // For what nobody waits for, such as cleaning up in a destructor. Without a thread it runs
+    // here.
     void run_detached(std::function<void()> function);
 
     // Runs what is queued, ends and joins the threads.

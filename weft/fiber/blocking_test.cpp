@@ -119,7 +119,8 @@ TEST(Blocking, FIB_10_threads_are_bounded_and_the_queue_wait_is_measured) {
                 });
             }));
         }
-        while (pool().queued() != 7) WEFT_TRY(checkpoint());
+        while (pool().queued() != 7 || inside.load(std::memory_order_relaxed) != 3)
+            WEFT_TRY(checkpoint());
         EXPECT_EQ(pool().threads(), 3U);
         Instant before = Clock::now();
         WEFT_TRY(weft::sleep_for(milliseconds(2)));  // so long the seven wait at least
@@ -157,8 +158,8 @@ TEST(Blocking, FIB_10_cancelled_in_the_queue_it_never_runs) {
             CancelScope scope(source.token());
             return blocking([&] { ran = true; });
         });
-        auto third = spawn(
-            [&] { return blocking([&] { ran = true; }, Deadline::after(milliseconds(2))); });
+        auto third =
+            spawn([&] { return blocking([&] { ran = true; }, Deadline::after(milliseconds(2))); });
         while (pool().queued() != 2) WEFT_TRY(checkpoint());
         source.cancel();
         Result<void> cancelled = second.join();

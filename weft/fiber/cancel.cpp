@@ -4,6 +4,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/internal/worker.h"
 
 namespace weft {
@@ -17,6 +18,7 @@ CancelState* CancelState::create(CancelState* parent, Deadline deadline) {
         if (parent->first_child_) parent->first_child_->previous_sibling_ = state;
         parent->first_child_ = state;
     }
+    if (WEFT_PLANTED("cancel.misses_the_newborn")) return state;
     // After the insertion: either this sees the reason, or the parent's cancel finds the child.
     if (CancelReason reason = parent->reason(); reason != CancelReason::None) state->cancel(reason);
     return state;
@@ -108,6 +110,7 @@ void CancelState::claim_cells(WaitCell*& claimed) {
         if (!WaitRef(cell, word).try_claim(Wake::Cancelled)) continue;
         cell.next = claimed;
         claimed = &cell;
+        if (WEFT_PLANTED("cancel.wakes_one")) break;
     }
 }
 
@@ -230,8 +233,10 @@ void CancelListener::stop() {
         if (link_.is_linked()) token_->listeners_.erase(*this);
     }
     // Acquire: what the callback did is visible when the listener's owner goes on.
-    for (unsigned attempt = 0; calling_.load(std::memory_order_acquire); ++attempt)
+    for (unsigned attempt = 0; calling_.load(std::memory_order_acquire); ++attempt) {
+        if (WEFT_PLANTED("cancel.listener_not_awaited")) break;
         env::spin_pause(attempt);
+    }
     std::exchange(token_, nullptr)->release();
 }
 

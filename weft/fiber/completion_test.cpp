@@ -41,7 +41,7 @@ struct Record : Completion {
         auto& self = static_cast<Record&>(completion);
         self.runs++;
         Ledger& ledger = *self.ledger;
-        if (this_worker()->index() != self.owner || current()) ledger.elsewhere++;
+        if (this_worker()->index() != self.owner) ledger.elsewhere++;
         unsigned& last = ledger.last_of_sender[self.sender];
         if (self.number != last + 1) ledger.out_of_order++;
         last = self.number;

@@ -178,6 +178,7 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
 
 // The end is announced before the fiber has left its stack; wait for the very end.
 static void await_done(Fiber& fiber) {
+    if (WEFT_PLANTED("join.does_not_await_the_end")) return;
     // Acquire: the outcome; pairs with the release in Worker::lay_down().
     for (unsigned attempt = 0; fiber.join.load(std::memory_order_acquire) != Fiber::kDone; ++attempt)
         env::spin_pause(attempt);
@@ -204,6 +205,8 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
     }
     // Taken back, unless the fiber has ended meanwhile: then the outcome is there after all.
     expected = address;
+    if (WEFT_PLANTED("join.takes_back_blindly"))
+        fiber.join.store(address, std::memory_order_relaxed);
     // Relaxed: the entry was only read by the fiber's end, which did not come.
     if (fiber.join.compare_exchange_strong(expected, Fiber::kAlone, std::memory_order_relaxed,
                                            std::memory_order_relaxed)) {

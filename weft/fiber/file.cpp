@@ -43,14 +43,11 @@ constexpr std::size_t kTransferBytesMax = 0x7ffff000;
             break;
         case Operation::Sync: result = ::fsync(request.fd); break;
         case Operation::Status:
-            result = ::statx(request.path ? AT_FDCWD : request.fd,
-                             request.path ? request.path : "", request.path ? 0 : AT_EMPTY_PATH,
-                             STATX_BASIC_STATS, request.status);
+            result = ::statx(request.path ? AT_FDCWD : request.fd, request.path ? request.path : "",
+                             request.path ? 0 : AT_EMPTY_PATH, STATX_BASIC_STATS, request.status);
             break;
         case Operation::Rename: result = ::rename(request.path, request.target_path); break;
-        case Operation::Remove:
-            result = ::unlinkat(AT_FDCWD, request.path, request.flags);
-            break;
+        case Operation::Remove: result = ::unlinkat(AT_FDCWD, request.path, request.flags); break;
         case Operation::Close:
             return env::close(request.fd);  // not again, even if it was interrupted
         }
@@ -91,9 +88,8 @@ Result<long> perform(FileRequest& request, Deadline deadline) {
     Result<void> waited;
     if (perform_by_reactor(request, deadline, waited)) return outcome(request.result, waited);
     if (request.operation == Operation::Close)
-        return shield(Deadline::never(), [&] {
-            return blocking([&] { return outcome(call_kernel(request), {}); });
-        });
+        return shield(Deadline::never(),
+                      [&] { return blocking([&] { return outcome(call_kernel(request), {}); }); });
     return blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
 }
 
@@ -109,7 +105,7 @@ FileKind kind_of_mode(std::uint32_t mode) {
 }
 
 Result<FileStatus> ask_status(FileRequest& request, Deadline deadline) {
-    struct statx raw {};
+    struct statx raw{};
     request.operation = Operation::Status;
     request.status = &raw;
     WEFT_TRY(perform(request, deadline));
@@ -117,8 +113,8 @@ Result<FileStatus> ask_status(FileRequest& request, Deadline deadline) {
     status.kind = kind_of_mode(raw.stx_mode);
     status.size = raw.stx_size;
     status.permissions = raw.stx_mode & 07777U;
-    status.modified = std::chrono::sys_time<Nanoseconds>(std::chrono::seconds(raw.stx_mtime.tv_sec) +
-                                                         Nanoseconds(raw.stx_mtime.tv_nsec));
+    status.modified = std::chrono::sys_time<Nanoseconds>(
+        std::chrono::seconds(raw.stx_mtime.tv_sec) + Nanoseconds(raw.stx_mtime.tv_nsec));
     status.inode = raw.stx_ino;
     return status;
 }
@@ -138,7 +134,7 @@ Result<std::size_t> transfer(Operation operation, int fd, const std::byte* begin
 // io_uring opens a named pipe without waiting for its other side, whatever the flags say.
 [[gnu::noinline]] bool opened_too_soon(const Result<long>& fd) {
     if (!fd) return fd.error().native_code() == ENXIO;
-    struct statx status {};
+    struct statx status{};
     // Of what the kernel knows already: it must not ask a server.
     return ::statx(static_cast<int>(*fd), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
                    &status) == 0 &&
@@ -173,7 +169,7 @@ Result<std::vector<DirectoryEntry>> list_on_thread(const std::string& path) {
         if (name == "." || name == "..") continue;
         if (entries.size() == files::kDirectoryEntriesMax) return ErrorKind::Limit;
         FileKind kind = kind_of_mode(DTTOIF(raw->d_type));
-        struct stat status {};
+        struct stat status{};
         // Some file systems do not say.
         if (raw->d_type == DT_UNKNOWN &&
             ::fstatat(::dirfd(directory.get()), raw->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -1,17 +1,17 @@
 // Files for fibers: opening, reading, writing and the like park the fiber, never its worker.
 //
 // Where the reactor is io_uring the kernel carries the operation out; elsewhere a thread of the
-// blocking pool does; a plain thread calls the kernel itself. A cancelled operation asks for an early
-// end and waits for it, because the kernel works on the caller's memory; one that nothing can stop
-// any more gives its true result. Errors carry the kernel's code (native_code()).
+// blocking pool does; a plain thread calls the kernel itself. A cancelled operation asks for an
+// early end and waits for it, because the kernel works on the caller's memory; one that nothing can
+// stop any more gives its true result. Errors carry the kernel's code (native_code()).
 //
 //     File file = WEFT_TRY(File::open("notes.txt", {.write = true, .create = true}));
 //     WEFT_TRY(file.write_all(as_bytes("hello\n")));
 //     WEFT_TRY(file.sync());
 //
-// Any fiber and any thread. Calls at an offset may run at once; calls at the file's position are for
-// one at a time. Nobody may be in a call when the file is closed, moved or destroyed.
-// There are no files in simulation yet: every call gives Unavailable there.
+// Any fiber and any thread. Calls at an offset may run at once; calls at the file's position are
+// for one at a time. Nobody may be in a call when the file is closed, moved or destroyed. There are
+// no files in simulation yet: every call gives Unavailable there.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ struct OpenOptions {
     bool create = false;     // if it is not there
     bool exclusive = false;  // with create: fails if it is there
     bool truncate = false;
-    bool append = false;  // every write goes to the end
+    bool append = false;               // every write goes to the end
     std::uint32_t permissions = 0666;  // of a file that is created; the process's mask applies
 };
 

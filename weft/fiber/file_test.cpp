@@ -254,7 +254,8 @@ TEST_F(FileTest, RCT_5_a_read_that_waits_ends_at_its_deadline_where_the_kernel_c
         [this]() -> Result<void> {
             File fifo = WEFT_TRY(File::open(path("fifo"), {.write = true}));  // does not wait
             std::byte buffer[4];
-            auto reader = spawn([&] { return fifo.read(buffer, Deadline::after(milliseconds(5))); });
+            auto reader =
+                spawn([&] { return fifo.read(buffer, Deadline::after(milliseconds(5))); });
             Result<std::size_t> count = reader.join(Deadline::after(milliseconds(200)));
             // A thread of the pool cannot be interrupted: then the read ends when there are bytes.
             if (!count && reader) {
@@ -324,9 +325,8 @@ TEST_F(FileTest, RCT_5_the_worker_goes_on_meanwhile) {
         [this]() -> Result<void> {
             // Opening a named pipe waits for the other side, on the one worker that there is.
             auto reader = spawn([this] { return File::open(path("fifo")); });
-            auto writer = spawn([this] {
-                return File::open(path("fifo"), {.read = false, .write = true});
-            });
+            auto writer =
+                spawn([this] { return File::open(path("fifo"), {.read = false, .write = true}); });
             File to = WEFT_TRY(writer.join());
             File from = WEFT_TRY(reader.join());
             std::byte buffer[8];

@@ -75,7 +75,7 @@ long write_call(void* context, int fd) {
     int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0) return errno;
     if (!(flags & O_NONBLOCK) && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return errno;
-    struct stat status {};
+    struct stat status{};
     flow = Flow::Unknown;
     if (::fstat(fd, &status) != 0) return errno;
     // In packet mode a pipe is read packet by packet. Of a socket only its maker knows.
@@ -314,8 +314,7 @@ Result<void> Descriptor::wait_on_thread(std::uint8_t direction, Deadline deadlin
 }
 
 // Nobody tells us what others have done to the descriptor, so the kernel is asked.
-Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline,
-                                    CancelState* token) {
+Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
@@ -345,8 +344,8 @@ bool Descriptor::wants_turn() {
 }
 
 // One try, however the bits are. Nothing when it would block.
-Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size,
-                                                Call call, void* context) {
+Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size, Call call,
+                                                void* context) {
     // Acquire: the registration is made; pairs with registration().
     IoRegistration* here = registration_.load(std::memory_order_acquire);
     std::uint32_t seen = here ? here->readiness() : kBoth;
@@ -371,8 +370,8 @@ bool Descriptor::may_be_ready(std::uint8_t direction) const {
     return !here || (here->readiness() & direction) || on_real_thread();
 }
 
-Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call,
-                                 void* context, Deadline deadline, CancelState* token) {
+Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call, void* context,
+                                 Deadline deadline, CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     if (wants_turn()) WEFT_TRY(checkpoint());

@@ -1,17 +1,17 @@
 // Descriptors for fibers and threads.
 //
-// A Descriptor owns a file descriptor of the kernel and reads and writes it: the call is tried first,
-// and only if it would block does the caller wait. In a fiber the wait parks the fiber; on a plain
-// thread the same call blocks the thread. Every wait honours the ambient token, the given deadline
-// and, where one is given, a further token.
+// A Descriptor owns a file descriptor of the kernel and reads and writes it: the call is tried
+// first, and only if it would block does the caller wait. In a fiber the wait parks the fiber; on a
+// plain thread the same call blocks the thread. Every wait honours the ambient token, the given
+// deadline and, where one is given, a further token.
 //
 //     Pipe pipe = WEFT_TRY(make_pipe());
 //     spawn([&] { return pipe.writer.write_all(as_bytes("hello")); });
 //     std::size_t count = WEFT_TRY(pipe.reader.read(buffer));     // 0 is the end of the stream
 //
 // Any fiber and any thread; one may read while another writes and a third closes. Closing wakes
-// everybody with Closed; the kernel's descriptor is closed when the last call has left, so its number
-// cannot pass to somebody else under a call. The object itself must outlive the calls on it.
+// everybody with Closed; the kernel's descriptor is closed when the last call has left, so its
+// number cannot pass to somebody else under a call. The object itself must outlive the calls on it.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class IoRegistration;
 
 // Something without a fiber that waits for a descriptor: it is called once when one of the events
 // that it is armed for comes (or kClosed when the descriptor is closed or the runtime ends), in the
-// scheduler of some worker or in the closer. It must not wait; it may spawn a fiber, cancel a token,
-// and close or arm again.
+// scheduler of some worker or in the closer. It must not wait; it may spawn a fiber, cancel a
+// token, and close or arm again.
 struct Dormant {
     void (*on_ready)(Dormant& dormant, std::uint8_t events) = nullptr;
 };
@@ -84,8 +84,8 @@ public:
     Result<void> wait_writable(Deadline deadline = Deadline::never());
     Result<void> wait_writable(Deadline deadline, const CancelToken& token);
 
-    // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or -errno,
-    // again after each wait until it is not -EAGAIN. `token` may be null.
+    // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or
+    // -errno, again after each wait until it is not -EAGAIN. `token` may be null.
     template <class Attempt>
     Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                              CancelState* token = nullptr);
@@ -96,8 +96,8 @@ public:
     // True: it was armed, and is not called any more. False: it has been or is being called.
     bool disarm(Dormant& dormant);
 
-    void close();    // idempotent
-    int release();   // the caller's again, still non-blocking; nobody else may be in a call
+    void close();   // idempotent
+    int release();  // the caller's again, still non-blocking; nobody else may be in a call
     bool is_open() const;
     int fd() const { return fd_; }  // still owned here; -1 when there is none
 
@@ -124,8 +124,8 @@ private:
     Result<void> wait_on_thread(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<std::size_t> transfer(std::uint8_t direction, const std::byte* begin, std::size_t size,
                                  Deadline deadline, CancelState* token);
-    Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction,
-                                                    const std::byte* begin, std::size_t size);
+    Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction, const std::byte* begin,
+                                                    std::size_t size);
     Result<IoRegistration*> registration(std::uint8_t readiness);
 
     static constexpr std::uint32_t kClosedBit = 1U << 31;

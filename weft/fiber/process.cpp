@@ -137,7 +137,8 @@ Result<pid_t> start(const ProcessOptions& options, SpawnPlan& plan) {
 }  // namespace
 
 Result<Process> Process::spawn(const ProcessOptions& options) {
-    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no processes");
+    if (env::current())
+        return Error(ErrorKind::Unavailable, "a simulated machine has no processes");
     if (options.arguments.empty()) return Error(ErrorKind::Misuse, "a process without a program");
     SpawnPlan plan;
     std::array<ChildPipe, 3> pipes;
@@ -146,7 +147,8 @@ Result<Process> Process::spawn(const ProcessOptions& options) {
     WEFT_TRY(plan_stream(plan, STDERR_FILENO, options.errors, pipes[2]));
     WEFT_TRY(plan_signals(plan));
     if (!options.directory.empty()) {
-        int error = ::posix_spawn_file_actions_addchdir_np(&plan.actions, options.directory.c_str());
+        int error =
+            ::posix_spawn_file_actions_addchdir_np(&plan.actions, options.directory.c_str());
         if (error != 0) return Error::from_errno(error);
     }
     Process process;
@@ -195,8 +197,8 @@ Result<bool> Process::take_status() {
         return Error::from_errno(error, "the status of the child was taken by somebody else");
     }
     if (info.si_pid == 0) return false;
-    status_ = info.si_code == CLD_EXITED ? ExitStatus{info.si_status, 0}
-                                         : ExitStatus{0, info.si_status};
+    status_ =
+        info.si_code == CLD_EXITED ? ExitStatus{info.si_status, 0} : ExitStatus{0, info.si_status};
     return true;
 }
 

@@ -258,10 +258,11 @@ TEST_F(ProcessTest, RCT_6_many_children_run_at_once_on_one_worker) {
             std::vector<Future<int>> fibers;
             for (int i = 0; i < 20; ++i) {
                 fibers.push_back(spawn([i]() -> Result<int> {
-                    Process child = WEFT_TRY(Process::spawn(shell("cat >/dev/null; exit " +
-                                                                  std::to_string(i))));
+                    Process child = WEFT_TRY(
+                        Process::spawn(shell("cat >/dev/null; exit " + std::to_string(i))));
                     WEFT_TRY(read_to_end(child.output()));
-                    return WEFT_TRY(child.wait()).code;
+                    return WEFT_TRY(child.wait())
+                    .code;
                 }));
             }
             int sum = 0;

@@ -21,9 +21,9 @@ struct FileRequest;
 enum IoEvents : std::uint8_t {
     kReadable = 1,
     kWritable = 2,
-    kHangUp = 4,  // the other side sends no more; comes with kReadable
-    kFailed = 8,  // an error is pending; comes with kReadable and kWritable
-    kEnded = 16,  // the reactor has dropped the registration by itself: add() it again
+    kHangUp = 4,   // the other side sends no more; comes with kReadable
+    kFailed = 8,   // an error is pending; comes with kReadable and kWritable
+    kEnded = 16,   // the reactor has dropped the registration by itself: add() it again
     kClosed = 32,  // from IoTable, never from a reactor: the descriptor was closed by its owner
 };
 
@@ -38,8 +38,9 @@ public:
 
     virtual const char* name() const = 0;
 
-    // Any thread. `registration` comes back with each event, the first one as soon as the descriptor
-    // is found ready. Its generation is not 0 and has at most 31 bits; the reactor needs the rest.
+    // Any thread. `registration` comes back with each event, the first one as soon as the
+    // descriptor is found ready. Its generation is not 0 and has at most 31 bits; the reactor needs
+    // the rest.
     virtual Result<void> add(int fd, Ticket registration) = 0;
     // Any thread; before the descriptor is closed. Events under way may still come.
     virtual void remove(int fd, Ticket registration) = 0;
@@ -67,7 +68,8 @@ namespace reactors {
 // WEFT_REACTOR=epoll|io_uring; the best that works by default.
 Result<std::unique_ptr<Reactor>> make_default();
 Result<std::unique_ptr<Reactor>> make_epoll();
-Result<std::unique_ptr<Reactor>> make_uring();  // Unavailable where the kernel or the build lacks it
+Result<std::unique_ptr<Reactor>>
+make_uring();  // Unavailable where the kernel or the build lacks it
 
 }  // namespace reactors
 }  // namespace weft

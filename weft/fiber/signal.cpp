@@ -13,6 +13,7 @@
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/spin_lock.h"
+#include "weft/fiber/context.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {
@@ -119,10 +120,14 @@ Result<void> SignalDesk::start() {
 Result<void> SignalDesk::install(int signal) {
     auto index = static_cast<std::size_t>(signal);
     if (users_[index]++ != 0) return {};
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = weft_on_signal;
     // On the alternate stack where a thread has one: the interrupted one may be a fiber's.
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    action.sa_flags = SA_ONSTACK;
+#ifndef WEFT_TSAN
+    // The sanitizer calls the handler only after the interrupted call has returned.
+    action.sa_flags |= SA_RESTART;
+#endif
     sigfillset(&action.sa_mask);
     if (::sigaction(signal, &action, &former_[index]) == 0) return {};
     --users_[index];

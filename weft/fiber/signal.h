@@ -5,8 +5,8 @@
 //
 // While somebody watches a signal, it belongs to Weft: its former handler comes back with the last
 // watch. The handler itself only marks the signal and writes a byte; a thread that is started with
-// the first watch, and sleeps in read(2) ever after, wakes the waiters and calls the hooks. Like the
-// kernel's own, equal signals that come together may be seen as one.
+// the first watch, and sleeps in read(2) ever after, wakes the waiters and calls the hooks. Like
+// the kernel's own, equal signals that come together may be seen as one.
 //
 // Any fiber and any thread; not in simulation (Unavailable).
 #pragma once

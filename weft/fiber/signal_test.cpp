@@ -36,7 +36,7 @@ ErrorKind kind_of(const Result<T>& result) {
 void send(int signal) { ASSERT_EQ(::kill(::getpid(), signal), 0); }
 
 bool is_default(int signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     EXPECT_EQ(::sigaction(signal, nullptr, &action), 0);
     return action.sa_handler == SIG_DFL;
 }

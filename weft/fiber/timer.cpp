@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/base/planted.h"
+
 namespace weft {
 namespace {
 
@@ -101,6 +103,7 @@ void TimerWheel::set(Timer& timer, Instant deadline) {
 bool TimerWheel::cancel(Timer& timer) {
     SpinGuard guard(lock_);
     if (timer.slot_ == Timer::kNoSlot) return false;
+    if (WEFT_PLANTED("timer.ignores_cancel")) return true;
     erase(timer);
     return true;
 }
@@ -117,7 +120,7 @@ bool TimerWheel::take_due_slot(Instant now, List& due) {
     bool progress = slot.level > 0;
     List due_here;
     while (Timer* timer = moved.pop_front()) {
-        if (slot.level == 0 && timer->deadline_ <= now) {
+        if (slot.level == 0 && (timer->deadline_ <= now || WEFT_PLANTED("timer.fires_early"))) {
             timer->slot_ = Timer::kNoSlot;
             due_here.push_back(*timer);
             progress = true;
@@ -143,7 +146,8 @@ WaitCell* TimerWheel::expire(Instant now) {
         while (Timer* timer = due.pop_front()) {
             if (timer->callback_) {
                 callbacks.push_back(*timer);
-            } else if (timer->wait_.try_claim(Wake::TimedOut)) {
+            } else if (timer->wait_.try_claim(Wake::TimedOut) ||
+                       WEFT_PLANTED("timer.wakes_twice")) {
                 // The cell is ours until it is resumed; the timer is not touched after the lock.
                 *end = timer->wait_.cell();
                 end = &timer->wait_.cell()->next;

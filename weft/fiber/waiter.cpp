@@ -1,6 +1,7 @@
 #include "weft/fiber/waiter.h"
 
 #include "weft/base/env.h"
+#include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/fiber_block.h"
@@ -115,7 +116,8 @@ void Waiter::abandon() {
 
 Wake Waiter::wait(Deadline deadline) {
     ended_ = true;
-    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded;
+    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded ||
+                    WEFT_PLANTED("waiter.does_not_look_at_the_token");
     if (!shielded && cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled))
         return finish();
     if (cell_.is_thread || !deadline.is_never()) return park_until(deadline);

@@ -42,7 +42,8 @@ bool Choice::interrupts(unsigned current) {
             return change;
         }
         case Chooser::RoundRobin:
-            return steps_ % interval_ == 0;
+            // Not always, or two that spin in step with each other would do so for ever.
+            return steps_ % interval_ == 0 && !random_.once_in(16);
         case Chooser::StarveOne:
             return current == starved_ || random_.once_in(interval_);
         default:

@@ -15,6 +15,7 @@ constexpr std::size_t kThreadStackBytes = 256 * 1024;
 constexpr std::int64_t kStepNs = 20;
 constexpr std::size_t kTailEvents = 400;
 constexpr std::uint64_t kSpinsMax = 200'000;
+constexpr std::uint64_t kInterruptWithin = 3000;  // steps; most scenarios are shorter
 
 bool drawn(bool wanted, Random& random) { return wanted && random.once_in(4); }
 
@@ -26,6 +27,7 @@ Faults draw(const Faults& wanted, Random& random) {
     faults.delays = drawn(wanted.delays, random);
     faults.pauses = drawn(wanted.pauses, random);
     faults.allocation = drawn(wanted.allocation, random);
+    faults.resets = drawn(wanted.resets, random);
     return faults;
 }
 
@@ -38,8 +40,11 @@ Machine::Machine(const Options& options)
       workload_random_(options.seed * 4 + 3),
       choice_(options.chooser, options.seed * 4),
       faults_(draw(options.faults, fault_random_)),
+      interrupt_at_(1 + fault_random_.below(kInterruptWithin)),
       pipes_(std::make_unique<PipeTable>(*this)),
-      block_depot_(fiber_blocks::take_simulated()) {}
+      block_depot_(fiber_blocks::take_simulated()) {
+    if (options.interrupt_at != 0) interrupt_at_ = options.interrupt_at;
+}
 
 Machine::~Machine() { fiber_blocks::put_simulated(block_depot_); }
 
@@ -61,6 +66,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     report.steps = steps_;
     report.trace_hash = hash_;
     report.virtual_ns = now_ns_;
+    report.injected = injected_;
     report.failure = failure_;
     if (options_.keep_trace || !failure_.empty()) {
         for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -106,8 +112,11 @@ void Machine::step() {
     now_ns_ += kStepNs;
     if (steps_ > options_.steps_max)
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
-    if (faults_.pauses && fault_random_.once_in(2000))
+    if (faults_.pauses && fault_random_.once_in(2000)) {
+        ++injected_.pauses;
         now_ns_ += static_cast<std::int64_t>(fault_random_.below(8'000'000));
+    }
+    if (steps_ == interrupt_at_) [[unlikely]] interrupt();
     bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
     if (choice_.interrupts(current_) || reconsider) hand_over(-1);
 }
@@ -122,12 +131,14 @@ void Machine::spin() {
     if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
     if (steps_ > options_.steps_max)
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
+    if (steps_ == interrupt_at_) [[unlikely]] interrupt();
     hand_over(static_cast<int>(current_));
 }
 
 void Machine::hand_over(int stuck) {
     while (runnable_.empty()) {
-        if (!wake_the_earliest()) fail("deadlock\n" + describe_threads());
+        if (wake_the_earliest() || wake(&interrupt_at_) != 0) continue;
+        fail("deadlock\n" + describe_threads());
     }
     unsigned next = choice_.pick(runnable_, stuck);
     if (next == current_ && !threads_[current_].ended) return;
@@ -163,6 +174,20 @@ bool Machine::wake_the_earliest() {
     return true;
 }
 
+void Machine::await_interrupt() {
+    if (steps_ < interrupt_at_) sleep(&interrupt_at_, kNeverNs);
+}
+
+// Whoever awaits this step runs now.
+void Machine::interrupt() {
+    for (unsigned i = 0; i < threads_.size(); ++i) {
+        if (threads_[i].ended || threads_[i].sleeps_on != &interrupt_at_) continue;
+        wake(&interrupt_at_);
+        note("interrupt", i, 0);
+        return change_to(i);
+    }
+}
+
 void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     Thread& thread = threads_[current_];
     thread.sleeps_on = on;
@@ -173,12 +198,13 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     hand_over(-1);
 }
 
-void Machine::wake(const void* on, unsigned count) {
+unsigned Machine::wake(const void* on, unsigned count) {
     std::vector<unsigned> sleepers;
     for (unsigned i = 0; i < threads_.size(); ++i) {
         if (!threads_[i].ended && threads_[i].sleeps_on == on) sleepers.push_back(i);
     }
-    while (count-- > 0 && !sleepers.empty()) {
+    unsigned woken = 0;
+    for (; woken < count && !sleepers.empty(); ++woken) {
         std::size_t at = scheduler_random_.below(sleepers.size());
         unsigned index = sleepers[at];
         sleepers.erase(sleepers.begin() + static_cast<std::ptrdiff_t>(at));
@@ -187,6 +213,7 @@ void Machine::wake(const void* on, unsigned count) {
         changed_ = true;
         note("wake", index, 0);
     }
+    return woken;
 }
 
 // ---------------------------------------------------------------- Env
@@ -203,7 +230,9 @@ std::uint64_t Machine::random(RandomStream stream) {
 }
 
 bool Machine::fails(Allocation) {
-    return hidden_ == 0 && faults_.allocation && fault_random_.once_in(4);
+    if (hidden_ != 0 || !faults_.allocation || !fault_random_.once_in(4)) return false;
+    ++injected_.allocation;
+    return true;
 }
 
 EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {

@@ -33,6 +33,7 @@ public:
 
     Report run(const std::function<void()>& scenario);
     [[noreturn]] void fail(const std::string& why);
+    void await_interrupt();
 
     std::int64_t now_ns() override;
     std::int64_t wall_ns() override { return now_ns_; }
@@ -58,8 +59,9 @@ public:
 
     // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
     void sleep(const void* on, std::int64_t deadline_ns);
-    void wake(const void* on, unsigned count = UINT32_MAX);
+    unsigned wake(const void* on, unsigned count = UINT32_MAX);  // how many it woke
     const Faults& faults() const { return faults_; }
+    FaultCounts& injected() { return injected_; }
     Random& fault_random() { return fault_random_; }
     PipeTable& pipes() { return *pipes_; }
 
@@ -82,6 +84,7 @@ private:
     void hand_over(int stuck);
     void change_to(unsigned index, Context::Leave leave = Context::Leave::ToReturn);
     bool wake_the_earliest();
+    void interrupt();
     [[noreturn]] void leave_for_ever();
     void note(const char* event, std::uint64_t a, std::uint64_t b);
     std::string describe_threads();
@@ -92,6 +95,8 @@ private:
     Random workload_random_;
     Choice choice_;
     Faults faults_;
+    FaultCounts injected_;
+    std::uint64_t interrupt_at_;
     std::unique_ptr<PipeTable> pipes_;
     fiber_blocks::Depot* const block_depot_;
 

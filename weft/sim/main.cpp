@@ -135,7 +135,7 @@ bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_
     options.seed = seed;
     options.chooser = arguments.chooser;
     options.keep_trace = arguments.trace;
-    if (!arguments.faults) options.faults = weft::sim::Faults::none();
+    options.faults = arguments.faults ? weft::sim::Faults::all() : weft::sim::Faults::none();
     Report report = weft::sim::run(scenario, options);
     totals.steps += report.steps;
     ++totals.runs;

@@ -47,8 +47,30 @@ bool PipeTable::refuses(End& end) {
         end.pipe->refusals = 1 + static_cast<unsigned>(random.below(5));
     if (end.pipe->refusals == 0) return false;
     --end.pipe->refusals;
+    ++machine_.injected().would_block;
     end.reactor->post(end.registration, state_of(end));
     return true;
+}
+
+// The pipe is reset: what is in it is lost, and both ends are told.
+bool PipeTable::breaks(Pipe& pipe) {
+    if (!machine_.faults().resets || pipe.broken) return pipe.broken;
+    if (!machine_.fault_random().once_in(16)) return false;
+    ++machine_.injected().resets;
+    pipe.broken = true;
+    pipe.bytes.clear();
+    tell(pipe, true);
+    tell(pipe, false);
+    return true;
+}
+
+// How much of `count` bytes is really transferred.
+std::size_t PipeTable::shortened(std::size_t count) {
+    Random& random = machine_.fault_random();
+    if (!machine_.faults().short_transfers || !random.once_in(2)) return count;
+    std::size_t part = 1 + random.below(count);
+    if (part != count) ++machine_.injected().short_transfers;
+    return part;
 }
 
 long PipeTable::read(int fd, void* buffer, std::size_t size) {
@@ -56,16 +78,16 @@ long PipeTable::read(int fd, void* buffer, std::size_t size) {
     if (!end || !end->reads) return -EBADF;
     Pipe& pipe = *end->pipe;
     if (size == 0) return 0;
+    if (breaks(pipe)) return -ECONNRESET;
     if (pipe.bytes.empty()) return pipe.writer_open ? -EAGAIN : 0;
     if (refuses(*end)) return -EAGAIN;
-    std::size_t count = std::min(size, pipe.bytes.size());
-    bool shortened = machine_.faults().short_transfers && machine_.fault_random().once_in(2);
-    if (shortened) count = 1 + machine_.fault_random().below(count);
+    std::size_t wanted = std::min(size, pipe.bytes.size());
+    std::size_t count = shortened(wanted);
     std::copy_n(pipe.bytes.begin(), count, static_cast<std::byte*>(buffer));
     pipe.bytes.erase(pipe.bytes.begin(), pipe.bytes.begin() + static_cast<std::ptrdiff_t>(count));
     tell(pipe, false);
     // A short read tells the reader that the pipe is empty; what is left makes a new edge.
-    if (shortened && !pipe.bytes.empty()) tell(pipe, true);
+    if (count < wanted) tell(pipe, true);
     return static_cast<long>(count);
 }
 
@@ -73,24 +95,25 @@ long PipeTable::write(int fd, const void* buffer, std::size_t size) {
     End* end = find(fd);
     if (!end || end->reads) return -EBADF;
     Pipe& pipe = *end->pipe;
-    if (!pipe.reader_open) return -EPIPE;
+    if (!pipe.reader_open || breaks(pipe)) return -EPIPE;
     if (size == 0) return 0;
     std::size_t room = pipe.capacity - pipe.bytes.size();
     if (room == 0 || refuses(*end)) return -EAGAIN;
-    std::size_t count = std::min(size, room);
-    bool shortened = machine_.faults().short_transfers && machine_.fault_random().once_in(2);
-    if (shortened) count = 1 + machine_.fault_random().below(count);
+    std::size_t wanted = std::min(size, room);
+    std::size_t count = shortened(wanted);
     const auto* bytes = static_cast<const std::byte*>(buffer);
     pipe.bytes.insert(pipe.bytes.end(), bytes, bytes + count);
     tell(pipe, true);
-    if (shortened && pipe.bytes.size() < pipe.capacity) tell(pipe, false);
+    if (count < wanted) tell(pipe, false);
     return static_cast<long>(count);
 }
 
 std::uint8_t PipeTable::state_of(const End& end) const {
     const Pipe& pipe = *end.pipe;
     unsigned events = 0;
-    if (end.reads) {
+    if (pipe.broken) {
+        events = kReadable | kWritable | kHangUp | kFailed;
+    } else if (end.reads) {
         if (!pipe.bytes.empty()) events |= kReadable;
         if (!pipe.writer_open) events |= kReadable | kHangUp;
     } else {
@@ -141,11 +164,15 @@ void SimReactor::remove(int fd, Ticket registration) { pipes_.unwatch(fd, regist
 void SimReactor::post(Ticket registration, std::uint8_t events) {
     Random& random = machine_.fault_random();
     std::int64_t delay = 0;
-    if (machine_.faults().delays && random.once_in(3))
+    if (machine_.faults().delays && random.once_in(3)) {
+        ++machine_.injected().delays;
         delay = static_cast<std::int64_t>(random.below(3'000'000));
+    }
     pending_.push_back({{registration, events}, machine_.now_ns() + delay});
-    if (machine_.faults().spurious_readiness && random.once_in(4))
+    if (machine_.faults().spurious_readiness && random.once_in(4)) {
+        ++machine_.injected().spurious_readiness;
         pending_.push_back({{registration, kReadable | kWritable}, machine_.now_ns()});
+    }
     machine_.wake(this);
 }
 

@@ -38,6 +38,7 @@ private:
         bool reader_open = true;
         bool writer_open = true;
         unsigned refusals = 0;  // of an EAGAIN storm under way
+        bool broken = false;    // reset: both ends fail from now on
     };
     struct End {
         std::shared_ptr<Pipe> pipe;  // owned by its two ends
@@ -52,6 +53,8 @@ private:
     std::uint8_t state_of(const End& end) const;
     void tell(const Pipe& pipe, bool readers);
     bool refuses(End& end);
+    bool breaks(Pipe& pipe);
+    std::size_t shortened(std::size_t count);
 
     Machine& machine_;
     std::vector<End> ends_;

@@ -12,7 +12,7 @@ struct Scenario {
     std::string_view name;
     std::string_view about;   // one line
     void (*body)();
-    Faults faults = {};
+    Faults faults = {};       // those that it can stand
 };
 
 std::span<const Scenario> all_scenarios();

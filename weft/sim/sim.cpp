@@ -18,6 +18,12 @@ void fail(const std::string& why) {
     static_cast<Machine*>(machine)->fail(why);
 }
 
+void await_interrupt() {
+    Env* machine = env::current();
+    WEFT_ASSERT(machine, "sim::await_interrupt() belongs into a simulation");
+    static_cast<Machine*>(machine)->await_interrupt();
+}
+
 std::uint64_t random_below(std::uint64_t bound) {
     return bound == 0 ? 0 : env::random(RandomStream::Workload) % bound;
 }

@@ -38,8 +38,28 @@ struct Faults {
     bool spurious_readiness = true;
     bool delays = true;            // events arrive late
     bool pauses = true;            // the clock jumps while somebody runs
-    bool allocation = false;       // stacks and blocks: the scenario must expect OutOfMemory
-    static Faults none() { return {false, false, false, false, false, false}; }
+    bool allocation = false;  // stacks, blocks, buffers: the scenario must expect OutOfMemory
+    bool resets = false;      // pipes break: the scenario must expect Reset
+
+    static constexpr Faults none() { return {false, false, false, false, false, false, false}; }
+    static constexpr Faults all() { return {true, true, true, true, true, true, true}; }
+    // Those that are in both.
+    friend constexpr Faults operator&(const Faults& a, const Faults& b) {
+        return {a.short_transfers && b.short_transfers, a.would_block && b.would_block,
+                a.spurious_readiness && b.spurious_readiness, a.delays && b.delays,
+                a.pauses && b.pauses, a.allocation && b.allocation, a.resets && b.resets};
+    }
+};
+
+// How often each of them was injected.
+struct FaultCounts {
+    std::uint64_t short_transfers = 0;
+    std::uint64_t would_block = 0;
+    std::uint64_t spurious_readiness = 0;
+    std::uint64_t delays = 0;
+    std::uint64_t pauses = 0;
+    std::uint64_t allocation = 0;
+    std::uint64_t resets = 0;
 };
 
 struct Options {
@@ -47,6 +67,8 @@ struct Options {
     Chooser chooser = Chooser::BySeed;
     Faults faults = {};             // each is on in a quarter of the seeds
     std::uint64_t steps_max = 2'000'000;
+    // The step at which await_interrupt() returns; 0: one of the first few thousand, by seed.
+    std::uint64_t interrupt_at = 0;
     bool keep_trace = false;
 };
 
@@ -55,14 +77,15 @@ struct Report {
     std::uint64_t steps = 0;
     std::uint64_t trace_hash = 0;
     std::int64_t virtual_ns = 0;
-    std::string failure;              // empty: it went well
-    std::vector<std::string> trace;   // with keep_trace, else the last few hundred events on failure
+    FaultCounts injected;
+    std::string failure;             // empty: it went well
+    std::vector<std::string> trace;  // with keep_trace, else the last events before a failure
 
     bool ok() const { return failure.empty(); }
     std::string text() const;  // seed, failure and trace, to show
 };
 
-// Runs `scenario` on the first simulated thread until every simulated thread has ended. A failed run
+// Runs `scenario` on the first simulated thread until all simulated threads have ended. A failed run
 // is abandoned where it stands: what it had allocated is not freed.
 Report run(const Options& options, const std::function<void()>& scenario);
 
@@ -73,5 +96,10 @@ inline void require(bool condition, const char* why) {
 }
 std::uint64_t random_below(std::uint64_t bound);  // of the workload's stream
 inline bool coin() { return random_below(2) == 0; }
+
+// Sleeps until Options::interrupt_at steps have been taken, then goes on at once, whoever else could;
+// at the latest when nobody else can go on. One plain thread of a run. A test that counts the steps
+// of a run and repeats it with an interruption at each of them has tried them all.
+void await_interrupt();
 
 }  // namespace weft::sim

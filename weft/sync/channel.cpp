@@ -23,19 +23,21 @@ Error error_of(Attempt attempt) {
 }
 
 ChannelCore::~ChannelCore() {
+    SpinGuard guard(lock_);  // to see those who wait in other threads
     WEFT_ASSERT(receivers_.empty() && senders_.empty(), "somebody still waits in the channel");
 }
 
-Result<void> ChannelCore::wait(WaitQueue& queue, void* item, const Until& until) {
+bool ChannelCore::wait(WaitQueue& queue, void* item, const Until& until, Error& error) {
+    Waiter waiter(WaitReason::Channel, this, until.cancellable);
     ChannelEntry entry;
     entry.item = item;
-    Result<void> waited = queue.wait(lock_, entry, WaitReason::Channel, this, until);
-    if (entry.outcome == ChannelEntry::Outcome::Passed) [[likely]]
-        return waited;
-    if (waited) return ErrorKind::Closed;
+    Wake wake = queue.wait_inline(lock_, entry, waiter, until);
+    if (WEFT_PLANTED("channel.close_hides_success") && closed_) return false;
+    if (wake == Wake::Ready) [[likely]] return entry.outcome == ChannelEntry::Outcome::Passed;
+    error = waiter.to_result(wake).error();
     SpinGuard guard(lock_);
-    queue.remove(entry);
-    return waited;
+    if (!WEFT_PLANTED("channel.leaves_its_entry")) queue.remove(entry);
+    return false;
 }
 
 void ChannelCore::close() noexcept {

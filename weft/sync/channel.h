@@ -162,35 +162,29 @@ private:
     Result<T> item_;
 };
 
-// The wait is called from here and not deeper: after a switch every return is mispredicted, but for
-// those of the frames that all waits share.
 template <class T>
-inline Result<void> Channel<T>::send_by(T&& item, const Until& until) {
+[[gnu::always_inline]] inline Result<void> Channel<T>::send_by(T&& item, const Until& until) {
     state_.lock_.lock();
     if (!state_.ring_.is_full() && state_.receivers_.empty() && !state_.closed_) [[likely]] {
         state_.ring_.push(item);
         state_.lock_.unlock();
         return {};
     }
-    Attempt attempt = state_.put_or_keep_lock(item);
-    if (attempt == Attempt::MustWait) return state_.wait(state_.senders_, &item, until);
-    if (attempt != Attempt::Done) return error_of(attempt);
-    return {};
+    Error error = ErrorKind::Closed;
+    if (state_.put_or_wait(item, until, error)) [[likely]] return {};
+    return error;
 }
 
 template <class T>
-inline Result<T> Channel<T>::receive_by(const Until& until) {
-    Result<T> item(ErrorKind::Closed);  // until one has come
+[[gnu::always_inline]] inline Result<T> Channel<T>::receive_by(const Until& until) {
     state_.lock_.lock();
+    Result<T> item(ErrorKind::Closed);  // until one has come
     if (!state_.ring_.is_empty() && state_.senders_.empty()) [[likely]] {
         item.emplace(std::move(state_.ring_.front()));
         state_.ring_.drop_front();
         state_.lock_.unlock();
-        return item;
-    }
-    if (state_.take_or_keep_lock(item) == Attempt::MustWait) {
-        Result<void> waited = state_.wait(state_.receivers_, &item, until);
-        if (!waited) item.error() = waited.error();
+    } else {
+        state_.take_or_wait(item, until);
     }
     return item;
 }

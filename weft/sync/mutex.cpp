@@ -109,6 +109,8 @@ void Mutex::unlock_slowly() {
         queue_lock_.unlock();
         if (!entry) {
             std::uint32_t expected = kLocked;
+            if (WEFT_PLANTED("mutex.unlocks_blindly"))
+                return state_.store(0, std::memory_order_release);
             // Release as in unlock(). It fails when somebody came to wait: look again.
             if (state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                                std::memory_order_relaxed)) {

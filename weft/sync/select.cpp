@@ -122,6 +122,7 @@ std::size_t leave_everywhere(Cases cases) {
             claimed = i;
             continue;
         }
+        if (WEFT_PLANTED("select.leaves_its_entries")) continue;
         SpinGuard guard(one.core()->lock_);
         one.queue()->remove(one.entry());
     }

@@ -23,7 +23,9 @@ void Semaphore::grant(Claimed& claimed) {
         if (first->count > permits_) return;
         // Out of the queue in any case; one whose wait has ended takes nothing.
         queue_.remove(*first);
+        if (WEFT_PLANTED("semaphore.charges_the_ended")) permits_ -= first->count;
         if (!first->ref.try_claim(Wake::Ready)) continue;
+        if (WEFT_PLANTED("semaphore.charges_the_ended")) permits_ += first->count;
         permits_ -= first->count;
         claimed.add(first->ref);
     }

@@ -62,9 +62,12 @@ void Worker::look_around() {
     // Relaxed: only a sign of life. One writer.
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     coarse_now_ns_ = env::now_ns();
+    // What is called here runs on the stack of the fiber that is leaving, but not as that fiber.
+    Fiber* leaving = std::exchange(current_, &loop_fiber_);
     run_inbox();
     if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
     if (coarse_now_ns_ - polled_ns_ >= kTurnNs) deliver(*reactor_, false, 0);
+    current_ = leaving;
     scheduler_.report_if_done();
 }
 

@@ -19,7 +19,8 @@ namespace {
 constexpr std::uint8_t kBanked = kReadable | kWritable | kHangUp | kFailed;
 constexpr std::uint32_t kGenerationMax = std::numeric_limits<std::uint32_t>::max() >> 1;
 
-// The tables of all runtimes: a plain thread of a simulated machine looks here for one to wait with.
+// The tables of all runtimes: a plain thread of a simulated machine looks here for one to wait
+// with.
 struct Tables {
     SpinLock lock;
     IoTable* first = nullptr;
@@ -162,7 +163,8 @@ void IoRegistration::deliver(const IoEvent& event) {
         }
         if (event.events & kReadable) claim_all(readers_, tail);
         if (event.events & kWritable) claim_all(writers_, tail);
-        if (dormant_ && (dormant_events_ & event.events)) dormant = std::exchange(dormant_, nullptr);
+        if (dormant_ && (dormant_events_ & event.events))
+            dormant = std::exchange(dormant_, nullptr);
     }
     resume_all(claimed);
     if (dormant) dormant->on_ready(*dormant, event.events & kBanked);
@@ -181,7 +183,7 @@ void IoRegistration::retire() {
         // is under way finds nobody.
         if (!WEFT_PLANTED("io.stale_event"))
             generation_.store(old.generation + 1, std::memory_order_release);
-        claim_all(readers_, tail);
+        if (!WEFT_PLANTED("io.close_wakes_nobody")) claim_all(readers_, tail);
         claim_all(writers_, tail);
         dormant = std::exchange(dormant_, nullptr);
         if (home_) home_->remove(fd_, old);

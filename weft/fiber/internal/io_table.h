@@ -5,8 +5,9 @@
 // operation that would have blocked clears it, but only if no event has come since before the call;
 // so an edge is never lost, and an operation waits without asking the kernel when nothing has come.
 //
-// A registration is named by a ticket. Closing moves the generation first, so an event that is under
-// way finds nobody, although the descriptor's number and the slot may have a new owner by then.
+// A registration is named by a ticket. Closing moves the generation first, so an event that is
+// under way finds nobody, although the descriptor's number and the slot may have a new owner by
+// then.
 //
 // The slots belong to a counted storage, because a descriptor may outlive the runtime that it was
 // registered with: its registration is then detached, and the next wait makes a new one.
@@ -50,8 +51,8 @@ public:
     // Reports the true state again, for one who does not know whether the bits are up to date.
     Result<void> look_again(std::uint8_t events);
 
-    // Waits until a bit of `direction` (kReadable or kWritable) is set. Closed after retire(); Ready
-    // also when the runtime ends, which is_detached() then tells.
+    // Waits until a bit of `direction` (kReadable or kWritable) is set. Closed after retire();
+    // Ready also when the runtime ends, which is_detached() then tells.
     Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
 
     // Calls dormant.on_ready once, at the first of `events`. False: one of them is there already,

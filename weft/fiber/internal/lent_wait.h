@@ -1,11 +1,12 @@
 // LentWait: the end of an operation that works on the waiting function's frame.
 //
 // A request to the kernel, or a job of the blocking pool, holds pointers into the frame of whoever
-// asked for it. So the asker stays until it has ended: a cancellation or a deadline asks for an early
-// end and then goes on waiting. complete() is the last touch of the one who worked.
+// asked for it. So the asker stays until it has ended: a cancellation or a deadline asks for an
+// early end and then goes on waiting. complete() is the last touch of the one who worked.
 #pragma once
 
 #include "weft/base/assert.h"
+#include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
 #include "weft/fiber/waiter.h"
@@ -68,7 +69,8 @@ Result<void> LentWait::wait(WaitReason reason, const void* object, Deadline dead
     Wake wake = waiter.wait(deadline, token);
     if (wake == Wake::Ready) return {};  // by complete(), which has let go of the lock
     Result<void> result = waiter.to_result(wake);
-    if (!ask_to_end()) wait_to_the_end(reason, object);
+    if (!ask_to_end() && !WEFT_PLANTED("blocking.leaves_the_call_running"))
+        wait_to_the_end(reason, object);
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "weft/fiber/internal/scheduler.h"
 
 #include <bit>
+#include <new>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -44,7 +45,12 @@ Result<void> Scheduler::start() {
     // Acquire: sees the workers that another thread has made.
     if (stage_.compare_exchange_strong(stage, Stage::Starting, std::memory_order_acquire,
                                        std::memory_order_acquire)) {
-        Result<void> started = start_workers();
+        Result<void> started = ErrorKind::OutOfMemory;
+        try {
+            started = start_workers();
+        } catch (const std::bad_alloc&) {
+            end_workers();
+        }
         // Release: publishes the workers.
         stage_.store(started ? Stage::Running : Stage::Failed, std::memory_order_release);
         return started;

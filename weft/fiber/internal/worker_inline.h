@@ -55,6 +55,7 @@ inline Fiber* Worker::runnable(Fiber* fiber) {
     // Acquire: the saved context; pairs with after_switch(). The dump's hold: see dump.cpp.
     bool busy = fiber->busy.load(std::memory_order_acquire) ||
                 fiber->held.load(std::memory_order_acquire);
+    if (WEFT_PLANTED("worker.runs_the_unsaved")) return fiber;
     if (!busy || fiber == current_) [[likely]] return fiber;
     env::spin_pause(0);
     push_ready(*fiber);

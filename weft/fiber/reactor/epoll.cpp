@@ -132,8 +132,8 @@ int EpollReactor::wait(epoll_event* events, int count, std::int64_t timeout_ns) 
         timespec timeout{};
         timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
         timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-        long found =
-            ::syscall(SYS_epoll_pwait2, epoll_fd_, events, count, &timeout, nullptr, std::size_t{0});
+        long found = ::syscall(SYS_epoll_pwait2, epoll_fd_, events, count, &timeout, nullptr,
+                               std::size_t{0});
         if (found >= 0 || errno != ENOSYS) return static_cast<int>(found);
         has_pwait2_.store(false, std::memory_order_relaxed);
     }
@@ -160,7 +160,8 @@ Result<std::unique_ptr<Reactor>> reactors::make_epoll() {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLET;
     event.data.u64 = kWakeTicket.as_u64();
-    if (::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event_fd, &event) != 0) return Error::from_errno(errno);
+    if (::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event_fd, &event) != 0)
+        return Error::from_errno(errno);
     return reactor;
 }
 

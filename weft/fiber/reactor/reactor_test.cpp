@@ -1,4 +1,5 @@
-// The reactors by themselves, as a worker uses them. Each test runs on the one that WEFT_REACTOR names.
+// The reactors by themselves, as a worker uses them. Each test runs on the one that WEFT_REACTOR
+// names.
 #include "weft/fiber/reactor.h"
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // The reactor on io_uring: readiness by multishot polls, files by requests.
 //
-// One lock guards the two rings. It is never held over a sleep; submitting under it is short, because
-// the kernel hands what would block to its own threads. Requests belong to the thread that submits
-// them and end with it, so only workers submit; a plain thread queues its request and wakes the
-// owner. A poll holds a reference to its file: remove() is what lets a closed socket go.
+// One lock guards the two rings. It is never held over a sleep; submitting under it is short,
+// because the kernel hands what would block to its own threads. Requests belong to the thread that
+// submits them and end with it, so only workers submit; a plain thread queues its request and wakes
+// the owner. A poll holds a reference to its file: remove() is what lets a closed socket go.
 #include "weft/fiber/reactor.h"
 
 #if defined(WEFT_URING) && __has_include(<liburing.h>)
@@ -221,8 +221,8 @@ void UringReactor::gather(std::span<IoEvent> events, std::size_t& count, FileReq
                 // A poll that failed is told as such: the operation itself will say why.
                 if (cqe.res < 0 && cqe.res != -ECANCELED) mask = kReadable | kWritable | kFailed;
                 if (!(cqe.flags & IORING_CQE_F_MORE)) mask |= kEnded;
-                events[count++] = IoEvent{Ticket::from_u64(cqe.user_data),
-                                          static_cast<std::uint8_t>(mask)};
+                events[count++] =
+                    IoEvent{Ticket::from_u64(cqe.user_data), static_cast<std::uint8_t>(mask)};
             }
         }
         io_uring_cq_advance(&ring_, found);

@@ -30,9 +30,7 @@ public:
     void end_sleep() { state_.exchange(kAwake, std::memory_order_acq_rel); }
 
     // Any thread. True: the owner sleeps, or is about to, and needs the call.
-    bool notify() {
-        return state_.exchange(kNotified, std::memory_order_acq_rel) == kAsleep;
-    }
+    bool notify() { return state_.exchange(kNotified, std::memory_order_acq_rel) == kAsleep; }
     // Any thread: somebody else got to see the call that was meant for the owner. True: the owner
     // may still be asleep, make the call again.
     bool still_needed() const { return state_.load(std::memory_order_acquire) == kNotified; }

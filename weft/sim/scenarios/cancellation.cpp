@@ -30,7 +30,9 @@ void cancel_tree() {
                     Result<void> outcome = inner.join();
                     if (outcome) fail("a parked fiber woke without a reason");
                     // The join itself may be cancelled before the inner fiber has ended.
-                    while (!inner.is_done() && inner) yield();
+                    if (!inner) return;
+                    outcome = shield(Deadline::never(), [&] { return inner.join(); });
+                    require(is_error(outcome, ErrorKind::Cancelled), "a fiber missed the cancel");
                 }));
             }
         }
@@ -232,6 +234,7 @@ void cancel_anywhere() {
     CancelSource source = CancelSource::detached();
     Channel<int> channel(1);
     Semaphore semaphore(1);
+    int held = 0;
     Crew crew(runtime);
     crew.add_thread([&] {
         await_interrupt();
@@ -240,7 +243,6 @@ void cancel_anywhere() {
     for (int i = between(1, 3); i > 0; --i) {
         crew.add([&] {
             CancelScope scope(source.token());
-            int held = 0;
             for (Result<void> alive; alive;) {
                 alive = semaphore.acquire();
                 if (!alive) break;

@@ -58,7 +58,10 @@ void park_unpark() {
         for (int i = 0; i < rounds; ++i) {
             unpark(id);
             if (coin()) unpark(id);  // twice counts once, or serves a later park
-            while (!sleeper.is_done() && parked <= i) yield();
+            while (!sleeper.is_done() && parked <= i) {
+                yield();
+                env::spin_pause(0);  // nobody else may be ready here
+            }
         }
     });
     require(waker.join().has_value(), "the waker failed");
@@ -311,6 +314,37 @@ void shutdown_at_random() {
     require(begun == ended, "a fiber was torn down");
     for (auto& one : all)
         require(is_error(one.join(), ErrorKind::Cancelled), "a fiber was not told of the end");
+}
+
+// The same at one exact step: every state that a runtime can be told to end in.
+void shutdown_anywhere() {
+    Runtime runtime({.workers = some_workers()});
+    int begun = 0;
+    int ended = 0;
+    std::vector<Future<void>> all;
+    Crew crew(runtime);
+    crew.add_thread([&] {
+        await_interrupt();
+        runtime.cancel_all();
+    });
+    for (int i = 0; i < 2; ++i) {
+        all.push_back(runtime.spawn([&] {
+            ++begun;
+            Future<void> child = spawn([&] {
+                ++begun;
+                static_cast<void>(park());
+                ++ended;
+            });
+            yield();
+            static_cast<void>(sleep_for(up_to_us(5)));
+            static_cast<void>(child.join());
+            ++ended;
+        }));
+    }
+    crew.join();
+    require(runtime.shutdown().has_value(), "shutdown did not end");
+    require(begun == ended && runtime.live_fibers() == 0, "a fiber was torn down");
+    for (auto& one : all) static_cast<void>(one.join());
 }
 
 void outside_threads() {

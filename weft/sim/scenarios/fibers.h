@@ -13,6 +13,7 @@ void pinned_workers();
 void completions();
 void shutdown_parked();
 void shutdown_at_random();
+void shutdown_anywhere();
 void outside_threads();
 void two_runtimes();
 

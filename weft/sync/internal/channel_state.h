@@ -25,22 +25,29 @@ struct alignas(64) ChannelState : ChannelCore {
     bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
     bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
 
-    // The same as far as it goes without waiting. On MustWait the lock is still held, else
-    // released.
+    // Lock held; released. False if it failed: `error`, or that of `item`, comes in as Closed and
+    // says why when it goes out.
+    bool put_or_wait(T& item, const Until& until, Error& error);
+    bool take_or_wait(Result<T>& item, const Until& until);
+    // Lock held; released unless it has to wait.
     Attempt put_or_keep_lock(T& item);
     Attempt take_or_keep_lock(Result<T>& item);
 
     // Without the lock. The caller tries again: others may have been faster with room and items.
     Attempt grow();
-    // Lock held, but not while memory is given back. False if there is nothing to give back.
-    bool shrink();
+    Attempt grow_and_put(T& item);
+    // An unbounded channel that has run dry gives its memory back, without the lock.
+    bool has_ring_to_spare() const {
+        return ring_.room() > kChannelSlotsKept && capacity_ == kUnbounded;
+    }
+    bool shrink_and_take(Result<T>& item, const Until& until);
 
     ItemRing<T> ring_;
     const std::uint64_t id_ = next_channel_id();
 };
 
 template <class T>
-Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
+inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
     if (closed_) return Attempt::Closed;
     if (ChannelEntry* receiver = claim(receivers_)) {
         static_cast<Result<T>*>(receiver->item)->emplace(std::move(item));
@@ -55,14 +62,15 @@ Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
 }
 
 template <class T>
-Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
+inline Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
     ChannelEntry* sender = claim(senders_);
     if (sender) wake = sender->ref;
     if (!ring_.is_empty()) {
         item.emplace(std::move(ring_.front()));
         ring_.drop_front();
         // The room just made belongs to the sender that has waited longest.
-        if (sender) ring_.push(*static_cast<T*>(sender->item));
+        if (sender && !WEFT_PLANTED("channel.drops_the_waiting_item"))
+            ring_.push(*static_cast<T*>(sender->item));
         return Attempt::Done;
     }
     if (sender) {
@@ -73,29 +81,51 @@ Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
 }
 
 template <class T>
-[[gnu::noinline]] Attempt ChannelState<T>::put_or_keep_lock(T& item) {
-    for (;;) {
-        WaitRef wake;
-        Attempt attempt = put(item, wake);
-        if (attempt == Attempt::MustWait) return attempt;
-        lock_.unlock();
-        if (wake.cell()) wake.resume();
-        if (attempt != Attempt::MustGrow) return attempt;
-        attempt = grow();
-        if (attempt != Attempt::Done) return attempt;
-        lock_.lock();
-    }
+inline Attempt ChannelState<T>::put_or_keep_lock(T& item) {
+    WaitRef wake;
+    Attempt attempt = put(item, wake);
+    if (attempt == Attempt::MustWait) return attempt;
+    lock_.unlock();
+    if (wake.cell()) wake.resume();
+    if (attempt == Attempt::MustGrow) [[unlikely]] return grow_and_put(item);
+    return attempt;
 }
 
 template <class T>
-[[gnu::noinline]] Attempt ChannelState<T>::take_or_keep_lock(Result<T>& item) {
+inline Attempt ChannelState<T>::take_or_keep_lock(Result<T>& item) {
     WaitRef wake;
     Attempt attempt = take(item, wake);
-    while (attempt == Attempt::MustWait && shrink()) attempt = take(item, wake);
     if (attempt == Attempt::MustWait) return attempt;
     lock_.unlock();
     if (wake.cell()) wake.resume();
     return attempt;
+}
+
+// The wait is a tail call, here and below. A fiber that goes on after a switch returns through
+// mispredicted frames, but for those that all waits share; so there should be none of our own.
+template <class T>
+[[gnu::noinline]] bool ChannelState<T>::put_or_wait(T& item, const Until& until, Error& error) {
+    Attempt attempt = put_or_keep_lock(item);
+    if (attempt == Attempt::Done) return true;
+    if (attempt == Attempt::MustWait) return wait(senders_, &item, until, error);
+    error = error_of(attempt);
+    return false;
+}
+
+template <class T>
+[[gnu::noinline]] bool ChannelState<T>::take_or_wait(Result<T>& item, const Until& until) {
+    Attempt attempt = take_or_keep_lock(item);
+    if (attempt != Attempt::MustWait) return attempt == Attempt::Done;
+    if (has_ring_to_spare()) [[unlikely]] return shrink_and_take(item, until);
+    return wait(receivers_, &item, until, item.error());
+}
+
+template <class T>
+[[gnu::noinline, gnu::cold]] Attempt ChannelState<T>::grow_and_put(T& item) {
+    Attempt grown = grow();
+    if (grown != Attempt::Done) return grown;
+    lock_.lock();
+    return put_or_keep_lock(item);
 }
 
 template <class T>
@@ -114,14 +144,14 @@ Attempt ChannelState<T>::grow() {
 }
 
 template <class T>
-bool ChannelState<T>::shrink() {
-    if (capacity_ != kUnbounded || ring_.room() <= kChannelSlotsKept) return false;
+[[gnu::noinline, gnu::cold]] bool ChannelState<T>::shrink_and_take(Result<T>& item,
+                                                                  const Until& until) {
     {
         auto slots = ring_.replace({}, 0);
         lock_.unlock();
     }
     lock_.lock();
-    return true;
+    return take_or_wait(item, until);
 }
 
 }  // namespace weft::sync_internal

@@ -1,0 +1,14 @@
+// Scenarios of Mutex, SharedMutex and Condition.
+#pragma once
+
+namespace weft::sim::scenarios {
+
+void mutex_exclusion();
+void mutex_hand_over();
+void shared_mutex_exclusion();
+void shared_mutex_order();
+void condition_queue();
+void condition_notify_one();
+void condition_anywhere();
+
+}  // namespace weft::sim::scenarios

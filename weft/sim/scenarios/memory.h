@@ -1,0 +1,10 @@
+// Scenarios of memory that runs out: an error to the caller, and nothing lost.
+#pragma once
+
+namespace weft::sim::scenarios {
+
+void spawn_without_memory();
+void channel_without_memory();
+void pipe_without_memory();
+
+}  // namespace weft::sim::scenarios
