@@ -1,7 +1,6 @@
 #include "weft/fiber/blocking.h"
 
 #include "weft/base/assert.h"
-#include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
@@ -28,9 +27,10 @@ BlockingPool* blocking_internal::pool_here() {
     return worker && worker->current() ? &worker->scheduler().blocking() : nullptr;
 }
 
-BlockingPool::BlockingPool(Scheduler& scheduler, unsigned threads_max)
-    : threads_max_(threads_max), seats_(std::make_unique<Seat[]>(threads_max)) {
-    static_cast<void>(scheduler);
+BlockingPool::BlockingPool(Scheduler&, unsigned threads_max, Nanoseconds idle_max)
+    : threads_max_(threads_max),
+      idle_max_(idle_max),
+      seats_(std::make_unique<Seat[]>(threads_max)) {
     for (unsigned i = threads_max; i > 0; --i) {
         Seat& seat = seats_[i - 1];
         seat.pool = this;
@@ -97,7 +97,6 @@ Result<void> BlockingPool::submit(BlockingJob& job) {
 WaitRef BlockingPool::claim_idle() {
     while (Seat* seat = idle_.pop_front()) {
         if (seat->waiter.try_claim(Wake::Ready)) return seat->waiter;
-        if (WEFT_PLANTED("blocking.trusts_a_leaving_thread")) return seat->waiter;
     }
     return {};
 }
@@ -217,7 +216,7 @@ BlockingJob* BlockingPool::next_job(Seat& seat) {
         seat.waiter = waiter.ref();
         idle_.push_front(seat);
         lock_.unlock();
-        expired = waiter.wait(Deadline::after(kIdleMax)) == Wake::TimedOut;
+        expired = waiter.wait(Deadline::after(idle_max_)) == Wake::TimedOut;
         if (!expired) continue;
         SpinGuard guard(lock_);
         if (seat.idle_link.is_linked()) idle_.erase(seat);

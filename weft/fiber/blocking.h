@@ -61,7 +61,7 @@ class BlockingPool {
 public:
     static constexpr Nanoseconds kIdleMax = std::chrono::seconds(10);
 
-    BlockingPool(Scheduler& scheduler, unsigned threads_max);
+    BlockingPool(Scheduler& scheduler, unsigned threads_max, Nanoseconds idle_max = kIdleMax);
     ~BlockingPool();
     BlockingPool(const BlockingPool&) = delete;
     BlockingPool& operator=(const BlockingPool&) = delete;
@@ -104,6 +104,7 @@ private:
     BlockingJob* next_job(Seat& seat);
 
     const unsigned threads_max_;
+    const Nanoseconds idle_max_;
     const std::unique_ptr<Seat[]> seats_;
     BlockingCounters counters_;
     mutable SpinLock lock_;  // the rest

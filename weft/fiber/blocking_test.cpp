@@ -1,9 +1,11 @@
 #include "weft/fiber/blocking.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -45,6 +47,25 @@ private:
 };
 
 BlockingPool& pool() { return this_worker()->scheduler().blocking(); }
+
+// A process of its own; it exits with 0 when all is well.
+[[noreturn]] void block_where_no_thread_can_be_had() {
+    Result<void> result = run(
+        []() -> Result<void> {
+            // No room for another stack.
+            rlimit none{};
+            ::getrlimit(RLIMIT_AS, &none);
+            none.rlim_cur = 1;
+            ::setrlimit(RLIMIT_AS, &none);
+            bool ran = false;
+            Result<void> refused = blocking([&] { ran = true; });
+            return !ran && !refused && refused.error().kind() == ErrorKind::OutOfMemory
+                       ? Result<void>()
+                       : Result<void>(ErrorKind::Other);
+        },
+        {.workers = 1});
+    std::_Exit(result ? 0 : 1);
+}
 
 TEST(Blocking, FIB_10_the_function_runs_on_a_thread_of_its_own) {
     in_runtime({.workers = 1}, []() -> Result<void> {
@@ -145,6 +166,39 @@ TEST(Blocking, FIB_10_an_idle_thread_is_used_again) {
         EXPECT_LT(pool().counters().threads_started.value(), 200U);
         return {};
     });
+}
+
+TEST(Blocking, FIB_10_idle_threads_end_and_new_ones_take_their_place) {
+    in_runtime({.workers = 1}, []() -> Result<void> {
+        BlockingPool impatient(this_worker()->scheduler(), 2, milliseconds(1));
+        for (int round = 0; round < 5; ++round) {
+            BlockingJob job([](BlockingJob&) {});
+            WEFT_TRY(impatient.run(job));
+            while (impatient.threads() != 0) WEFT_TRY(checkpoint());
+        }
+        EXPECT_EQ(impatient.counters().threads_started.value(), 5U);
+        EXPECT_EQ(impatient.counters().jobs.value(), 5U);
+        return {};
+    });
+}
+
+TEST(Blocking, FIB_10_after_its_end_the_pool_takes_nothing) {
+    in_runtime({.workers = 1}, []() -> Result<void> {
+        BlockingPool ended(this_worker()->scheduler(), 1);
+        ended.stop();
+        BlockingJob job([](BlockingJob&) {});
+        Result<void> refused = ended.run(job);
+        EXPECT_EQ(refused.error().kind(), ErrorKind::Closed);
+        bool ran = false;
+        ended.run_detached([&] { ran = true; });
+        EXPECT_TRUE(ran);  // here
+        return {};
+    });
+}
+
+TEST(Blocking, FIB_10_without_a_thread_it_is_an_error) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(block_where_no_thread_can_be_had(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Blocking, FIB_10_cancelled_in_the_queue_it_never_runs) {

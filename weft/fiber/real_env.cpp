@@ -72,15 +72,13 @@ struct ThreadStart {
 };
 
 void* thread_main(void* argument) {
-    {
-        std::unique_ptr<ThreadStart> start(static_cast<ThreadStart*>(argument));
-        constexpr std::size_t name_bytes_max = 15;  // of the kernel
-        ::pthread_setname_np(::pthread_self(), start->name.substr(0, name_bytes_max).c_str());
-        void (*entry)(void*) = start->entry;
-        argument = start->argument;
-        start.reset();
-        entry(argument);
-    }
+    std::unique_ptr<ThreadStart> start(static_cast<ThreadStart*>(argument));
+    constexpr std::size_t name_bytes_max = 15;  // of the kernel
+    ::pthread_setname_np(::pthread_self(), start->name.substr(0, name_bytes_max).c_str());
+    void (*entry)(void*) = start->entry;
+    void* entry_argument = start->argument;
+    start.reset();
+    entry(entry_argument);
     return nullptr;
 }
 

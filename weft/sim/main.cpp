@@ -26,6 +26,9 @@ constexpr const char* kHelp =
     "\n"
     "  --chooser random|priorities|round-robin|starve-one   instead of one by seed\n"
     "  --no-faults     no injected faults\n"
+    "  --every-step    run each seed again with an interruption at each of its steps\n"
+    "                  (scenarios named *-anywhere)\n"
+    "  --interrupt-at N   at this step only\n"
     "  --bug NAME      switch a planted bug on (WEFT_CHECKED builds)\n"
     "\n"
     "Exit status: 0 all seeds passed, 1 a seed failed, 2 wrong usage.\n";
@@ -37,6 +40,8 @@ struct Arguments {
     bool replay = false;
     bool trace = false;
     bool faults = true;
+    bool every_step = false;
+    std::uint64_t interrupt_at = 0;
     Chooser chooser = Chooser::BySeed;
 };
 
@@ -105,6 +110,10 @@ Arguments parse(int count, char** words) {
             arguments.trace = true;
         } else if (option == "--no-faults") {
             arguments.faults = false;
+        } else if (option == "--every-step") {
+            arguments.every_step = true;
+        } else if (option == "--interrupt-at") {
+            arguments.interrupt_at = number(option, value());
         } else if (option == "--chooser") {
             arguments.chooser = chooser_named(value());
         } else if (option == "--bug") {
@@ -129,26 +138,47 @@ struct Totals {
     std::uint64_t runs = 0;
 };
 
-bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_t seed,
-              Totals& totals) {
+Options options_for(const Arguments& arguments, std::uint64_t seed) {
     Options options;
     options.seed = seed;
     options.chooser = arguments.chooser;
     options.keep_trace = arguments.trace;
+    options.interrupt_at = arguments.interrupt_at;
     options.faults = arguments.faults ? weft::sim::Faults::all() : weft::sim::Faults::none();
-    Report report = weft::sim::run(scenario, options);
-    totals.steps += report.steps;
-    ++totals.runs;
-    if (report.ok() && !arguments.replay) return true;
-    if (report.ok()) {
-        if (arguments.trace) print_to(stdout, "{}", report.text());
-        print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed, report.steps,
-                   report.trace_hash);
-        return true;
-    }
+    return options;
+}
+
+void show_failure(const Scenario& scenario, const Report& report, std::uint64_t interrupt_at) {
     print_to(stdout, "{} FAILED: {}", scenario.name, report.text());
-    print_to(stdout, "replay: weft-sim --scenario {} --seed {} --trace\n", scenario.name, seed);
-    return false;
+    print_to(stdout, "replay: weft-sim --scenario {} --seed {}", scenario.name, report.seed);
+    if (interrupt_at != 0) print_to(stdout, " --interrupt-at {}", interrupt_at);
+    print_to(stdout, " --trace\n");
+}
+
+bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_t seed,
+              Totals& totals) {
+    Options options = options_for(arguments, seed);
+    std::uint64_t interrupt_at = options.interrupt_at;
+    Report report;
+    if (arguments.every_step) {
+        weft::sim::EveryStep all = weft::sim::run_every_step(scenario, options);
+        totals.runs += all.runs;
+        interrupt_at = all.interrupt_at;
+        report = std::move(all.report);
+    } else {
+        report = weft::sim::run(scenario, options);
+        ++totals.runs;
+    }
+    totals.steps += report.steps;
+    if (!report.ok()) {
+        show_failure(scenario, report, interrupt_at);
+        return false;
+    }
+    if (!arguments.replay) return true;
+    if (arguments.trace) print_to(stdout, "{}", report.text());
+    print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed,
+             report.steps, report.trace_hash);
+    return true;
 }
 
 }  // namespace
@@ -165,9 +195,9 @@ int main(int count, char** words) {
     std::chrono::duration<double> lasted =
         std::chrono::steady_clock::now() - begun;  // tidy: allow clock: as above
     if (!arguments.replay) {
-        print_to(stdout, "{} seeds of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
-                   totals.runs, arguments.scenarios.size(), totals.steps, lasted.count(),
-                   static_cast<double>(totals.steps) / 1e6 / lasted.count());
+        print_to(stdout, "{} runs of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
+                 totals.runs, arguments.scenarios.size(), totals.steps, lasted.count(),
+                 static_cast<double>(totals.steps) / 1e6 / lasted.count());
     }
     return 0;
 }

@@ -56,17 +56,22 @@ constexpr std::array kScenarios = {
     Scenario{"close-anywhere", "a channel closed at one exact step", close_anywhere},
     Scenario{"select-traffic", "every item once through select", select_traffic},
     Scenario{"select-timeouts", "a select ends for its own reasons", select_timeouts},
+    Scenario{"select-fan-in", "one who waits for three, for ever", select_fan_in},
     Scenario{"select-shared", "selects over the same channels in any order",
              select_shared_channels},
     Scenario{"mutex", "one holder, no update lost", mutex_exclusion},
+    Scenario{"mutex-impatience", "waits that end while the mutex is unlocked", mutex_impatience},
     Scenario{"mutex-hand-over", "a waiter gets its turn", mutex_hand_over},
     Scenario{"shared-mutex", "writers alone, readers together", shared_mutex_exclusion},
     Scenario{"shared-mutex-order", "nobody overtakes a writer", shared_mutex_order},
+    Scenario{"shared-mutex-giving-up", "readers behind a writer that gives up",
+             shared_mutex_giving_up},
     Scenario{"condition-queue", "a bounded queue by conditions", condition_queue},
     Scenario{"condition-notify", "one notification, one wake-up", condition_notify_one},
     Scenario{"condition-anywhere", "a wait cancelled at one exact step", condition_anywhere},
     Scenario{"semaphore", "never more permits than there are", semaphore_permits},
     Scenario{"semaphore-order", "first come, first served", semaphore_order},
+    Scenario{"semaphore-giving-up", "those behind are served at once", semaphore_giving_up},
     Scenario{"wait-group", "rounds, each with a new group", wait_group_rounds},
     Scenario{"once", "one run, and another after a failure", once_attempts},
     Scenario{"barrier", "nobody is a phase ahead", barrier_phases},
@@ -107,6 +112,18 @@ const Scenario* find_scenario(std::string_view name) {
 Report run(const Scenario& scenario, Options options) {
     options.faults = options.faults & scenario.faults;
     return run(options, scenario.body);
+}
+
+EveryStep run_every_step(const Scenario& scenario, Options options) {
+    EveryStep all;
+    options.interrupt_at = UINT64_MAX;
+    all.report = run(scenario, options);
+    std::uint64_t steps = all.report.steps;
+    for (all.runs = 1; all.report.ok() && all.interrupt_at < steps; ++all.runs) {
+        options.interrupt_at = ++all.interrupt_at;
+        all.report = run(scenario, options);
+    }
+    return all;
 }
 
 }  // namespace weft::sim

@@ -1,6 +1,7 @@
 // The scenarios that weft-sim and the tests run: small programs that check themselves.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -20,5 +21,14 @@ const Scenario* find_scenario(std::string_view name);  // null if there is none
 
 // Runs one seed of it.
 Report run(const Scenario& scenario, Options options);
+
+// Runs one seed once to count its steps, then once for each step with the interruption there; see
+// await_interrupt(). Ends with the first run that fails.
+struct EveryStep {
+    std::uint64_t runs = 0;
+    std::uint64_t interrupt_at = 0;  // of the last run
+    Report report;                   // of the last run
+};
+EveryStep run_every_step(const Scenario& scenario, Options options);
 
 }  // namespace weft::sim

@@ -14,9 +14,8 @@ Fiber* Worker::find_work() {
     run_inbox();
     if (Fiber* fiber = ready_.pop_oldest()) return fiber;
     if (is_pinned()) return nullptr;
-    unsigned share = static_cast<unsigned>(
-        scheduler_.global_size_.load(std::memory_order_relaxed) / scheduler_.stealing_count_);
-    if (Fiber* fiber = take_global(std::min(share, kEventBatch))) return fiber;
+    if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) return fiber;
+    if (Fiber* fiber = take_global(scheduler_.global_fresh(), fresh_)) return fiber;
     return steal();
 }
 
@@ -38,17 +37,17 @@ Fiber* Worker::steal() {
     return stolen;
 }
 
-// The oldest fiber, and up to half of the others into the own queue.
+// The oldest fiber, and up to half of the others into the own queue of the same kind.
 Fiber* Worker::steal_from(Worker& victim) {
-    for (RunQueue<Fiber>* queue : {&victim.ready_, &victim.fresh_}) {
-        unsigned half = std::min(queue->size() / 2, kStealMax);
-        Fiber* first = queue->pop_oldest();
+    for (RunQueue<Fiber> Worker::*queue : {&Worker::ready_, &Worker::fresh_}) {
+        unsigned half = std::min((victim.*queue).size() / 2, kStealMax);
+        Fiber* first = (victim.*queue).pop_oldest();
         if (!first) continue;
         for (unsigned i = 0; i < half; ++i) {
-            Fiber* fiber = queue->pop_oldest();
+            Fiber* fiber = (victim.*queue).pop_oldest();
             if (!fiber) break;
-            if (!ready_.push(fiber)) {
-                overflow(ready_, *fiber);
+            if (!(this->*queue).push(fiber)) {
+                overflow(this->*queue, *fiber);
                 break;
             }
         }
@@ -105,7 +104,7 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns)
 bool Worker::sees_work() const {
     if (!fiber_inbox_.empty() || !inbox_.empty()) return true;
     if (is_pinned()) return false;
-    if (scheduler_.has_global()) return true;
+    if (scheduler_.global_ready().size() != 0 || scheduler_.global_fresh().size() != 0) return true;
     for (const auto& worker : scheduler_.workers_) {
         if (!worker->is_pinned() && (!worker->ready_.empty() || !worker->fresh_.empty()))
             return true;

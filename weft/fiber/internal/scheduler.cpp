@@ -116,45 +116,12 @@ Worker* Scheduler::other_worker(const Worker& worker) {
     return workers_[(worker.index() + 1) % stealing_count_].get();
 }
 
-void Scheduler::inject(Fiber& fiber) {
-    fiber.next = nullptr;
-    push_global(&fiber, &fiber, 1);
-}
+void Scheduler::inject(Fiber& fiber) { push_global(global_ready_, &fiber, &fiber, 1); }
 
-void Scheduler::push_global(Fiber* first, Fiber* last, unsigned count) {
-    {
-        SpinGuard guard(global_lock_);
-        if (global_last_) {
-            global_last_->next = first;
-        } else {
-            global_first_ = first;
-        }
-        global_last_ = last;
-        // seq_cst: added before the look for a sleeper. Written under the lock only.
-        global_size_.store(global_size_.load(std::memory_order_relaxed) + count,
-                           std::memory_order_seq_cst);
-    }
+void Scheduler::push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsigned count) {
+    queue.push(first, last, count);
     if (WEFT_PLANTED("scheduler.inject_without_wake")) return;
     wake_one();
-}
-
-Fiber* Scheduler::pop_global(unsigned limit) {
-    if (global_size_.load(std::memory_order_relaxed) == 0) return nullptr;
-    SpinGuard guard(global_lock_);
-    Fiber* first = global_first_;
-    if (!first) return nullptr;
-    Fiber* last = first;
-    unsigned count = 1;
-    while (count < limit && last->next) {
-        last = static_cast<Fiber*>(last->next);
-        ++count;
-    }
-    global_first_ = static_cast<Fiber*>(last->next);
-    if (!global_first_) global_last_ = nullptr;
-    last->next = nullptr;
-    global_size_.store(global_size_.load(std::memory_order_relaxed) - count,
-                       std::memory_order_seq_cst);
-    return first;
 }
 
 // ---------------------------------------------------------------- waking workers

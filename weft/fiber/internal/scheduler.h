@@ -1,7 +1,7 @@
 // Scheduler: what the workers of one runtime share.
 //
 // Workers run alone most of the time: own queues, own timers, own reactor. They meet here: in the
-// global queue (overflow, and fibers readied by plain threads), in the word that says who sleeps, and
+// global queues (overflow, and fibers readied by plain threads), in the word that says who sleeps, and
 // at the end. The rules that keep every wake-up:
 //   - whoever adds work that its own worker will not run itself adds it first and then looks for a
 //     sleeper; a worker that goes to sleep first says so and then looks for work (both seq_cst);
@@ -20,6 +20,7 @@
 #include "weft/base/time.h"
 #include "weft/fiber/counters.h"
 #include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/global_queue.h"
 
 namespace weft {
 
@@ -52,11 +53,11 @@ public:
     void make_ready(Fiber& fiber);
     // Any thread: into the global queue, and wakes a worker for it.
     void inject(Fiber& fiber);
-    // A worker's overflow: a chain linked by `next`.
-    void push_global(Fiber* first, Fiber* last, unsigned count);
-    // Up to `limit` fibers, linked by `next`; null when there are none.
-    Fiber* pop_global(unsigned limit);
-    bool has_global() const { return global_size_.load(std::memory_order_seq_cst) != 0; }
+    // Any worker: what did not fit into its own queue, and wakes a worker for it.
+    void push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsigned count);
+    // Woken fibers wait for the next look of a worker, fresh ones until a worker has nothing else.
+    GlobalQueue& global_ready() { return global_ready_; }
+    GlobalQueue& global_fresh() { return global_fresh_; }
     // Exactly where the checks of sleepers_ and queues are in one order; see the rules above.
     void wake_one();
     // Any thread: ends the sleep of this very worker.
@@ -118,10 +119,8 @@ private:
     Atomic<std::uint32_t> searching_{0};             // workers that look for work to steal
     Atomic<std::int32_t> watchman_{-1};
 
-    alignas(64) SpinLock global_lock_;
-    Fiber* global_first_ = nullptr;
-    Fiber* global_last_ = nullptr;
-    Atomic<std::uint64_t> global_size_{0};
+    alignas(64) GlobalQueue global_ready_;
+    alignas(64) GlobalQueue global_fresh_;
 
     // Fibers spawned by plain threads; those spawned by fibers are counted by their workers.
     Atomic<std::uint64_t> spawned_outside_{0};

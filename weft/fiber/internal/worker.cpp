@@ -196,7 +196,7 @@ void Worker::loop() {
 // ---------------------------------------------------------------- queues
 
 // Every turn: a look at the clock and around, and the other end of the queues.
-Fiber* Worker::pick_after_turn(bool yielding) {
+Fiber* Worker::pick_after_turn() {
     std::int64_t before = coarse_now_ns_;
     look_around();
     std::int64_t lasted = coarse_now_ns_ - before;
@@ -207,12 +207,18 @@ Fiber* Worker::pick_after_turn(bool yielding) {
     }
     turn_left_ = turn_;
     if (!is_pinned()) {
-        if (Fiber* fiber = take_global(1)) return fiber;
+        if (Fiber* fiber = scheduler_.global_ready().pop(1)) return fiber;
+    }
+    // Rarely: each oldest fresh fiber that is started unfolds a tree beside the one that is at work.
+    if (coarse_now_ns_ - oldest_fresh_ns_ >= kOldestFreshNs) {
+        oldest_fresh_ns_ = coarse_now_ns_;
+        Fiber* fiber = is_pinned() ? nullptr : scheduler_.global_fresh().pop(1);
+        if (!fiber) fiber = fresh_.pop_oldest();
+        if (fiber) return fiber;
     }
     if (Fiber* fiber = ready_.pop_oldest()) return fiber;
-    if (Fiber* fiber = fresh_.pop_oldest()) return fiber;
-    static_cast<void>(yielding);
-    return take_next();
+    if (Fiber* fiber = take_next()) return fiber;
+    return fresh_.pop_newest();
 }
 
 void Worker::ready(Fiber& fiber) {
@@ -251,17 +257,20 @@ void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
     *end = &fiber;
     fiber.next = nullptr;
     scheduler_.counters().overflows.add(1);
-    scheduler_.push_global(first, &fiber, count + 1);
+    GlobalQueue& global = &queue == &fresh_ ? scheduler_.global_fresh() : scheduler_.global_ready();
+    scheduler_.push_global(global, first, &fiber, count + 1);
 }
 
-// One fiber to run; up to `more` others go into the local queue.
-Fiber* Worker::take_global(unsigned more) {
-    Fiber* first = scheduler_.pop_global(more + 1);
+// One fiber to run, and this worker's share of the others into its own queue.
+Fiber* Worker::take_global(GlobalQueue& global, RunQueue<Fiber>& local) {
+    std::uint64_t share = global.size() / scheduler_.stealing_count_;
+    unsigned most = static_cast<unsigned>(std::min<std::uint64_t>(share, kEventBatch));
+    Fiber* first = global.pop(most + 1);
     if (!first) return nullptr;
     auto* rest = static_cast<Fiber*>(first->next);
     while (rest) {
         auto* following = static_cast<Fiber*>(rest->next);
-        push_ready(*rest);
+        if (!local.push(rest)) overflow(local, *rest);
         rest = following;
     }
     return first;

@@ -7,8 +7,9 @@
 // Queues: `next_`, one fiber that was readied by the running one and will run right after it;
 // `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not run,
 // newest first, so that a tree of fibers unfolds depth first and needs few stacks. A fiber that
-// yields lets a fresh one go first; every kTurnMax picks the order is reversed, and the clock, the
-// timers, the reactor and the global queue are looked at, so nobody starves.
+// yields lets a fresh one go first. Every kTurnMax picks the clock, the timers, the reactor and the
+// global queue are looked at and `ready_` goes before `next_`; every few milliseconds the oldest
+// fresh fiber goes first. So nobody starves.
 //
 // Owning worker only, unless said otherwise.
 #pragma once
@@ -28,6 +29,7 @@
 
 namespace weft {
 
+class GlobalQueue;
 class Scheduler;
 
 class Worker {
@@ -76,6 +78,7 @@ private:
 
     static constexpr unsigned kTurnMax = 64;        // picks between two looks at the clock
     static constexpr std::int64_t kTurnNs = 100'000;  // what such a turn should last at most
+    static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
     static constexpr unsigned kStealMax = 32;
     static constexpr unsigned kWorkersMax = 64;
@@ -86,7 +89,7 @@ private:
     static void thread_main(void* self);
     void loop();
     Fiber* pick(bool yielding);
-    Fiber* pick_after_turn(bool yielding);
+    Fiber* pick_after_turn();
     Fiber* runnable(Fiber* fiber);
     Fiber* take_next();
     void switch_to(Fiber* next, Context::Leave leave = Context::Leave::ToReturn);
@@ -98,7 +101,7 @@ private:
     void lay_down(Fiber& fiber, bool forgotten);
     static void fiber_main(void* fiber);
 
-    Fiber* take_global(unsigned more);
+    Fiber* take_global(GlobalQueue& global, RunQueue<Fiber>& local);
     Fiber* find_work();
     Fiber* steal();
     Fiber* steal_from(Worker& victim);
@@ -122,7 +125,8 @@ private:
     unsigned turn_ = kTurnMax;
     ExceptionState* thread_exceptions_ = nullptr;
     std::int64_t coarse_now_ns_ = 0;
-    std::int64_t polled_ns_ = 0;      // the last look at the reactor
+    std::int64_t polled_ns_ = 0;        // the last look at the reactor
+    std::int64_t oldest_fresh_ns_ = 0;  // the last time the oldest fresh fiber was preferred
     Atomic<std::uint64_t> turns_{0};  // progress, for the watchman
 
     Fiber loop_fiber_;  // stands for the loop on the thread's own stack; never in a queue

@@ -64,7 +64,7 @@ inline Fiber* Worker::runnable(Fiber* fiber) {
 
 inline Fiber* Worker::pick(bool yielding) {
     env::step();
-    if (--turn_left_ == 0) [[unlikely]] return runnable(pick_after_turn(yielding));
+    if (--turn_left_ == 0) [[unlikely]] return runnable(pick_after_turn());
     if (Fiber* fiber = take_next()) return runnable(fiber);
     if (yielding) {
         if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);

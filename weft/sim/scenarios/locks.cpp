@@ -27,11 +27,13 @@ void dwell() {
 
 // True if it is held now. Every way to lock, with every way not to get it.
 bool lock_somehow(Mutex& mutex) {
+    // From a few steps to many.
+    Nanoseconds patience(random_below(coin() ? 500 : 15'000));
     switch (random_below(6)) {
     case 0: return mutex.try_lock();
-    case 1: return mutex.try_lock_for(up_to_us(15));
+    case 1: return mutex.try_lock_for(patience);
     case 2: {
-        CancelSource source = CancelSource::detached(Deadline::after(up_to_us(15)));
+        CancelSource source = CancelSource::detached(Deadline::after(patience));
         Result<void> locked = mutex.lock_cancellable(Deadline::never(), source.token());
         require(locked || is_error(locked, ErrorKind::TimedOut), "a mutex gave an odd error");
         return locked.has_value();
@@ -51,7 +53,7 @@ void mutex_exclusion() {
     Crew crew(runtime);
     for (int i = between(2, 5); i > 0; --i) {
         crew.add([&] {
-            for (int round = between(1, 4); round > 0; --round) {
+            for (int round = between(1, 8); round > 0; --round) {
                 if (!lock_somehow(mutex)) continue;
                 require(++inside == 1, "two hold the mutex");
                 ++expected;
@@ -67,6 +69,27 @@ void mutex_exclusion() {
     require(entries == expected, "an update under the mutex was lost");
     require(mutex.try_lock(), "the mutex was left locked");
     mutex.unlock();
+}
+
+// Most waits end by themselves at the moment of an unlock; those who wait for ever must be woken.
+void mutex_impatience() {
+    Runtime runtime({.workers = some_workers()});
+    Mutex mutex;
+    int inside = 0;
+    Crew crew(runtime);
+    for (int i = between(2, 4); i > 0; --i) {
+        crew.add_thread([&] {
+            for (int round = between(1, 12); round > 0; --round) {
+                bool patient = random_below(4) == 0;
+                if (patient) mutex.lock();
+                if (!patient && !mutex.try_lock_for(Nanoseconds(random_below(600)))) continue;
+                require(++inside == 1, "two hold the mutex");
+                for (std::uint64_t steps = random_below(20); steps > 0; --steps) env::step();
+                --inside;
+                mutex.unlock();
+            }
+        });
+    }
 }
 
 // Somebody locks and unlocks without a pause; whoever waits gets its turn nevertheless.
@@ -180,6 +203,30 @@ void shared_mutex_order() {
                 require(!writes[static_cast<std::size_t>(i)], "somebody overtook a writer");
         }
     }
+}
+
+// A writer waits behind a reader and gives up: the readers behind it come in without an unlock.
+void shared_mutex_giving_up() {
+    Runtime runtime({.workers = some_workers()});
+    SharedMutex mutex;
+    mutex.lock_shared();
+    int readers = between(1, 3);
+    int inside = 1;
+    Crew crew(runtime);
+    crew.add([&] {
+        CancelSource source = CancelSource::detached(Deadline::after(up_to_us(20)));
+        Result<void> locked = mutex.lock_cancellable(Deadline::never(), source.token());
+        require(is_error(locked, ErrorKind::TimedOut), "a writer came to a reader");
+    });
+    for (int i = 0; i < readers; ++i) {
+        crew.add([&] {
+            mutex.lock_shared();
+            ++inside;
+        });
+    }
+    crew.join();
+    require(inside == readers + 1, "a reader was forgotten");
+    for (; inside != 0; --inside) mutex.unlock_shared();
 }
 
 // A queue with a limit, as everybody writes it: every notification must arrive.

@@ -89,6 +89,29 @@ void semaphore_order() {
     require(granted == needed, "somebody was forgotten");
 }
 
+// The first in the queue wants too much and gives up: those behind it are served without a release.
+void semaphore_giving_up() {
+    Runtime runtime({.workers = some_workers()});
+    auto permits = static_cast<std::uint64_t>(between(1, 3));
+    Semaphore semaphore(permits);
+    std::uint64_t granted = 0;
+    Crew crew(runtime);
+    crew.add([&] {
+        Deadline deadline = Deadline::after(up_to_us(30));
+        Result<void> acquired = semaphore.acquire_until(deadline, permits + 1);
+        require(!acquired.has_value(), "there were more permits than there are");
+        require_time_out(acquired, deadline);
+    });
+    for (std::uint64_t i = 0; i < permits; ++i) {
+        crew.add([&] {
+            require(semaphore.acquire().has_value(), "a wait was cancelled by nobody");
+            ++granted;
+        });
+    }
+    crew.join();
+    require(granted == permits && semaphore.available() == 0, "somebody was forgotten");
+}
+
 // Used again and again, and gone as soon as the wait returns.
 void wait_group_rounds() {
     Runtime runtime({.workers = some_workers()});

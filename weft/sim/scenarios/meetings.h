@@ -5,6 +5,7 @@ namespace weft::sim::scenarios {
 
 void semaphore_permits();
 void semaphore_order();
+void semaphore_giving_up();
 void wait_group_rounds();
 void once_attempts();
 void barrier_phases();

@@ -121,6 +121,42 @@ void select_traffic() {
     traffic.ledger.check();
 }
 
+// One who waits for all of them, without an end to its patience; each sender has its own channel.
+void select_fan_in() {
+    Runtime runtime({.workers = some_workers()});
+    std::array<std::unique_ptr<Channel<Item>>, 3> channels{some_channel(), some_channel(),
+                                                           some_channel()};
+    int items = between(1, 3);
+    Ledger ledger(3, items);
+    Crew crew(runtime);
+    for (int sender = 0; sender < 3; ++sender) {
+        crew.add([&, sender] {
+            for (int number = 0; number < items; ++number) {
+                Item item(sender, number);
+                if (coin()) static_cast<void>(sleep_for(up_to_us(10)));
+                Channel<Item>& channel = *channels[static_cast<std::size_t>(sender)];
+                require(channel.send(std::move(item)).has_value(), "a send failed");
+                ledger.sent(sender, number, item);
+            }
+        });
+    }
+    crew.add([&] {
+        Order order(3);
+        for (int received = 0; received < 3 * items; ++received) {
+            auto take = [&](Result<Item> item) {
+                require(item.has_value(), "a receive failed");
+                ledger.received(*item);
+                order.next(*item);
+            };
+            require(select(on_receive(*channels[0], take), on_receive(*channels[1], take),
+                           on_receive(*channels[2], take)).has_value(),
+                    "a select without an ambient token failed");
+        }
+    });
+    crew.join();
+    ledger.check();
+}
+
 // Timeouts, tokens and the ambient token end a select; never early, never for another reason.
 void select_timeouts() {
     Runtime runtime({.workers = some_workers()});
