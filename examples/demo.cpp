@@ -1,6 +1,6 @@
-// The demonstration of `make run`: a thousand fibers at once, drawn live in the terminal. Each dot of
-// the field is a fiber that sleeps, wakes, passes a token to a random neighbour through a channel and
-// lights up. Plain lines where the output is no terminal.
+// The demonstration of `make run`: a thousand fibers at once, drawn live in the terminal. Each dot
+// of the field is a fiber that sleeps, wakes, passes a token to a random neighbour through a
+// channel and lights up. Plain lines where the output is no terminal.
 #include <unistd.h>
 
 #include <array>
@@ -67,7 +67,9 @@ void show(Field& field, bool live, Deadline end) {
         }
         std::printf("%d fibers, %.1f s, %llu tokens passed%s", kFibers, seconds,
                     static_cast<unsigned long long>(passed), live ? "   \n" : "");
-        if (!live) std::printf(" (%llu since the last line)\n", static_cast<unsigned long long>(passed - last));
+        if (!live)
+            std::printf(" (%llu since the last line)\n",
+                        static_cast<unsigned long long>(passed - last));
         std::fflush(stdout);
         last = passed;
     }
@@ -79,19 +81,21 @@ int main(int count, char**) {
     bool live = isatty(STDOUT_FILENO) != 0;
     auto lasts = live && count == 1 ? 20s : 3s;
     return run([&] {
-        Field field;
-        for (int i = 0; i < kFibers; ++i) field.doors.push_back(std::make_unique<Channel<int>>(64));
-        CancelSource stop;
-        std::vector<Future<void>> cells;
-        {
-            CancelScope scope(stop.token());
-            for (int i = 0; i < kFibers; ++i)
-                cells.push_back(spawn([&field, i] { cell(field, i); }, {.name = "cell"}));
-        }
-        for (int i = 0; i < 200; ++i) static_cast<void>(field.doors[i * 4]->try_send(i));
-        show(field, live, Deadline::after(lasts));
-        stop.cancel();
-        for (Future<void>& one : cells) static_cast<void>(one.join());
-        return field.passed.load(std::memory_order_relaxed) > 0 ? 0 : 1;
-    }).value_or(1);
+               Field field;
+               for (int i = 0; i < kFibers; ++i)
+                   field.doors.push_back(std::make_unique<Channel<int>>(64));
+               CancelSource stop;
+               std::vector<Future<void>> cells;
+               {
+                   CancelScope scope(stop.token());
+                   for (int i = 0; i < kFibers; ++i)
+                       cells.push_back(spawn([&field, i] { cell(field, i); }, {.name = "cell"}));
+               }
+               for (int i = 0; i < 200; ++i) static_cast<void>(field.doors[i * 4]->try_send(i));
+               show(field, live, Deadline::after(lasts));
+               stop.cancel();
+               for (Future<void>& one : cells) static_cast<void>(one.join());
+               return field.passed.load(std::memory_order_relaxed) > 0 ? 0 : 1;
+           })
+        .value_or(1);
 }

@@ -30,16 +30,22 @@ Result<int> match() {
     WEFT_TRY(ping.send(0));
     bool playing = true;
     while (playing) {
-        Result<std::size_t> chosen = select(
-            on_receive(pong, [&](Result<int> ball) {
-                hits = ball.value_or(hits);
-                // The other one is back at its channel or about to be: this send meets it there.
-                if (hits < 100'000) playing = ping.send(hits).has_value();
-            }),
-            on_receive(news, [](Result<const char*> text) {
-                if (text) std::printf("news: %s\n", *text);
-            }),
-            on_timeout(10ms, [&] { playing = false; }));
+        Result<std::size_t> chosen = select(on_receive(pong,
+                                                       [&](Result<int> ball) {
+                                                           hits = ball.value_or(hits);
+                                                           // The other one is back at its channel
+                                                           // or about to be: this send meets it
+                                                           // there.
+                                                           if (hits < 100'000)
+                                                               playing =
+                                                                   ping.send(hits).has_value();
+                                                       }),
+                                            on_receive(news,
+                                                       [](Result<const char*> text) {
+                                                           if (text)
+                                                               std::printf("news: %s\n", *text);
+                                                       }),
+                                            on_timeout(10ms, [&] { playing = false; }));
         WEFT_TRY(chosen);
     }
     ping.close();

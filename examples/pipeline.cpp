@@ -68,6 +68,7 @@ int main() {
         CancelScope scope(CancelSource::with_deadline(Deadline::after(5ms)).token());
         return longest_below(100'000'000);
     });
-    std::printf("below 100000000 in 5 ms: %s\n", too_late ? "?" : too_late.error().message().c_str());
+    std::printf("below 100000000 in 5 ms: %s\n",
+                too_late ? "?" : too_late.error().message().c_str());
     return in_time == std::uint64_t{350} && !too_late ? 0 : 1;
 }

@@ -17,7 +17,7 @@ using Atomic = model::Atomic<T>;
 
 #else
 
-#include <atomic>  // tidy: allow atomic: this is the wrapper
+#include <atomic>
 
 #ifdef WEFT_CHECKED
 #include "weft/base/env.h"

@@ -115,34 +115,42 @@ extern constinit thread_local Env* current_env
 inline Env* current() { return current_env; }
 
 inline std::int64_t now_ns() {
-    if (Env* simulated = current()) [[unlikely]] return simulated->now_ns();
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->now_ns();
     return real::now_ns();
 }
 inline std::int64_t wall_ns() {
-    if (Env* simulated = current()) [[unlikely]] return simulated->wall_ns();
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->wall_ns();
     return real::wall_ns();
 }
 inline std::uint64_t random(RandomStream stream) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->random(stream);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->random(stream);
     return real::random();
 }
 inline void step() {
-    if (Env* simulated = current()) [[unlikely]] simulated->step();
+    if (Env* simulated = current()) [[unlikely]]
+        simulated->step();
 }
 // A fiber yields and nobody else is ready: only another processor can change that.
 inline void yield_hint() {
-    if (Env* simulated = current()) [[unlikely]] simulated->spin();
+    if (Env* simulated = current()) [[unlikely]]
+        simulated->spin();
 }
 // `attempt` counts from 0 in each loop: the real machine pauses first and gives up the core later.
 inline void spin_pause(unsigned attempt) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->spin();
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->spin();
     real::spin_pause(attempt);
 }
 inline void trace(const char* event, std::uint64_t a = 0, std::uint64_t b = 0) {
-    if (Env* simulated = current()) [[unlikely]] simulated->trace(event, a, b);
+    if (Env* simulated = current()) [[unlikely]]
+        simulated->trace(event, a, b);
 }
 inline bool fails(Allocation kind) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->fails(kind);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->fails(kind);
     return false;
 }
 // What is done while it lives is not part of the simulated machine: the pools that all runs of a
@@ -150,10 +158,12 @@ inline bool fails(Allocation kind) {
 class [[nodiscard]] Unseen {
 public:
     Unseen() : simulated_(current()) {
-        if (simulated_) [[unlikely]] simulated_->hide();
+        if (simulated_) [[unlikely]]
+            simulated_->hide();
     }
     ~Unseen() {
-        if (simulated_) [[unlikely]] simulated_->show();
+        if (simulated_) [[unlikely]]
+            simulated_->show();
     }
     Unseen(const Unseen&) = delete;
     Unseen& operator=(const Unseen&) = delete;
@@ -167,37 +177,43 @@ inline EnvThread start_thread(void (*entry)(void*), void* argument, const char* 
     return real::start_thread(entry, argument, name);
 }
 inline void join_thread(EnvThread thread) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->join_thread(thread);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->join_thread(thread);
     real::join_thread(thread);
 }
-inline FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected,
-                            std::int64_t deadline_ns) {
+inline FutexWait futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->futex_wait(word, expected, deadline_ns);
     return real::futex_wait(word, expected, deadline_ns);
 }
 inline void futex_wake(std::uint32_t* word, unsigned count) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->futex_wake(word, count);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->futex_wake(word, count);
     real::futex_wake(word, count);
 }
 inline Reactor* make_reactor() {
-    if (Env* simulated = current()) [[unlikely]] return simulated->make_reactor();
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->make_reactor();
     return real::make_reactor();
 }
 inline long read(int fd, void* buffer, std::size_t size) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->read(fd, buffer, size);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->read(fd, buffer, size);
     return real::read(fd, buffer, size);
 }
 inline long write(int fd, const void* buffer, std::size_t size) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->write(fd, buffer, size);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->write(fd, buffer, size);
     return real::write(fd, buffer, size);
 }
 inline int pipe(int (&ends)[2]) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->pipe(ends);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->pipe(ends);
     return real::pipe(ends);
 }
 inline int close(int fd) {
-    if (Env* simulated = current()) [[unlikely]] return simulated->close(fd);
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->close(fd);
     return real::close(fd);
 }
 

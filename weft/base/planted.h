@@ -1,7 +1,7 @@
 // Planted bugs: deliberate faults that prove that the tests can see such faults.
 //
-// `if (WEFT_PLANTED("area.name"))` is constant false in every build that ships; in WEFT_CHECKED builds
-// one of them can be switched on by name for a run.
+// `if (WEFT_PLANTED("area.name"))` is constant false in every build that ships; in WEFT_CHECKED
+// builds one of them can be switched on by name for a run.
 #pragma once
 
 #ifdef WEFT_CHECKED

@@ -55,24 +55,25 @@ Share run_fibers(unsigned workers, std::size_t total) {
     std::size_t wave = testing::scaled(total);
     Share share;
     for (std::size_t begun = 0; begun < total; begun += wave) {
-        Result<std::size_t> correct = runtime
-            .spawn([&]() -> Result<std::size_t> {
-                std::vector<Future<unsigned>> fibers;
-                fibers.reserve(wave);
-                for (std::size_t i = 0; i < wave; ++i) {
-                    fibers.push_back(spawn([&] {
-                        unsigned result = fibonacci(20);
-                        for (int j = 0; j < 10; ++j) yield();
-                        ended[this_worker()->index()].fetch_add(1, kRelaxed);
-                        return result;
-                    }));
-                }
-                std::size_t right = 0;
-                for (Future<unsigned>& fiber : fibers)
-                    right += WEFT_TRY(fiber.join()) == 6'765 ? 1U : 0U;
-                return right;
-            })
-            .join();
+        Result<std::size_t> correct =
+            runtime
+                .spawn([&]() -> Result<std::size_t> {
+                    std::vector<Future<unsigned>> fibers;
+                    fibers.reserve(wave);
+                    for (std::size_t i = 0; i < wave; ++i) {
+                        fibers.push_back(spawn([&] {
+                            unsigned result = fibonacci(20);
+                            for (int j = 0; j < 10; ++j) yield();
+                            ended[this_worker()->index()].fetch_add(1, kRelaxed);
+                            return result;
+                        }));
+                    }
+                    std::size_t right = 0;
+                    for (Future<unsigned>& fiber : fibers) right += WEFT_TRY(fiber.join())
+                    == 6'765 ? 1U : 0U;
+                    return right;
+                })
+                .join();
         share.correct += correct.value_or(0);
     }
     for (Atomic<std::size_t>& count : ended) share.ended_on.push_back(count.load(kRelaxed));

@@ -136,9 +136,9 @@ CancelState* CancelState::first_living(CancelState* child) {
         // One whose count has reached zero is being destroyed and waits for the lock. Relaxed: the
         // lock orders everything else.
         std::uint32_t count = child->references_.load(std::memory_order_relaxed);
-        while (count != 0 && !child->references_.compare_exchange_weak(
-                                 count, count + 1, std::memory_order_relaxed,
-                                 std::memory_order_relaxed)) {}
+        while (count != 0 &&
+               !child->references_.compare_exchange_weak(
+                   count, count + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {}
         if (count != 0) return child;
     }
     return nullptr;

@@ -3,8 +3,8 @@
 // A CancelSource owns a node of the tree; cancelling it cancels everything below it, once, with the
 // first reason kept. A CancelToken is a cheap reference to look at. A fiber carries one token (its
 // ambient one, inherited at spawn), and every wait in it honours that token unasked: it ends as
-// Cancelled, or as TimedOut when the token's deadline was the reason. Nothing is ever torn down from
-// outside: a cancelled fiber returns from its wait and unwinds normally.
+// Cancelled, or as TimedOut when the token's deadline was the reason. Nothing is ever torn down
+// from outside: a cancelled fiber returns from its wait and unwinds normally.
 //
 //     CancelSource source = CancelSource::with_deadline(Deadline::after(2s));
 //     CancelScope scope(source.token());        // the ambient token until the scope ends
@@ -102,10 +102,10 @@ private:
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
     Timer timer_{on_deadline};
-    TimerWheel* wheel_ = nullptr;  // where timer_ is set; the timer then holds a reference
+    TimerWheel* wheel_ = nullptr;         // where timer_ is set; the timer then holds a reference
     CancelState* next_marked_ = nullptr;  // in the list of whoever cancels it
     CancelState* first_child_ = nullptr;
-    CancelState* next_sibling_ = nullptr;      // under the parent's lock, as is the next
+    CancelState* next_sibling_ = nullptr;  // under the parent's lock, as is the next
     CancelState* previous_sibling_ = nullptr;
 };
 

@@ -230,8 +230,7 @@ TEST(Cancel, a_cancelled_token_wakes_all_who_wait_under_it) {
     }
     ASSERT_TRUE(testing::eventually([&] { return begun.load(kRelaxed) == count; }));
     source.cancel();
-    for (Future<void>& fiber : fibers)
-        EXPECT_EQ(fiber.join().error().kind(), ErrorKind::Cancelled);
+    for (Future<void>& fiber : fibers) EXPECT_EQ(fiber.join().error().kind(), ErrorKind::Cancelled);
 }
 
 TEST(Cancel, a_deadline_wakes_a_fiber_that_waits_below_it) {
@@ -254,8 +253,7 @@ TEST(Cancel, a_shield_lets_no_cancellation_in_and_ends_by_its_own_deadline) {
         CancelScope scope(source.token());
         source.cancel();
         EXPECT_TRUE(shield(Deadline::after(5s), [] { return weft::sleep_for(2ms); }));
-        Result<void> too_long =
-            shield(Deadline::after(2ms), [] { return weft::sleep_for(20s); });
+        Result<void> too_long = shield(Deadline::after(2ms), [] { return weft::sleep_for(20s); });
         EXPECT_EQ(too_long.error().kind(), ErrorKind::TimedOut);
         EXPECT_EQ(shield(Deadline::never(), [] { return 3; }), 3);
         return weft::sleep_for(1us);

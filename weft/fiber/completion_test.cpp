@@ -93,8 +93,8 @@ void storm(bool senders_are_fibers, bool owners_are_busy) {
     for (std::thread& thread : threads) thread.join();
     for (Future<void>& fiber : fibers) EXPECT_TRUE(fiber.join());
     for (Ledger& ledger : ledgers) {
-        EXPECT_TRUE(testing::eventually(
-            [&] { return ledger.seen.load(kAcquire) == each * kSenders; }));
+        EXPECT_TRUE(
+            testing::eventually([&] { return ledger.seen.load(kAcquire) == each * kSenders; }));
         EXPECT_EQ(ledger.out_of_order, 0u);
         EXPECT_EQ(ledger.elsewhere, 0u);
     }
@@ -141,9 +141,8 @@ TEST(Completion, RCT_4a_a_record_may_wake_a_fiber) {
     options.workers = 2;
     Runtime runtime(options);
     for (unsigned owner = 0; owner < 2; ++owner) {
-        Future<void> parked = runtime.spawn([] {
-            return park(Deadline::after(std::chrono::seconds(20)));
-        });
+        Future<void> parked =
+            runtime.spawn([] { return park(Deadline::after(std::chrono::seconds(20))); });
         Waker waker;
         waker.id = parked.id();
         waker.run = Waker::wake;

@@ -124,9 +124,10 @@ void Context::prepare(StackBounds stack, void (*entry)(void*), void* argument,
 
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 
-// Not instrumented: a function exit noted on the shadow stack that was switched in would unbalance it.
-__attribute__((no_sanitize("thread"), noinline)) void Context::change(Context& from, Context& to,
-                                                                      [[maybe_unused]] Leave leave) {
+// Not instrumented: a function exit noted on the shadow stack that was switched in would unbalance
+// it.
+__attribute__((no_sanitize("thread"), noinline)) void Context::change(
+    Context& from, Context& to, [[maybe_unused]] Leave leave) {
 #ifdef WEFT_ASAN
     // A null place to save tells the sanitizer to destroy the fake stack of a context that ends.
     __sanitizer_start_switch_fiber(leave == Leave::ForEver ? nullptr : &from.fake_stack_,

@@ -1,8 +1,9 @@
 // Context: a saved point of execution on its own stack, and the switch between two of them.
 //
-// The switch saves the callee-saved registers on the stack it leaves and nothing else; floating-point
-// control state, exception globals and thread-locals are the scheduler's business (fiber/worker).
-// A context is resumed by one thread at a time; the thread may differ from one resume to the next.
+// The switch saves the callee-saved registers on the stack it leaves and nothing else;
+// floating-point control state, exception globals and thread-locals are the scheduler's business
+// (fiber/worker). A context is resumed by one thread at a time; the thread may differ from one
+// resume to the next.
 #pragma once
 
 #include <cstddef>

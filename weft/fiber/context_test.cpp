@@ -1,5 +1,5 @@
-// The switch between two stacks, alone: no scheduler, no pool. Built a second time with the portable
-// fallback in place of the assembly (see CMakeLists.txt).
+// The switch between two stacks, alone: no scheduler, no pool. Built a second time with the
+// portable fallback in place of the assembly (see CMakeLists.txt).
 #include "weft/fiber/context.h"
 
 #include <gtest/gtest.h>
@@ -127,9 +127,8 @@ void check_registers() {
     Number here = alone(3);
     Number there = alone(1'000);
     Number got_there = 0;
-    Coroutine other([&](Coroutine& self) {
-        got_there = sum_over_switches<Number>(&self, nullptr, 1'000);
-    });
+    Coroutine other(
+        [&](Coroutine& self) { got_there = sum_over_switches<Number>(&self, nullptr, 1'000); });
     EXPECT_EQ(sum_over_switches<Number>(nullptr, &other, 3), here);
     other.go_on();
     EXPECT_TRUE(other.has_ended());

@@ -1,12 +1,11 @@
 #include "weft/fiber/dump.h"
 
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
-#include "weft/base/format.h"
 #include "weft/base/env.h"
+#include "weft/base/format.h"
 #include "weft/fiber/internal/backtrace.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/locals.h"

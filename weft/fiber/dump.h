@@ -15,10 +15,10 @@ enum class FiberState : std::uint8_t { Ready, Running, Waiting };
 struct FiberReport {
     std::string name;  // empty for an unnamed one
     FiberState state = FiberState::Ready;
-    WaitReason reason = WaitReason::None;       // while Waiting
-    const void* object = nullptr;               // what it waits on, where that is an object
+    WaitReason reason = WaitReason::None;  // while Waiting
+    const void* object = nullptr;          // what it waits on, where that is an object
     std::chrono::milliseconds waited{0};
-    std::vector<std::string> frames;            // innermost first; of a waiting fiber
+    std::vector<std::string> frames;  // innermost first; of a waiting fiber
 };
 
 enum class Backtraces : bool { No, Yes };

@@ -169,18 +169,17 @@ TEST(Exception, FIB_7e_an_exception_pointer_passes_from_fiber_to_fiber) {
 
 TEST(Exception, FIB_7e_a_fiber_begins_without_the_exceptions_of_the_one_before) {
     Runtime runtime(with_workers(1));
-    Result<int> wrong = runtime
-                            .spawn([]() -> Result<int> {
-                                try {
-                                    throw Marked{1};
-                                } catch (...) {
-                                    // Its child runs on this worker, right from here.
-                                    return spawn([] {
-                                               return std::current_exception() ? 1 : 0;
-                                           }).join();
-                                }
-                            })
-                            .join();
+    Result<int> wrong =
+        runtime
+            .spawn([]() -> Result<int> {
+                try {
+                    throw Marked{1};
+                } catch (...) {
+                    // Its child runs on this worker, right from here.
+                    return spawn([] { return std::current_exception() ? 1 : 0; }).join();
+                }
+            })
+            .join();
     EXPECT_EQ(wrong, 0);
 }
 

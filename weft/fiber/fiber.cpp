@@ -24,6 +24,7 @@ FiberId current_id() {
 
 std::string_view current_name() {
     Fiber* fiber = current();
+    // Relaxed: a fiber's own locals.
     FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
     return locals ? std::string_view(locals->name) : std::string_view();
 }
@@ -180,7 +181,8 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
 static void await_done(Fiber& fiber) {
     if (WEFT_PLANTED("join.does_not_await_the_end")) return;
     // Acquire: the outcome; pairs with the release in Worker::lay_down().
-    for (unsigned attempt = 0; fiber.join.load(std::memory_order_acquire) != Fiber::kDone; ++attempt)
+    for (unsigned attempt = 0; fiber.join.load(std::memory_order_acquire) != Fiber::kDone;
+         ++attempt)
         env::spin_pause(attempt);
 }
 

@@ -27,8 +27,8 @@ namespace weft {
 enum class FloatState : bool { Default, Keep };
 
 struct SpawnOptions {
-    std::string_view name = {};       // shown by the dump and by the overflow message
-    std::size_t stack_bytes = 0;      // 0: the runtime's default
+    std::string_view name = {};   // shown by the dump and by the overflow message
+    std::size_t stack_bytes = 0;  // 0: the runtime's default
     // Keep: the body changes rounding or traps, and wants them back after each wait.
     FloatState float_state = FloatState::Default;
     Worker* pinned = nullptr;  // set by Runtime::spawn_pinned
@@ -242,8 +242,8 @@ template <class Function>
 using BodyOf = Body<std::decay_t<Function>, Outcome<Function>>;
 
 template <class Function>
-Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
-             Joinable joinable, Function&& function, Error& error) {
+Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted, Joinable joinable,
+             Function&& function, Error& error) {
     Fiber* fiber = prepare(scheduler, options, error);
     if (!fiber) return nullptr;
     if (!BodyOf<Function>::store(*fiber, std::forward<Function>(function))) {
@@ -252,7 +252,8 @@ Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
         return nullptr;
     }
     fiber->body = BodyOf<Function>::handle;
-    if (launch(*fiber, counted, joinable, error)) [[likely]] return fiber;
+    if (launch(*fiber, counted, joinable, error)) [[likely]]
+        return fiber;
     BodyOf<Function>::handle(*fiber, Fiber::Operation::Fail, &error);
     static_cast<void>(BodyOf<Function>::take(*fiber));
     give_up(*fiber);
@@ -265,7 +266,8 @@ auto start_joinable(Scheduler* scheduler, const SpawnOptions& options, Function&
     Error error = ErrorKind::Other;
     Fiber* fiber = start(scheduler, options, Counted::Yes, Joinable::Yes,
                          std::forward<Function>(function), error);
-    if (!fiber) [[unlikely]] return Future<T>(std::move(error));
+    if (!fiber) [[unlikely]]
+        return Future<T>(std::move(error));
     return Future<T>(*fiber, BodyOf<Function>::take);
 }
 

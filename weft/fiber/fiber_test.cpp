@@ -102,9 +102,8 @@ TEST(Fiber, FIB_1c_run_does_not_wait_for_a_detached_fiber) {
 
 TEST(Fiber, FIB_1c_a_detached_fiber_of_a_fiber_is_not_counted_either) {
     Runtime runtime(with_workers(1));
-    Future<void> parent = runtime.spawn([]() -> Result<void> {
-        return spawn_detached([] { return park(); });
-    });
+    Future<void> parent =
+        runtime.spawn([]() -> Result<void> { return spawn_detached([] { return park(); }); });
     EXPECT_TRUE(parent.join());
     runtime.run();
     EXPECT_EQ(runtime.live_fibers(), 1u);
@@ -298,9 +297,8 @@ TEST(Fiber, FIB_2e_the_error_of_a_dropped_fiber_is_logged_and_counted) {
         });
     }
     runtime.run();
-    Future<void> after_its_end = runtime.spawn([]() -> Result<void> {
-        return Error(ErrorKind::Limit, "dropped late");
-    });
+    Future<void> after_its_end =
+        runtime.spawn([]() -> Result<void> { return Error(ErrorKind::Limit, "dropped late"); });
     runtime.run();
     after_its_end.detach();
     EXPECT_TRUE(log.contains("dropped early"));
@@ -321,7 +319,9 @@ TEST(Fiber, FIB_2e_a_success_that_nobody_takes_is_silent_and_destroyed) {
     testing::CapturedLog log;
     auto witness = std::make_shared<int>(1);
     Runtime runtime(with_workers(1));
-    { Future<std::shared_ptr<int>> dropped = runtime.spawn([=] { return witness; }); }
+    {
+        Future<std::shared_ptr<int>> dropped = runtime.spawn([=] { return witness; });
+    }
     runtime.run();
     ASSERT_TRUE(testing::eventually([&] { return witness.use_count() == 1; }));
     EXPECT_TRUE(log.lines().empty());
@@ -447,7 +447,8 @@ TEST(Fiber, FIB_11b_a_name_does_not_pass_to_the_next_fiber_of_the_block) {
                 auto name = [] { return std::string(current_name()); };
                 SpawnOptions options;
                 if (i % 2) options.name = wanted;
-                good &= WEFT_TRY(spawn(name, options).join()) == wanted;
+                good &= WEFT_TRY(spawn(name, options).join())
+                == wanted;
             }
             return good;
         },

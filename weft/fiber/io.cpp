@@ -226,7 +226,7 @@ void Descriptor::drop_registrations() {
     // Acquire: whoever made them may have been another thread.
     IoRegistration* registration = registration_.exchange(nullptr, std::memory_order_acquire);
     while (registration) {
-        IoRegistration* previous = registration->previous;
+        IoRegistration* previous = registration->previous();
         registration->retire();
         registration->storage().put(*registration);
         registration = previous;
@@ -257,7 +257,7 @@ Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness) {
     IoRegistration* current = registration_.load(std::memory_order_acquire);
     while (!current || current->is_detached()) {
         IoRegistration* added = WEFT_TRY(IoTable::register_here(fd_, readiness));
-        added->previous = current;
+        added->set_previous(current);
         // seq_cst: published before the look at kClosedBit; see close().
         if (registration_.compare_exchange_strong(current, added, std::memory_order_seq_cst,
                                                   std::memory_order_acquire)) {

@@ -85,10 +85,11 @@ public:
     Result<void> wait_writable(Deadline deadline, const CancelToken& token);
 
     // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or
-    // -errno, again after each wait until it is not -EAGAIN. `token` may be null.
+    // -errno, again after each wait until it is not -EAGAIN. `token` may be null. `size` is what the
+    // call asks for, if less than that means that the next one would block; see Flow.
     template <class Attempt>
     Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
-                             CancelState* token = nullptr);
+                             CancelState* token = nullptr, std::size_t size = 0);
 
     // Calls dormant.on_ready once, at the first of `events`. False: one of them may be there
     // already, and nothing was armed; try the operation. Fibers (and what runs in the scheduler).
@@ -152,12 +153,12 @@ inline std::span<const std::byte> as_bytes(std::string_view text) {
 
 template <class Attempt>
 Result<long> Descriptor::until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
-                                     CancelState* token) {
+                                     CancelState* token, std::size_t size) {
     using Function = std::remove_reference_t<Attempt>;
     Call call = [](void* context, int fd) -> long {
         return (*static_cast<Function*>(context))(fd);
     };
-    return perform(direction, 0, call, const_cast<void*>(static_cast<const void*>(&attempt)),
+    return perform(direction, size, call, const_cast<void*>(static_cast<const void*>(&attempt)),
                    deadline, token);
 }
 

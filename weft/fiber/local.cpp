@@ -41,6 +41,7 @@ FiberLocals& current_locals() {
     if (!worker) return thread_locals.locals;
     Fiber* fiber = worker->current();
     WEFT_ASSERT(fiber, "the scheduler has no locals");
+    // Relaxed: a fiber's own locals.
     FiberLocals* locals = fiber->locals.load(std::memory_order_relaxed);
     if (!locals) {
         locals = std::make_unique<FiberLocals>().release();
@@ -51,6 +52,7 @@ FiberLocals& current_locals() {
 }
 
 void destroy_locals(Fiber& fiber) {
+    // Relaxed: as above; the dump takes the lock.
     std::unique_ptr<FiberLocals> locals(fiber.locals.load(std::memory_order_relaxed));
     if (!locals) return;
     destroy_entries(*locals);

@@ -1,5 +1,5 @@
-// Fibers when memory is short: an error to the caller, never an abort. Each case in a process of its
-// own, whose address space is limited.
+// Fibers when memory is short: an error to the caller, never an abort. Each case in a process of
+// its own, whose address space is limited.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -87,8 +87,8 @@ void lift_limit() {
         (outcome.error().kind() == ErrorKind::OutOfMemory ? refused : other)++;
     }
     bool sums = parked + refused == count && other == 0;
-    end("ran some: " + std::to_string(parked > 10) + ", refused some: " +
-        std::to_string(refused > 10) + ", others: " + std::to_string(!sums));
+    end("ran some: " + std::to_string(parked > 10) +
+        ", refused some: " + std::to_string(refused > 10) + ", others: " + std::to_string(!sums));
 }
 
 TEST_F(MemoryDeathTest, FIB_4d_a_fiber_without_memory_for_its_stack_ends_as_out_of_memory) {
@@ -111,11 +111,10 @@ TEST_F(MemoryDeathTest, FIB_4d_what_a_refused_fiber_owned_is_given_back) {
             limit_address_space(8 << 20);
             int refused = 0;
             for (int i = 0; i < 50; ++i) {
-                Result<void> outcome =
-                    runtime
-                        .spawn([witness] { static_cast<void>(*witness); },
-                               {.name = "refused", .stack_bytes = 32 << 20})
-                        .join();
+                Result<void> outcome = runtime
+                                           .spawn([witness] { static_cast<void>(*witness); },
+                                                  {.name = "refused", .stack_bytes = 32 << 20})
+                                           .join();
                 if (!outcome && outcome.error().kind() == ErrorKind::OutOfMemory) refused++;
             }
             lift_limit();

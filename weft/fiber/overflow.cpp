@@ -36,6 +36,7 @@ void say_number(std::size_t number) {
 
 [[noreturn]] void report_overflow(const Fiber* fiber) {
     say("weft: stack overflow in fiber '");
+    // Relaxed: the fiber runs on this very thread.
     FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
     bool named = locals && !locals->name.empty();
     say(named ? std::string_view(locals->name) : std::string_view("unnamed"));
@@ -63,7 +64,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }
 
 bool install() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);

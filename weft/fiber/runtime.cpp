@@ -58,8 +58,8 @@ unsigned RuntimeOptions::default_workers() {
 }
 
 std::size_t RuntimeOptions::default_stack_bytes() {
-    return std::size_t{1024} * number_from("WEFT_FIBER_STACK_KB", kStackBytesDefault / 1024,
-                                           kStackBytesMax / 1024);
+    return std::size_t{1024} *
+           number_from("WEFT_FIBER_STACK_KB", kStackBytesDefault / 1024, kStackBytesMax / 1024);
 }
 
 unsigned RuntimeOptions::default_blocking_threads() {

@@ -68,8 +68,8 @@ public:
     // Returns when every counted fiber has exited.
     void run();
 
-    // Cancels every fiber, waits until all have ended, ends the workers. TimedOut if some fibers did
-    // not end by then; their names are logged, and the runtime goes on for them. Idempotent.
+    // Cancels every fiber, waits until all have ended, ends the workers. TimedOut if some fibers
+    // did not end by then; their names are logged, and the runtime goes on for them. Idempotent.
     Result<void> shutdown(Deadline deadline = Deadline::never());
 
     // Every fiber's waits end as Cancelled from now on, and no more are taken. Any thread or fiber;
@@ -90,10 +90,11 @@ private:
     unsigned stealing_workers_ = 0;
 };
 
-// Runs `function` on a fiber of a new runtime, waits for all counted fibers, shuts down, and returns
-// the function's result.
+// Runs `function` on a fiber of a new runtime, waits for all counted fibers, shuts down, and
+// returns the function's result.
 template <class Function>
-auto run(Function&& function, RuntimeOptions options = {}) -> Result<fiber_internal::Outcome<Function>> {
+auto run(Function&& function, RuntimeOptions options = {})
+    -> Result<fiber_internal::Outcome<Function>> {
     Runtime runtime(options);
     auto outcome = runtime.spawn(std::forward<Function>(function), {.name = "main"}).join();
     runtime.run();

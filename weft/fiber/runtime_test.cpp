@@ -226,7 +226,8 @@ TEST(Runtime, FIB_9b_children_of_a_pinned_fiber_stay_pinned) {
             });
             yield();
             bool stayed = here() == 2;
-            return WEFT_TRY(grandchild.join()) && stayed;
+            return WEFT_TRY(grandchild.join())
+            &&stayed;
         });
         return child.join();
     });
@@ -276,9 +277,8 @@ TEST(Runtime, FIB_14b_threads_that_use_a_fresh_runtime_at_once_start_it_once) {
         Atomic<int> ran{0};
         std::vector<std::thread> threads;
         for (int t = 0; t < 3; ++t) {
-            threads.emplace_back([&] {
-                EXPECT_TRUE(runtime.spawn([&] { ran.fetch_add(1, kRelaxed); }).join());
-            });
+            threads.emplace_back(
+                [&] { EXPECT_TRUE(runtime.spawn([&] { ran.fetch_add(1, kRelaxed); }).join()); });
         }
         for (std::thread& thread : threads) thread.join();
         EXPECT_EQ(ran.load(kRelaxed), 3);

@@ -201,8 +201,8 @@ TEST(Shutdown, FIB_12a_a_shutdown_in_the_middle_of_everything_ends_everything) {
                 }
             });
         }
-        ASSERT_TRUE(testing::eventually(
-            [&] { return busy.load(kRelaxed) > static_cast<int>(i % 40); }));
+        ASSERT_TRUE(
+            testing::eventually([&] { return busy.load(kRelaxed) > static_cast<int>(i % 40); }));
         ASSERT_TRUE(runtime.shutdown(Deadline::after(30s)));
         ASSERT_EQ(runtime.live_fibers(), 0u);
     }

@@ -26,8 +26,8 @@ namespace {
 constexpr unsigned kClassCount = 13;  // 16 KiB … 64 MiB, powers of two
 constexpr std::size_t kRegionBytesMin = 4 << 20;
 constexpr std::size_t kRegionBytesMax = std::size_t{1} << 30;
-constexpr unsigned kBatch = 64;        // stacks moved between a worker and the depot at once
-constexpr unsigned kCarveBatch = 16;   // guards set at once
+constexpr unsigned kBatch = 64;       // stacks moved between a worker and the depot at once
+constexpr unsigned kCarveBatch = 16;  // guards set at once
 constexpr unsigned kRegionCountMax = 4096;
 
 // Tops of equal alignment share cache sets; spreading them costs a few lines of the top page and
@@ -67,7 +67,8 @@ std::size_t usable_bytes(std::uint16_t size_class) { return kStackBytesMin << si
 std::size_t stride_of(std::uint16_t size_class) { return usable_bytes(size_class) + kGuardBytes; }
 
 GuardKind probe_guard_kind() {
-    void* page = mmap(nullptr, kGuardBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* page =
+        mmap(nullptr, kGuardBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return GuardKind::Mprotect;
     bool works = madvise(page, kGuardBytes, MADV_GUARD_INSTALL) == 0;
     munmap(page, kGuardBytes);
@@ -164,6 +165,7 @@ Stack* make_stack(std::byte* slot, std::uint16_t size_class) {
     auto* stack = new (end - sizeof(Stack)) Stack;
     stack->bottom = slot + kGuardBytes;
     stack->size_class = size_class;
+    // Relaxed: any spread will do.
     unsigned colour = depot.colour.fetch_add(1, std::memory_order_relaxed) % kColourCount;
     stack->colour = static_cast<std::uint16_t>(colour * kColourBytes);
     stack->sanitizer_fiber = Context::new_sanitizer_fiber();
@@ -229,6 +231,7 @@ void put(Stack* stack) {
 
 bool is_guard(const void* address, const void** bottom) {
     const auto* byte = static_cast<const std::byte*>(address);
+    // Relaxed: a region counts once its begin is there.
     unsigned count = std::min(depot.region_count.load(std::memory_order_relaxed), kRegionCountMax);
     for (unsigned i = 0; i < count; ++i) {
         Region& region = depot.regions[i];

@@ -1,10 +1,10 @@
 // Stacks: one arena per size class, guarded below, pooled for the life of the process.
 //
-// A stack is a slot of an arena: [guard][usable bytes][Stack header]. The header sits at the top, in
-// the page that a running fiber touches anyway. Guards are set when a slot is first carved and stay:
-// by MADV_GUARD_INSTALL where the kernel has it (no extra mapping, so a million stacks fit under the
-// stock vm.max_map_count), by mprotect otherwise (two mappings a stack, with a clear error at the
-// kernel's limit).
+// A stack is a slot of an arena: [guard][usable bytes][Stack header]. The header sits at the top,
+// in the page that a running fiber touches anyway. Guards are set when a slot is first carved and
+// stay: by MADV_GUARD_INSTALL where the kernel has it (no extra mapping, so a million stacks fit
+// under the stock vm.max_map_count), by mprotect otherwise (two mappings a stack, with a clear
+// error at the kernel's limit).
 //
 // The pool is process-wide, like the heap: a stack may be returned by another worker, or after its
 // runtime, and the fault handler has to find the owner of an address.
@@ -29,11 +29,9 @@ struct Stack {
     std::byte* bottom = nullptr;      // first usable byte; the guard ends here
     void* sanitizer_fiber = nullptr;  // see Context
     std::uint16_t size_class = 0;
-    std::uint16_t colour = 0;         // bytes between the header and where the frames start
+    std::uint16_t colour = 0;  // bytes between the header and where the frames start
 
-    StackBounds bounds() {
-        return {bottom, reinterpret_cast<std::byte*>(this) - colour};
-    }
+    StackBounds bounds() { return {bottom, reinterpret_cast<std::byte*>(this) - colour}; }
 };
 
 enum class GuardKind : std::uint8_t { Madvise, Mprotect };
@@ -74,7 +72,7 @@ private:
     Stack* free_ = nullptr;
     unsigned count_ = 0;
     std::uint16_t size_class_ = 0;
-    std::byte* carved_ = nullptr;      // slots with guards that nobody has touched yet
+    std::byte* carved_ = nullptr;  // slots with guards that nobody has touched yet
     std::byte* carved_end_ = nullptr;
 };
 
@@ -93,7 +91,8 @@ bool is_guard(const void* address, const void** bottom);
 void trim(std::size_t keep);
 
 GuardKind guard_kind();
-// For tests: pretends that the kernel lacks MADV_GUARD_INSTALL. Only before stacks of that class exist.
+// For tests: pretends that the kernel lacks MADV_GUARD_INSTALL. Only before stacks of that class
+// exist.
 void force_guard_kind(GuardKind kind);
 
 struct Statistics {

@@ -42,7 +42,8 @@ std::size_t count_mappings() {
 std::size_t resident_pages(std::byte* begin, std::byte* end) {
     std::vector<unsigned char> pages(static_cast<std::size_t>(end - begin) / 4096);
     EXPECT_EQ(mincore(begin, pages.size() * 4096, pages.data()), 0);
-    return static_cast<std::size_t>(std::ranges::count_if(pages, [](auto page) { return page & 1; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(pages, [](auto page) { return page & 1; }));
 }
 
 // ---------------------------------------------------------------- sizes
@@ -166,7 +167,8 @@ void use_up_mappings(std::size_t left) {
         if (mprotect(pages + i * 4096, 4096, PROT_READ) != 0) return;
 }
 
-// In a process of its own: takes stacks until there are no more mappings, and tells what it was told.
+// In a process of its own: takes stacks until there are no more mappings, and tells what it was
+// told.
 [[noreturn]] void take_until_refused() {
     stacks::force_guard_kind(GuardKind::Mprotect);
     std::uint16_t size_class = stacks::size_class_for(kStackBytesMin);
@@ -220,17 +222,16 @@ TEST(Stack, FIB_4a_a_returned_stack_is_used_again) {
 
 TEST(Stack, FIB_4a_fibers_one_after_the_other_share_a_few_stacks) {
     Runtime runtime(with_workers(1));
-    Result<std::size_t> stacks_used = runtime
-                                          .spawn([]() -> Result<std::size_t> {
-                                              std::set<Stack*> used;
-                                              for (int i = 0; i < 1'000; ++i) {
-                                                  used.insert(WEFT_TRY(
-                                                      spawn([] { return current()->stack; })
-                                                          .join()));
-                                              }
-                                              return used.size();
-                                          })
-                                          .join();
+    Result<std::size_t> stacks_used =
+        runtime
+            .spawn([]() -> Result<std::size_t> {
+                std::set<Stack*> used;
+                for (int i = 0; i < 1'000; ++i) {
+                    used.insert(WEFT_TRY(spawn([] { return current()->stack; }).join()));
+                }
+                return used.size();
+            })
+            .join();
     EXPECT_LE(stacks_used.value_or(1'000), 8u);
 }
 

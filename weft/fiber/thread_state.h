@@ -1,5 +1,5 @@
-// What the runtime keeps per thread. The simulation plays several threads in one, and exchanges this
-// whenever it goes from one to the next. Nobody else needs it.
+// What the runtime keeps per thread. The simulation plays several threads in one, and exchanges
+// this whenever it goes from one to the next. Nobody else needs it.
 #pragma once
 
 namespace weft {

@@ -142,6 +142,7 @@ WaitCell* TimerWheel::expire(Instant now) {
         List due;
         while (take_due_slot(now, due)) {}
         tick_ = std::max(tick_, tick_of(now));
+        // Relaxed: as in set().
         next_due_ns_.store(find_next_due(), std::memory_order_relaxed);
         while (Timer* timer = due.pop_front()) {
             if (timer->callback_) {
@@ -161,6 +162,7 @@ WaitCell* TimerWheel::expire(Instant now) {
 
 void TimerWheel::refresh_next_due() {
     SpinGuard guard(lock_);
+    // Relaxed: as in set().
     next_due_ns_.store(find_next_due(), std::memory_order_relaxed);
 }
 

@@ -1,10 +1,10 @@
 // Timers: a hierarchical wheel of a worker.
 //
-// Eight levels of 64 slots; a slot of the lowest level is 2^16 ns wide. Setting and cancelling touch
-// one list and one bit under the wheel's lock; a cancelled timer leaves nothing behind. Waits fire in
-// the order of their deadlines, equal deadlines in the order in which they were set, and so do
-// callbacks, after the waits of the same look. Never before the deadline: a slot says where to look,
-// the exact deadline says when.
+// Eight levels of 64 slots; a slot of the lowest level is 2^16 ns wide. Setting and cancelling
+// touch one list and one bit under the wheel's lock; a cancelled timer leaves nothing behind. Waits
+// fire in the order of their deadlines, equal deadlines in the order in which they were set, and so
+// do callbacks, after the waits of the same look. Never before the deadline: a slot says where to
+// look, the exact deadline says when.
 //
 // A wheel belongs to a worker, but an idle worker may expire the timers of a busy one, and a fiber
 // that has moved cancels its timer from afar; hence the lock. It is never held over a callback or
@@ -29,8 +29,8 @@ enum class TimerEnd : std::uint8_t {
     Dropped,  // the wheel ends with its runtime; the timer will not fire
 };
 
-// Either wakes a wait or calls a function; set once at a time. Its owner keeps it alive and in place
-// until it has fired or cancel() has returned.
+// Either wakes a wait or calls a function; set once at a time. Its owner keeps it alive and in
+// place until it has fired or cancel() has returned.
 class Timer {
 public:
     using Callback = void (*)(Timer& timer, TimerEnd end);

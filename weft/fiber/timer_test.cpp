@@ -61,10 +61,10 @@ std::int64_t ns_of(const Probe& probe) { return probe.deadline().time_since_epoc
 
 TEST(Timer, RCT_3c_a_timer_fires_at_its_deadline_and_not_before) {
     // Around the edges of the lowest level's slots, of all levels, and of the range.
-    for (std::int64_t ns : {std::int64_t{1}, std::int64_t{65'535}, std::int64_t{65'536},
-                            std::int64_t{65'536 * 64 - 1}, std::int64_t{65'536 * 64},
-                            std::int64_t{1'000'000'007}, std::int64_t{86'400'000'000'000},
-                            std::int64_t{1} << 60, INT64_MAX - 1}) {
+    for (std::int64_t ns :
+         {std::int64_t{1}, std::int64_t{65'535}, std::int64_t{65'536},
+          std::int64_t{65'536 * 64 - 1}, std::int64_t{65'536 * 64}, std::int64_t{1'000'000'007},
+          std::int64_t{86'400'000'000'000}, std::int64_t{1} << 60, INT64_MAX - 1}) {
         Bench bench;
         bench.set(ns);
         EXPECT_TRUE(bench.expire(ns - 1).empty()) << ns;
@@ -174,8 +174,7 @@ TEST(Timer, RCT_3a_a_million_timers_at_once) {
     bench.probes.reserve(count);
     std::mt19937_64 random(3);
     constexpr std::int64_t span = 60'000'000'000;
-    for (std::size_t i = 0; i < count; ++i)
-        bench.set(static_cast<std::int64_t>(random() % span));
+    for (std::size_t i = 0; i < count; ++i) bench.set(static_cast<std::int64_t>(random() % span));
     std::size_t cancelled = 0;
     for (std::size_t i = 0; i < count; i += 2)
         cancelled += bench.wheel.cancel(*bench.probes[i]) ? 1U : 0U;
@@ -261,7 +260,8 @@ TEST(Timer, RCT_3e_fibers_that_sleep_into_the_past_do_not_keep_the_others_from_r
             WEFT_TRY(weft::sleep_for(20ms));
             for (int i = 0; i < 1'000; ++i) yield();
             over.store(true, kRelaxed);
-            return WEFT_TRY(past.join()) > 0;
+            return WEFT_TRY(past.join())
+            > 0;
         },
         options);
     EXPECT_EQ(outcome, true);

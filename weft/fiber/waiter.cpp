@@ -91,8 +91,7 @@ Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
     cell_.wait_object = object;
     cell_.wait_reason = reason;
     // Relaxed: nobody else writes the signal before the word below is published.
-    if (cell_.is_thread)
-        static_cast<ThreadCell&>(cell_).signal.store(0, std::memory_order_relaxed);
+    if (cell_.is_thread) static_cast<ThreadCell&>(cell_).signal.store(0, std::memory_order_relaxed);
     // Relaxed: between waits only the owner writes its word.
     std::uint64_t before = cell_.word.load(std::memory_order_relaxed);
     word_ = (((before >> WaitCell::kStateBits) + 1) << WaitCell::kStateBits) | state;
@@ -163,7 +162,8 @@ Wake Waiter::park_thread(Deadline deadline) {
     Deadline bound = token ? earlier(deadline, token->deadline()) : deadline;
     // Acquire: sees what the claimer wrote before resume().
     while (cell.signal.load(std::memory_order_acquire) == 0) {
-        std::int64_t until = bound.is_never() ? kNeverNs : bound.instant().time_since_epoch().count();
+        std::int64_t until =
+            bound.is_never() ? kNeverNs : bound.instant().time_since_epoch().count();
         if (env::futex_wait(cell.signal.futex_address(), 0, until) != FutexWait::TimedOut) continue;
         Instant now = Clock::now();
         // Expiring the token claims this cell, too.
@@ -195,9 +195,10 @@ void WaitRef::resume() const {
 
 const char* to_string(WaitReason reason) {
     static constexpr const char* kNames[] = {
-        "none", "park", "sleep", "join", "channel", "select", "mutex", "shared mutex", "condition",
-        "semaphore", "wait group", "once", "barrier", "event", "gate", "readable", "writable",
-        "file", "blocking", "process", "signal", "other",
+        "none",     "park",         "sleep",     "join",      "channel",    "select",
+        "mutex",    "shared mutex", "condition", "semaphore", "wait group", "once",
+        "barrier",  "event",        "gate",      "readable",  "writable",   "file",
+        "blocking", "process",      "signal",    "other",
     };
     return kNames[static_cast<unsigned>(reason)];
 }

@@ -1,10 +1,10 @@
 // The one way to wait.
 //
-// Every fiber, and every plain thread that ever waits, owns one WaitCell with one state word. A wait
-// is an epoch of that word: Waiting, then exactly one of Ready, TimedOut, Cancelled. Whoever moves
-// the word out of Waiting (one compare-and-swap, WaitRef::try_claim) owns the wake-up and calls
-// WaitRef::resume() once; everybody else loses and drops the reference. Cells are never unmapped and
-// epochs never repeat, so a stale reference is harmless.
+// Every fiber, and every plain thread that ever waits, owns one WaitCell with one state word. A
+// wait is an epoch of that word: Waiting, then exactly one of Ready, TimedOut, Cancelled. Whoever
+// moves the word out of Waiting (one compare-and-swap, WaitRef::try_claim) owns the wake-up and
+// calls WaitRef::resume() once; everybody else loses and drops the reference. Cells are never
+// unmapped and epochs never repeat, so a stale reference is harmless.
 //
 //     SpinGuard guard(lock_);
 //     if (ready()) return take();
@@ -35,8 +35,28 @@ enum class Wake : std::uint8_t { Ready, TimedOut, Cancelled };
 
 // What a fiber waits on; shown by the dump.
 enum class WaitReason : std::uint8_t {
-    None, Park, Sleep, Join, Channel, Select, Mutex, SharedMutex, Condition, Semaphore, WaitGroup,
-    Once, Barrier, Event, Gate, Readable, Writable, File, Blocking, Process, Signal, Other,
+    None,
+    Park,
+    Sleep,
+    Join,
+    Channel,
+    Select,
+    Mutex,
+    SharedMutex,
+    Condition,
+    Semaphore,
+    WaitGroup,
+    Once,
+    Barrier,
+    Event,
+    Gate,
+    Readable,
+    Writable,
+    File,
+    Blocking,
+    Process,
+    Signal,
+    Other,
 };
 const char* to_string(WaitReason reason);
 
@@ -45,9 +65,9 @@ enum class Cancellable : bool { No, Yes };
 struct WaitCell {
     // epoch << kStateBits | state. Changed only by Waiter and WaitRef.
     Atomic<std::uint64_t> word{0};
-    WaitCell* next = nullptr;       // in a run queue or a chain of claimed cells
-    CancelState* token = nullptr;   // the ambient token; counted; null on a thread without one
-    ListLink token_link;            // in the token's list, if listed; under the token's lock
+    WaitCell* next = nullptr;      // in a run queue or a chain of claimed cells
+    CancelState* token = nullptr;  // the ambient token; counted; null on a thread without one
+    ListLink token_link;           // in the token's list, if listed; under the token's lock
     const void* wait_object = nullptr;
     WaitReason wait_reason = WaitReason::None;
     bool is_thread = false;
@@ -55,11 +75,16 @@ struct WaitCell {
     // by itself, and spawning them costs no lock.
     bool listed = false;
 
-    // Waiting: the ambient token lists the cell. WaitingRoot: a fiber with its runtime's root token,
-    // not listed. WaitingShielded: no cancellation reaches this wait.
+    // Waiting: the ambient token lists the cell. WaitingRoot: a fiber with its runtime's root
+    // token, not listed. WaitingShielded: no cancellation reaches this wait.
     enum State : std::uint64_t {
-        Idle, Waiting, WaitingRoot, WaitingShielded,
-        Woken, Expired, Stopped,  // Ready, TimedOut, Cancelled
+        Idle,
+        Waiting,
+        WaitingRoot,
+        WaitingShielded,
+        Woken,
+        Expired,
+        Stopped,  // Ready, TimedOut, Cancelled
     };
     static constexpr unsigned kStateBits = 3;
     static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;

@@ -268,7 +268,8 @@ TEST(Waiter, a_thread_that_ends_leaves_a_cell_that_stays_readable) {
         Waiter waiter(WaitReason::Other);
         EXPECT_FALSE(old.try_claim(Wake::Ready));
         EXPECT_EQ(waiter.wait(Deadline::after(1ms)), Wake::TimedOut);
-    }).join();
+    })
+        .join();
 }
 
 TEST(Waiter, every_reason_has_a_name) {

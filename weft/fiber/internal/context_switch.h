@@ -1,5 +1,5 @@
-// The switch between two stacks: saves what the calling convention leaves to the callee on the stack
-// it leaves, stores that stack's pointer to *save, and goes on where `to` was left.
+// The switch between two stacks: saves what the calling convention leaves to the callee on the
+// stack it leaves, stores that stack's pointer to *save, and goes on where `to` was left.
 #pragma once
 
 namespace weft {
@@ -41,9 +41,9 @@ extern "C" void weft_context_start();
         "endbr64"
         : "+D"(save), "+S"(to)
         :
-        : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-          "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-          "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+        : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+          "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+          "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
 #else

@@ -27,8 +27,8 @@ constexpr std::size_t kPieceBytes = 64 * sizeof(Fiber);  // what a cache takes a
 // A chunk starts with its header; the blocks follow.
 struct Chunk {
     Chunk* older = nullptr;
-    std::byte* end = nullptr;           // of the mapping
-    Atomic<std::byte*> used{nullptr};   // blocks before this address may be live
+    std::byte* end = nullptr;          // of the mapping
+    Atomic<std::byte*> used{nullptr};  // blocks before this address may be live
     std::byte* begin() { return reinterpret_cast<std::byte*>(this) + kHeaderBytes; }
     static constexpr std::size_t kHeaderBytes = 192;
 };
@@ -65,6 +65,7 @@ Chunk* map_chunk(bool first) {
     }
     auto* chunk = new (reinterpret_cast<void*>(begin)) Chunk;
     chunk->end = reinterpret_cast<std::byte*>(begin) + bytes;
+    // Relaxed: published with the chunk.
     chunk->used.store(chunk->begin(), std::memory_order_relaxed);
     return chunk;
 }

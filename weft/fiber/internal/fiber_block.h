@@ -29,17 +29,17 @@ struct Fiber : WaitCell {
     enum Join : std::uintptr_t { kAlone, kFinishing, kDone, kDetached };
 
     enum Flag : std::uint8_t {
-        kCounted = 1,      // Runtime::run() waits for it
-        kKeepFloat = 2,    // floating-point control state is switched along
-        kEnding = 4,       // leaves its stack for good
-        kForgotten = 8,    // nobody will ask for the outcome
+        kCounted = 1,    // Runtime::run() waits for it
+        kKeepFloat = 2,  // floating-point control state is switched along
+        kEnding = 4,     // leaves its stack for good
+        kForgotten = 8,  // nobody will ask for the outcome
     };
 
     // True while a worker runs on the stack; whoever else wants to run it then puts it back into a
     // queue. This closes the gap between "woken" and "has left its stack".
     Atomic<bool> busy{false};
-    Atomic<bool> held{false};  // the same, while the dump reads the stack
-    SpinLock park_lock;  // park_permit, park_word; generation, once a FiberId was made
+    Atomic<bool> held{false};     // the same, while the dump reads the stack
+    SpinLock park_lock;           // park_permit, park_word; generation, once a FiberId was made
     Atomic<bool> exposed{false};  // a FiberId was made
     bool park_permit = false;
     std::uint8_t flags = 0;
@@ -91,7 +91,8 @@ public:
     void put(Fiber* fiber) {
         fiber->next = free_;
         free_ = fiber;
-        if (++count_ == kCountMax) [[unlikely]] spill();
+        if (++count_ == kCountMax) [[unlikely]]
+            spill();
     }
 
 private:

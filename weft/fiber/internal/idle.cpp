@@ -39,7 +39,7 @@ Fiber* Worker::steal() {
 
 // The oldest fiber, and up to half of the others into the own queue of the same kind.
 Fiber* Worker::steal_from(Worker& victim) {
-    for (RunQueue<Fiber> Worker::*queue : {&Worker::ready_, &Worker::fresh_}) {
+    for (RunQueue<Fiber> Worker::* queue : {&Worker::ready_, &Worker::fresh_}) {
         unsigned half = std::min((victim.*queue).size() / 2, kStealMax);
         Fiber* first = (victim.*queue).pop_oldest();
         if (!first) continue;
@@ -129,14 +129,15 @@ void Worker::sleep() {
     bool watching = become_watchman();
     if (watching) deadline = std::min(deadline, env::now_ns() + kWatchNs);
     deliver(*reactor_, false, deadline);
-    if (watching) {
-        scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
-    }
+    // seq_cst: in one order with leave_a_watchman(), which looks at the watchman and then at the
+    // sleepers.
+    if (watching) scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
     scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst);
     if (timers_.next_due_ns() != kNeverNs || watching) {
         coarse_now_ns_ = env::now_ns();
         if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
     }
+    // Relaxed: only a sign of life.
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (watching) rescue();
 }
@@ -162,9 +163,9 @@ bool Worker::become_watchman() {
         return false;
     }
     std::int32_t nobody = -1;
-    return scheduler_.watchman_.compare_exchange_strong(
-        nobody, static_cast<std::int32_t>(index_), std::memory_order_seq_cst,
-        std::memory_order_relaxed);
+    return scheduler_.watchman_.compare_exchange_strong(nobody, static_cast<std::int32_t>(index_),
+                                                        std::memory_order_seq_cst,
+                                                        std::memory_order_relaxed);
 }
 
 // Takes over the events, timers and fibers of workers that have not moved since the last look.
@@ -181,8 +182,8 @@ void Worker::rescue() {
         scheduler_.counters().rescues.add(1);
         deliver(*worker.reactor_, true, 0);
         if (coarse_now_ns_ >= worker.timers_.next_due_ns()) expire_timers(worker);
+        // Relaxed first, a guess; then acquire: pairs with the release in ready().
         Fiber* next = worker.next_.load(std::memory_order_relaxed);
-        // Acquire: pairs with the release in ready().
         if (next && worker.next_.compare_exchange_strong(next, nullptr, std::memory_order_acquire,
                                                          std::memory_order_relaxed)) {
             push_ready(*next);

@@ -25,11 +25,11 @@ struct Letter {
 
 enum class Fault {
     None,
-    PostRelaxed,     // the item is published without release
+    PostRelaxed,         // the item is published without release
     PostAcquireRelease,  // ordered, but not before the look at the sleeper
-    TakeRelaxed,     // taken without acquire
-    TakeByStore,     // read, then cleared: loses what came between
-    NewestFirst,     // not turned round
+    TakeRelaxed,         // taken without acquire
+    TakeByStore,         // read, then cleared: loses what came between
+    NewestFirst,         // not turned round
 };
 
 // Inbox, line by line, with one fault.
@@ -52,8 +52,7 @@ public:
             newest = head_.load(kAcquire);
             head_.store(nullptr, kRelease);
         } else {
-            newest =
-                head_.exchange(nullptr, kFault == Fault::TakeRelaxed ? kRelaxed : kAcquire);
+            newest = head_.exchange(nullptr, kFault == Fault::TakeRelaxed ? kRelaxed : kAcquire);
         }
         if (kFault == Fault::NewestFirst) return newest;
         Letter* oldest = nullptr;

@@ -287,7 +287,7 @@ Result<IoRegistration*> IoStorage::take(int fd, std::uint8_t readiness) {
     slot->fd_ = fd;
     slot->retired_ = false;
     slot->detached_.store(detached, std::memory_order_relaxed);
-    slot->previous = nullptr;
+    slot->previous_ = nullptr;
     slot->readiness_.store(readiness, std::memory_order_relaxed);
     return slot;
 }

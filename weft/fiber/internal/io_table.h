@@ -34,7 +34,7 @@ class Scheduler;
 struct Dormant;
 
 // Any fiber and, in simulation, any thread, unless said otherwise. Made and freed by IoStorage.
-class IoRegistration {
+class alignas(64) IoRegistration {
 public:
     static constexpr std::uint32_t kCounterStep = 1U << 8;
     static constexpr std::uint32_t kCounterMask = ~(kCounterStep - 1);
@@ -67,7 +67,8 @@ public:
     IoStorage& storage() const { return *storage_; }
 
     // Older registrations of the same descriptor, with runtimes that have ended.
-    IoRegistration* previous = nullptr;
+    IoRegistration* previous() const { return previous_; }
+    void set_previous(IoRegistration* previous) { previous_ = previous; }
 
 private:
     friend class IoStorage;
@@ -86,22 +87,24 @@ private:
     void claim_all(Entries& entries, Entry**& tail);
     static void resume_all(Entry* first);
 
-    // Grows when the slot is retired. Acquire and release: who finds its own generation also finds
-    // the slot as it was made; everything but the atomics is read and written under lock_.
+    // The first line of the cache is what an event and a read touch.
+    // The generation grows when the slot is retired. Acquire and release: who finds its own
+    // generation also finds the slot as it was made; all but the atomics belongs to lock_.
     Atomic<std::uint32_t> generation_{1};
     Atomic<std::uint32_t> readiness_{0};
-    Atomic<bool> detached_{false};
+    std::uint32_t index_ = 0;
+    int fd_ = -1;
     SpinLock lock_;
+    Atomic<bool> detached_{false};
     bool retired_ = false;
     std::uint8_t dormant_events_ = 0;
-    int fd_ = -1;
-    std::uint32_t index_ = 0;
     Reactor* home_ = nullptr;  // null until the first wait
     Entries readers_;
-    Entries writers_;
     Dormant* dormant_ = nullptr;
+    Entries writers_;
     IoStorage* storage_ = nullptr;
     IoRegistration* next_free_ = nullptr;
+    IoRegistration* previous_ = nullptr;
 };
 
 // The slots; counted by the table and by every registration in use.

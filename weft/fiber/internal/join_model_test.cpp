@@ -41,7 +41,7 @@ struct Entry {
 struct Block {
     Atomic<std::uintptr_t> join{kAlone};
     model::Plain<int> outcome{0};
-    model::Plain<int> stack{1};     // what the end still touches until the very end
+    model::Plain<int> stack{1};      // what the end still touches until the very end
     model::Plain<int> free_list{0};  // written by whoever gives the block back
     int given_back = 0;
 

@@ -39,9 +39,9 @@ enum class Fault {
 
 // The part of a fiber that takes part in parking.
 struct FiberModel : WaitCell {
-    Atomic<bool> busy{true};               // it runs
-    model::Plain<int> saved_context{0};    // what the switch saves and the resume reads
-    Atomic<unsigned> queued{0};            // how often it was put into a run queue
+    Atomic<bool> busy{true};             // it runs
+    model::Plain<int> saved_context{0};  // what the switch saves and the resume reads
+    Atomic<unsigned> queued{0};          // how often it was put into a run queue
 };
 
 // Waiter::Waiter.
@@ -178,7 +178,7 @@ TEST(ParkStateModel, weakenings_of_the_cancel_are_found) {
 
 struct Parker : FiberModel {
     SpinLock park_lock;
-    bool permit = false;         // under the lock
+    bool permit = false;          // under the lock
     std::uint64_t park_word = 0;  // under the lock
 };
 
@@ -232,7 +232,8 @@ TEST(ParkStateModel, FIB_3e_two_unparks_wake_once) {
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
-// A park that times out while it is unparked: either it was woken, or the next park returns at once.
+// A park that times out while it is unparked: either it was woken, or the next park returns at
+// once.
 TEST(ParkStateModel, FIB_3d_an_unpark_that_comes_too_late_counts_for_the_next_park) {
     model::Result result = model::check([] {
         Parker fiber;

@@ -1,13 +1,14 @@
 // A worker's bounded queue of runnable fibers: one owner, any number of thieves.
 //
-// The owner pushes and may take the newest; anybody, the owner included, may take the oldest. So one
-// structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. Indices are 64 bits wide
-// and only grow (but for the owner's short step back in pop_newest), so no thief can mistake a
+// The owner pushes and may take the newest; anybody, the owner included, may take the oldest. So
+// one structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. Indices are 64 bits
+// wide and only grow (but for the owner's short step back in pop_newest), so no thief can mistake a
 // recycled slot for the one it read.
 //
-// Memory ordering: a push publishes the fiber by the release store of `end_`, which the taker's load
-// of `end_` acquires. `begin_` and `end_` are also seq_cst where the owner and a thief may meet on the
-// last element: each writes its own index before reading the other's, and they must not both miss.
+// Memory ordering: a push publishes the fiber by the release store of `end_`, which the taker's
+// load of `end_` acquires. `begin_` and `end_` are also seq_cst where the owner and a thief may
+// meet on the last element: each writes its own index before reading the other's, and they must not
+// both miss.
 #pragma once
 
 #include <array>
@@ -44,8 +45,8 @@ public:
         if (oldest + 1 == end) {
             // One is left, and it is also the oldest: no need to step back first.
             T* only = slot(oldest).load(std::memory_order_relaxed);
-            bool taken = begin_.compare_exchange_strong(
-                oldest, end, std::memory_order_seq_cst, std::memory_order_relaxed);
+            bool taken = begin_.compare_exchange_strong(oldest, end, std::memory_order_seq_cst,
+                                                        std::memory_order_relaxed);
             return taken ? only : nullptr;
         }
         std::uint64_t last = end - 1;
@@ -55,6 +56,7 @@ public:
             end_.store(end, std::memory_order_relaxed);
             return nullptr;
         }
+        // Relaxed: the owner's own store.
         T* item = slot(last).load(std::memory_order_relaxed);
         if (begin < last) return item;
         // The last one: whoever moves begin_ has it.

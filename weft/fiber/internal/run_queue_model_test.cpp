@@ -160,13 +160,13 @@ TEST(RunQueueModel, FIB_5c_a_push_is_seen_by_the_last_look_of_one_who_sleeps_aft
 
 enum class Fault {
     None,
-    PushRelaxed,          // end_ published without release
-    PushIgnoresThieves,   // begin_ read once and for all: overwrites what is not taken
-    StepBackReleaseOnly,  // the owner's step back not seq_cst
-    OwnerReadsBeginEarly, // begin_ read before the step back
-    NoRaceForTheLast,     // the last one taken without moving begin_
-    OldestReadsRelaxed,   // a thief that does not acquire
-    TakesWithoutExchange, // a thief that stores instead of exchanging
+    PushRelaxed,           // end_ published without release
+    PushIgnoresThieves,    // begin_ read once and for all: overwrites what is not taken
+    StepBackReleaseOnly,   // the owner's step back not seq_cst
+    OwnerReadsBeginEarly,  // begin_ read before the step back
+    NoRaceForTheLast,      // the last one taken without moving begin_
+    OldestReadsRelaxed,    // a thief that does not acquire
+    TakesWithoutExchange,  // a thief that stores instead of exchanging
 };
 
 // RunQueue, line by line, with one fault.
@@ -181,8 +181,7 @@ class FaultyQueue {
 public:
     bool push(Item* item) {
         std::uint64_t end = end_.load(kRelaxed);
-        std::uint64_t begin =
-            kFault == Fault::PushIgnoresThieves ? end : begin_.load(kAcquire);
+        std::uint64_t begin = kFault == Fault::PushIgnoresThieves ? end : begin_.load(kAcquire);
         if (end - begin >= kCapacity) return false;
         slot(end).store(item, kRelaxed);
         end_.store(end + 1, kFault == Fault::PushRelaxed ? kRelaxed : kRelease);
@@ -204,8 +203,7 @@ public:
         std::uint64_t last = end - 1;
         std::uint64_t early = begin_.load(kSeqCst);
         end_.store(last, kFault == Fault::StepBackReleaseOnly ? kRelease : kSeqCst);
-        std::uint64_t begin =
-            kFault == Fault::OwnerReadsBeginEarly ? early : begin_.load(kSeqCst);
+        std::uint64_t begin = kFault == Fault::OwnerReadsBeginEarly ? early : begin_.load(kSeqCst);
         if (begin > last) {
             end_.store(end, kRelaxed);
             return nullptr;
@@ -248,8 +246,8 @@ private:
 template <Fault kFault>
 bool is_found() {
     using Queue = FaultyQueue<kFault>;
-    for (void (*scenario)() : {newest_against_oldest<Queue>, refill_against_oldest<Queue>,
-                               one_for_three<Queue>}) {
+    for (void (*scenario)() :
+         {newest_against_oldest<Queue>, refill_against_oldest<Queue>, one_for_three<Queue>}) {
         if (model::check(scenario).failed()) return true;
     }
     return false;

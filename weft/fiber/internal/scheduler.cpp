@@ -145,6 +145,7 @@ void Scheduler::wake_one() {
 
 void Scheduler::wake_worker(Worker& worker) {
     std::uint64_t bit = std::uint64_t{1} << worker.index();
+    // seq_cst: after the post into the inbox; the worker announces its sleep before it looks there.
     if ((sleepers_.load(std::memory_order_seq_cst) & bit) == 0) return;
     if ((sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & bit) == 0) return;
     counters_.wakeups.add(1);
@@ -153,8 +154,8 @@ void Scheduler::wake_worker(Worker& worker) {
 
 // ---------------------------------------------------------------- the end
 
-// The finished are read before the spawned. Both only grow, and a fiber is counted as spawned before
-// it can finish; so equal sums mean that at the first reading nothing was alive.
+// The finished are read before the spawned. Both only grow, and a fiber is counted as spawned
+// before it can finish; so equal sums mean that at the first reading nothing was alive.
 std::uint64_t Scheduler::live(bool counted_only) const {
     std::uint64_t finished = 0;
     for (const auto& worker : workers_)
@@ -172,7 +173,8 @@ bool Scheduler::count_outside(bool counted) {
     // seq_cst: counted before the look at stopping_, which shutdown() sets before it counts.
     spawned_outside_.fetch_add(1, std::memory_order_seq_cst);
     if (counted) counted_outside_.fetch_add(1, std::memory_order_seq_cst);
-    if (!stopping_.load(std::memory_order_seq_cst)) [[likely]] return true;
+    if (!stopping_.load(std::memory_order_seq_cst)) [[likely]]
+        return true;
     // seq_cst as above: shutdown() may have been waiting for this very fiber.
     spawned_outside_.fetch_sub(1, std::memory_order_seq_cst);
     if (counted) counted_outside_.fetch_sub(1, std::memory_order_seq_cst);
@@ -198,6 +200,7 @@ bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
             deadline.is_never() ? kNeverNs : deadline.instant().time_since_epoch().count();
         env::futex_wait(end_signal_.futex_address(), signal, until);
     }
+    // seq_cst as its counterpart above; nothing depends on this one.
     watchers_of_end_.fetch_sub(1, std::memory_order_seq_cst);
     return gone;
 }

@@ -1,8 +1,8 @@
 // Scheduler: what the workers of one runtime share.
 //
 // Workers run alone most of the time: own queues, own timers, own reactor. They meet here: in the
-// global queues (overflow, and fibers readied by plain threads), in the word that says who sleeps, and
-// at the end. The rules that keep every wake-up:
+// global queues (overflow, and fibers readied by plain threads), in the word that says who sleeps,
+// and at the end. The rules that keep every wake-up:
 //   - whoever adds work that its own worker will not run itself adds it first and then looks for a
 //     sleeper; a worker that goes to sleep first says so and then looks for work (both seq_cst);
 //   - a worker never sleeps with work in its own queues, so work put there needs no such care;
@@ -66,7 +66,8 @@ public:
     Worker* other_worker(const Worker& worker);
     // The cheap look of a worker that has more than it runs at once.
     void wake_one_if_idle() {
-        if (sleepers_.load(std::memory_order_relaxed) & stealing_mask_) [[unlikely]] wake_one();
+        if (sleepers_.load(std::memory_order_relaxed) & stealing_mask_) [[unlikely]]
+            wake_one();
     }
 
     unsigned worker_count() const { return static_cast<unsigned>(workers_.size()); }
@@ -111,7 +112,7 @@ private:
     const unsigned options_pinned_;
     enum class Stage : std::uint8_t { New, Starting, Running, Failed };
     Atomic<Stage> stage_{Stage::New};
-    bool ended_ = false;  // the workers have been joined
+    bool ended_ = false;            // the workers have been joined
     Atomic<bool> stopping_{false};  // no new fibers
     Atomic<bool> ending_{false};    // workers leave their loops
 

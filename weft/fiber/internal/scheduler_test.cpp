@@ -230,8 +230,8 @@ TEST(Scheduler, FIB_5c_work_that_its_own_worker_does_at_once_wakes_nobody) {
 
 constexpr auto kSpin = 200ms;
 
-// A sleeper's timer lies in the wheel of the worker on which a second fiber then computes. Gives how
-// late the sleeper was, in a runtime that was idle before for `idle`.
+// A sleeper's timer lies in the wheel of the worker on which a second fiber then computes. Gives
+// how late the sleeper was, in a runtime that was idle before for `idle`.
 Nanoseconds lateness_beside_a_spinner(unsigned workers, Nanoseconds idle) {
     Runtime runtime(with_workers(workers));
     EXPECT_TRUE(runtime.start());

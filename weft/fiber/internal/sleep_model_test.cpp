@@ -23,14 +23,14 @@ constexpr auto kSeqCst = std::memory_order_seq_cst;
 
 enum class Fault {
     None,
-    NoLastLook,         // sleeps right after the announcement
-    LookBeforeAnnounce, // looks first, announces then
-    NoWake,             // adds work and wakes nobody
-    SizeRelaxed,        // the work is added without seq_cst
-    AnnounceRelaxed,    // the sleep is announced without seq_cst
-    EndUnseen,          // the sleeper does not look for the end of the runtime
-    WatcherLoaded,      // the end is reported by a load in place of a read-modify-write
-    SpawnedFirst,       // the spawned are counted before the finished
+    NoLastLook,          // sleeps right after the announcement
+    LookBeforeAnnounce,  // looks first, announces then
+    NoWake,              // adds work and wakes nobody
+    SizeRelaxed,         // the work is added without seq_cst
+    AnnounceRelaxed,     // the sleep is announced without seq_cst
+    EndUnseen,           // the sleeper does not look for the end of the runtime
+    WatcherLoaded,       // the end is reported by a load in place of a read-modify-write
+    SpawnedFirst,        // the spawned are counted before the finished
 };
 
 struct SchedulerModel {
@@ -158,8 +158,8 @@ struct Count {
     // A worker lays its last fiber down, runs dry and reports.
     void finish(unsigned worker, Fault fault) {
         finished[worker].store(finished[worker].load(kRelaxed) + 1, kRelease);
-        std::uint32_t watching = fault == Fault::WatcherLoaded ? watchers.load(kSeqCst)
-                                                               : watchers.fetch_add(0, kSeqCst);
+        std::uint32_t watching =
+            fault == Fault::WatcherLoaded ? watchers.load(kSeqCst) : watchers.fetch_add(0, kSeqCst);
         if (watching == 0 || live(fault) != 0) return;
         signal.fetch_add(1, kSeqCst);
         model::futex_wake(signal, 2);

@@ -30,8 +30,7 @@ struct Sleeper : WaitCell {
 
     WaitRef begin_wait() {
         std::uint64_t before = word.load(kRelaxed);
-        std::uint64_t begun =
-            (((before >> kStateBits) + 1) << kStateBits) | WaitCell::Waiting;
+        std::uint64_t begun = (((before >> kStateBits) + 1) << kStateBits) | WaitCell::Waiting;
         word.store(begun, kSeqCst);
         return WaitRef(*this, begun);
     }
@@ -70,8 +69,7 @@ void wait_against_expiry(int expirers) {
     model::thread([&] {
         if (wait.try_claim(Wake::Ready)) sleeper.resume();
     });
-    for (int i = 0; i < expirers; ++i)
-        model::thread([&] { resume_all(wheel.expire(at(2'000))); });
+    for (int i = 0; i < expirers; ++i) model::thread([&] { resume_all(wheel.expire(at(2'000))); });
     model::join_all();
     model::require(sleeper.resumed.load(kRelaxed) == 1, "woken exactly once");
     model::require(!wheel.expire(at(3'000)), "nothing is left in the wheel");
@@ -187,10 +185,10 @@ TEST(TimerCancelModel, a_token_ends_once_when_its_last_holder_meets_the_end_of_t
 
 enum class Fault {
     None,
-    NoCancel,         // a waiter that was woken otherwise leaves its timer in the wheel
-    CancelUnlocked,   // it looks whether the timer has fired without the lock
-    TouchedAfterLock, // the expiry reads the timer after it has let go of the lock
-    ClaimIgnored,     // it resumes also when it has lost the claim
+    NoCancel,          // a waiter that was woken otherwise leaves its timer in the wheel
+    CancelUnlocked,    // it looks whether the timer has fired without the lock
+    TouchedAfterLock,  // the expiry reads the timer after it has let go of the lock
+    ClaimIgnored,      // it resumes also when it has lost the claim
 };
 
 // A wheel of one timer, in the steps of TimerWheel::expire() and cancel().
@@ -254,8 +252,8 @@ TEST(TimerCancelModel, the_wheel_of_one_timer_is_right) {
 }
 
 TEST(TimerCancelModel, every_omission_is_found) {
-    for (Fault fault : {Fault::NoCancel, Fault::CancelUnlocked, Fault::TouchedAfterLock,
-                        Fault::ClaimIgnored}) {
+    for (Fault fault :
+         {Fault::NoCancel, Fault::CancelUnlocked, Fault::TouchedAfterLock, Fault::ClaimIgnored}) {
         model::Result result = model::check([=] { wait_against_one_timer(fault); });
         EXPECT_TRUE(result.failed()) << static_cast<int>(fault);
     }

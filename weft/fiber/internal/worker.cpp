@@ -209,7 +209,8 @@ Fiber* Worker::pick_after_turn() {
     if (!is_pinned()) {
         if (Fiber* fiber = scheduler_.global_ready().pop(1)) return fiber;
     }
-    // Rarely: each oldest fresh fiber that is started unfolds a tree beside the one that is at work.
+    // Rarely: each oldest fresh fiber that is started unfolds a tree beside the one that is at
+    // work.
     if (coarse_now_ns_ - oldest_fresh_ns_ >= kOldestFreshNs) {
         oldest_fresh_ns_ = coarse_now_ns_;
         Fiber* fiber = is_pinned() ? nullptr : scheduler_.global_fresh().pop(1);
@@ -234,7 +235,8 @@ void Worker::ready(Fiber& fiber) {
 }
 
 void Worker::add_fresh(Fiber& fiber) {
-    if (!fresh_.push(&fiber)) [[unlikely]] return overflow(fresh_, fiber);
+    if (!fresh_.push(&fiber)) [[unlikely]]
+        return overflow(fresh_, fiber);
     if (fresh_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
 }
 
@@ -302,6 +304,8 @@ void leave_token(Fiber& fiber) {
 }
 
 void release_block(Fiber& fiber) {
+    // Relaxed: whoever made a FiberId comes before whoever gives the block back, and the next owner
+    // gets the block through a queue or a lock.
     if (fiber.exposed.load(std::memory_order_relaxed)) {
         SpinGuard guard(fiber.park_lock);
         ++fiber.generation;

@@ -5,11 +5,11 @@
 // stack, which looks further (global queue, reactor, timers, other workers) and sleeps.
 //
 // Queues: `next_`, one fiber that was readied by the running one and will run right after it;
-// `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not run,
-// newest first, so that a tree of fibers unfolds depth first and needs few stacks. A fiber that
-// yields lets a fresh one go first. Every kTurnMax picks the clock, the timers, the reactor and the
-// global queue are looked at and `ready_` goes before `next_`; every few milliseconds the oldest
-// fresh fiber goes first. So nobody starves.
+// `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not
+// run, newest first, so that a tree of fibers unfolds depth first and needs few stacks. A fiber
+// that yields lets a fresh one go first. Every kTurnMax picks the clock, the timers, the reactor
+// and the global queue are looked at and `ready_` goes before `next_`; every few milliseconds the
+// oldest fresh fiber goes first. So nobody starves.
 //
 // Owning worker only, unless said otherwise.
 #pragma once
@@ -76,7 +76,7 @@ public:
 private:
     friend class Scheduler;
 
-    static constexpr unsigned kTurnMax = 64;        // picks between two looks at the clock
+    static constexpr unsigned kTurnMax = 64;          // picks between two looks at the clock
     static constexpr std::int64_t kTurnNs = 100'000;  // what such a turn should last at most
     static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
@@ -127,7 +127,7 @@ private:
     std::int64_t coarse_now_ns_ = 0;
     std::int64_t polled_ns_ = 0;        // the last look at the reactor
     std::int64_t oldest_fresh_ns_ = 0;  // the last time the oldest fresh fiber was preferred
-    Atomic<std::uint64_t> turns_{0};  // progress, for the watchman
+    Atomic<std::uint64_t> turns_{0};    // progress, for the watchman
 
     Fiber loop_fiber_;  // stands for the loop on the thread's own stack; never in a queue
     StackCache stacks_;

@@ -14,7 +14,8 @@ namespace weft {
 [[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, Context::Leave leave) {
     // A fiber for whose stack there was no memory has ended before it began; whoever joins it is
     // told, and the loop finds another one.
-    if (next && !next->stack && !give_stack(*next)) [[unlikely]] next = nullptr;
+    if (next && !next->stack && !give_stack(*next)) [[unlikely]]
+        next = nullptr;
     Fiber& from = *current_;
     Fiber& to = next ? *next : loop_fiber_;
     if (&from == &to) return;
@@ -22,7 +23,8 @@ namespace weft {
     current_ = &to;
     from.exceptions = *thread_exceptions_;
     *thread_exceptions_ = to.exceptions;
-    if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]] float_state::change(from, to);
+    if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]]
+        float_state::change(from, to);
     // Relaxed: the fiber is in no queue, so nobody else looks.
     to.busy.store(true, std::memory_order_relaxed);
     Context::change(from.context, to.context, leave);
@@ -32,13 +34,15 @@ namespace weft {
 [[gnu::always_inline]] inline void Worker::after_switch() {
     Worker* worker = this_worker();
     Fiber& left = *worker->left_;
-    if (left.flags & Fiber::kEnding) [[unlikely]] return worker->bury(left);
+    if (left.flags & Fiber::kEnding) [[unlikely]]
+        return worker->bury(left);
     // Release: the saved context is complete; pairs with the acquire in runnable().
     left.busy.store(false, std::memory_order_release);
 }
 
 inline void Worker::push_ready(Fiber& fiber) {
-    if (!ready_.push(&fiber)) [[unlikely]] return overflow(ready_, fiber);
+    if (!ready_.push(&fiber)) [[unlikely]]
+        return overflow(ready_, fiber);
     if (ready_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
 }
 
@@ -53,10 +57,11 @@ inline Fiber* Worker::take_next() {
 inline Fiber* Worker::runnable(Fiber* fiber) {
     if (!fiber) return nullptr;
     // Acquire: the saved context; pairs with after_switch(). The dump's hold: see dump.cpp.
-    bool busy = fiber->busy.load(std::memory_order_acquire) ||
-                fiber->held.load(std::memory_order_acquire);
+    bool busy =
+        fiber->busy.load(std::memory_order_acquire) || fiber->held.load(std::memory_order_acquire);
     if (WEFT_PLANTED("worker.runs_the_unsaved")) return fiber;
-    if (!busy || fiber == current_) [[likely]] return fiber;
+    if (!busy || fiber == current_) [[likely]]
+        return fiber;
     env::spin_pause(0);
     push_ready(*fiber);
     return nullptr;
@@ -64,7 +69,8 @@ inline Fiber* Worker::runnable(Fiber* fiber) {
 
 inline Fiber* Worker::pick(bool yielding) {
     env::step();
-    if (--turn_left_ == 0) [[unlikely]] return runnable(pick_after_turn());
+    if (--turn_left_ == 0) [[unlikely]]
+        return runnable(pick_after_turn());
     if (Fiber* fiber = take_next()) return runnable(fiber);
     if (yielding) {
         if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
