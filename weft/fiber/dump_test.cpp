@@ -1,0 +1,101 @@
+#include "weft/fiber/dump.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "weft/fiber/runtime.h"
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+const FiberReport* find(const std::vector<FiberReport>& fibers, std::string_view name) {
+    auto found = std::ranges::find(fibers, name, &FiberReport::name);
+    return found == fibers.end() ? nullptr : &*found;
+}
+
+// Lists until the fiber is there in that state; the test's own time limit bounds it.
+FiberReport await_state(std::string_view name, FiberState state) {
+    for (;;) {
+        std::vector<FiberReport> fibers = list_fibers();
+        const FiberReport* found = find(fibers, name);
+        if (found && found->state == state) return *found;
+    }
+}
+
+[[gnu::noinline]] Result<void> wait_in_a_function_of_its_own() {
+    Result<void> ended = park();
+    asm volatile("");  // keeps the call from becoming a jump
+    return ended;
+}
+
+TEST(Dump, FIB_11c_a_waiting_fiber_shows_what_it_waits_on_and_for_how_long) {
+    Runtime runtime({.workers = 2});
+    Future<void> sleeper = runtime.spawn([] { return sleep_for(1h); }, {.name = "sleeper"});
+    FiberReport first = await_state("sleeper", FiberState::Waiting);
+    EXPECT_EQ(first.reason, WaitReason::Sleep);
+    FiberReport later = first;
+    while (later.waited < first.waited + 20ms) later = await_state("sleeper", FiberState::Waiting);
+    EXPECT_GE(later.waited, 20ms);
+    EXPECT_TRUE(runtime.shutdown());
+    EXPECT_EQ(sleeper.join().error(), ErrorKind::Cancelled);
+}
+
+TEST(Dump, FIB_11c_a_waiting_fiber_shows_its_frames) {
+    Runtime runtime({.workers = 1});
+    Future<void> parked = runtime.spawn(wait_in_a_function_of_its_own, {.name = "parked"});
+    FiberReport report = await_state("parked", FiberState::Waiting);
+    EXPECT_EQ(report.reason, WaitReason::Park);
+#if defined(__x86_64__)
+    EXPECT_TRUE(std::ranges::any_of(report.frames, [](const std::string& frame) {
+        return frame.find("wait_in_a_function_of_its_own") != std::string::npos;
+    })) << dump_fibers();
+#endif
+    unpark(parked.id());
+    EXPECT_TRUE(parked.join());
+}
+
+TEST(Dump, FIB_11c_a_running_fiber_is_shown_as_running) {
+    Runtime runtime({.workers = 1});
+    Atomic<bool> stop{false};
+    Future<void> busy = runtime.spawn(
+        [&] {
+            while (!stop.load(std::memory_order_relaxed)) {}
+        },
+        {.name = "busy"});
+    EXPECT_EQ(await_state("busy", FiberState::Running).reason, WaitReason::None);
+    std::string text = dump_fibers(Backtraces::No);
+    EXPECT_NE(text.find("fiber 'busy': running"), std::string::npos) << text;
+    stop.store(true, std::memory_order_relaxed);
+    EXPECT_TRUE(busy.join());
+}
+
+TEST(Dump, FIB_11c_fibers_that_are_looked_at_all_the_time_still_get_on) {
+    Runtime runtime({.workers = 2});
+    constexpr int kFibers = 8;
+    constexpr int kRounds = 300;
+    std::vector<Future<int>> fibers;
+    for (int i = 0; i < kFibers; ++i) {
+        fibers.push_back(runtime.spawn(
+            [] {
+                int rounds = 0;
+                while (rounds < kRounds && sleep_for(10us)) ++rounds;
+                return rounds;
+            },
+            {.name = "watched"}));
+    }
+    while (std::ranges::any_of(fibers, [](auto& fiber) { return !fiber.is_done(); }))
+        static_cast<void>(list_fibers());
+    for (Future<int>& fiber : fibers) EXPECT_EQ(fiber.join(), kRounds);
+}
+
+TEST(Dump, FIB_11c_a_fiber_that_ended_is_not_shown) {
+    Runtime runtime({.workers = 1});
+    EXPECT_TRUE(runtime.spawn([] {}, {.name = "gone"}).join());
+    EXPECT_EQ(find(list_fibers(), "gone"), nullptr);
+}
+
+}  // namespace
+}  // namespace weft
