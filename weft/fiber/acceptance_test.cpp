@@ -1,12 +1,15 @@
 // The acceptance runs, under their own names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
 #include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/worker.h"
+#include "weft/fiber/io.h"
 #include "weft/fiber/runtime.h"
 #include "weft/testing/scale.h"
 
@@ -69,8 +72,10 @@ Share run_fibers(unsigned workers, std::size_t total) {
                         }));
                     }
                     std::size_t right = 0;
-                    for (Future<unsigned>& fiber : fibers) right += WEFT_TRY(fiber.join())
-                    == 6'765 ? 1U : 0U;
+                    for (Future<unsigned>& fiber : fibers) {
+                        unsigned result = WEFT_TRY(fiber.join());
+                        if (result == 6'765) ++right;
+                    }
                     return right;
                 })
                 .join();
@@ -80,30 +85,63 @@ Share run_fibers(unsigned workers, std::size_t total) {
     return share;
 }
 
-void check_share(unsigned workers) {
-    const std::size_t total = testing::kThreadSanitizer ? 20'000 : 100'000;
-    bool even = false;
-    std::string shares;
-    // Cores that others use are not shared evenly by the kernel: the best of three counts.
-    for (int attempt = 0; attempt < 3 && !even; ++attempt) {
-        Share share = run_fibers(workers, total);
-        ASSERT_EQ(share.correct, total);
-        std::size_t fair = total / workers;
-        even = true;
-        shares.clear();
-        for (std::size_t count : share.ended_on) {
-            even &= count >= fair / 2 && count <= fair * 2;
-            shares += std::to_string(count) + " ";
-        }
-    }
-    EXPECT_TRUE(even) << shares;
+constexpr std::size_t kTotal = testing::kThreadSanitizer ? 6'000 : 100'000;
+
+bool is_even(const Share& share) {
+    std::size_t fair = kTotal / share.ended_on.size();
+    return std::ranges::all_of(
+        share.ended_on, [=](std::size_t count) { return count >= fair / 2 && count <= fair * 2; });
 }
 
-TEST(Acceptance, FIB_13b_100k_joinable_fibers_with_fib_20_and_10_yields_on_4_workers) {
-    check_share(4);
+// One run serves both tests below. Cores that others use as well are not shared evenly by the
+// kernel, so the best of three counts.
+const Share& share_of(unsigned workers) {
+    static std::map<unsigned, Share> known;
+    auto [place, is_new] = known.try_emplace(workers);
+    for (int attempt = 0; is_new && attempt < 3; ++attempt) {
+        place->second = run_fibers(workers, kTotal);
+        if (is_even(place->second)) break;
+    }
+    return place->second;
 }
-TEST(Acceptance, FIB_13b_100k_joinable_fibers_with_fib_20_and_10_yields_on_8_workers) {
-    check_share(8);
+
+TEST(Acceptance, FIB_13b_100k_joinable_fibers_with_fib_20_and_10_yields_are_all_correct) {
+    EXPECT_EQ(share_of(4).correct, kTotal);
+    EXPECT_EQ(share_of(8).correct, kTotal);
+}
+
+TEST(Acceptance, FIB_5d_each_of_4_and_8_workers_ends_between_half_and_twice_the_even_share) {
+    for (unsigned workers : {4U, 8U}) {
+        const Share& share = share_of(workers);
+        EXPECT_TRUE(is_even(share)) << ::testing::PrintToString(share.ended_on);
+    }
+}
+
+TEST(Acceptance, FIB_13d_two_pipes_carry_1000_messages_each) {
+    constexpr std::size_t kMessages = 1000;
+    constexpr std::size_t kBytes = 32;
+    std::array<std::size_t, 2> received{};
+    Runtime runtime(with_workers(2));
+    std::vector<Future<void>> fibers;
+    std::array<Pipe, 2> pipes = {make_pipe().value(), make_pipe().value()};
+    for (std::size_t i = 0; i < pipes.size(); ++i) {
+        fibers.push_back(runtime.spawn([&pipe = pipes[i], &count = received[i]]() -> Result<void> {
+            std::array<std::byte, 4096> buffer;
+            for (;;) {
+                std::size_t bytes = WEFT_TRY(pipe.reader.read(buffer));
+                if (bytes == 0) return {};
+                count += bytes;
+            }
+        }));
+        fibers.push_back(runtime.spawn([&pipe = pipes[i]]() -> Result<void> {
+            std::array<std::byte, kBytes> message{};
+            for (std::size_t j = 0; j < kMessages; ++j) WEFT_TRY(pipe.writer.write_all(message));
+            pipe.writer.close();
+            return {};
+        }));
+    }
+    for (Future<void>& fiber : fibers) EXPECT_TRUE(fiber.join());
+    for (std::size_t bytes : received) EXPECT_EQ(bytes, kMessages * kBytes);
 }
 
 }  // namespace

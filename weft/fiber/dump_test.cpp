@@ -1,3 +1,4 @@
+// tidy: allow-file sleep: fibers that sleep are what is looked at
 #include "weft/fiber/dump.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// tidy: allow-file sleep: fibers that sleep are what is looked at
 #include "weft/fiber/graceful_stop.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ TEST(GracefulStop, FIB_14e_a_second_signal_cancels_at_once) {
     stop.on_drain([&] { draining.store(true, std::memory_order_seq_cst); });
     Future<void> stubborn = runtime.spawn([] { return sleep_for(2h); });
     kill(getpid(), SIGTERM);
-    while (!draining.load(std::memory_order_seq_cst)) usleep(100);  // tidy: allow sleep: a thread
+    while (!draining.load(std::memory_order_seq_cst)) usleep(100);
     kill(getpid(), SIGTERM);
     runtime.run();
     EXPECT_EQ(stubborn.join().error(), ErrorKind::Cancelled);

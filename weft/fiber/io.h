@@ -85,8 +85,8 @@ public:
     Result<void> wait_writable(Deadline deadline, const CancelToken& token);
 
     // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or
-    // -errno, again after each wait until it is not -EAGAIN. `token` may be null. `size` is what the
-    // call asks for, if less than that means that the next one would block; see Flow.
+    // -errno, again after each wait until it is not -EAGAIN. `token` may be null. `size` is what
+    // the call asks for, if less than that means that the next one would block; see Flow.
     template <class Attempt>
     Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                              CancelState* token = nullptr, std::size_t size = 0);

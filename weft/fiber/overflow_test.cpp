@@ -2,7 +2,6 @@
 #include "weft/fiber/overflow.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <csignal>

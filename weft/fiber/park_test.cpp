@@ -50,6 +50,32 @@ TEST(Park, FIB_3c_a_fiber_of_another_runtime_may_unpark) {
     EXPECT_TRUE(parked.join());
 }
 
+// The fiber may run and the runtime end while the waker has not come back from unpark().
+TEST(Park, FIB_3c_a_waker_may_still_be_at_it_when_the_runtime_ends) {
+    const auto rounds = static_cast<unsigned>(testing::repeats(3'000));
+    Atomic<unsigned> round{0};
+    Atomic<unsigned> done{0};
+    FiberId id;
+    std::thread waker([&] {
+        for (unsigned i = 1; i <= rounds; ++i) {
+            while (round.load(kAcquire) < i) env::spin_pause(0);
+            unpark(id);
+            done.store(i, kRelease);
+        }
+    });
+    for (unsigned i = 1; i <= rounds; ++i) {
+        {
+            Runtime runtime(with_workers(1 + i % 2));
+            Future<void> parked = runtime.spawn([] { return park(lost()); });
+            id = parked.id();
+            round.store(i, kRelease);
+            EXPECT_TRUE(parked.join());
+        }
+        while (done.load(kAcquire) < i) env::spin_pause(~0U);
+    }
+    waker.join();
+}
+
 TEST(Park, FIB_3c_a_park_times_out_and_is_cancelled_as_every_wait) {
     Runtime runtime(with_workers(1));
     Future<void> timed = runtime.spawn([] { return park(Deadline::after(1ms)); });

@@ -102,7 +102,7 @@ Result<void> Runtime::post(unsigned worker, Completion& completion) {
     WEFT_TRY(check());
     if (worker >= scheduler_->worker_count())
         return Error(ErrorKind::Misuse, "there is no such worker");
-    scheduler_->worker(worker).post(completion);
+    scheduler_->post(worker, completion);
     return {};
 }
 

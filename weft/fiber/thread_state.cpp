@@ -12,7 +12,7 @@ ExceptionState* ExceptionState::of_this_thread() {
 
 ThreadState ThreadState::save() { return {this_worker(), *ExceptionState::of_this_thread()}; }
 
-void ThreadState::load() const {
+void ThreadState::restore() const {
     weft_this_worker = worker;
     *ExceptionState::of_this_thread() = exceptions;
 }

@@ -20,7 +20,7 @@ struct ThreadState {
     ExceptionState exceptions;
 
     static ThreadState save();
-    void load() const;
+    void restore() const;
 };
 
 // The control blocks of fibers, of which each simulated machine has its own, none in use at its

@@ -36,18 +36,16 @@ std::uint64_t& Choice::priority_of(unsigned thread) {
 bool Choice::interrupts(unsigned current) {
     ++steps_;
     switch (chooser_) {
-        case Chooser::Priorities: {
-            bool change = std::ranges::find(change_points_, steps_) != change_points_.end();
-            if (change) priority_of(current) = --lowest_;
-            return change;
-        }
-        case Chooser::RoundRobin:
-            // Not always, or two that spin in step with each other would do so for ever.
-            return steps_ % interval_ == 0 && !random_.once_in(16);
-        case Chooser::StarveOne:
-            return current == starved_ || random_.once_in(interval_);
-        default:
-            return random_.once_in(interval_);
+    case Chooser::Priorities: {
+        bool change = std::ranges::find(change_points_, steps_) != change_points_.end();
+        if (change) priority_of(current) = --lowest_;
+        return change;
+    }
+    case Chooser::RoundRobin:
+        // Not always, or two that spin in step with each other would do so for ever.
+        return steps_ % interval_ == 0 && !random_.once_in(16);
+    case Chooser::StarveOne: return current == starved_ || random_.once_in(interval_);
+    default: return random_.once_in(interval_);
     }
 }
 

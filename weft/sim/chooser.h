@@ -25,7 +25,7 @@ private:
     Random random_;
     Chooser chooser_;
     std::uint64_t steps_ = 0;
-    std::uint64_t interval_;                 // of interruptions, for Random and RoundRobin
+    std::uint64_t interval_;  // of interruptions, for Random and RoundRobin
     unsigned starved_ = 0;
     unsigned last_ = 0;
     std::vector<std::uint64_t> priorities_;  // higher goes first

@@ -57,7 +57,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     current_ = 0;
     env::current_env = this;
     Context::change(driver_, threads_[0].context);
-    own.load();
+    own.restore();
     env::current_env = nullptr;
     for (Thread& thread : threads_) stacks::put(thread.stack);
 
@@ -72,8 +72,8 @@ Report Machine::run(const std::function<void()>& scenario) {
         for (std::size_t i = 0; i < events_.size(); ++i) {
             const Event& event = events_[(events_next_ + i) % events_.size()];
             report.trace.push_back(format("{:>7} {:<8} {} {} {}", event.step,
-                                               threads_[event.thread].name, event.name, event.a,
-                                               event.b));
+                                          threads_[event.thread].name, event.name, event.a,
+                                          event.b));
         }
     }
     return report;
@@ -116,7 +116,8 @@ void Machine::step() {
         ++injected_.pauses;
         now_ns_ += static_cast<std::int64_t>(fault_random_.below(8'000'000));
     }
-    if (steps_ == interrupt_at_) [[unlikely]] interrupt();
+    if (steps_ == interrupt_at_) [[unlikely]]
+        interrupt();
     bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
     if (choice_.interrupts(current_) || reconsider) hand_over(-1);
 }
@@ -131,7 +132,8 @@ void Machine::spin() {
     if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
     if (steps_ > options_.steps_max)
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
-    if (steps_ == interrupt_at_) [[unlikely]] interrupt();
+    if (steps_ == interrupt_at_) [[unlikely]]
+        interrupt();
     hand_over(static_cast<int>(current_));
 }
 
@@ -152,7 +154,7 @@ void Machine::change_to(unsigned index, Context::Leave leave) {
     Thread& to = threads_[index];
     from.state = ThreadState::save();
     current_ = index;
-    to.state.load();
+    to.state.restore();
     Context::change(from.context, to.context, leave);
 }
 
@@ -222,9 +224,9 @@ std::int64_t Machine::now_ns() { return now_ns_; }
 
 std::uint64_t Machine::random(RandomStream stream) {
     switch (stream) {
-        case RandomStream::Scheduler: return scheduler_random_.next();
-        case RandomStream::Faults: return fault_random_.next();
-        case RandomStream::Workload: return workload_random_.next();
+    case RandomStream::Scheduler: return scheduler_random_.next();
+    case RandomStream::Faults: return fault_random_.next();
+    case RandomStream::Workload: return workload_random_.next();
     }
     WEFT_UNREACHABLE();
 }
@@ -316,8 +318,7 @@ std::string Machine::describe_threads() {
     std::string text;
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;
-        text += format("  thread {}: {}\n", thread.name,
-                            thread.sleeps_on ? "sleeps" : "can run");
+        text += format("  thread {}: {}\n", thread.name, thread.sleeps_on ? "sleeps" : "can run");
     }
     return text + dump_fibers(Backtraces::No);
 }

@@ -1,8 +1,8 @@
 // The simulated machine: Env played by one thread.
 //
 // Each simulated thread is a context on a stack of its own. Exactly one runs; at a step it may hand
-// over to another, directly. When none can run, the clock jumps to the first deadline; when there is
-// none either, the run has deadlocked.
+// over to another, directly. When none can run, the clock jumps to the first deadline; when there
+// is none either, the run has deadlocked.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ private:
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
         EnvThreadRoom room;
-        ThreadState state;                // while it does not run
+        ThreadState state;  // while it does not run
     };
 
     static void thread_main(void* thread);

@@ -163,21 +163,22 @@ bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_
     if (arguments.every_step) {
         weft::sim::EveryStep all = weft::sim::run_every_step(scenario, options);
         totals.runs += all.runs;
+        totals.steps += all.steps;
         interrupt_at = all.interrupt_at;
         report = std::move(all.report);
     } else {
         report = weft::sim::run(scenario, options);
         ++totals.runs;
+        totals.steps += report.steps;
     }
-    totals.steps += report.steps;
     if (!report.ok()) {
         show_failure(scenario, report, interrupt_at);
         return false;
     }
     if (!arguments.replay) return true;
     if (arguments.trace) print_to(stdout, "{}", report.text());
-    print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed,
-             report.steps, report.trace_hash);
+    print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed, report.steps,
+             report.trace_hash);
     return true;
 }
 

@@ -28,9 +28,9 @@ constexpr unsigned kSeedSecondsMax = 10;  // corrupted memory can make a seed ru
 class SharedSeed {
 public:
     SharedSeed()
-        : seed_(static_cast<volatile std::uint64_t*>(
-              mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        : seed_(static_cast<volatile std::uint64_t*>(mmap(nullptr, sizeof(std::uint64_t),
+                                                          PROT_READ | PROT_WRITE,
+                                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
         *seed_ = 0;
     }
     ~SharedSeed() { munmap(const_cast<std::uint64_t*>(seed_), sizeof(std::uint64_t)); }
@@ -93,13 +93,12 @@ INSTANTIATE_TEST_SUITE_P(
         "cancel.misses_the_newborn", "cancel.wakes_one", "cancel.listener_not_awaited",
         "waiter.does_not_look_at_the_token", "io.clear_always", "io.stale_event",
         "io.close_wakes_nobody", "blocking.leaves_the_call_running", "wait_queue.wakes_the_ended",
-        "channel.drops_the_waiting_item", "channel.close_hides_success",
-        "channel.leaves_its_entry", "channel.close_wakes_one", "select.drops_second_case",
-        "select.leaves_its_entries", "select.locks_unordered", "mutex.forgets_next_waiter",
-        "mutex.unlocks_blindly", "condition.unlocks_first", "semaphore.leaves_silently",
-        "semaphore.charges_the_ended", "shared_mutex.leaves_silently",
-        "barrier.keeps_the_arrival", "once.fails_silently", "event.sets_silently",
-        "gate.lets_in_late"),
+        "channel.drops_the_waiting_item", "channel.close_hides_success", "channel.leaves_its_entry",
+        "channel.close_wakes_one", "select.drops_second_case", "select.leaves_its_entries",
+        "select.locks_unordered", "mutex.forgets_next_waiter", "mutex.unlocks_blindly",
+        "condition.unlocks_first", "semaphore.leaves_silently", "semaphore.charges_the_ended",
+        "shared_mutex.leaves_silently", "barrier.keeps_the_arrival", "once.fails_silently",
+        "event.sets_silently", "gate.lets_in_late"),
     [](const auto& bug) {
         std::string name = bug.param;
         for (char& letter : name) {

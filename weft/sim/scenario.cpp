@@ -42,8 +42,7 @@ constexpr std::array kScenarios = {
     Scenario{"timer-wheel", "the wheel against a sorted list", timer_wheel},
     Scenario{"timer-race", "a timer fires or is cancelled, never both", timer_race},
     Scenario{"cancel-tree", "cancellation reaches every fiber below", cancel_tree},
-    Scenario{"cancel-spawning", "tokens made during a cancel are cancelled",
-             cancel_while_spawning},
+    Scenario{"cancel-spawning", "tokens made during a cancel are cancelled", cancel_while_spawning},
     Scenario{"deadline-tokens", "the earlier deadline ends a wait", deadline_tokens},
     Scenario{"shield", "a shield holds until its own deadline", shielded},
     Scenario{"explicit-token", "a token given to one call", explicit_token},
@@ -85,8 +84,7 @@ constexpr std::array kScenarios = {
     Scenario{"pipe-close", "closing wakes every call", pipe_close_while_waiting},
     Scenario{"pipe-broken", "one side goes", pipe_broken},
     Scenario{"pipe-resets", "pipes break by themselves", pipe_resets, kResets},
-    Scenario{"pipe-close-anywhere", "a descriptor closed at one exact step",
-             close_pipe_anywhere},
+    Scenario{"pipe-close-anywhere", "a descriptor closed at one exact step", close_pipe_anywhere},
     Scenario{"descriptor-reuse", "old events find nobody", descriptor_reuse, kTrueEvents},
     Scenario{"dormant", "called once, or disarmed", dormant_descriptors},
     Scenario{"blocking", "bounded threads, each call once", blocking_calls},
@@ -116,13 +114,15 @@ Report run(const Scenario& scenario, Options options) {
 
 EveryStep run_every_step(const Scenario& scenario, Options options) {
     EveryStep all;
-    options.interrupt_at = UINT64_MAX;
-    all.report = run(scenario, options);
-    std::uint64_t steps = all.report.steps;
-    for (all.runs = 1; all.report.ok() && all.interrupt_at < steps; ++all.runs) {
-        options.interrupt_at = ++all.interrupt_at;
+    auto run_once = [&](std::uint64_t interrupt_at) {
+        options.interrupt_at = interrupt_at;
         all.report = run(scenario, options);
-    }
+        all.steps += all.report.steps;
+        ++all.runs;
+    };
+    run_once(UINT64_MAX);
+    for (std::uint64_t last = all.report.steps; all.report.ok() && all.interrupt_at < last;)
+        run_once(++all.interrupt_at);
     return all;
 }
 

@@ -11,9 +11,9 @@ namespace weft::sim {
 
 struct Scenario {
     std::string_view name;
-    std::string_view about;   // one line
+    std::string_view about;  // one line
     void (*body)();
-    Faults faults = {};       // those that it can stand
+    Faults faults = {};  // those that it can stand
 };
 
 std::span<const Scenario> all_scenarios();
@@ -26,6 +26,7 @@ Report run(const Scenario& scenario, Options options);
 // await_interrupt(). Ends with the first run that fails.
 struct EveryStep {
     std::uint64_t runs = 0;
+    std::uint64_t steps = 0;         // of all runs
     std::uint64_t interrupt_at = 0;  // of the last run
     Report report;                   // of the last run
 };

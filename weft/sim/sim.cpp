@@ -1,8 +1,7 @@
 #include "weft/sim/sim.h"
 
-
-#include "weft/base/format.h"
 #include "weft/base/assert.h"
+#include "weft/base/format.h"
 #include "weft/sim/machine.h"
 
 namespace weft::sim {
@@ -30,7 +29,7 @@ std::uint64_t random_below(std::uint64_t bound) {
 
 std::string Report::text() const {
     std::string text = format("seed {}: {} ({} steps, {} virtual ms)\n", seed,
-                                   ok() ? "ok" : failure, steps, virtual_ns / 1'000'000);
+                              ok() ? "ok" : failure, steps, virtual_ns / 1'000'000);
     for (const std::string& line : trace) text += line + '\n';
     return text;
 }

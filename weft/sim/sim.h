@@ -25,19 +25,19 @@ namespace weft::sim {
 
 // How the next thread is chosen.
 enum class Chooser : std::uint8_t {
-    BySeed,      // half random, a third priorities, the rest round robin and starvation
+    BySeed,  // half random, a third priorities, the rest round robin and starvation
     Random,
     Priorities,  // PCT: fixed random priorities, lowered at 2 to 5 random points
     RoundRobin,
-    StarveOne,   // one thread runs only when nobody else can
+    StarveOne,  // one thread runs only when nobody else can
 };
 
 struct Faults {
-    bool short_transfers = true;   // reads and writes of less than asked
-    bool would_block = true;       // EAGAIN first, readiness later
+    bool short_transfers = true;  // reads and writes of less than asked
+    bool would_block = true;      // EAGAIN first, readiness later
     bool spurious_readiness = true;
-    bool delays = true;            // events arrive late
-    bool pauses = true;            // the clock jumps while somebody runs
+    bool delays = true;       // events arrive late
+    bool pauses = true;       // the clock jumps while somebody runs
     bool allocation = false;  // stacks, blocks, buffers: the scenario must expect OutOfMemory
     bool resets = false;      // pipes break: the scenario must expect Reset
 
@@ -45,9 +45,13 @@ struct Faults {
     static constexpr Faults all() { return {true, true, true, true, true, true, true}; }
     // Those that are in both.
     friend constexpr Faults operator&(const Faults& a, const Faults& b) {
-        return {a.short_transfers && b.short_transfers, a.would_block && b.would_block,
-                a.spurious_readiness && b.spurious_readiness, a.delays && b.delays,
-                a.pauses && b.pauses, a.allocation && b.allocation, a.resets && b.resets};
+        return {a.short_transfers && b.short_transfers,
+                a.would_block && b.would_block,
+                a.spurious_readiness && b.spurious_readiness,
+                a.delays && b.delays,
+                a.pauses && b.pauses,
+                a.allocation && b.allocation,
+                a.resets && b.resets};
     }
 };
 
@@ -65,7 +69,7 @@ struct FaultCounts {
 struct Options {
     std::uint64_t seed = 1;
     Chooser chooser = Chooser::BySeed;
-    Faults faults = {};             // each is on in a quarter of the seeds
+    Faults faults = {};  // each is on in a quarter of the seeds
     std::uint64_t steps_max = 2'000'000;
     // The step at which await_interrupt() returns; 0: one of the first few thousand, by seed.
     std::uint64_t interrupt_at = 0;
@@ -85,8 +89,8 @@ struct Report {
     std::string text() const;  // seed, failure and trace, to show
 };
 
-// Runs `scenario` on the first simulated thread until all simulated threads have ended. A failed run
-// is abandoned where it stands: what it had allocated is not freed.
+// Runs `scenario` on the first simulated thread until all simulated threads have ended. A failed
+// run is abandoned where it stands: what it had allocated is not freed.
 Report run(const Options& options, const std::function<void()>& scenario);
 
 // For scenarios, in simulated threads and fibers.
@@ -97,9 +101,9 @@ inline void require(bool condition, const char* why) {
 std::uint64_t random_below(std::uint64_t bound);  // of the workload's stream
 inline bool coin() { return random_below(2) == 0; }
 
-// Sleeps until Options::interrupt_at steps have been taken, then goes on at once, whoever else could;
-// at the latest when nobody else can go on. One plain thread of a run. A test that counts the steps
-// of a run and repeats it with an interruption at each of them has tried them all.
+// Sleeps until Options::interrupt_at steps have been taken, then goes on at once, whoever else
+// could; at the latest when nobody else can. One plain thread of a run. A test that counts the
+// steps of a run and repeats it with an interruption at each of them has tried them all.
 void await_interrupt();
 
 }  // namespace weft::sim

@@ -1,6 +1,8 @@
 #include "weft/sync/channel.h"
 
 #include "weft/base/atomic.h"
+#include "weft/sync/internal/jump_return.h"
+#include "weft/sync/internal/quick_wait.h"
 
 namespace weft::sync_internal {
 
@@ -27,17 +29,37 @@ ChannelCore::~ChannelCore() {
     WEFT_ASSERT(receivers_.empty() && senders_.empty(), "somebody still waits in the channel");
 }
 
-bool ChannelCore::wait(WaitQueue& queue, void* item, const Until& until, Error& error) {
-    Waiter waiter(WaitReason::Channel, this, until.cancellable);
+WEFT_RETURN_BY_JUMP bool ChannelCore::wait(WaitQueue& queue, void* item, const Until& until,
+                                           Error& error) {
+    WaitCell* cell = QuickWait::cell();
+    if (!cell || until.token || !until.deadline.is_never()) [[unlikely]]
+        return wait_with_end(queue, item, until, error);
+    QuickWait waiting(*cell, WaitReason::Channel, this);
     ChannelEntry entry;
     entry.item = item;
-    Wake wake = queue.wait_inline(lock_, entry, waiter, until);
-    if (WEFT_PLANTED("channel.close_hides_success") && closed_) return false;
-    if (wake == Wake::Ready) [[likely]] return entry.outcome == ChannelEntry::Outcome::Passed;
-    error = waiter.to_result(wake).error();
-    SpinGuard guard(lock_);
-    if (!WEFT_PLANTED("channel.leaves_its_entry")) queue.remove(entry);
+    entry.ref = waiting.ref();
+    queue.push_back(entry);
+    lock_.unlock();
+    if (waiting.wait() == Wake::Ready) [[likely]]
+        return entry.outcome == ChannelEntry::Outcome::Passed;
+    leave(queue, entry);
+    error = cell->token->error();
     return false;
+}
+
+bool ChannelCore::wait_with_end(WaitQueue& queue, void* item, const Until& until, Error& error) {
+    ChannelEntry entry;
+    entry.item = item;
+    Result<void> waited = queue.wait(lock_, entry, WaitReason::Channel, this, until);
+    if (waited) return entry.outcome == ChannelEntry::Outcome::Passed;
+    leave(queue, entry);
+    error = waited.error();
+    return false;
+}
+
+[[gnu::noinline, gnu::cold]] void ChannelCore::leave(WaitQueue& queue, ChannelEntry& entry) {
+    SpinGuard guard(lock_);
+    queue.remove(entry);
 }
 
 void ChannelCore::close() noexcept {

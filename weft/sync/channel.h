@@ -171,7 +171,8 @@ template <class T>
         return {};
     }
     Error error = ErrorKind::Closed;
-    if (state_.put_or_wait(item, until, error)) [[likely]] return {};
+    if (state_.put_or_wait(item, until, error)) [[likely]]
+        return {};
     return error;
 }
 

@@ -1,5 +1,5 @@
 // Random short histories of calls on channels, made by fibers and threads at the same time, each
-// checked against the specification (internal/channel_history.h).
+// checked against the specification (testing/channel_history.h).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 #include "weft/fiber/runtime.h"
 #include "weft/sync/barrier.h"
 #include "weft/sync/channel.h"
-#include "weft/sync/internal/channel_history.h"
-#include "weft/sync/select.h"
+#include "weft/testing/channel_history.h"
+#include "weft/testing/channel_players.h"
 
 namespace weft {
 namespace {
 
-using sync_internal::Call;
-using sync_internal::ChannelHistory;
+using testing::Call;
+using testing::call;
+using testing::ChannelHistory;
+using testing::ChannelPlayer;
+using testing::ChannelRound;
+using testing::PlayerRandom;
 using Act = Call::Act;
 
 // ---------------------------------------------------------------- the checker itself
 
-Call call(Act act, std::size_t channel, int item, std::uint64_t began, std::uint64_t ended) {
-    return Call{.act = act, .channel = channel, .item = item, .began = began, .ended = ended};
-}
 Call refusal(std::vector<Call::Case> cases, std::uint64_t began, std::uint64_t ended) {
     Call made = call(Act::Refuse, 0, 0, began, ended);
     made.refused = std::move(cases);
@@ -86,209 +87,14 @@ TEST(ChannelHistory, refuses_a_refusal_while_a_case_could_go_on) {
 
 // ---------------------------------------------------------------- the channels
 
-class Random {
-public:
-    explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
-    std::size_t below(std::size_t limit) {
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return (state_ >> 11) % limit;
-    }
-
-private:
-    std::uint64_t state_;
-};
-
-// What a round works on. The last call of player 0 closes the channels, and its other calls do not
-// wait without end; so everybody comes to an end.
-struct Round {
-    std::unique_ptr<Channel<int>> channels[2];
-    std::vector<std::size_t> capacities;
-    Atomic<std::uint64_t> clock{0};
-
-    explicit Round(Random& random) {
-        for (auto& channel : channels) {
-            std::size_t capacity = random.below(4);
-            bool bounded = capacity != 3;
-            channel.reset(bounded ? new Channel<int>(capacity)
-                                  : new Channel<int>(Channel<int>::unbounded()));
-            capacities.push_back(bounded ? capacity : SIZE_MAX);
-        }
-    }
-    std::uint64_t tick() { return clock.fetch_add(1, std::memory_order_seq_cst); }
-};
-
-class Player {
-public:
-    Player(std::size_t index, bool selects) : index_(index), selects_(selects) {}
-
-    void play(Round& round, std::uint64_t seed) {
-        calls_.clear();
-        round_ = &round;
-        random_ = Random(seed * 16 + index_);
-        next_item_ = static_cast<int>(index_ * 100);
-        for (int i = 0; i < 4; ++i) {
-            if (selects_ && random_.below(2) == 0) {
-                select_once();
-            } else if (random_.below(2) == 0) {
-                send_once();
-            } else {
-                receive_once();
-            }
-        }
-        if (index_ != 0) return;
-        for (std::size_t channel : {0U, 1U}) {
-            Call made = begin(Act::Close, channel);
-            round.channels[channel]->close();
-            end(std::move(made));
-        }
-    }
-    const std::vector<Call>& calls() const { return calls_; }
-
-private:
-    enum class Patience : std::uint8_t { None, Some, Endless };
-
-    Patience patience() {
-        auto chosen = static_cast<Patience>(random_.below(index_ == 0 ? 2 : 3));
-        return chosen;
-    }
-    std::chrono::nanoseconds short_time() {
-        return std::chrono::nanoseconds(random_.below(20'000));
-    }
-    Call begin(Act act, std::size_t channel, int item = 0) {
-        return call(act, channel, item, round_->tick(), 0);
-    }
-    void end(Call made) {
-        made.ended = round_->tick();
-        calls_.push_back(std::move(made));
-    }
-    // Gives the call the act that its error means; false if it changed nothing.
-    static bool explain(Call& made, const Error& error) {
-        if (error.kind() == ErrorKind::Closed) {
-            made.act = made.act == Act::Send ? Act::SendClosed : Act::ReceiveClosed;
-            return true;
-        }
-        if (error.kind() != ErrorKind::Unavailable) return false;
-        made.refused = {{made.act, made.channel}};
-        made.act = Act::Refuse;
-        return true;
-    }
-
-    void send_once() {
-        Call made = begin(Act::Send, random_.below(2), next_item_++);
-        Channel<int>& channel = *round_->channels[made.channel];
-        Result<void> sent;
-        switch (patience()) {
-        case Patience::None: sent = channel.try_send(made.item); break;
-        case Patience::Some: sent = channel.send_for(made.item, short_time()); break;
-        case Patience::Endless: sent = channel.send(made.item); break;
-        }
-        if (sent || explain(made, sent.error())) end(std::move(made));
-    }
-
-    void receive_once() {
-        Call made = begin(Act::Receive, random_.below(2));
-        Channel<int>& channel = *round_->channels[made.channel];
-        Result<int> item(0);
-        switch (patience()) {
-        case Patience::None: item = channel.try_receive(); break;
-        case Patience::Some: item = channel.receive_for(short_time()); break;
-        case Patience::Endless: item = channel.receive(); break;
-        }
-        if (item) made.item = *item;
-        if (item || explain(made, item.error())) end(std::move(made));
-    }
-
-    // Two cases, each a send or a receive, and an end to the waiting.
-    void select_once() {
-        std::size_t first = random_.below(2);
-        std::size_t second = random_.below(2);
-        Call made = begin(Act::Refuse, 0, next_item_++);
-        bool changed = false;
-        auto sent = [&](std::size_t index) {
-            return [&, index](Result<void> outcome) {
-                made.act = outcome ? Act::Send : Act::SendClosed;
-                made.channel = index;
-                changed = true;
-            };
-        };
-        auto received = [&](std::size_t index) {
-            return [&, index](Result<int> item) {
-                made.act = item ? Act::Receive : Act::ReceiveClosed;
-                made.channel = index;
-                if (item) made.item = *item;
-                changed = true;
-            };
-        };
-        auto refused = [&] {
-            made.refused = {{random_bit_ ? Act::Send : Act::Receive, first},
-                            {random_other_ ? Act::Send : Act::Receive, second}};
-            changed = true;
-        };
-        random_bit_ = random_.below(2) == 0;
-        random_other_ = random_.below(2) == 0;
-        Channel<int>* in[2] = {random_bit_ ? nullptr : round_->channels[first].get(),
-                               random_other_ ? nullptr : round_->channels[second].get()};
-        Channel<int>* out[2] = {random_bit_ ? round_->channels[first].get() : nullptr,
-                                random_other_ ? round_->channels[second].get() : nullptr};
-        int item = made.item;
-        Result<std::size_t> chosen(0);
-        switch (patience()) {
-        case Patience::None:
-            chosen = select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
-                            on_send(out[1], item, sent(second)),
-                            on_receive(in[1], received(second)), otherwise(refused));
-            break;
-        case Patience::Some:
-            chosen = select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
-                            on_send(out[1], item, sent(second)),
-                            on_receive(in[1], received(second)), on_timeout(short_time(), [] {}));
-            break;
-        case Patience::Endless:
-            chosen =
-                select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
-                       on_send(out[1], item, sent(second)), on_receive(in[1], received(second)));
-            break;
-        }
-        EXPECT_TRUE(chosen);
-        if (changed) end(std::move(made));
-    }
-
-    const std::size_t index_;
-    const bool selects_;
-    bool random_bit_ = false;
-    bool random_other_ = false;
-    int next_item_ = 0;
-    Round* round_ = nullptr;
-    Random random_{0};
-    std::vector<Call> calls_;
-};
-
-// What is left in the channels after everybody has ended: a lost item shows here.
-void drain(Round& round, ChannelHistory& history) {
-    for (std::size_t index : {0U, 1U}) {
-        for (;;) {
-            Call made = call(Act::Receive, index, 0, round.tick(), 0);
-            Result<int> item = round.channels[index]->try_receive();
-            ASSERT_TRUE(item || item.error().kind() == ErrorKind::Closed);
-            if (item) made.item = *item;
-            if (!item) made.act = Act::ReceiveClosed;
-            made.ended = round.tick();
-            history.add(made);
-            if (!item) break;
-        }
-    }
-}
-
 // Two threads and two fibers play; the test's own thread sets the rounds and checks them.
 void play_rounds(int rounds, bool selects) {
     constexpr std::size_t players_count = 4;
-    std::vector<std::unique_ptr<Player>> players;
+    std::vector<std::unique_ptr<ChannelPlayer>> players;
     for (std::size_t i = 0; i < players_count; ++i)
-        players.push_back(std::make_unique<Player>(i, selects));
+        players.push_back(std::make_unique<ChannelPlayer>(i, selects));
     Barrier begin(players_count + 1), end(players_count + 1);
-    std::unique_ptr<Round> round;
+    std::unique_ptr<ChannelRound> round;
     auto take_part = [&](std::size_t index) {
         for (int i = 0; i < rounds; ++i) {
             ASSERT_TRUE(begin.arrive_and_wait());
@@ -308,15 +114,15 @@ void play_rounds(int rounds, bool selects) {
     }
     std::size_t calls = 0;
     for (int i = 0; i < rounds; ++i) {
-        Random random(static_cast<std::uint64_t>(i) + 1);
-        round = std::make_unique<Round>(random);
+        PlayerRandom random(static_cast<std::uint64_t>(i) + 1);
+        round = std::make_unique<ChannelRound>(random);
         ASSERT_TRUE(begin.arrive_and_wait());
         ASSERT_TRUE(end.arrive_and_wait());
         ChannelHistory history(round->capacities);
         for (auto& player : players) {
             for (const Call& one : player->calls()) history.add(one);
         }
-        drain(*round, history);
+        testing::drain(*round, history);
         calls += history.size();
         EXPECT_TRUE(history.is_linearizable()) << "seed " << i << '\n' << history.describe();
     }

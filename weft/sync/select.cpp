@@ -60,8 +60,9 @@ std::size_t index_of(Cases cases, CaseKind kind) {
 unsigned pick(std::uint32_t bits) {
     auto count = static_cast<unsigned>(std::popcount(bits));
     if (count > 1) {
-        for (auto skip = env::random(RandomStream::Scheduler) % count; skip != 0; --skip)
-            bits &= bits - 1;
+        // The upper half as a fraction of 2^32: cheaper than a remainder.
+        std::uint64_t fraction = env::random(RandomStream::Scheduler) >> 32;
+        for (std::uint64_t skip = fraction * count >> 32; skip != 0; --skip) bits &= bits - 1;
     }
     return static_cast<unsigned>(std::countr_zero(bits));
 }

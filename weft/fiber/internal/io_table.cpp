@@ -89,17 +89,27 @@ Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, Can
     }
     bool reads = direction == kReadable;
     Waiter waiter(reads ? WaitReason::Readable : WaitReason::Writable, this);
+    WaitRef& first = reads ? reader_ : writer_;
     Entry entry;
-    entry.waiter = waiter.ref();
-    Entries& entries = reads ? readers_ : writers_;
-    entries.push_back(entry);
+    if (!first.cell()) {
+        first = waiter.ref();
+    } else {
+        entry.waiter = waiter.ref();
+        entry.direction = direction;
+        others_.push_back(entry);
+    }
     lock_.unlock();
     Wake wake = waiter.wait(deadline, token);
-    if (wake != Wake::Ready) {
-        SpinGuard guard(lock_);
-        if (entry.link.is_linked()) entries.erase(entry);
-    }
+    if (wake != Wake::Ready) forget(waiter.ref(), direction, entry);
     return waiter.to_result(wake);
+}
+
+// After a wait that was cut short: takes it off, if a failed claim has not done so.
+void IoRegistration::forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry) {
+    SpinGuard guard(lock_);
+    if (entry.link.is_linked()) others_.erase(entry);
+    WaitRef& first = direction == kReadable ? reader_ : writer_;
+    if (first.cell() == waiter.cell() && first.word() == waiter.word()) first = WaitRef();
 }
 
 Result<bool> IoRegistration::arm(Dormant& dormant, std::uint8_t events) {
@@ -120,27 +130,38 @@ bool IoRegistration::disarm(Dormant& dormant) {
     return true;
 }
 
-// With the lock held: the waiters whose wake-up is now the caller's, appended to a chain.
-void IoRegistration::claim_all(Entries& entries, Entry**& tail) {
-    while (Entry* entry = entries.pop_front()) {
-        if (!entry->waiter.try_claim(Wake::Ready)) continue;
-        *tail = entry;
-        tail = &entry->next;
+// With the lock held.
+void IoRegistration::claim(std::uint8_t directions, Claimed& claimed) {
+    if (directions & kReadable) claim_one(std::exchange(reader_, WaitRef()), claimed);
+    if (directions & kWritable) claim_one(std::exchange(writer_, WaitRef()), claimed);
+    for (Entry* entry = others_.front(); entry;) {
+        Entry* following = others_.next(*entry);
+        if (entry->direction & directions) {
+            others_.erase(*entry);
+            claim_one(entry->waiter, claimed);
+        }
+        entry = following;
     }
-    *tail = nullptr;
 }
 
-void IoRegistration::resume_all(Entry* first) {
-    while (Entry* entry = first) {
-        first = entry->next;
-        WaitRef waiter = entry->waiter;  // the entry ends when its waiter goes on
-        waiter.resume();
+// One whose wait has ended otherwise is dropped.
+void IoRegistration::claim_one(const WaitRef& waiter, Claimed& claimed) {
+    if (!waiter.cell() || !waiter.try_claim(Wake::Ready)) return;
+    waiter.cell()->next = nullptr;
+    *claimed.last = waiter.cell();
+    claimed.last = &waiter.cell()->next;
+}
+
+void IoRegistration::resume(const Claimed& claimed) {
+    for (WaitCell* cell = claimed.first; cell;) {
+        WaitCell* following = cell->next;
+        WaitRef(*cell, 0).resume();
+        cell = following;
     }
 }
 
 void IoRegistration::deliver(const IoEvent& event) {
-    Entry* claimed = nullptr;
-    Entry** tail = &claimed;
+    Claimed claimed;
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
@@ -161,18 +182,16 @@ void IoRegistration::deliver(const IoEvent& event) {
             bool again = home_ && !(event.events & kFailed) && home_->add(fd_, ticket());
             if (!again) home_ = nullptr;
         }
-        if (event.events & kReadable) claim_all(readers_, tail);
-        if (event.events & kWritable) claim_all(writers_, tail);
+        claim(event.events, claimed);
         if (dormant_ && (dormant_events_ & event.events))
             dormant = std::exchange(dormant_, nullptr);
     }
-    resume_all(claimed);
+    resume(claimed);
     if (dormant) dormant->on_ready(*dormant, event.events & kBanked);
 }
 
 void IoRegistration::retire() {
-    Entry* claimed = nullptr;
-    Entry** tail = &claimed;
+    Claimed claimed;
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
@@ -183,30 +202,28 @@ void IoRegistration::retire() {
         // is under way finds nobody.
         if (!WEFT_PLANTED("io.stale_event"))
             generation_.store(old.generation + 1, std::memory_order_release);
-        if (!WEFT_PLANTED("io.close_wakes_nobody")) claim_all(readers_, tail);
-        claim_all(writers_, tail);
+        if (!WEFT_PLANTED("io.close_wakes_nobody")) claim(kReadable, claimed);
+        claim(kWritable, claimed);
         dormant = std::exchange(dormant_, nullptr);
         if (home_) home_->remove(fd_, old);
         home_ = nullptr;
     }
-    resume_all(claimed);
+    resume(claimed);
     if (dormant) dormant->on_ready(*dormant, kClosed);
 }
 
 // The runtime ends, and its reactors with it.
 void IoRegistration::detach() {
-    Entry* claimed = nullptr;
-    Entry** tail = &claimed;
+    Claimed claimed;
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
         detached_.store(true, std::memory_order_release);
         home_ = nullptr;
-        claim_all(readers_, tail);
-        claim_all(writers_, tail);
+        claim(kReadable | kWritable, claimed);
         dormant = std::exchange(dormant_, nullptr);
     }
-    resume_all(claimed);
+    resume(claimed);
     if (dormant) dormant->on_ready(*dormant, kClosed);
 }
 
@@ -310,6 +327,15 @@ void IoStorage::deliver(const IoEvent& event) {
     if (IoRegistration* registration = find(event.registration)) registration->deliver(event);
 }
 
+// The address follows from the ticket alone.
+void IoStorage::prefetch(Ticket ticket) const {
+    if (ticket.index >= kDescriptorsMax - kFirstChunk) return;
+    Place place = place_of(ticket.index);
+    // Relaxed: nothing is read through it.
+    IoRegistration* chunk = chunks_[place.chunk].load(std::memory_order_relaxed);
+    if (chunk) __builtin_prefetch(&chunk[place.offset], 1);
+}
+
 void IoStorage::detach() {
     std::uint32_t used = 0;
     {
@@ -343,6 +369,17 @@ IoTable::~IoTable() {
     }
     storage_->detach();
     storage_->release();
+}
+
+// With many descriptors every registration is a miss of the cache; they are fetched ahead.
+void IoTable::dispatch(std::span<const IoEvent> events) {
+    constexpr std::size_t ahead = 8;
+    for (std::size_t i = 0; i < events.size() && i < ahead; ++i)
+        storage_->prefetch(events[i].registration);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (i + ahead < events.size()) storage_->prefetch(events[i + ahead].registration);
+        storage_->deliver(events[i]);
+    }
 }
 
 Result<IoRegistration*> IoTable::register_here(int fd, std::uint8_t readiness) {

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
@@ -73,19 +74,27 @@ public:
 private:
     friend class IoStorage;
 
+    // A second one who waits for the same: in the frame of its wait.
     struct Entry {
         WaitRef waiter;
+        std::uint8_t direction = 0;
         ListLink link;
-        Entry* next = nullptr;  // in a chain of claimed ones
     };
-    using Entries = IntrusiveList<Entry, &Entry::link>;
+    // Those whose wake-up is the holder's: linked by the cells' `next`, which are nobody else's
+    // between claim and resume.
+    struct Claimed {
+        WaitCell* first = nullptr;
+        WaitCell** last = &first;
+    };
 
     void deliver(const IoEvent& event);
     void detach();
     Ticket ticket() const;
     Result<void> ensure_added();
-    void claim_all(Entries& entries, Entry**& tail);
-    static void resume_all(Entry* first);
+    void claim(std::uint8_t directions, Claimed& claimed);
+    static void claim_one(const WaitRef& waiter, Claimed& claimed);
+    static void resume(const Claimed& claimed);
+    void forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry);
 
     // The first line of the cache is what an event and a read touch.
     // The generation grows when the slot is retired. Acquire and release: who finds its own
@@ -99,9 +108,10 @@ private:
     bool retired_ = false;
     std::uint8_t dormant_events_ = 0;
     Reactor* home_ = nullptr;  // null until the first wait
-    Entries readers_;
+    WaitRef reader_;           // the first who waits; the others are in others_
     Dormant* dormant_ = nullptr;
-    Entries writers_;
+    WaitRef writer_;
+    IntrusiveList<Entry, &Entry::link> others_;
     IoStorage* storage_ = nullptr;
     IoRegistration* next_free_ = nullptr;
     IoRegistration* previous_ = nullptr;
@@ -122,6 +132,7 @@ public:
     IoRegistration* find(Ticket ticket);     // null when stale; any thread, no lock
 
     void deliver(const IoEvent& event);
+    void prefetch(Ticket ticket) const;
     void detach();
     void add_ref();
     void release();
@@ -158,6 +169,7 @@ public:
 
     // In the scheduler of any worker of the runtime.
     void dispatch(const IoEvent& event) { storage_->deliver(event); }
+    void dispatch(std::span<const IoEvent> events);
 
     // Any fiber, and in simulation any thread of a machine that has a runtime.
     static Result<IoRegistration*> register_here(int fd, std::uint8_t readiness);

@@ -91,24 +91,46 @@ void Scheduler::end_workers() {
     ending_.store(true, std::memory_order_seq_cst);
     for (auto& worker : workers_) worker->reactor().wake();
     for (auto& worker : workers_) worker->join_thread();
+    // Acquire: pairs with the release of the last one outside.
+    for (unsigned attempt = 0; outsiders_.load(std::memory_order_acquire) != 0; ++attempt)
+        env::spin_pause(attempt);
 }
 
 // ---------------------------------------------------------------- making fibers run
 
 void Scheduler::make_ready(Fiber& fiber) {
     Worker* worker = this_worker();
+    if (!worker || &worker->scheduler() != this) return make_ready_from_outside(fiber);
     if (fiber.pinned) {
         if (worker == fiber.pinned) return worker->ready(fiber);
         return fiber.pinned->post_fiber(fiber);
     }
-    bool ours = worker && &worker->scheduler() == this && !worker->is_pinned();
+    if (worker->is_pinned()) return inject(fiber);
 #ifdef WEFT_FORCE_MIGRATION
-    if (ours) {
-        if (Worker* other = other_worker(*worker)) return other->post_fiber(fiber);
-    }
+    if (Worker* other = other_worker(*worker)) return other->post_fiber(fiber);
 #endif
-    if (ours) return worker->ready(fiber);
-    inject(fiber);
+    worker->ready(fiber);
+}
+
+// Once the fiber can run, it may end, and the runtime with it, while the waker from outside is
+// still looking for a worker to wake. So it is counted, and shutdown() waits for it.
+void Scheduler::make_ready_from_outside(Fiber& fiber) {
+    // Relaxed: published with the fiber.
+    outsiders_.fetch_add(1, std::memory_order_relaxed);
+    if (fiber.pinned) {
+        fiber.pinned->post_fiber(fiber);
+    } else {
+        inject(fiber);
+    }
+    // Release: the last touch; pairs with the acquire in end_workers().
+    outsiders_.fetch_sub(1, std::memory_order_release);
+}
+
+void Scheduler::post(unsigned worker, Completion& completion) {
+    // Relaxed and release: as above, for a completion that lets the program end the runtime.
+    outsiders_.fetch_add(1, std::memory_order_relaxed);
+    workers_[worker]->post(completion);
+    outsiders_.fetch_sub(1, std::memory_order_release);
 }
 
 Worker* Scheduler::other_worker(const Worker& worker) {

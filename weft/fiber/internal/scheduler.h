@@ -27,6 +27,7 @@ namespace weft {
 class BlockingPool;
 class CancelState;
 class IoTable;
+struct Completion;
 struct RuntimeOptions;
 
 class Scheduler {
@@ -51,8 +52,8 @@ public:
 
     // Any thread: makes a claimed or new fiber run.
     void make_ready(Fiber& fiber);
-    // Any thread: into the global queue, and wakes a worker for it.
-    void inject(Fiber& fiber);
+    // Any thread: runs on that worker.
+    void post(unsigned worker, Completion& completion);
     // Any worker: what did not fit into its own queue, and wakes a worker for it.
     void push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsigned count);
     // Woken fibers wait for the next look of a worker, fresh ones until a worker has nothing else.
@@ -93,6 +94,8 @@ public:
 private:
     friend class Worker;
 
+    void make_ready_from_outside(Fiber& fiber);
+    void inject(Fiber& fiber);
     Result<void> start_workers();
     void end_workers();
     void log_survivors();
@@ -126,6 +129,7 @@ private:
     // Fibers spawned by plain threads; those spawned by fibers are counted by their workers.
     Atomic<std::uint64_t> spawned_outside_{0};
     Atomic<std::uint64_t> counted_outside_{0};
+    Atomic<std::uint32_t> outsiders_{0};  // threads of others that are making a fiber run here
     Atomic<std::uint32_t> watchers_of_end_{0};
     Atomic<std::uint32_t> end_signal_{0};
 };

@@ -291,9 +291,12 @@ Error unavailable(int native_code, const char* why) {
     return Error(ErrorKind::Unavailable, native_code, std::string("io_uring: ") + why);
 }
 
-int set_up(io_uring& ring, unsigned flags) {
+int set_up(io_uring& ring) {
     io_uring_params parameters{};
-    parameters.flags = flags | IORING_SETUP_CQSIZE;
+    // The kernel does not interrupt a running thread to post a completion; it sets a flag that the
+    // next look sees, or posts when a timer tick comes by. Kernels that know these flags (5.19)
+    // also have multishot polls, timed waits and rings that drop nothing.
+    parameters.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE;
     parameters.cq_entries = kCompletionEntries;
     return io_uring_queue_init_params(kSubmissionEntries, &ring, &parameters);
 }
@@ -302,18 +305,10 @@ int set_up(io_uring& ring, unsigned flags) {
 
 Result<std::unique_ptr<Reactor>> reactors::make_uring() {
     io_uring ring;
-    // The kernel then does not interrupt a running thread to post a completion; it sets a flag that
-    // the next look sees. Kernels before 5.19 do not know it.
-    int error = set_up(ring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
-    if (error == -EINVAL) error = set_up(ring, 0);
+    int error = set_up(ring);
     if (error == -EMFILE || error == -ENFILE) return Error::from_errno(-error);
+    if (error == -EINVAL) return unavailable(EINVAL, "the kernel is too old (5.19 is needed)");
     if (error < 0) return unavailable(-error, "the kernel refuses to set up a ring");
-    // Timed waits, completions that are never dropped, and (as old as the last) multishot polls.
-    constexpr unsigned needed = IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP | IORING_FEAT_RSRC_TAGS;
-    if ((ring.features & needed) != needed) {
-        io_uring_queue_exit(&ring);
-        return unavailable(ENOSYS, "the kernel is too old (5.13 is needed)");
-    }
     int event_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (event_fd < 0) {
         Error failure = Error::from_errno(errno);

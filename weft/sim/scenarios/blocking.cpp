@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 // At most so many at once, each once, each with its own answer.
 void blocking_calls() {
     int threads = between(1, 3);
-    Runtime runtime({.workers = some_workers(),
-                     .blocking_threads = static_cast<unsigned>(threads)});
+    Runtime runtime(
+        {.workers = some_workers(), .blocking_threads = static_cast<unsigned>(threads)});
     int running = 0;
     Crew crew(runtime);
     for (int i = between(1, 6); i > 0; --i) {
@@ -56,8 +56,8 @@ void blocking_cancelled() {
             require(!running, "a call was left running on the frame of its caller");
             require(answer.has_value() == ran, "a call ran and failed, or did not and succeeded");
             if (ran) return require(*answer == 3, "another answer came");
-            require(is_error(answer, ErrorKind::Cancelled) ||
-                        is_error(answer, ErrorKind::TimedOut), "an odd error");
+            require(is_error(answer, ErrorKind::Cancelled) || is_error(answer, ErrorKind::TimedOut),
+                    "an odd error");
         });
     }
     crew.add([&] {

@@ -17,32 +17,36 @@ using namespace std::chrono_literals;
 void cancel_tree() {
     Runtime runtime({.workers = some_workers()});
     int ended = 0;
-    Result<void> result = runtime.spawn([&] {
-        CancelSource source;
-        std::vector<Future<void>> children;
-        int count = between(1, 4);
-        {
-            CancelScope scope(source.token());
-            for (int i = 0; i < count; ++i) {
-                children.push_back(spawn([] {
-                    Future<void> inner = spawn([] { return park(); });
-                    if (coin()) yield();
-                    Result<void> outcome = inner.join();
-                    if (outcome) fail("a parked fiber woke without a reason");
-                    // The join itself may be cancelled before the inner fiber has ended.
-                    if (!inner) return;
-                    outcome = shield(Deadline::never(), [&] { return inner.join(); });
-                    require(is_error(outcome, ErrorKind::Cancelled), "a fiber missed the cancel");
-                }));
-            }
-        }
-        some_yields();
-        source.cancel();
-        for (auto& child : children) {
-            require(child.join().has_value(), "a child failed");
-            ++ended;
-        }
-    }).join();
+    Result<void> result =
+        runtime
+            .spawn([&] {
+                CancelSource source;
+                std::vector<Future<void>> children;
+                int count = between(1, 4);
+                {
+                    CancelScope scope(source.token());
+                    for (int i = 0; i < count; ++i) {
+                        children.push_back(spawn([] {
+                            Future<void> inner = spawn([] { return park(); });
+                            if (coin()) yield();
+                            Result<void> outcome = inner.join();
+                            if (outcome) fail("a parked fiber woke without a reason");
+                            // The join itself may be cancelled before the inner fiber has ended.
+                            if (!inner) return;
+                            outcome = shield(Deadline::never(), [&] { return inner.join(); });
+                            require(is_error(outcome, ErrorKind::Cancelled),
+                                    "a fiber missed the cancel");
+                        }));
+                    }
+                }
+                some_yields();
+                source.cancel();
+                for (auto& child : children) {
+                    require(child.join().has_value(), "a child failed");
+                    ++ended;
+                }
+            })
+            .join();
     require(result.has_value() && ended > 0, "the parent failed");
 }
 
@@ -142,8 +146,8 @@ void shielded() {
 void explicit_token() {
     Runtime runtime({.workers = some_workers()});
     CancelSource ambient = CancelSource::detached();
-    CancelSource given = CancelSource::detached(coin() ? Deadline::after(up_to_us(200))
-                                                       : Deadline::never());
+    CancelSource given =
+        CancelSource::detached(coin() ? Deadline::after(up_to_us(200)) : Deadline::never());
     std::array<bool, 2> cancelled{};
     Channel<int> channel(0);
     Semaphore semaphore(0);

@@ -164,8 +164,8 @@ void join_with_deadlines() {
             for (;;) {
                 CancelSource source = CancelSource::detached(Deadline::after(up_to_us(200)));
                 CancelScope scope(source.token());
-                Result<int> got = one.join(coin() ? Deadline::after(up_to_us(100))
-                                                  : Deadline::never());
+                Result<int> got =
+                    one.join(coin() ? Deadline::after(up_to_us(100)) : Deadline::never());
                 if (got) {
                     require(*got == answer, "join gave another fiber's answer");
                     return;
@@ -182,11 +182,15 @@ void many_fibers() {
     Runtime runtime({.workers = some_workers()});
     int count = between(250, 330);
     int ended = 0;
-    Result<void> all = runtime.spawn([&] {
-        std::vector<Future<void>> fibers;
-        for (int i = 0; i < count; ++i) fibers.push_back(spawn([&ended] { ++ended; }));
-        for (auto& one : fibers) require(one.join().has_value(), "a fiber could not be joined");
-    }).join();
+    Result<void> all = runtime
+                           .spawn([&] {
+                               std::vector<Future<void>> fibers;
+                               for (int i = 0; i < count; ++i)
+                                   fibers.push_back(spawn([&ended] { ++ended; }));
+                               for (auto& one : fibers)
+                                   require(one.join().has_value(), "a fiber could not be joined");
+                           })
+                           .join();
     require(all.has_value() && ended == count, "a fiber was lost in the overflow");
 }
 

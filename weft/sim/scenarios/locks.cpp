@@ -246,8 +246,8 @@ void condition_queue() {
             for (;;) {
                 std::unique_lock lock(mutex);
                 if (produced == count) return not_full.notify_one();
-                Result<void> waited = not_full.wait(
-                    lock, [&] { return items.size() < room || produced == count; });
+                Result<void> waited =
+                    not_full.wait(lock, [&] { return items.size() < room || produced == count; });
                 require(waited.has_value(), "a wait was cancelled by nobody");
                 if (produced == count) return not_full.notify_one();
                 items.push_back(produced++);
@@ -260,9 +260,8 @@ void condition_queue() {
             for (;;) {
                 std::unique_lock lock(mutex);
                 auto ready = [&] { return !items.empty() || consumed == count; };
-                Result<void> waited =
-                    coin() ? not_empty.wait_for(lock, up_to_us(20), ready)
-                           : not_empty.wait(lock, ready);
+                Result<void> waited = coin() ? not_empty.wait_for(lock, up_to_us(20), ready)
+                                             : not_empty.wait(lock, ready);
                 require(waited || is_error(waited, ErrorKind::TimedOut), "an odd error");
                 if (!waited) continue;
                 if (items.empty()) return not_empty.notify_one();

@@ -23,9 +23,7 @@ void require_time_out(const Result<void>& waited, Deadline deadline) {
     require(waited || deadline.expired(Clock::now()), "a wait timed out early");
 }
 
-Deadline some_deadline() {
-    return coin() ? Deadline::after(up_to_us(30)) : Deadline::never();
-}
+Deadline some_deadline() { return coin() ? Deadline::after(up_to_us(30)) : Deadline::never(); }
 
 }  // namespace
 

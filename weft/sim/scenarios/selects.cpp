@@ -39,13 +39,12 @@ bool send_once(Traffic& traffic, int sender, int number) {
                 if (sent) traffic.ledger.sent(sender, number, item);
             };
         };
-        Result<std::size_t> chosen = select(
-            on_send(first, std::move(item), on_sent(0, first)),
-            on_send(second, std::move(item), on_sent(1, second)),
-            on_timeout(up_to_us(30), [&] {
-                ++handlers;
-                ran = 2;
-            }));
+        Result<std::size_t> chosen = select(on_send(first, std::move(item), on_sent(0, first)),
+                                            on_send(second, std::move(item), on_sent(1, second)),
+                                            on_timeout(up_to_us(30), [&] {
+                                                ++handlers;
+                                                ran = 2;
+                                            }));
         require(chosen.has_value(), "a select without an ambient token failed");
         require(handlers == 1 && ran == *chosen, "not exactly the chosen handler ran");
         if (item.is_nothing()) return true;
@@ -149,7 +148,8 @@ void select_fan_in() {
                 order.next(*item);
             };
             require(select(on_receive(*channels[0], take), on_receive(*channels[1], take),
-                           on_receive(*channels[2], take)).has_value(),
+                           on_receive(*channels[2], take))
+                        .has_value(),
                     "a select without an ambient token failed");
         }
     });
@@ -173,8 +173,7 @@ void select_timeouts() {
             int ran = -1;
             Result<std::size_t> chosen = select(
                 on_receive(silent, [&](const Result<int>&) { ran = 0; }),
-                on_timeout(deadline, [&] { ran = 1; }),
-                on_cancel(given.token(), [&] { ran = 2; }));
+                on_timeout(deadline, [&] { ran = 1; }), on_cancel(given.token(), [&] { ran = 2; }));
             if (!chosen) {
                 require(is_error(chosen, ErrorKind::Cancelled), "a select gave an odd error");
                 require(ambient_cancelled && ran == -1, "a select was cancelled by nobody");
@@ -214,10 +213,11 @@ void select_shared_channels() {
             for (int round = 0; round < rounds; ++round) {
                 Result<std::size_t> chosen = select(
                     on_send(first, player, [&](Result<void> done) { sent += done ? 1 : 0; }),
-                    on_receive(second, [&](Result<int> item) {
-                        require(item.value_or(player) != player, "a select met itself");
-                        ++received;
-                    }),
+                    on_receive(second,
+                               [&](Result<int> item) {
+                                   require(item.value_or(player) != player, "a select met itself");
+                                   ++received;
+                               }),
                     on_timeout(up_to_us(100), [] {}));
                 require(chosen.has_value(), "a select failed");
             }

@@ -48,9 +48,12 @@ public:
         return entry;
     }
 
-    // Lock held; released. Waits in one of the two queues; `item` as in ChannelEntry. True if it was
-    // passed; else `error` says why not. It comes in as Closed, and may lie in a receiver's item.
+    // Lock held; released. Waits in one of the two queues; `item` as in ChannelEntry. True if it
+    // was passed; else `error` says why not. It comes in as Closed, and may lie in a receiver's
+    // item.
     bool wait(WaitQueue& queue, void* item, const Until& until, Error& error);
+    bool wait_with_end(WaitQueue& queue, void* item, const Until& until, Error& error);
+    void leave(WaitQueue& queue, ChannelEntry& entry);
 
     void close() noexcept;
 

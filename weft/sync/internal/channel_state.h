@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/sync/internal/channel_core.h"
@@ -49,11 +50,17 @@ struct alignas(64) ChannelState : ChannelCore {
 template <class T>
 inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
     if (closed_) return Attempt::Closed;
+    if (WEFT_PLANTED("channel.stores_past_receiver") && !ring_.is_full()) {
+        ring_.push(item);
+        return Attempt::Done;
+    }
+    bool planted_loss = WEFT_PLANTED("channel.drops_item_on_late_claim") && !receivers_.empty();
     if (ChannelEntry* receiver = claim(receivers_)) {
         static_cast<Result<T>*>(receiver->item)->emplace(std::move(item));
         wake = receiver->ref;
         return Attempt::Done;
     }
+    if (planted_loss) return Attempt::Done;
     if (!ring_.is_full()) {
         ring_.push(item);
         return Attempt::Done;
@@ -87,7 +94,8 @@ inline Attempt ChannelState<T>::put_or_keep_lock(T& item) {
     if (attempt == Attempt::MustWait) return attempt;
     lock_.unlock();
     if (wake.cell()) wake.resume();
-    if (attempt == Attempt::MustGrow) [[unlikely]] return grow_and_put(item);
+    if (attempt == Attempt::MustGrow) [[unlikely]]
+        return grow_and_put(item);
     return attempt;
 }
 
@@ -116,7 +124,8 @@ template <class T>
 [[gnu::noinline]] bool ChannelState<T>::take_or_wait(Result<T>& item, const Until& until) {
     Attempt attempt = take_or_keep_lock(item);
     if (attempt != Attempt::MustWait) return attempt == Attempt::Done;
-    if (has_ring_to_spare()) [[unlikely]] return shrink_and_take(item, until);
+    if (has_ring_to_spare()) [[unlikely]]
+        return shrink_and_take(item, until);
     return wait(receivers_, &item, until, item.error());
 }
 
@@ -145,7 +154,7 @@ Attempt ChannelState<T>::grow() {
 
 template <class T>
 [[gnu::noinline, gnu::cold]] bool ChannelState<T>::shrink_and_take(Result<T>& item,
-                                                                  const Until& until) {
+                                                                   const Until& until) {
     {
         auto slots = ring_.replace({}, 0);
         lock_.unlock();

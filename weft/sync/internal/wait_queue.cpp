@@ -1,9 +1,28 @@
 #include "weft/sync/internal/wait_queue.h"
 
+#include "weft/sync/internal/jump_return.h"
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+// rcx is free at a return: it neither belongs to the caller nor carries a result.
+asm(R"(
+    .pushsection .text
+    .p2align 4
+    .globl __x86_return_thunk
+    .hidden __x86_return_thunk
+    .type __x86_return_thunk, @function
+__x86_return_thunk:
+    popq %rcx
+    notrack jmp *%rcx
+    .size __x86_return_thunk, . - __x86_return_thunk
+    .popsection
+)");
+#endif
+
 namespace weft::sync_internal {
 
-Result<void> WaitQueue::wait(SpinLock& lock, WaitEntry& entry, WaitReason reason,
-                             const void* object, const Until& until, Place place) {
+WEFT_RETURN_BY_JUMP Result<void> WaitQueue::wait(SpinLock& lock, WaitEntry& entry,
+                                                 WaitReason reason, const void* object,
+                                                 const Until& until, Place place) {
     Waiter waiter(reason, object, until.cancellable);
     entry.ref = waiter.ref();
     if (place == Place::Back) {

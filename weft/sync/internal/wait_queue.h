@@ -86,20 +86,10 @@ public:
         while (WaitEntry* entry = claim_first()) claimed.add(entry->ref);
     }
 
-    // Queues the entry, releases the lock and waits. On an error the entry may still be queued: take
-    // the lock and remove it.
+    // Queues the entry, releases the lock and waits. On an error the entry may still be queued:
+    // take the lock and remove it.
     Result<void> wait(SpinLock& lock, WaitEntry& entry, WaitReason reason, const void* object,
                       const Until& until, Place place = Place::Back);
-
-    // The same in the caller's frame, for the paths that count every instruction.
-    [[gnu::always_inline]] Wake wait_inline(SpinLock& lock, WaitEntry& entry, Waiter& waiter,
-                                            const Until& until) {
-        entry.ref = waiter.ref();
-        list_.push_back(entry);
-        lock.unlock();
-        if (until.token) [[unlikely]] return waiter.wait(until.deadline, until.token);
-        return waiter.wait(until.deadline);
-    }
 
 private:
     IntrusiveList<WaitEntry, &WaitEntry::link> list_;

@@ -18,7 +18,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace weft::sync_internal {
+namespace weft::testing {
 
 // Calls that changed nothing and claim nothing (timed out, cancelled) are not recorded.
 struct Call {
@@ -43,6 +43,10 @@ struct Call {
     std::vector<Case> refused = {};
 };
 
+inline Call call(Call::Act act, std::size_t channel, int item, std::uint64_t began,
+                 std::uint64_t ended) {
+    return Call{.act = act, .channel = channel, .item = item, .began = began, .ended = ended};
+}
 std::string to_string(const Call& call);
 
 class ChannelHistory {
@@ -186,4 +190,4 @@ inline std::string ChannelHistory::describe() const {
     return text;
 }
 
-}  // namespace weft::sync_internal
+}  // namespace weft::testing

@@ -1,0 +1,121 @@
+// Each kind of fault is really injected, and survived; and none is when it is switched off.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+#include "weft/sim/scenario.h"
+#include "weft/sim/sim.h"
+#include "weft/sync/channel.h"
+#include "weft/testing/scale.h"
+
+namespace weft::sim {
+namespace {
+
+std::uint64_t seeds() { return testing::is_long() ? 4'000 : testing::repeats(200); }
+
+// Runs a scenario with one kind of fault; gives how often that was injected.
+std::uint64_t injected_into(std::string_view name, bool Faults::* kind,
+                            std::uint64_t FaultCounts::* count) {
+    const Scenario* scenario = find_scenario(name);
+    EXPECT_NE(scenario, nullptr) << name;
+    if (!scenario) return 0;
+    std::uint64_t injected = 0;
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        Options options;
+        options.seed = seed;
+        options.faults = Faults::none();
+        options.faults.*kind = true;
+        Report report = run(*scenario, options);
+        EXPECT_TRUE(report.ok()) << name << '\n' << report.text();
+        if (!report.ok()) break;
+        injected += report.injected.*count;
+    }
+    return injected;
+}
+
+TEST(SimFaults, SIM_2a_short_reads_and_writes) {
+    EXPECT_GT(
+        injected_into("pipe-traffic", &Faults::short_transfers, &FaultCounts::short_transfers),
+        20U);
+}
+
+TEST(SimFaults, SIM_2b_resets) {
+    EXPECT_GT(injected_into("pipe-resets", &Faults::resets, &FaultCounts::resets), 2U);
+}
+
+TEST(SimFaults, SIM_2c_delays) {
+    EXPECT_GT(injected_into("pipe-traffic", &Faults::delays, &FaultCounts::delays), 20U);
+}
+
+TEST(SimFaults, SIM_2d_storms_of_would_block) {
+    EXPECT_GT(injected_into("pipe-traffic", &Faults::would_block, &FaultCounts::would_block), 5U);
+}
+
+TEST(SimFaults, SIM_2d_spurious_readiness) {
+    EXPECT_GT(injected_into("pipe-messages", &Faults::spurious_readiness,
+                            &FaultCounts::spurious_readiness),
+              20U);
+}
+
+TEST(SimFaults, SIM_2e_failed_allocations) {
+    for (const char* name : {"no-memory-spawn", "no-memory-channel", "no-memory-pipe"})
+        EXPECT_GT(injected_into(name, &Faults::allocation, &FaultCounts::allocation), 2U) << name;
+}
+
+// Which of them failed can be told by where the error comes out.
+TEST(SimFaults, SIM_2e_stacks_and_blocks_and_buffers_fail) {
+    int blocks = 0;
+    int stacks = 0;
+    int buffers = 0;
+    Options options;
+    options.faults = Faults::none();
+    options.faults.allocation = true;
+    for (options.seed = 1; options.seed <= 100; ++options.seed) {
+        Report report = run(options, [&] {
+            Runtime runtime({.workers = 2});
+            Future<void> fiber = runtime.spawn([] {});
+            bool started = static_cast<bool>(fiber);
+            Result<void> joined = fiber.join();
+            if (!joined) require(joined.error().kind() == ErrorKind::OutOfMemory, "odd error");
+            if (!joined) ++(started ? stacks : blocks);
+            Channel<int> channel(2);
+            Result<void> sent = channel.send(1);
+            if (!sent) require(sent.error().kind() == ErrorKind::OutOfMemory, "odd error");
+            if (!sent) ++buffers;
+        });
+        ASSERT_TRUE(report.ok()) << report.text();
+    }
+    EXPECT_GT(blocks, 0);
+    EXPECT_GT(stacks, 0);
+    EXPECT_GT(buffers, 0);
+}
+
+TEST(SimFaults, SIM_2f_the_clock_jumps) {
+    EXPECT_GT(injected_into("sleepers", &Faults::pauses, &FaultCounts::pauses), 2U);
+}
+
+TEST(SimFaults, SIM_2_none_when_switched_off) {
+    for (const Scenario& scenario : all_scenarios()) {
+        Report report = run(scenario, {.seed = 3, .faults = Faults::none()});
+        ASSERT_TRUE(report.ok()) << scenario.name << '\n' << report.text();
+        const FaultCounts& counts = report.injected;
+        EXPECT_EQ(counts.short_transfers + counts.would_block + counts.spurious_readiness +
+                      counts.delays + counts.pauses + counts.allocation + counts.resets,
+                  0U);
+    }
+}
+
+TEST(SimFaults, SIM_2_a_scenario_is_spared_what_it_cannot_stand) {
+    std::uint64_t refused = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        Report report = run(*find_scenario("spawn-tree"), {.seed = seed, .faults = Faults::all()});
+        ASSERT_TRUE(report.ok()) << report.text();
+        refused += report.injected.allocation + report.injected.resets;
+    }
+    EXPECT_EQ(refused, 0U);
+}
+
+}  // namespace
+}  // namespace weft::sim

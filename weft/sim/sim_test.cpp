@@ -1,0 +1,296 @@
+#include "weft/sim/sim.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/base/env.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+#include "weft/sim/scenario.h"
+#include "weft/sync/channel.h"
+#include "weft/sync/mutex.h"
+#include "weft/testing/scale.h"
+
+#ifdef WEFT_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace weft::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// A failed run is abandoned with what it had allocated: that is no leak.
+Report run_to_failure(const Options& options, const std::function<void()>& scenario) {
+#ifdef WEFT_ASAN
+    __lsan::ScopedDisabler abandoned;
+#endif
+    Report report = run(options, scenario);
+    EXPECT_FALSE(report.ok());
+    return report;
+}
+
+Report run_dealt(std::uint64_t seed, const Faults& faults = Faults::all()) {
+    Options options;
+    options.seed = seed;
+    options.faults = faults;
+    return run(all_scenarios()[seed % all_scenarios().size()], options);
+}
+
+// Something that uses workers, timers, channels and randomness.
+void busy() {
+    Runtime runtime({.workers = 3});
+    Channel<std::uint64_t> channel(1);
+    Future<void> sender = runtime.spawn([&] {
+        for (int i = 0; i < 10; ++i) static_cast<void>(channel.send(random_below(1000)));
+        channel.close();
+    });
+    Future<std::uint64_t> receiver = runtime.spawn([&] {
+        std::uint64_t sum = 0;
+        for (std::uint64_t number : channel) {
+            sum += number;
+            if (coin()) static_cast<void>(weft::sleep_for(1ms));
+        }
+        return sum;
+    });
+    require(sender.join().has_value() && receiver.join().has_value(), "a fiber failed");
+}
+
+// ---------------------------------------------------------------- SIM-1
+
+TEST(Sim, SIM_1b_the_same_seed_gives_the_same_trace) {
+    std::uint64_t count = testing::is_long() ? 10'000 : testing::repeats(300);
+    std::vector<Report> first;
+    for (std::uint64_t seed = 0; seed < count; ++seed) first.push_back(run_dealt(seed));
+    // Backwards, so that each run finds the process in another state than the first time.
+    for (std::uint64_t seed = count; seed-- > 0;) {
+        Report again = run_dealt(seed);
+        ASSERT_EQ(again.trace_hash, first[seed].trace_hash) << "seed " << seed;
+        ASSERT_EQ(again.steps, first[seed].steps);
+        ASSERT_EQ(again.virtual_ns, first[seed].virtual_ns);
+        ASSERT_TRUE(again.ok()) << again.text();
+    }
+}
+
+TEST(Sim, SIM_1b_another_seed_gives_another_trace) {
+    std::map<std::uint64_t, std::uint64_t> seeds;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        Report report = run({.seed = seed}, busy);
+        ASSERT_TRUE(report.ok()) << report.text();
+        auto [found, is_new] = seeds.try_emplace(report.trace_hash, seed);
+        EXPECT_TRUE(is_new) << "seeds " << found->second << " and " << seed;
+    }
+}
+
+TEST(Sim, SIM_1b_threads_may_simulate_at_the_same_time) {
+    std::array<std::uint64_t, 60> alone{};
+    for (std::uint64_t seed = 0; seed < alone.size(); ++seed)
+        alone[seed] = run_dealt(seed).trace_hash;
+    auto repeat = [&alone] {
+        for (std::uint64_t seed = 0; seed < alone.size(); ++seed)
+            EXPECT_EQ(run_dealt(seed).trace_hash, alone[seed]) << "seed " << seed;
+    };
+    std::thread other(repeat);
+    repeat();
+    other.join();
+}
+
+TEST(Sim, SIM_1a_an_hour_passes_in_a_moment) {
+    Instant begun = Clock::now();
+    Report report = run({.seed = 1}, [] {
+        Runtime runtime({.workers = 2});
+        Instant before = Clock::now();
+        require(runtime.spawn([] { return weft::sleep_for(1h); }).join().has_value(), "no sleep");
+        require(Clock::now() - before >= 1h, "the clock stood still");
+        require(Clock::now() - before < 1h + 1s, "the clock ran on");
+    });
+    ASSERT_TRUE(report.ok()) << report.text();
+    EXPECT_GE(report.virtual_ns, Nanoseconds(1h).count());
+    EXPECT_LT(Clock::now() - begun, 5s);
+}
+
+TEST(Sim, SIM_1a_time_stands_still_while_somebody_can_run) {
+    Options options{.seed = 1, .faults = Faults::none()};
+    Report report = run(options, [] {
+        Runtime runtime({.workers = 2});
+        Future<void> sleeper = runtime.spawn([] { return weft::sleep_for(1h); });
+        Future<void> worker = runtime.spawn([] {
+            for (int i = 0; i < 1000; ++i) yield();
+        });
+        require(worker.join().has_value(), "the worker failed");
+        require(!sleeper.is_done(), "the hour passed although somebody was busy");
+    });
+    ASSERT_TRUE(report.ok()) << report.text();
+}
+
+TEST(Sim, SIM_1a_scheduling_workload_and_faults_draw_from_separate_streams) {
+    auto workload_under = [](const Faults& faults, Chooser chooser) {
+        std::vector<std::uint64_t> drawn;
+        Report report = run({.seed = 7, .chooser = chooser, .faults = faults}, [&] {
+            Runtime runtime({.workers = 3});
+            for (int i = 0; i < 20; ++i) {
+                drawn.push_back(random_below(1'000'000));
+                require(runtime.spawn([] { yield(); }).join().has_value(), "no fiber");
+            }
+        });
+        EXPECT_TRUE(report.ok()) << report.text();
+        return drawn;
+    };
+    auto expected = workload_under(Faults::none(), Chooser::Random);
+    Faults faults = Faults::all();
+    faults.allocation = false;
+    EXPECT_EQ(workload_under(faults, Chooser::Random), expected);
+    EXPECT_EQ(workload_under(Faults::none(), Chooser::RoundRobin), expected);
+    EXPECT_EQ(workload_under(faults, Chooser::StarveOne), expected);
+}
+
+TEST(Sim, SIM_1a_every_chooser_comes_to_the_end) {
+    for (Chooser chooser :
+         {Chooser::Random, Chooser::Priorities, Chooser::RoundRobin, Chooser::StarveOne}) {
+        for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+            Report report = run({.seed = seed, .chooser = chooser}, busy);
+            ASSERT_TRUE(report.ok()) << report.text();
+        }
+    }
+}
+
+TEST(Sim, SIM_1a_a_thread_of_the_program_is_played_too) {
+    Report report = run({.seed = 3}, [] {
+        int answer = 0;
+        EnvThread thread = env::start_thread(
+            [](void* to) {
+                static_cast<void>(weft::sleep_for(1h));
+                *static_cast<int*>(to) = 5;
+            },
+            &answer, "thread");
+        env::join_thread(thread);
+        require(answer == 5, "the thread was not awaited");
+    });
+    EXPECT_TRUE(report.ok()) << report.text();
+}
+
+TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
+    Report report = run_to_failure({.seed = 1}, [] {
+        Runtime runtime({.workers = 2});
+        Mutex first;
+        Mutex second;
+        auto lock_both = [](Mutex& a, Mutex& b) {
+            return [&a, &b] {
+                a.lock();
+                static_cast<void>(weft::sleep_for(1ms));
+                b.lock();
+            };
+        };
+        Future<void> one = runtime.spawn(lock_both(first, second), {.name = "left"});
+        Future<void> two = runtime.spawn(lock_both(second, first), {.name = "right"});
+        static_cast<void>(one.join());
+    });
+    EXPECT_THAT(report.failure, HasSubstr("deadlock"));
+    EXPECT_THAT(report.failure, HasSubstr("thread main.0: sleeps"));
+    EXPECT_THAT(report.failure, HasSubstr("fiber 'left': waiting on mutex"));
+    EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
+}
+
+TEST(Sim, SIM_1a_a_run_without_an_end_is_ended) {
+    Options options{.seed = 1, .steps_max = 20'000};
+    Report endless = run_to_failure(options, [] {
+        Runtime runtime({.workers = 2});
+        Future<void> one = runtime.spawn([] {
+            for (;;) yield();
+        });
+        static_cast<void>(one.join());
+    });
+    EXPECT_THAT(endless.failure, HasSubstr("no end after 20001 steps"));
+    Report spinning = run_to_failure({.seed = 1}, [] {
+        for (unsigned attempt = 0;; ++attempt) env::spin_pause(attempt);
+    });
+    EXPECT_THAT(spinning.failure, HasSubstr("a thread spins for ever"));
+}
+
+TEST(Sim, SIM_1c_a_failure_is_replayed) {
+    auto scenario = [] {
+        busy();
+        fail("as it must");
+    };
+    Report first = run_to_failure({.seed = 11}, scenario);
+    EXPECT_EQ(first.failure, "as it must");
+    EXPECT_THAT(first.text(), HasSubstr("seed 11: as it must"));
+    EXPECT_FALSE(first.trace.empty());
+    Options options{.seed = 11, .keep_trace = true};
+    Report again = run_to_failure(options, scenario);
+    EXPECT_EQ(again.failure, first.failure);
+    EXPECT_EQ(again.trace_hash, first.trace_hash);
+    EXPECT_GE(again.trace.size(), first.trace.size());
+    EXPECT_EQ(again.trace.back(), first.trace.back());
+    // What was left behind does no harm to the next run.
+    EXPECT_TRUE(run({.seed = 12}, busy).ok());
+}
+
+TEST(Sim, SIM_1c_an_interruption_comes_at_its_step) {
+    auto interrupted_at = [](std::uint64_t step) {
+        bool woken = false;
+        Options options{.seed = 5, .interrupt_at = step, .keep_trace = true};
+        Report report = run(options, [&] {
+            EnvThread thread = env::start_thread(
+                [](void* to) {
+                    await_interrupt();
+                    *static_cast<bool*>(to) = true;
+                },
+                &woken, "interrupter");
+            busy();
+            env::join_thread(thread);
+        });
+        EXPECT_TRUE(report.ok() && woken) << report.text();
+        return report;
+    };
+    for (std::uint64_t step : {20, 30, 40}) {
+        Report report = interrupted_at(step);
+        std::string wanted = std::to_string(step) + " ";
+        bool found = false;
+        for (const std::string& line : report.trace)
+            found = found || (line.find(" interrupt ") != std::string::npos &&
+                              line.find(wanted) != std::string::npos);
+        EXPECT_TRUE(found) << step;
+    }
+    static_cast<void>(interrupted_at(UINT64_MAX));  // when nobody else can go on
+}
+
+TEST(Sim, SIM_1c_scenarios_survive_an_interruption_at_every_step) {
+    std::uint64_t seeds = testing::is_long() ? 40 : 1;
+    for (const Scenario& scenario : all_scenarios()) {
+        if (!scenario.name.ends_with("-anywhere")) continue;
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            Options options;
+            options.seed = seed;
+            options.faults = Faults::all();
+            EveryStep all = run_every_step(scenario, options);
+            ASSERT_TRUE(all.report.ok())
+                << scenario.name << " interrupted at " << all.interrupt_at << '\n'
+                << all.report.text();
+            EXPECT_GT(all.runs, 20U) << scenario.name;
+        }
+    }
+}
+
+TEST(Sim, SIM_1a_every_scenario_has_a_name_of_its_own) {
+    std::map<std::string_view, int> names;
+    for (const Scenario& scenario : all_scenarios()) {
+        EXPECT_EQ(++names[scenario.name], 1) << scenario.name;
+        EXPECT_EQ(find_scenario(scenario.name), &scenario);
+        EXPECT_FALSE(scenario.about.empty());
+    }
+    EXPECT_EQ(find_scenario("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::sim
