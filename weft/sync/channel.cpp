@@ -1,6 +1,7 @@
 #include "weft/sync/channel.h"
 
 #include "weft/base/atomic.h"
+#include "weft/base/planted.h"
 #include "weft/sync/internal/jump_return.h"
 #include "weft/sync/internal/quick_wait.h"
 
@@ -40,7 +41,9 @@ WEFT_RETURN_BY_JUMP bool ChannelCore::wait(WaitQueue& queue, void* item, const U
     entry.ref = waiting.ref();
     queue.push_back(entry);
     lock_.unlock();
-    if (waiting.wait() == Wake::Ready) [[likely]]
+    Wake wake = waiting.wait();
+    if (WEFT_PLANTED("channel.close_hides_success") && closed_) return false;
+    if (wake == Wake::Ready) [[likely]]
         return entry.outcome == ChannelEntry::Outcome::Passed;
     leave(queue, entry);
     error = cell->token->error();
@@ -59,7 +62,7 @@ bool ChannelCore::wait_with_end(WaitQueue& queue, void* item, const Until& until
 
 [[gnu::noinline, gnu::cold]] void ChannelCore::leave(WaitQueue& queue, ChannelEntry& entry) {
     SpinGuard guard(lock_);
-    queue.remove(entry);
+    if (!WEFT_PLANTED("channel.leaves_its_entry")) queue.remove(entry);
 }
 
 void ChannelCore::close() noexcept {

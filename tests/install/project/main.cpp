@@ -1,7 +1,7 @@
 // A program of somebody else. It sees only what `cmake --install` gave.
-#include <cstdio>
-
 #include <weft/fiber/runtime.h>
+
+#include <cstdio>
 
 int main() {
     auto answer = weft::run([] {
