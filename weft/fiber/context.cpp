@@ -135,6 +135,8 @@ __attribute__((no_sanitize("thread"), noinline)) void Context::change(
                                    to.stack_bottom_, to.stack_bytes_);
 #endif
 #ifdef WEFT_TSAN
+    // Not always what prepare() was given: a simulated thread may be left while it runs a fiber.
+    from.sanitizer_fiber_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(to.sanitizer_fiber_, 0);
 #endif
     weft_context_switch(&from.stack_pointer_, to.stack_pointer_);

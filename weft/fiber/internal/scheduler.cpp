@@ -36,6 +36,7 @@ Scheduler::~Scheduler() {
                 fiber.scheduler.store(nullptr, std::memory_order_relaxed);
         },
         this);
+    io_.reset();  // before the reactors that it watches with
     workers_.clear();
     root_->release();
 }

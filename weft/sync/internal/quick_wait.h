@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/worker_inline.h"  // tidy: allow layers: the switch is inlined here
 #include "weft/fiber/waiter.h"
@@ -41,7 +42,8 @@ public:
 
     // Ready, or Cancelled by the ambient token.
     [[gnu::always_inline]] Wake wait() {
-        bool left = cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled);
+        bool looks = !WEFT_PLANTED("waiter.does_not_look_at_the_token");
+        bool left = looks && cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled);
         if (!left) [[likely]]
             this_worker()->park_current();
         // Acquire: sees what the claimer did before it claimed.
