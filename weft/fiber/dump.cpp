@@ -73,7 +73,7 @@ const char* to_string(FiberState state) {
 std::vector<FiberReport> list_fibers(Backtraces backtraces) {
     Listing listing{{}, backtraces, static_cast<std::uint32_t>(env::now_ns() / 1'000'000)};
     fiber_blocks::for_each(look_at, &listing);
-    std::ranges::stable_sort(listing.fibers, std::greater(), &FiberReport::waited);
+    std::ranges::sort(listing.fibers, std::greater(), &FiberReport::waited);
     return std::move(listing.fibers);
 }
 

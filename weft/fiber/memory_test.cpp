@@ -171,7 +171,6 @@ TEST_F(MemoryDeathTest, FIB_4d_a_spawn_without_memory_for_the_fiber_is_refused) 
             static_cast<void>(runtime.spawn([] {}).join());
             limit_address_space(0);
             // A long queue of fibers that do not run yet: the only worker computes.
-            Atomic<bool> go{false};
             Atomic<bool> refused{false};
             Future<void> parent = runtime.spawn([&] {
                 for (int i = 0; i < 200'000 && !refused.load(kRelaxed); ++i) {

@@ -183,7 +183,7 @@ TEST(Waiter, a_wait_that_is_not_cancellable_is_not_cancelled) {
 // Ready, TimedOut and Cancelled race for the same wait; one wins, and only that one resumes.
 TEST(Waiter, of_many_claimers_one_wins) {
     const auto rounds = static_cast<unsigned>(testing::repeats(3'000));
-    on_both([rounds] {
+    on_both([] {
         constexpr unsigned claimers = 3;
         SpinLock lock;
         WaitRef published;
@@ -234,7 +234,7 @@ TEST(Waiter, of_many_claimers_one_wins) {
 // A cancel that comes while a wait begins: before the mark, between mark and look, after the park.
 TEST(Waiter, a_wait_that_begins_during_a_cancel_does_not_miss_it) {
     const auto rounds = static_cast<unsigned>(testing::repeats(2'000));
-    on_both([rounds] {
+    on_both([] {
         for (unsigned i = 0; i < rounds; ++i) {
             CancelSource source = CancelSource::detached();
             Atomic<bool> go{false};
