@@ -52,6 +52,12 @@ class Lanes(unittest.TestCase):
         self.assertRegex(lines[-2], r"^FAIL +bad .*exit status 3$")
         self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
 
+    def test_a_lane_that_failed_names_the_tests_that_did(self):
+        _, lines = run("bad=echo '[  FAILED  ] Wheel.turns';"
+                       "echo '[  FAILED  ] Wheel.turns (1 ms)';"
+                       "echo ' 3/19 Test  #3: fiber.epoll ......***Failed  2.00 sec'; exit 8")
+        self.assertRegex(lines[-2], r"^FAIL +bad .*exit status 8, Wheel.turns, fiber.epoll$")
+
     def test_TST_1_a_lane_that_dies_of_a_signal_has_failed(self):
         status, lines = run("killed=kill -9 $$")
         self.assertEqual(status, 1)

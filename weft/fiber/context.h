@@ -8,22 +8,8 @@
 
 #include <cstddef>
 
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/internal/context_switch.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define WEFT_TSAN 1
-#endif
-#endif
 
 namespace weft {
 

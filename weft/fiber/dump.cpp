@@ -54,7 +54,9 @@ void look_at(Fiber& fiber, void* argument) {
         report.state = FiberState::Waiting;
         report.reason = fiber.wait_reason;
         report.object = fiber.wait_object;
-        report.waited = std::chrono::milliseconds(listing.now_ms - fiber.parked_at_ms);
+        // Negative when it parked after the listing took the time; the clock's low bits may wrap.
+        auto waited_ms = static_cast<std::int32_t>(listing.now_ms - fiber.parked_at_ms);
+        report.waited = std::chrono::milliseconds(std::max(waited_ms, 0));
         if (listing.backtraces == Backtraces::Yes) report.frames = backtrace_of(fiber);
     } else if (fiber.busy.load(std::memory_order_relaxed)) {
         report.state = FiberState::Running;

@@ -24,6 +24,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/log.h"
+#include "weft/base/sanitizer.h"
 #include "weft/base/time.h"
 #include "weft/fiber/context.h"
 #include "weft/fiber/reactor.h"

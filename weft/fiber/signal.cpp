@@ -12,8 +12,8 @@
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
+#include "weft/base/sanitizer.h"
 #include "weft/base/spin_lock.h"
-#include "weft/fiber/context.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {

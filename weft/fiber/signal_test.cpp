@@ -14,6 +14,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/scale.h"
 
 namespace weft {
 namespace {
@@ -159,9 +160,9 @@ TEST(SignalWatch, RCT_6_it_is_heard_though_every_thread_of_the_program_blocks_it
 }
 
 TEST(SignalWatch, RCT_6_none_of_many_is_lost) {
-#ifdef WEFT_TSAN
-    GTEST_SKIP() << "the thread sanitizer holds signals back until a thread calls it";
-#endif
+    if (testing::kThreadSanitizer) {
+        GTEST_SKIP() << "the sanitizer holds signals back until a thread calls it";
+    }
     in_runtime(2, []() -> Result<void> {
         SignalWatch watch = WEFT_TRY(SignalWatch::open({SIGUSR1}));
         for (int i = 0; i < 500; ++i) {

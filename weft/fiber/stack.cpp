@@ -10,6 +10,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
+#include "weft/base/sanitizer.h"
 #include "weft/base/spin_lock.h"
 
 #ifdef WEFT_ASAN

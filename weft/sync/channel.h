@@ -181,7 +181,7 @@ template <class T>
     state_.lock_.lock();
     Result<T> item(ErrorKind::Closed);  // until one has come
     if (!state_.ring_.is_empty() && state_.senders_.empty()) [[likely]] {
-        item.emplace(std::move(state_.ring_.front()));
+        State::fill(item, state_.ring_.front());
         state_.ring_.drop_front();
         state_.lock_.unlock();
     } else {

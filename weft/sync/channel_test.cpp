@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/sync/internal/sync_test.h"

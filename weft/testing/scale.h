@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "weft/fiber/context.h"
+#include "weft/base/sanitizer.h"
 
 namespace weft::testing {
 

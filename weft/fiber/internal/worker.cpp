@@ -7,6 +7,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/scheduler.h"

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -22,6 +24,11 @@ struct alignas(64) ChannelState : ChannelCore {
     // Lock held. `wake` is to be resumed after the lock was released, if it has a cell.
     Attempt put(T& item, WaitRef& wake);
     Attempt take(Result<T>& item, WaitRef& wake);
+    // Puts an item into a result that says Closed; such an error owns nothing that had to be freed.
+    static void fill(Result<T>& empty, T& item) {
+        WEFT_DASSERT(!empty.has_value());
+        std::construct_at(&empty, std::in_place, std::move(item));
+    }
     // Lock held. Whether that may succeed; a queued entry can turn out to be stale.
     bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
     bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
@@ -56,7 +63,7 @@ inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
     }
     bool planted_loss = WEFT_PLANTED("channel.drops_item_on_late_claim") && !receivers_.empty();
     if (ChannelEntry* receiver = claim(receivers_)) {
-        static_cast<Result<T>*>(receiver->item)->emplace(std::move(item));
+        fill(*static_cast<Result<T>*>(receiver->item), item);
         wake = receiver->ref;
         return Attempt::Done;
     }
@@ -73,7 +80,7 @@ inline Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
     ChannelEntry* sender = claim(senders_);
     if (sender) wake = sender->ref;
     if (!ring_.is_empty()) {
-        item.emplace(std::move(ring_.front()));
+        fill(item, ring_.front());
         ring_.drop_front();
         // The room just made belongs to the sender that has waited longest.
         if (sender && !WEFT_PLANTED("channel.drops_the_waiting_item"))
@@ -81,7 +88,7 @@ inline Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
         return Attempt::Done;
     }
     if (sender) {
-        item.emplace(std::move(*static_cast<T*>(sender->item)));
+        fill(item, *static_cast<T*>(sender->item));
         return Attempt::Done;
     }
     return closed_ ? Attempt::Closed : Attempt::MustWait;
