@@ -1,6 +1,8 @@
 #include "weft/fiber/cancel.h"
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -9,23 +11,36 @@
 
 namespace weft {
 
-CancelState* CancelState::create(CancelState* parent, Deadline deadline) {
-    auto* state = new CancelState(parent, deadline);  // tidy: allow new: counted by itself
-    if (!parent) return state;
-    {
-        SpinGuard guard(parent->lock_);
-        state->next_sibling_ = parent->first_child_;
-        if (parent->first_child_) parent->first_child_->previous_sibling_ = state;
-        parent->first_child_ = state;
+std::string_view to_string(CancelReason reason) {
+    switch (reason) {
+    case CancelReason::None: return "context not canceled";
+    case CancelReason::DeadlineExceeded: return "context deadline exceeded";
+    case CancelReason::Cancelled:
+    case CancelReason::Shutdown: break;
     }
-    if (WEFT_PLANTED("cancel.misses_the_newborn")) return state;
-    // After the insertion: either this sees the reason, or the parent's cancel finds the child.
-    if (CancelReason reason = parent->reason(); reason != CancelReason::None) state->cancel(reason);
-    return state;
+    return "context canceled";
 }
 
-CancelState::CancelState(CancelState* parent, Deadline deadline)
+CancelState* CancelState::create(CancelState* parent, Deadline deadline) {
+    return make<CancelState>(parent, deadline, nullptr);
+}
+
+void CancelState::enter_tree() {
+    if (!parent_) return;
+    {
+        SpinGuard guard(parent_->lock_);
+        next_sibling_ = parent_->first_child_;
+        if (next_sibling_) next_sibling_->previous_sibling_ = this;
+        parent_->first_child_ = this;
+    }
+    if (WEFT_PLANTED("cancel.misses_the_newborn")) return;
+    // After the insertion: either this sees the reason, or the parent's cancel finds the child.
+    if (CancelReason reason = parent_->reason(); reason != CancelReason::None) cancel(reason);
+}
+
+CancelState::CancelState(CancelState* parent, Deadline deadline, const Nature* nature)
     : parent_(parent),
+      nature_(nature),
       deadline_(parent ? earlier(deadline, parent->deadline_) : deadline),
       own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)) {
     if (parent_) parent_->add_ref();
@@ -48,6 +63,15 @@ void CancelState::add_ref() {
     references_.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool CancelState::try_add_ref() {
+    // Relaxed: what keeps the node readable, a lock or a callback that is awaited, orders the rest.
+    std::uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0 &&
+           !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed,
+                                              std::memory_order_relaxed)) {}
+    return count != 0;
+}
+
 void CancelState::release() {
     // A loop, because a chain of parents may be longer than a fiber's stack is deep.
     for (CancelState* state = this; state;) {
@@ -59,7 +83,11 @@ void CancelState::release() {
         // Acquire-release: the last one sees what all others did to the object.
         if (state->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         CancelState* parent = state->parent_;
-        delete state;  // tidy: allow delete: counted by itself
+        if (state->nature_) {
+            state->nature_->destroy(*state);
+        } else {
+            destroy_as<CancelState>(*state);
+        }
         state = parent;
     }
 }
@@ -133,13 +161,8 @@ void CancelState::call_listeners(CancelReason reason) {
 // With the parent's lock held: the first of these siblings that can still be counted up.
 CancelState* CancelState::first_living(CancelState* child) {
     for (; child; child = child->next_sibling_) {
-        // One whose count has reached zero is being destroyed and waits for the lock. Relaxed: the
-        // lock orders everything else.
-        std::uint32_t count = child->references_.load(std::memory_order_relaxed);
-        while (count != 0 &&
-               !child->references_.compare_exchange_weak(
-                   count, count + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {}
-        if (count != 0) return child;
+        // One whose count has reached zero is being destroyed and waits for the lock.
+        if (child->try_add_ref()) return child;
     }
     return nullptr;
 }
@@ -169,6 +192,20 @@ void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
 
 Error CancelState::error() const {
     return reason() == CancelReason::DeadlineExceeded ? ErrorKind::TimedOut : ErrorKind::Cancelled;
+}
+
+bool CancelState::is_below(const CancelState* other) const {
+    const CancelState* state = this;
+    while (state && state != other) state = state->parent_;
+    return state == other;
+}
+
+const void* CancelState::find(const void* key) const {
+    for (const CancelState* state = this; state; state = state->parent_) {
+        if (!state->nature_ || !state->nature_->find) continue;
+        if (const void* found = state->nature_->find(*state, key)) return found;
+    }
+    return nullptr;
 }
 
 void CancelState::arm_deadline() {
@@ -253,10 +290,41 @@ Result<void> CancelToken::check() const {
     return {};
 }
 
-CancelSource::CancelSource(const CancelToken& parent, Deadline deadline) {
-    CancelState* state = CancelState::create(parent.state(), deadline);
-    token_ = CancelToken(state);
-    state->release();  // the token has its own reference
+CancelSource::CancelSource(const CancelToken& parent, Deadline deadline)
+    : CancelSource(CancelState::create(parent.state(), deadline)) {}
+
+namespace {
+
+// A node that a stop request cancels.
+class StopState final : public CancelState {
+public:
+    static CancelState* create(CancelState* parent, std::stop_token stop) {
+        auto* state = make<StopState>(parent);
+        // Last: a request that was made before calls back in here.
+        state->request_.emplace(std::move(stop), [state] { state->on_request(); });
+        return state;
+    }
+
+private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<StopState>};
+
+    explicit StopState(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+
+    // The callback's end awaits this, so the node is readable; but its last reference may be gone.
+    void on_request() {
+        if (!try_add_ref()) return;
+        cancel(CancelReason::Cancelled);
+        release();
+    }
+
+    std::optional<std::stop_callback<std::function<void()>>> request_;
+};
+
+}  // namespace
+
+CancelSource CancelSource::from(std::stop_token stop) {
+    return CancelSource(StopState::create(current_cell().token, std::move(stop)));
 }
 
 CancelScope::CancelScope(CancelToken token) : token_(std::move(token)) {

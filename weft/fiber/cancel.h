@@ -15,7 +15,8 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
+#include <stop_token>
+#include <string_view>
 #include <utility>
 
 #include "weft/base/atomic.h"
@@ -29,6 +30,8 @@
 namespace weft {
 
 enum class CancelReason : std::uint8_t { None, Cancelled, DeadlineExceeded, Shutdown };
+// What a context says about it: "context canceled", "context deadline exceeded".
+std::string_view to_string(CancelReason reason);
 
 // Calls a function when a token is cancelled, in the canceller's thread; it must not wait. The
 // destructor takes the listener off, and waits out a call that is under way in another thread.
@@ -55,8 +58,16 @@ private:
 };
 
 // The counted node behind tokens. Used by Weft's own layers; programs use the classes below.
+// A layer that keeps something as long as a node derives from it, so that both are one allocation.
 class CancelState {
 public:
+    // What a node is besides.
+    struct Nature {
+        void (*destroy)(CancelState& state);
+        // What the node itself keeps under this key, or null. No function: it keeps nothing.
+        const void* (*find)(const CancelState& state, const void* key) = nullptr;
+    };
+
     // Takes a reference to the parent. Starts with one reference, the caller's.
     static CancelState* create(CancelState* parent, Deadline deadline);
     CancelState(const CancelState&) = delete;
@@ -71,6 +82,10 @@ public:
     // The earlier of the own and the parent's.
     Deadline deadline() const { return deadline_; }
     Error error() const;
+    CancelState* parent() const { return parent_; }
+    bool is_below(const CancelState* other) const;  // or the same
+    // What the nearest node from here upwards keeps under this key; null if none does.
+    const void* find(const void* key) const;
 
     // A deadline fires by itself once a worker has seen the token; elsewhere by looking.
     void arm_deadline();
@@ -80,11 +95,29 @@ public:
     void add_cell(WaitCell& cell);
     void remove_cell(WaitCell& cell);
 
-private:
-    friend class CancelListener;
-    CancelState(CancelState* parent, Deadline deadline);
+protected:
+    CancelState(CancelState* parent, Deadline deadline, const Nature* nature);
     ~CancelState();
 
+    // A new node of a derived type, as create() makes a plain one.
+    template <class Derived, class... Arguments>
+    static Derived* make(Arguments&&... arguments) {
+        // tidy: allow new: counted by itself
+        auto* state = new Derived(std::forward<Arguments>(arguments)...);
+        state->enter_tree();
+        return state;
+    }
+    template <class Derived>
+    static void destroy_as(CancelState& state) {
+        delete static_cast<Derived*>(&state);  // tidy: allow delete: counted by itself
+    }
+    // A reference for somebody who holds none; false when the last one is gone.
+    bool try_add_ref();
+
+private:
+    friend class CancelListener;
+
+    void enter_tree();
     void disarm_deadline();
     bool mark(CancelReason reason);
     void claim_cells(WaitCell*& claimed);
@@ -97,6 +130,7 @@ private:
     Atomic<CancelReason> reason_{CancelReason::None};
     SpinLock lock_;  // the children, cells_, listeners_, wheel_
     CancelState* const parent_;
+    const Nature* const nature_;  // null for a plain node
     const Deadline deadline_;
     const bool own_deadline_;
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
@@ -151,12 +185,22 @@ public:
     static CancelSource detached(Deadline deadline = Deadline::never()) {
         return CancelSource(CancelToken(), deadline);
     }
+    // A child of the ambient token that a std::stop_source can cancel as well.
+    static CancelSource from(std::stop_token stop);
+    // A child of what has a token, such as a Context.
+    template <class Cancelled>
+        requires requires(const Cancelled& cancelled) { CancelToken(cancelled.token()); }
+    static CancelSource from(const Cancelled& cancelled) {
+        return CancelSource(cancelled.token());
+    }
 
     CancelToken token() const { return token_; }
     // Idempotent; the first reason is kept.
     void cancel(CancelReason reason = CancelReason::Cancelled) { token_.state()->cancel(reason); }
 
 private:
+    explicit CancelSource(CancelState* owned) : token_(owned) { owned->release(); }
+
     CancelToken token_;
 };
 

@@ -102,8 +102,16 @@ static bool apply(Fiber& fiber, const SpawnOptions& options) {
 }
 
 // The scheduler that is to run the new fiber; null, and why, if there is none.
-static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, Error& error) {
+static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, const CancelState* token,
+                                Error& error) {
     Scheduler* scheduler = wanted ? wanted : worker ? &worker->scheduler() : nullptr;
+    if (!scheduler && token) {
+        scheduler = Scheduler::above(*token);
+        if (Result<void> started = scheduler ? scheduler->start() : Result<void>(); !started) {
+            error = started.error();
+            return nullptr;
+        }
+    }
     if (!scheduler) {
         error = Error(ErrorKind::NoRuntime, "spawn() needs a fiber around it; use Runtime::spawn");
         return nullptr;
@@ -117,7 +125,7 @@ static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, Error& error)
 
 Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     Worker* worker = this_worker();
-    Scheduler* scheduler = scheduler_for(wanted, worker, error);
+    Scheduler* scheduler = scheduler_for(wanted, worker, options.token, error);
     if (!scheduler) return nullptr;
     bool inside = worker && scheduler == &worker->scheduler();
     Fiber* fiber = nullptr;
@@ -130,8 +138,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     fiber->size_class = scheduler->stack_class();
     Fiber* parent = inside ? worker->current() : nullptr;
     fiber->pinned = parent ? parent->pinned : nullptr;
-    fiber->token = parent ? parent->token : &scheduler->root();
-    if (parent && parent->listed) {
+    bool listed = options.token || (parent && parent->listed);
+    fiber->token = options.token ? options.token : parent ? parent->token : &scheduler->root();
+    if (listed) {
         fiber->token->add_ref();
         fiber->token->add_cell(*fiber);
     }
@@ -244,6 +253,21 @@ void dropped(const Fiber& fiber, const Error& error) {
     // Cancelled is how a fiber ends that nobody needs any more.
     if (error.kind() == ErrorKind::Cancelled) return;
     log(LogLevel::Warn, "a fiber that nobody joined ended with an error: {}", error.message());
+}
+
+void dropped(std::string_view what, const Error& error, const CancelState* token) {
+    Worker* worker = this_worker();
+    Scheduler* scheduler = worker  ? &worker->scheduler()
+                           : token ? Scheduler::above(*token)
+                                   : nullptr;
+    if (scheduler) scheduler->counters().dropped_errors.add(1);
+    if (error.kind() == ErrorKind::Cancelled) return;
+    log(LogLevel::Warn, "{} ended with an error that nobody asks for: {}", what, error.message());
+}
+
+CancelState* root_token() {
+    Worker* worker = this_worker();
+    return worker ? &worker->scheduler().root() : nullptr;
 }
 
 }  // namespace fiber_internal

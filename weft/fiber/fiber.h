@@ -32,6 +32,9 @@ struct SpawnOptions {
     // Keep: the body changes rounding or traps, and wants them back after each wait.
     FloatState float_state = FloatState::Default;
     Worker* pinned = nullptr;  // set by Runtime::spawn_pinned
+    // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also tells
+    // the runtime: that at whose root it hangs.
+    CancelState* token = nullptr;
 
     bool is_default() const {
         return name.empty() && stack_bytes == 0 && !pinned && float_state == FloatState::Default;
@@ -102,6 +105,10 @@ bool is_done(Fiber& fiber);
 // True if the caller has to discard the outcome and give back the block.
 bool detach(Fiber& fiber);
 void dropped(const Fiber& fiber, const Error& error);
+// The same for what is not a fiber; `token` tells the runtime where no fiber runs.
+void dropped(std::string_view what, const Error& error, const CancelState* token);
+// The root token of the runtime whose fiber runs; null on a plain thread.
+CancelState* root_token();
 // What join() says without a fiber: why it did not start, or that it was joined before.
 Error not_joinable(const Error& start_error);
 

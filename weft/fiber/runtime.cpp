@@ -12,6 +12,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/fiber/blocking.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
@@ -75,6 +76,8 @@ Runtime::~Runtime() {
 }
 
 Result<void> Runtime::start() { return check(); }
+
+CancelToken Runtime::root() const { return CancelToken(&scheduler_->root()); }
 
 Result<void> Runtime::check() {
     if (scheduler_->is_stopping())

@@ -22,6 +22,7 @@
 
 namespace weft {
 
+class CancelToken;
 class Worker;
 
 struct RuntimeOptions {
@@ -75,6 +76,9 @@ public:
     // Every fiber's waits end as Cancelled from now on, and no more are taken. Any thread or fiber;
     // does not wait: run() and shutdown() do.
     void cancel_all();
+
+    // Above the token of every fiber; cancelled by cancel_all() and shutdown().
+    CancelToken root() const;
 
     unsigned worker_count() const;  // pinned ones included
     std::size_t live_fibers() const;

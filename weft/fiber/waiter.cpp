@@ -198,7 +198,7 @@ const char* to_string(WaitReason reason) {
         "none",     "park",         "sleep",     "join",      "channel",    "select",
         "mutex",    "shared mutex", "condition", "semaphore", "wait group", "once",
         "barrier",  "event",        "gate",      "readable",  "writable",   "file",
-        "blocking", "process",      "signal",    "other",
+        "blocking", "process",      "signal",    "job",       "other",
     };
     return kNames[static_cast<unsigned>(reason)];
 }

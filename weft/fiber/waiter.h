@@ -56,6 +56,7 @@ enum class WaitReason : std::uint8_t {
     Blocking,
     Process,
     Signal,
+    Job,
     Other,
 };
 const char* to_string(WaitReason reason);

@@ -16,9 +16,38 @@
 
 namespace weft {
 
+// The node that shutdown cancels. It may outlive the runtime, which then cannot be found by it.
+class RootState final : public CancelState {
+public:
+    static RootState* create(Scheduler& scheduler) { return make<RootState>(scheduler); }
+    void forget_scheduler() { scheduler_.store(nullptr, std::memory_order_relaxed); }
+
+    static constexpr char kKey = 0;
+
+private:
+    friend class CancelState;
+    static const void* find_own(const CancelState& state, const void* key) {
+        if (key != &kKey) return nullptr;
+        // Relaxed: whoever uses a runtime sees to it that it lives.
+        return static_cast<const RootState&>(state).scheduler_.load(std::memory_order_relaxed);
+    }
+    static constexpr Nature kNature{destroy_as<RootState>, find_own};
+
+    explicit RootState(Scheduler& scheduler)
+        : CancelState(nullptr, Deadline::never(), &kNature), scheduler_(&scheduler) {}
+
+    Atomic<Scheduler*> scheduler_;
+};
+
+CancelState& Scheduler::root() { return *root_; }
+
+Scheduler* Scheduler::above(const CancelState& token) {
+    return static_cast<Scheduler*>(const_cast<void*>(token.find(&RootState::kKey)));
+}
+
 Scheduler::Scheduler(const RuntimeOptions& options)
     : stack_class_(stacks::size_class_for(options.stack_bytes)),
-      root_(CancelState::create(nullptr, Deadline::never())),
+      root_(RootState::create(*this)),
       io_(std::make_unique<IoTable>(*this)),
       blocking_(std::make_unique<BlockingPool>(*this, options.blocking_threads)),
       options_workers_(options.workers),
@@ -38,6 +67,7 @@ Scheduler::~Scheduler() {
         this);
     io_.reset();  // before the reactors that it watches with
     workers_.clear();
+    root_->forget_scheduler();
     root_->release();
 }
 

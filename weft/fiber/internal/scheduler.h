@@ -27,6 +27,7 @@ namespace weft {
 class BlockingPool;
 class CancelState;
 class IoTable;
+class RootState;
 struct Completion;
 struct RuntimeOptions;
 
@@ -73,7 +74,9 @@ public:
 
     unsigned worker_count() const { return static_cast<unsigned>(workers_.size()); }
     Worker& worker(unsigned index) { return *workers_[index]; }
-    CancelState& root() { return *root_; }
+    CancelState& root();
+    // The scheduler whose root is at the top of this tree; null if there is none, or no more.
+    static Scheduler* above(const CancelState& token);
     IoTable& io() { return *io_; }
     BlockingPool& blocking() { return *blocking_; }
     SchedulerCounters& counters() { return counters_; }
@@ -107,7 +110,7 @@ private:
     std::uint64_t stealing_mask_ = 0;  // the workers that are not pinned
     unsigned stealing_count_ = 0;
     std::uint16_t stack_class_ = 0;
-    CancelState* root_;
+    RootState* root_;
     std::unique_ptr<IoTable> io_;
     std::unique_ptr<BlockingPool> blocking_;
     SchedulerCounters counters_;
