@@ -1,0 +1,37 @@
+#include "weft/async/context.h"
+
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft::async {
+
+Context Context::background() { return Context(CancelToken(fiber_internal::root_token())); }
+
+Context Context::background(const Runtime& runtime) { return Context(runtime.root()); }
+
+OwnedContext Context::with_cancel() const { return with_deadline(Deadline::never()); }
+
+OwnedContext Context::with_deadline(Deadline deadline) const {
+    CancelSource source(token_, deadline);
+    return {Context(source.token()), source};
+}
+
+CancelReason Context::reason() const {
+    for (CancelState* state = token_.state(); state; state = state->parent()) {
+        if (CancelReason reason = state->reason(); reason != CancelReason::None) return reason;
+    }
+    return token_.reason();
+}
+
+Result<void> Context::err() const {
+    CancelReason ended = reason();
+    if (ended == CancelReason::None) return {};
+    return context_error(ended);
+}
+
+Error context_error(CancelReason reason) {
+    bool timed_out = reason == CancelReason::DeadlineExceeded;
+    return Error(timed_out ? ErrorKind::TimedOut : ErrorKind::Cancelled, to_string(reason));
+}
+
+}  // namespace weft::async

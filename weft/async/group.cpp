@@ -1,0 +1,38 @@
+#include "weft/async/group.h"
+
+#include "weft/base/log.h"
+
+namespace weft::async_internal {
+
+Result<void> GroupCore::wait() {
+    if (!jobs_.close_and_wait(*this)) return async::kGroupWaited();
+    cancel(CancelReason::Cancelled);
+    if (std::optional<Error> first = errors_.get()) return *first;
+    return {};
+}
+
+void GroupCore::fail(const Error& error) {
+    if (errors_.add(error, *this)) cancel(CancelReason::Cancelled);
+}
+
+void GroupCore::drop() {
+    JobCount::Drop dropped = jobs_.drop();
+    if (dropped == JobCount::Drop::WasClosed) return;
+    cancel(CancelReason::Cancelled);
+    errors_.drop(*this);
+    if (dropped == JobCount::Drop::Running)
+        log(LogLevel::Warn, "a group was dropped while its jobs run; they were cancelled");
+}
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+Result<Group> Group::create(const Context& parent, GroupOptions options) {
+    if (options.collect_errors && options.max_errors <= 0) return kGroupMaxErrors();
+    std::size_t errors_max =
+        options.collect_errors ? static_cast<std::size_t>(options.max_errors) : 0;
+    return Group(async_internal::GroupCore::create(parent, errors_max));
+}
+
+}  // namespace weft::async

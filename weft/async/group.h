@@ -1,0 +1,117 @@
+// Group: jobs that belong together. They share a context; the first error cancels it, and wait()
+// gives that error when all of them have ended.
+//
+//     Group group;                                       // below the ambient context
+//     WEFT_TRY(group.go([&](Context& context) -> Result<void> { ... }));
+//     WEFT_TRY(group.go([&](Context& context) -> Result<void> { ... }));
+//     WEFT_TRY(group.wait());
+//
+// Jobs run on fibers of their own and may refer to the frame around the group, because wait()
+// always waits for all of them: it cannot be cancelled, but the end of the caller's context ends
+// theirs. A group that is dropped without wait() cancels its jobs; their errors are logged and
+// counted.
+//
+// go() and errors(): any fiber, any thread. wait(): one of them, once. On a plain thread the parent
+// must be a context of a runtime (Context::background(runtime)), as everywhere in this folder.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/first_error.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/job_count.h"
+#include "weft/base/result.h"
+
+namespace weft::async_internal {
+
+class GroupCore final : public CancelState {
+public:
+    static GroupCore* create(const Context& parent, std::size_t errors_max) {
+        return make<GroupCore>(parent_of_core(parent), errors_max);
+    }
+
+    template <class Function>
+    Result<void> go(Function&& function) {
+        if (!jobs_.add()) return async::kGroupGoAfterWait();
+        Result<void> started = start_job(*this, std::forward<Function>(function));
+        if (!started) [[unlikely]]
+            jobs_.done();
+        return started;
+    }
+    Result<void> wait();
+    void drop();
+    std::vector<Error> errors() const { return errors_.collected(); }
+
+    // For JobBody.
+    template <class Function>
+    Result<void> call(Function& function) {
+        Context context{CancelToken(this)};
+        return call_job(function, context);
+    }
+    void finish(Result<void> outcome) {
+        if (!outcome) [[unlikely]]
+            fail(outcome.error());
+        jobs_.done();
+    }
+
+private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<GroupCore>};
+
+    GroupCore(CancelState* parent, std::size_t errors_max)
+        : CancelState(parent, Deadline::never(), &kNature), errors_(errors_max) {}
+    ~GroupCore() = default;
+    void fail(const Error& error);
+
+    JobCount jobs_;
+    FirstError errors_;
+};
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+struct GroupOptions {
+    bool collect_errors = false;
+    int max_errors = 0;  // how many errors() keeps; positive if they are collected
+};
+
+class Group {
+public:
+    explicit Group(const Context& parent = Context::current())
+        : core_(async_internal::GroupCore::create(parent, 0)) {}
+    static Result<Group> create(const Context& parent, GroupOptions options);
+    Group(Group&&) noexcept = default;
+    Group& operator=(Group&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~Group() {
+        if (core_) core_->drop();
+    }
+
+    // Starts a job, unless wait() has begun.
+    template <async_internal::JobFunction Function>
+    Result<void> go(Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        return core_->go(std::forward<Function>(function));
+    }
+    // Waits for every job, ends the context and gives the first error.
+    Result<void> wait() { return core_->wait(); }
+
+    // The errors so far, if they are collected.
+    std::vector<Error> errors() const { return core_->errors(); }
+    // What the jobs get.
+    Context context() const { return Context(CancelToken(&*core_)); }
+
+private:
+    explicit Group(async_internal::GroupCore* core) : core_(core) {}
+
+    async_internal::CoreRef<async_internal::GroupCore> core_;
+};
+
+}  // namespace weft::async

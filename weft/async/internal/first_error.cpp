@@ -1,0 +1,59 @@
+#include "weft/async/internal/first_error.h"
+
+#include <utility>
+
+#include "weft/fiber/fiber.h"
+
+namespace weft::async_internal {
+
+bool FirstError::add(const Error& error, const CancelState& jobs) {
+    // Allocated before the lock is taken.
+    std::list<Error> entry;
+    if (collected_max_ != 0) entry.push_back(error);
+    bool first = false;
+    bool kept = false;
+    {
+        SpinGuard guard(lock_);
+        first = !first_;
+        if (first && !dropped_) first_ = error;
+        kept = first && !dropped_;
+        if (collected_.size() < collected_max_ && !dropped_) {
+            kept = true;
+            collected_.splice(collected_.end(), entry);
+        }
+    }
+    if (!kept) fiber_internal::dropped("a job", error, &jobs);
+    return first;
+}
+
+std::optional<Error> FirstError::get() const {
+    SpinGuard guard(lock_);
+    return first_;
+}
+
+std::vector<Error> FirstError::collected() const {
+    std::vector<Error> copy;
+    if (collected_max_ == 0) return copy;
+    std::size_t count = 0;
+    {
+        SpinGuard guard(lock_);
+        count = collected_.size();
+    }
+    copy.reserve(count);
+    SpinGuard guard(lock_);
+    // Those that came meanwhile are left out: nothing is allocated under the lock.
+    for (auto error = collected_.begin(); copy.size() < count; ++error) copy.push_back(*error);
+    return copy;
+}
+
+void FirstError::drop(const CancelState& jobs) {
+    std::optional<Error> first;
+    {
+        SpinGuard guard(lock_);
+        dropped_ = true;
+        first = first_;
+    }
+    if (first) fiber_internal::dropped("a job", *first, &jobs);
+}
+
+}  // namespace weft::async_internal

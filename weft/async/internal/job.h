@@ -1,0 +1,187 @@
+// Jobs: what the building blocks of this folder run, and how a job gets its fiber.
+//
+// A core is the node of the cancel tree that a group, task, pool or the like owns. It is the
+// ambient token of its jobs, and a fiber holds a reference to its token until it has ended; so a
+// core outlives its jobs, whatever becomes of the handle.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/base/result.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+
+namespace weft::async_internal {
+
+using async::Context;
+
+// A function that takes its context, or none; with a Result<T>, a T or nothing as its result.
+template <class Function>
+concept JobFunction =
+    std::invocable<std::decay_t<Function>&, Context&> || std::invocable<std::decay_t<Function>&>;
+
+template <class Function>
+decltype(auto) invoke_job(Function& function, Context& context) {
+    if constexpr (std::invocable<Function&, Context&>) {
+        return function(context);
+    } else {
+        return function();
+    }
+}
+
+template <class Function>
+using JobResult =
+    decltype(invoke_job(std::declval<std::decay_t<Function>&>(), std::declval<Context&>()));
+// What is in the job's Result, or the result itself.
+template <class Function>
+using JobValue = typename fiber_internal::Unwrap<JobResult<Function>>::Type;
+
+// A null pointer, or a wrapper such as std::function without a function. A lambda never is.
+template <class Function>
+bool is_nil(const Function& function) {
+    if constexpr (std::is_pointer_v<std::decay_t<Function>>) {
+        return function == nullptr;
+    } else if constexpr (requires { function.operator bool(); }) {
+        return !function;
+    } else {
+        return false;
+    }
+}
+
+// What the job throws becomes its error.
+template <class Function>
+Result<JobValue<Function>> call_job(Function& function, Context& context) {
+    try {
+        if constexpr (std::is_void_v<JobResult<Function>>) {
+            invoke_job(function, context);
+            return {};
+        } else {
+            return invoke_job(function, context);
+        }
+    } catch (...) {
+        return Error::from_current_exception();
+    }
+}
+
+// The only counted reference to a core that its handle has. One owner.
+template <class Core>
+class CoreRef {
+public:
+    CoreRef() = default;
+    explicit CoreRef(Core* owned) : core_(owned) {}
+    CoreRef(CoreRef&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+    CoreRef& operator=(CoreRef&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~CoreRef() {
+        if (core_) core_->release();
+    }
+
+    Core* operator->() const { return core_; }
+    Core& operator*() const { return *core_; }
+    explicit operator bool() const { return core_ != nullptr; }
+
+private:
+    Core* core_ = nullptr;
+};
+
+// The parent of a new core. A context of no runtime means that of the runtime whose fiber runs:
+// its shutdown must reach every job.
+inline CancelState* parent_of_core(const Context& parent) {
+    CancelState* state = parent.token().state();
+    return state ? state : fiber_internal::root_token();
+}
+
+// A job on its fiber. The core has call(function), which gives the outcome, and finish(outcome),
+// which is its last act; the function is destroyed between the two, so that whoever waits for the
+// job may end what the function refers to.
+template <class Core, class Function>
+class JobBody {
+public:
+    template <class Given>
+    static Result<void> start(Core& core, Given&& function) {
+        SpawnOptions options;
+        options.token = &core;
+        Error error = ErrorKind::OutOfMemory;
+        Fiber* fiber = fiber_internal::prepare(nullptr, options, error);
+        if (!fiber) return error;
+        if (!store(*fiber, core, std::forward<Given>(function))) {
+            fiber_internal::give_up(*fiber);
+            return ErrorKind::OutOfMemory;
+        }
+        fiber->body = handle;
+        if (fiber_internal::launch(*fiber, fiber_internal::Counted::Yes,
+                                   fiber_internal::Joinable::No, error)) [[likely]]
+            return {};
+        destroy(*fiber);
+        fiber_internal::give_up(*fiber);
+        return error;
+    }
+
+private:
+    struct Closure {
+        Core& core;
+        Function function;
+    };
+    static constexpr bool kInline =
+        sizeof(Closure) <= Fiber::kStorageBytes && alignof(Closure) <= alignof(void*);
+
+    static Closure& closure(Fiber& fiber) {
+        if constexpr (kInline) {
+            return *std::launder(reinterpret_cast<Closure*>(fiber.storage));
+        } else {
+            return **std::launder(reinterpret_cast<Closure**>(fiber.storage));
+        }
+    }
+
+    template <class Given>
+    static bool store(Fiber& fiber, Core& core, Given&& function) {
+        if constexpr (kInline) {
+            new (fiber.storage) Closure{core, std::forward<Given>(function)};
+            return true;
+        } else {
+            // tidy: allow new: owned by the fiber's storage
+            auto* place = new (std::nothrow) Closure{core, std::forward<Given>(function)};
+            new (fiber.storage) Closure*(place);
+            return place != nullptr;
+        }
+    }
+
+    static void destroy(Fiber& fiber) {
+        Closure& here = closure(fiber);
+        if constexpr (kInline) {
+            here.~Closure();
+        } else {
+            delete &here;  // tidy: allow delete: see store()
+        }
+    }
+
+    static void handle(Fiber& fiber, Fiber::Operation operation, const Error* error) {
+        if (operation == Fiber::Operation::Discard) return;  // the core has the outcome
+        Closure& here = closure(fiber);
+        Core& core = here.core;
+        if (operation == Fiber::Operation::Fail) {
+            destroy(fiber);
+            return core.finish(*error);
+        }
+        // Here, because the core may have been made where there is no worker.
+        if (!core.deadline().is_never()) core.arm_deadline();
+        auto outcome = core.call(here.function);
+        destroy(fiber);
+        core.finish(std::move(outcome));
+    }
+};
+
+template <class Core, class Function>
+Result<void> start_job(Core& core, Function&& function) {
+    return JobBody<Core, std::decay_t<Function>>::start(core, std::forward<Function>(function));
+}
+
+}  // namespace weft::async_internal

@@ -1,0 +1,83 @@
+#include "weft/async/internal/job_count.h"
+
+#include "weft/base/assert.h"
+
+namespace weft::async_internal {
+namespace {
+
+// Hands the end of one token on to another that does not hang below it.
+class Relay : public CancelListener {
+public:
+    explicit Relay(CancelState& target) : CancelListener(on_cancel), target_(target) {}
+
+private:
+    static void on_cancel(CancelListener& listener, CancelReason reason) {
+        static_cast<Relay&>(listener).target_.cancel(reason);
+    }
+
+    CancelState& target_;
+};
+
+}  // namespace
+
+bool JobCount::add() {
+    // Relaxed: the job is published by the queue it is put into, and counted before.
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    do {
+        if (word & kClosed) return false;
+    } while (!word_.compare_exchange_weak(word, word + kOne, std::memory_order_relaxed,
+                                          std::memory_order_relaxed));
+    return true;
+}
+
+bool JobCount::done() {
+    // Acquire-release: the last one sees the waiter, and the waiter what all jobs did.
+    std::uint64_t before = word_.fetch_sub(kOne, std::memory_order_acq_rel);
+    WEFT_ASSERT(before >= kOne, "more jobs ended than began");
+    if (before == (kOne | kClosed | kWaiting) && waiter_.try_claim(Wake::Ready)) waiter_.resume();
+    return before & kDropped;
+}
+
+bool JobCount::is_closed() const {
+    // Relaxed: a moment's value.
+    return word_.load(std::memory_order_relaxed) & kClosed;
+}
+
+bool JobCount::is_dropped() const {
+    // Acquire: pairs with the release in drop().
+    return word_.load(std::memory_order_acquire) & kDropped;
+}
+
+bool JobCount::close_and_wait(CancelState& jobs) {
+    // Acquire: what the jobs that have ended did.
+    std::uint64_t before = word_.fetch_or(kClosed, std::memory_order_acquire);
+    if (before & kClosed) return false;
+    if (before < kOne) return true;
+    CancelState* ambient = current_cell().token;
+    if (jobs.is_below(ambient)) {
+        wait_for_last();
+        return true;
+    }
+    Relay relay(jobs);
+    relay.listen(ambient);
+    wait_for_last();
+    relay.stop();
+    return true;
+}
+
+void JobCount::wait_for_last() {
+    Waiter waiter(WaitReason::Job, this, Cancellable::No);
+    waiter_ = waiter.ref();
+    // Release: publishes waiter_ to the last job. Acquire: what the jobs did, if none is left.
+    if (word_.fetch_or(kWaiting, std::memory_order_acq_rel) < kOne) return waiter.abandon();
+    static_cast<void>(waiter.wait());
+}
+
+JobCount::Drop JobCount::drop() {
+    // Release: see is_dropped(). Acquire: the outcomes.
+    std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
+    if (before & kClosed) return Drop::WasClosed;
+    return before < kOne ? Drop::Idle : Drop::Running;
+}
+
+}  // namespace weft::async_internal

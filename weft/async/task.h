@@ -1,0 +1,115 @@
+// Task<T>: one job with a value, waited for once.
+//
+//     auto config = WEFT_TRY(run([](Context& context) -> Result<Config> { ... }));
+//     ...
+//     Config loaded = WEFT_TRY(config.wait());
+//
+// The job runs on a fiber of its own, in a context of its own that ends when the job has ended. Its
+// result may be there before wait() asks for it. wait() is a join: it cannot be cancelled, but the
+// end of the caller's context ends the job's. A task that is dropped without wait() goes on; if it
+// ends with an error, that is logged and counted.
+//
+// Any fiber, any thread. Of several that wait at once one gets the result and the others an error.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/job_count.h"
+#include "weft/base/result.h"
+
+namespace weft::async_internal {
+
+template <class T>
+class TaskCore final : public CancelState {
+public:
+    static TaskCore* create(const Context& parent) {
+        return make<TaskCore>(parent_of_core(parent));
+    }
+
+    Result<T> wait() {
+        if (!jobs_.close_and_wait(*this)) return async::kTaskWaited();
+        return std::move(*outcome_);
+    }
+    void drop() {
+        if (jobs_.drop() == JobCount::Drop::Idle) report();
+    }
+
+    // For JobBody.
+    template <class Function>
+    Result<T> call(Function& function) {
+        Context context{CancelToken(this)};
+        return call_job(function, context);
+    }
+    void finish(Result<T> outcome) {
+        outcome_.emplace(std::move(outcome));
+        cancel(CancelReason::Cancelled);
+        if (jobs_.done()) report();
+    }
+
+private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<TaskCore>};
+
+    explicit TaskCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+    ~TaskCore() = default;
+
+    void report() {
+        if (!*outcome_) fiber_internal::dropped("a task", outcome_->error(), this);
+    }
+
+    JobCount jobs_{1};
+    std::optional<Result<T>> outcome_;
+};
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+template <class T>
+class Task {
+public:
+    Task(Task&&) noexcept = default;
+    Task& operator=(Task&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~Task() {
+        if (core_) core_->drop();
+    }
+
+    // The job's result, when it has ended. Once.
+    Result<T> wait() { return core_->wait(); }
+
+private:
+    template <async_internal::JobFunction Function>
+    friend auto run_with_context(const Context& parent, Function&& function)
+        -> Result<Task<async_internal::JobValue<Function>>>;
+    explicit Task(async_internal::CoreRef<async_internal::TaskCore<T>> core)
+        : core_(std::move(core)) {}
+
+    async_internal::CoreRef<async_internal::TaskCore<T>> core_;
+};
+
+// Starts a job below a context.
+template <async_internal::JobFunction Function>
+auto run_with_context(const Context& parent, Function&& function)
+    -> Result<Task<async_internal::JobValue<Function>>> {
+    using T = async_internal::JobValue<Function>;
+    if (async_internal::is_nil(function)) return kNilJob();
+    async_internal::CoreRef core(async_internal::TaskCore<T>::create(parent));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    return Task<T>(std::move(core));
+}
+
+// Starts a job below the ambient context.
+template <async_internal::JobFunction Function>
+auto run(Function&& function) {
+    return run_with_context(Context::current(), std::forward<Function>(function));
+}
+
+}  // namespace weft::async
