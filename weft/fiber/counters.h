@@ -7,6 +7,7 @@ namespace weft {
 
 struct SchedulerCounters {
     Counter dropped_errors;  // outcomes that nobody looked at
+    Counter late_outcomes;   // of jobs whose caller had stopped waiting
     Counter overflows;       // local queue to global queue
     Counter wakeups;         // of sleeping workers
     Counter rescues;         // looks at a worker that seemed stuck

@@ -265,6 +265,15 @@ void dropped(std::string_view what, const Error& error, const CancelState* token
     log(LogLevel::Warn, "{} ended with an error that nobody asks for: {}", what, error.message());
 }
 
+void late(std::string_view what, const Result<void>& outcome) {
+    this_worker()->scheduler().counters().late_outcomes.add(1);
+    // These are how a job ends that heeds its context.
+    bool heeded = !outcome && (outcome.error().kind() == ErrorKind::Cancelled ||
+                               outcome.error().kind() == ErrorKind::TimedOut);
+    log(heeded ? LogLevel::Debug : LogLevel::Warn, "{} ended when nobody waited any more: {}", what,
+        outcome ? "without an error" : outcome.error().message());
+}
+
 CancelState* root_token() {
     Worker* worker = this_worker();
     return worker ? &worker->scheduler().root() : nullptr;

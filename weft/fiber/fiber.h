@@ -107,6 +107,8 @@ bool detach(Fiber& fiber);
 void dropped(const Fiber& fiber, const Error& error);
 // The same for what is not a fiber; `token` tells the runtime where no fiber runs.
 void dropped(std::string_view what, const Error& error, const CancelState* token);
+// Of a job whose caller has stopped waiting for it.
+void late(std::string_view what, const Result<void>& outcome);
 // The root token of the runtime whose fiber runs; null on a plain thread.
 CancelState* root_token();
 // What join() says without a fiber: why it did not start, or that it was joined before.
