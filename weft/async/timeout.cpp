@@ -1,29 +1,30 @@
 #include "weft/async/timeout.h"
 
-#include "weft/base/log.h"
-
 namespace weft::async_internal {
 
 void TimeoutCore::finish(Result<void> outcome) {
     outcome_ = std::move(outcome);
     in_time_ = !own_deadline_.expired(Clock::now());
-    // Release: publishes the outcome. Acquire: see the caller's end before this is judged late.
-    if (state_.exchange(State::Finished, std::memory_order_acq_rel) == State::Abandoned) {
-        if (!outcome_) fiber_internal::dropped("a job after its timeout", outcome_.error(), this);
-        return;
-    }
-    if (waiter_.try_claim(Wake::Ready)) waiter_.resume();
+    // Release: publishes the outcome. Acquire: sees the waiter.
+    State before = state_.exchange(State::Finished, std::memory_order_acq_rel);
+    if (before == State::Abandoned) return fiber_internal::late("a job with a timeout", outcome_);
+    if (before == State::Awaited && waiter_.try_claim(Wake::Ready)) waiter_.resume();
 }
 
-// Waits for the job, its context or the caller's, and says what came of it.
-Result<void> TimeoutCore::judge(Waiter& waiter) {
-    Wake wake = waiter.wait(Deadline::never(), this);
-    // Acquire: the outcome.
-    bool finished = wake == Wake::Ready ||
-                    state_.exchange(State::Abandoned, std::memory_order_acq_rel) == State::Finished;
-    Result<void> judged = finished ? result() : result_without_job();
-    cancel(CancelReason::Cancelled);
-    return judged;
+// Until the job has ended, its context, or the caller's. True if it was the job.
+bool TimeoutCore::await_finish() {
+    Waiter waiter(WaitReason::Job, this);
+    waiter_ = waiter.ref();
+    State running = State::Running;
+    // Release: publishes the waiter. Acquire: the outcome.
+    if (!state_.compare_exchange_strong(running, State::Awaited, std::memory_order_release,
+                                        std::memory_order_acquire)) {
+        waiter.abandon();
+        return true;
+    }
+    if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
+    // Acquire: the outcome, if it has come after all. Release: the job reads nothing of ours after.
+    return state_.exchange(State::Abandoned, std::memory_order_acq_rel) == State::Finished;
 }
 
 bool TimeoutCore::ended_by_own_deadline() const {

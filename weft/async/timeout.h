@@ -34,14 +34,10 @@ public:
 
     template <class Function>
     Result<void> run(Function&& function) {
-        Waiter waiter(WaitReason::Job, this);
-        waiter_ = waiter.ref();  // published with the fiber
-        Result<void> started = start_job(*this, std::forward<Function>(function));
-        if (!started) {
-            waiter.abandon();
-            return started;
-        }
-        return judge(waiter);
+        WEFT_TRY(start_job(*this, std::forward<Function>(function)));
+        Result<void> judged = await_finish() ? result() : result_without_job();
+        cancel(CancelReason::Cancelled);
+        return judged;
     }
 
     // For JobBody.
@@ -62,19 +58,19 @@ private:
           owns_deadline_(!parent || deadline <= parent->deadline()) {}
     ~TimeoutCore() = default;
 
-    Result<void> judge(Waiter& waiter);
+    bool await_finish();
     Result<void> result() const;
     Result<void> result_without_job() const;
     bool ended_by_own_deadline() const;
 
-    enum class State : std::uint8_t { Running, Finished, Abandoned };
+    enum class State : std::uint8_t { Running, Awaited, Finished, Abandoned };
 
     const Deadline own_deadline_;
     const bool owns_deadline_;  // the parent's is not earlier
     bool in_time_ = false;      // with outcome_
     Atomic<State> state_{State::Running};
-    WaitRef waiter_;
-    Result<void> outcome_;  // published by state_
+    WaitRef waiter_;        // published by Awaited
+    Result<void> outcome_;  // published by Finished
 };
 
 }  // namespace weft::async_internal

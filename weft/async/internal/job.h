@@ -69,6 +69,30 @@ Result<JobValue<Function>> call_job(Function& function, Context& context) {
     }
 }
 
+// A function that lies elsewhere.
+template <class Function>
+struct BoxedFunction {
+    std::unique_ptr<Function> function;
+    decltype(auto) operator()(Context& context) { return invoke_job(*function, context); }
+};
+
+// How a function is kept where so many bytes are free: as it is, or boxed.
+template <class Function, std::size_t kBytes>
+using StoredFunction =
+    std::conditional_t<sizeof(std::decay_t<Function>) <= kBytes &&
+                           alignof(std::decay_t<Function>) <= alignof(void*),
+                       std::decay_t<Function>, BoxedFunction<std::decay_t<Function>>>;
+
+template <std::size_t kBytes, class Function>
+auto store_function(Function&& function) -> StoredFunction<Function, kBytes> {
+    using Plain = std::decay_t<Function>;
+    if constexpr (std::is_same_v<StoredFunction<Function, kBytes>, Plain>) {
+        return std::forward<Function>(function);
+    } else {
+        return {std::make_unique<Plain>(std::forward<Function>(function))};
+    }
+}
+
 // The only counted reference to a core that its handle has. One owner.
 template <class Core>
 class CoreRef {
@@ -103,85 +127,48 @@ inline CancelState* parent_of_core(const Context& parent) {
 // which is its last act; the function is destroyed between the two, so that whoever waits for the
 // job may end what the function refers to.
 template <class Core, class Function>
-class JobBody {
-public:
-    template <class Given>
-    static Result<void> start(Core& core, Given&& function) {
-        SpawnOptions options;
-        options.token = &core;
-        Error error = ErrorKind::OutOfMemory;
-        Fiber* fiber = fiber_internal::prepare(nullptr, options, error);
-        if (!fiber) return error;
-        if (!store(*fiber, core, std::forward<Given>(function))) {
-            fiber_internal::give_up(*fiber);
-            return ErrorKind::OutOfMemory;
-        }
-        fiber->body = handle;
-        if (fiber_internal::launch(*fiber, fiber_internal::Counted::Yes,
-                                   fiber_internal::Joinable::No, error)) [[likely]]
-            return {};
-        destroy(*fiber);
-        fiber_internal::give_up(*fiber);
-        return error;
-    }
+struct JobBody {
+    Core& core;
+    Function function;
 
-private:
-    struct Closure {
-        Core& core;
-        Function function;
-    };
-    static constexpr bool kInline =
-        sizeof(Closure) <= Fiber::kStorageBytes && alignof(Closure) <= alignof(void*);
-
-    static Closure& closure(Fiber& fiber) {
-        if constexpr (kInline) {
-            return *std::launder(reinterpret_cast<Closure*>(fiber.storage));
-        } else {
-            return **std::launder(reinterpret_cast<Closure**>(fiber.storage));
-        }
-    }
-
-    template <class Given>
-    static bool store(Fiber& fiber, Core& core, Given&& function) {
-        if constexpr (kInline) {
-            new (fiber.storage) Closure{core, std::forward<Given>(function)};
-            return true;
-        } else {
-            // tidy: allow new: owned by the fiber's storage
-            auto* place = new (std::nothrow) Closure{core, std::forward<Given>(function)};
-            new (fiber.storage) Closure*(place);
-            return place != nullptr;
-        }
-    }
-
-    static void destroy(Fiber& fiber) {
-        Closure& here = closure(fiber);
-        if constexpr (kInline) {
-            here.~Closure();
-        } else {
-            delete &here;  // tidy: allow delete: see store()
-        }
+    static JobBody& of(Fiber& fiber) {
+        return *std::launder(reinterpret_cast<JobBody*>(fiber.storage));
     }
 
     static void handle(Fiber& fiber, Fiber::Operation operation, const Error* error) {
         if (operation == Fiber::Operation::Discard) return;  // the core has the outcome
-        Closure& here = closure(fiber);
-        Core& core = here.core;
+        JobBody& body = of(fiber);
+        Core& core = body.core;
         if (operation == Fiber::Operation::Fail) {
-            destroy(fiber);
+            body.~JobBody();
             return core.finish(*error);
         }
         // Here, because the core may have been made where there is no worker.
         if (!core.deadline().is_never()) core.arm_deadline();
-        auto outcome = core.call(here.function);
-        destroy(fiber);
+        auto outcome = core.call(body.function);
+        body.~JobBody();
         core.finish(std::move(outcome));
     }
 };
 
+// Starts a fiber for a job of the core. When it fails, the core is told nothing.
 template <class Core, class Function>
 Result<void> start_job(Core& core, Function&& function) {
-    return JobBody<Core, std::decay_t<Function>>::start(core, std::forward<Function>(function));
+    constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);
+    using Body = JobBody<Core, StoredFunction<Function, room>>;
+    SpawnOptions options;
+    options.token = &core;
+    Error error = ErrorKind::OutOfMemory;
+    Fiber* fiber = fiber_internal::prepare(nullptr, options, error);
+    if (!fiber) return error;
+    new (fiber->storage) Body{core, store_function<room>(std::forward<Function>(function))};
+    fiber->body = Body::handle;
+    if (fiber_internal::launch(*fiber, fiber_internal::Counted::Yes, fiber_internal::Joinable::No,
+                               error)) [[likely]]
+        return {};
+    Body::of(*fiber).~Body();
+    fiber_internal::give_up(*fiber);
+    return error;
 }
 
 }  // namespace weft::async_internal

@@ -1,0 +1,204 @@
+#include "weft/async/internal/pool_core.h"
+
+#include <memory>
+
+#include "weft/async/errors.h"
+#include "weft/base/log.h"
+
+namespace weft::async_internal {
+
+using sync_internal::Claimed;
+using sync_internal::Until;
+
+PoolCore::PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size)
+    : CancelState(parent, Deadline::never(), &kNature),
+      workers_max_(workers),
+      accepted_max_(workers + queue_size) {}
+
+PoolCore::~PoolCore() {
+    while (PoolJob* job = free_) {
+        free_ = job->next;
+        std::unique_ptr<PoolJob>(job).reset();
+    }
+}
+
+// ---------------------------------------------------------------- admission
+
+// Lock held.
+bool PoolCore::try_take_place() {
+    if (accepted_ == accepted_max_) return false;
+    ++accepted_;
+    jobs_.add();  // succeeds: it closes after closed_ was set
+    return true;
+}
+
+Result<void> PoolCore::admit_at_once() {
+    SpinGuard guard(lock_);
+    if (closed_) return async::kPoolClosed();
+    if (!try_take_place()) return async::kPoolFull();
+    return {};
+}
+
+Result<void> PoolCore::admit(const Context& waiting) {
+    Result<void> admitted = wait_for_place(Deadline::never(), waiting.token());
+    if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
+    WEFT_TRY(waiting.err());
+    return Context::current().err();  // the wait honours the ambient context as well
+}
+
+Result<void> PoolCore::admit_until(Deadline deadline) {
+    if (deadline.expired(Clock::now())) return async::kTimeout();
+    Result<void> admitted = wait_for_place(deadline, CancelToken());
+    if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
+    WEFT_TRY(Context::current().err());
+    return async::kTimeout();
+}
+
+Result<void> PoolCore::wait_for_place(Deadline deadline, const CancelToken& token) {
+    lock_.lock();
+    bool closed = closed_;
+    if (closed || try_take_place()) {
+        lock_.unlock();
+        if (closed) return async::kPoolClosed();
+        return {};
+    }
+    Submitter submitter;
+    Result<void> waited =
+        submitters_.wait(lock_, submitter, WaitReason::Job, this, Until(deadline, token));
+    if (waited && submitter.admitted) return {};
+    if (waited) return async::kPoolClosed();
+    SpinGuard guard(lock_);
+    submitters_.remove(submitter);
+    return waited;
+}
+
+// ---------------------------------------------------------------- jobs
+
+PoolCore::Place::Place(PoolCore& owner) : core(owner), job(owner.take_free()) {}
+
+PoolCore::Place::~Place() {
+    if (!job) return;
+    core.give_back(*job);
+    core.jobs_.done();
+}
+
+PoolJob* PoolCore::take_free() {
+    {
+        SpinGuard guard(lock_);
+        if (PoolJob* job = free_) {
+            free_ = job->next;
+            return job;
+        }
+    }
+    return std::make_unique<PoolJob>().release();
+}
+
+void PoolCore::enqueue(PoolJob& job) {
+    bool start = false;
+    job.next = nullptr;
+    {
+        SpinGuard guard(lock_);
+        (first_ ? last_->next : first_) = &job;
+        last_ = &job;
+        start = working_ < workers_max_;
+        if (start) ++working_;
+    }
+    if (!start) return;
+    Result<void> started = start_job(*this, Work());
+    if (!started) finish(started.error());
+}
+
+// Null when the queue is empty: the fiber that asked has then stopped working.
+PoolJob* PoolCore::take_job() {
+    SpinGuard guard(lock_);
+    PoolJob* job = first_;
+    if (job) {
+        first_ = job->next;
+    } else {
+        --working_;
+    }
+    return job;
+}
+
+Result<void> PoolCore::call(Work&) {
+    while (PoolJob* job = take_job()) {
+        Context context{CancelToken(this)};
+        Result<void> outcome = job->call(*job, context);
+        end_job(*job, outcome);
+    }
+    return {};
+}
+
+void PoolCore::end_job(PoolJob& job, const Result<void>& outcome) {
+    job.destroy(job);
+    if (!outcome) errors_.add(outcome.error(), *this);
+    give_back(job);
+    jobs_.done();
+}
+
+// The place goes to who has waited longest for one.
+void PoolCore::give_back(PoolJob& job) {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        job.next = free_;
+        free_ = &job;
+        --accepted_;
+        if (auto* submitter = static_cast<Submitter*>(submitters_.claim_first())) {
+            submitter->admitted = try_take_place();
+            claimed.add(submitter->ref);
+        }
+    }
+    claimed.resume_all();
+}
+
+// A fiber has stopped working; an error says that it could not even begin.
+void PoolCore::finish(Result<void> outcome) {
+    if (!outcome) [[unlikely]]
+        fail_queue(outcome.error());
+}
+
+void PoolCore::fail_queue(const Error& error) {
+    PoolJob* job = nullptr;
+    {
+        SpinGuard guard(lock_);
+        // Another fiber takes the jobs, if there is one.
+        if (--working_ == 0) job = std::exchange(first_, nullptr);
+    }
+    while (PoolJob* failed = job) {
+        job = failed->next;
+        end_job(*failed, error);
+    }
+}
+
+// ---------------------------------------------------------------- the end
+
+void PoolCore::close_to_submitters() {
+    Claimed claimed;
+    {
+        SpinGuard guard(lock_);
+        closed_ = true;
+        submitters_.claim_all(claimed);
+    }
+    claimed.resume_all();
+}
+
+Result<void> PoolCore::close() {
+    close_to_submitters();
+    if (!jobs_.close_and_wait(*this)) return async::kPoolWaited();
+    cancel(CancelReason::Cancelled);
+    if (std::optional<Error> first = errors_.get()) return *first;
+    return {};
+}
+
+void PoolCore::drop() {
+    JobCount::Drop dropped = jobs_.drop();
+    if (dropped == JobCount::Drop::WasClosed) return;
+    close_to_submitters();
+    cancel(CancelReason::Cancelled);
+    errors_.drop(*this);
+    if (dropped == JobCount::Drop::Running)
+        log(LogLevel::Warn, "a pool was dropped while its jobs run; they were cancelled");
+}
+
+}  // namespace weft::async_internal

@@ -1,0 +1,50 @@
+#include "weft/async/periodic.h"
+
+#include "weft/fiber/waiter.h"
+
+namespace weft::async_internal {
+
+Result<void> wait_interval(const Context& context, Nanoseconds interval) {
+    Waiter waiter(WaitReason::Sleep);
+    if (waiter.wait(Deadline::after(interval), context.token().state()) == Wake::TimedOut)
+        return context.err();
+    WEFT_TRY(context.err());
+    return Context::current().err();
+}
+
+void PeriodicCore::stop() {
+    bool parent_ended = !Context(CancelToken(parent())).err();
+    Stop before = Stop::No;
+    // Release: pairs with the acquire in stopped_as_asked().
+    if (!stop_.compare_exchange_strong(before, parent_ended ? Stop::StoppedLate : Stop::Stopped,
+                                       std::memory_order_release, std::memory_order_relaxed))
+        return;
+    if (!parent_ended) cancel(CancelReason::Cancelled);
+}
+
+bool PeriodicCore::stopped_as_asked() const {
+    // Acquire: see stop().
+    return !ended_by_job_ && stop_.load(std::memory_order_acquire) == Stop::Stopped;
+}
+
+Result<void> PeriodicCore::wait() {
+    if (!jobs_.close_and_wait(*this)) return async::kPeriodicWaited();
+    if (stopped_as_asked()) return {};
+    return outcome_;
+}
+
+void PeriodicCore::finish(Result<void> outcome) {
+    outcome_ = std::move(outcome);
+    cancel(CancelReason::Cancelled);
+    if (jobs_.done() && ended_by_job_)
+        fiber_internal::dropped("a periodic job", outcome_.error(), this);
+}
+
+void PeriodicCore::drop() {
+    JobCount::Drop dropped = jobs_.drop();
+    if (dropped == JobCount::Drop::Running) stop();
+    if (dropped == JobCount::Drop::Idle && ended_by_job_)
+        fiber_internal::dropped("a periodic job", outcome_.error(), this);
+}
+
+}  // namespace weft::async_internal

@@ -1,0 +1,152 @@
+// Periodic jobs: a job again and again, each run an interval after the end of the one before, so
+// never two at once; the first after one interval.
+//
+//     Result<void> why = every(context, 5s, [&](Context& context) -> Result<void> { ... });
+//
+//     PeriodicHandle cleanup = WEFT_TRY(start_every(context, 5s, clean_up));
+//     cleanup.stop();
+//     WEFT_TRY(cleanup.wait());
+//
+// every() runs the job in the calling fiber or thread and returns when the job fails (its error
+// unchanged) or the context ends (the context's error). start_every() does the same on a fiber of
+// its own, below the context. Any fiber, any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/job_count.h"
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft::async_internal {
+
+// Until the interval is over, or the error of the context or of the ambient one.
+Result<void> wait_interval(const Context& context, Nanoseconds interval);
+
+// In that order; then the job may begin.
+template <class Function>
+Result<void> check_periodic(const Context& parent, Nanoseconds interval, const Function& function) {
+    if (interval <= Nanoseconds::zero()) return async::kInterval();
+    if (is_nil(function)) return async::kNilJob();
+    return parent.err();
+}
+
+// A loop that has ended always has an error; `by_job` says whose.
+struct PeriodicEnd {
+    Error error = ErrorKind::Other;
+    bool by_job = false;
+};
+
+// The context is the ambient one of each run.
+template <class Function>
+PeriodicEnd run_periodic(Context& context, Nanoseconds interval, Function& function) {
+    for (;;) {
+        Result<void> waited = wait_interval(context, interval);
+        if (!waited) return {waited.error(), false};
+        Result<void> outcome;
+        {
+            CancelScope scope(context.token());
+            outcome = call_job(function, context);
+        }
+        if (!outcome) return {outcome.error(), true};
+        Result<void> ended = context.err();
+        if (!ended) return {ended.error(), false};
+    }
+}
+
+class PeriodicCore final : public CancelState {
+public:
+    static PeriodicCore* create(const Context& parent, Nanoseconds interval) {
+        return make<PeriodicCore>(parent_of_core(parent), interval);
+    }
+
+    void stop();
+    Result<void> wait();
+    void drop();
+
+    // For JobBody.
+    template <class Function>
+    Result<void> call(Function& function) {
+        Context context{CancelToken(this)};
+        PeriodicEnd end = run_periodic(context, interval_, function);
+        ended_by_job_ = end.by_job;
+        return std::move(end.error);
+    }
+    void finish(Result<void> outcome);
+
+private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<PeriodicCore>};
+    // StoppedLate: the parent had ended before, so its error counts.
+    enum class Stop : std::uint8_t { No, Stopped, StoppedLate };
+
+    PeriodicCore(CancelState* parent, Nanoseconds interval)
+        : CancelState(parent, Deadline::never(), &kNature), interval_(interval) {}
+    ~PeriodicCore() = default;
+    bool stopped_as_asked() const;
+
+    const Nanoseconds interval_;
+    JobCount jobs_{1};
+    Atomic<Stop> stop_{Stop::No};
+    bool ended_by_job_ = true;  // so a loop that never began counts as failed
+    Result<void> outcome_;
+};
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+template <class Rep, class Period, async_internal::JobFunction Function>
+Result<void> every(const Context& parent, std::chrono::duration<Rep, Period> interval,
+                   Function&& function) {
+    WEFT_TRY(async_internal::check_periodic(parent, saturate(interval), function));
+    Context context = parent;
+    return async_internal::run_periodic(context, saturate(interval), function).error;
+}
+
+// The owner of a periodic job on a fiber of its own. Dropping it stops the job.
+class PeriodicHandle {
+public:
+    PeriodicHandle(PeriodicHandle&&) noexcept = default;
+    PeriodicHandle& operator=(PeriodicHandle&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~PeriodicHandle() {
+        if (core_) core_->drop();
+    }
+
+    // Ends the job's context; does not wait. Again: nothing.
+    void stop() { core_->stop(); }
+    // Until the loop has ended: nothing if stop() ended it, else the error of the job or of the
+    // parent context. Once.
+    Result<void> wait() { return core_->wait(); }
+
+private:
+    template <class Rep, class Period, async_internal::JobFunction Function>
+    friend Result<PeriodicHandle> start_every(const Context& parent,
+                                              std::chrono::duration<Rep, Period> interval,
+                                              Function&& function);
+    explicit PeriodicHandle(async_internal::CoreRef<async_internal::PeriodicCore> core)
+        : core_(std::move(core)) {}
+
+    async_internal::CoreRef<async_internal::PeriodicCore> core_;
+};
+
+template <class Rep, class Period, async_internal::JobFunction Function>
+Result<PeriodicHandle> start_every(const Context& parent,
+                                   std::chrono::duration<Rep, Period> interval,
+                                   Function&& function) {
+    WEFT_TRY(async_internal::check_periodic(parent, saturate(interval), function));
+    async_internal::CoreRef core(async_internal::PeriodicCore::create(parent, saturate(interval)));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    return PeriodicHandle(std::move(core));
+}
+
+}  // namespace weft::async

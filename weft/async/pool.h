@@ -1,0 +1,95 @@
+// Pool: so many jobs run at once, so many more may wait for it, and not one more is accepted.
+//
+//     Pool pool = WEFT_TRY(Pool::create({.workers = 4, .queue_size = 128}));
+//     WEFT_TRY(pool.try_submit([](Context& context) -> Result<void> { ... }));  // never waits
+//     WEFT_TRY(pool.submit([](Context& context) -> Result<void> { ... }));      // waits for room
+//     WEFT_TRY(pool.close());          // no more jobs; waits for all; the first error
+//
+// Jobs share the pool's context and start in the order in which they were accepted. An error does
+// not touch other jobs, and when the context ends, those that wait still run, in an ended context.
+// A submit that fails has left the function as it was. Jobs that follow each other may run on the
+// same fiber, so they share its FiberLocals; an idle pool has no fiber at all.
+//
+// A pool that is dropped without close() cancels its jobs, which still run; their errors are
+// logged and counted. Any fiber, any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/pool_core.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft::async {
+
+// Both positive.
+struct PoolOptions {
+    int workers = 0;
+    int queue_size = 0;
+};
+
+class Pool {
+public:
+    // Below the ambient context, or below `parent`.
+    static Result<Pool> create(PoolOptions options) { return create(Context::current(), options); }
+    static Result<Pool> create(const Context& parent, PoolOptions options);
+    Pool(Pool&&) noexcept = default;
+    Pool& operator=(Pool&& other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~Pool() {
+        if (core_) core_->drop();
+    }
+
+    template <async_internal::JobFunction Function>
+    Result<void> try_submit(Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        WEFT_TRY(core_->admit_at_once());
+        core_->accept(std::forward<Function>(function));
+        return {};
+    }
+
+    // Waits for room as long as `waiting` goes on; the job's own context is the pool's.
+    template <async_internal::JobFunction Function>
+    Result<void> submit(const Context& waiting, Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        WEFT_TRY(waiting.err());
+        WEFT_TRY(core_->admit(waiting));
+        core_->accept(std::forward<Function>(function));
+        return {};
+    }
+    template <async_internal::JobFunction Function>
+    Result<void> submit(Function&& function) {
+        return submit(Context::current(), std::forward<Function>(function));
+    }
+    // `async: timeout` if there was no room in time.
+    template <class Rep, class Period, async_internal::JobFunction Function>
+    Result<void> submit_for(std::chrono::duration<Rep, Period> timeout, Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        WEFT_TRY(core_->admit_until(Deadline::after(timeout)));
+        core_->accept(std::forward<Function>(function));
+        return {};
+    }
+
+    // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
+    // gives the first error. Once, by either name.
+    Result<void> close() { return core_->close(); }
+    Result<void> wait() { return close(); }
+
+    // What the jobs get.
+    Context context() const { return Context(CancelToken(&*core_)); }
+
+private:
+    explicit Pool(async_internal::PoolCore* core) : core_(core) {}
+
+    async_internal::CoreRef<async_internal::PoolCore> core_;
+};
+
+}  // namespace weft::async
