@@ -45,7 +45,7 @@ using JobValue = typename fiber_internal::Unwrap<JobResult<Function>>::Type;
 // A null pointer, or a wrapper such as std::function without a function. A lambda never is.
 template <class Function>
 bool is_nil(const Function& function) {
-    if constexpr (std::is_pointer_v<std::decay_t<Function>>) {
+    if constexpr (std::is_pointer_v<Function>) {
         return function == nullptr;
     } else if constexpr (requires { function.operator bool(); }) {
         return !function;

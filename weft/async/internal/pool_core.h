@@ -31,7 +31,7 @@ struct PoolJob {
     alignas(void*) std::byte storage[kStorageBytes];
 
     template <class Function>
-    void store(Function&& function);
+    void keep(Function&& function);
 };
 
 class PoolCore final : public CancelState {
@@ -47,7 +47,7 @@ public:
     template <class Function>
     void accept(Function&& function) {
         Place place(*this);
-        place.job->store(std::forward<Function>(function));
+        place.job->keep(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
     }
 
@@ -106,7 +106,7 @@ private:
 };
 
 template <class Function>
-void PoolJob::store(Function&& function) {
+void PoolJob::keep(Function&& function) {
     using Stored = StoredFunction<Function, kStorageBytes>;
     new (storage) Stored(store_function<kStorageBytes>(std::forward<Function>(function)));
     call = [](PoolJob& job, Context& context) -> Result<void> {
