@@ -51,8 +51,8 @@ public:
     template <async_internal::JobFunction Function>
     Result<void> try_submit(Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        WEFT_TRY(core_->admit_at_once());
-        core_->accept(std::forward<Function>(function));
+        auto* place = WEFT_TRY(core_->admit_at_once());
+        core_->accept(place, std::forward<Function>(function));
         return {};
     }
 
@@ -61,8 +61,8 @@ public:
     Result<void> submit(const Context& waiting, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
         WEFT_TRY(waiting.err());
-        WEFT_TRY(core_->admit(waiting));
-        core_->accept(std::forward<Function>(function));
+        auto* place = WEFT_TRY(core_->admit(waiting));
+        core_->accept(place, std::forward<Function>(function));
         return {};
     }
     template <async_internal::JobFunction Function>
@@ -73,8 +73,8 @@ public:
     template <class Rep, class Period, async_internal::JobFunction Function>
     Result<void> submit_for(std::chrono::duration<Rep, Period> timeout, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        WEFT_TRY(core_->admit_until(Deadline::after(timeout)));
-        core_->accept(std::forward<Function>(function));
+        auto* place = WEFT_TRY(core_->admit_until(Deadline::after(timeout)));
+        core_->accept(place, std::forward<Function>(function));
         return {};
     }
 

@@ -5,6 +5,7 @@ namespace weft::async_internal {
 void TimeoutCore::finish(Result<void> outcome) {
     outcome_ = std::move(outcome);
     in_time_ = !own_deadline_.expired(Clock::now());
+    ended_before_ = reason();
     // Release: publishes the outcome. Acquire: sees the waiter.
     State before = state_.exchange(State::Finished, std::memory_order_acq_rel);
     if (before == State::Abandoned) return fiber_internal::late("a job with a timeout", outcome_);
@@ -33,9 +34,15 @@ bool TimeoutCore::ended_by_own_deadline() const {
 }
 
 Result<void> TimeoutCore::result() const {
-    if (in_time_ || !owns_deadline_) return outcome_;
-    if (is_cancelled() && !ended_by_own_deadline()) return async::context_error(reason());
-    return async::kTimeout();
+    if (!in_time_ && owns_deadline_) {
+        if (is_cancelled() && !ended_by_own_deadline()) return async::context_error(reason());
+        return async::kTimeout();
+    }
+    // A job that heeds the end of the parent may be back before the caller has heard of it.
+    bool heeded = !outcome_ && (outcome_.error().kind() == ErrorKind::Cancelled ||
+                                outcome_.error().kind() == ErrorKind::TimedOut);
+    if (heeded && ended_before_ != CancelReason::None) return async::context_error(ended_before_);
+    return outcome_;
 }
 
 Result<void> TimeoutCore::result_without_job() const {

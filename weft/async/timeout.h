@@ -4,8 +4,9 @@
 //
 // The job runs on a fiber of its own, in a context that ends at the deadline. If it returns before,
 // its result is returned unchanged. If it does not, or returns at the deadline or after it, the
-// result is `async: timeout`; if the parent context ends first, it is that one's error. The job is
-// not started at all when the parent has ended or the time is up before it begins.
+// result is `async: timeout`; if the parent context ends first, it is that one's error, unless the
+// job is back first with something else than that it was cancelled. The job is not started at all
+// when the parent has ended or the time is up before it begins.
 //
 // A job that does not heed its context goes on after the call has returned: so it must own what it
 // uses. The runtime waits for it; how it ended is logged if it is an error, and counted.
@@ -67,7 +68,8 @@ private:
 
     const Deadline own_deadline_;
     const bool owns_deadline_;  // the parent's is not earlier
-    bool in_time_ = false;      // with outcome_
+    bool in_time_ = false;      // this and the next with outcome_
+    CancelReason ended_before_ = CancelReason::None;
     Atomic<State> state_{State::Running};
     WaitRef waiter_;        // published by Awaited
     Result<void> outcome_;  // published by Finished

@@ -25,72 +25,69 @@ PoolCore::~PoolCore() {
 // ---------------------------------------------------------------- admission
 
 // Lock held.
-bool PoolCore::try_take_place() {
+bool PoolCore::try_take_place(PoolJob*& job) {
     if (accepted_ == accepted_max_) return false;
     ++accepted_;
     jobs_.add();  // succeeds: it closes after closed_ was set
+    job = free_;
+    if (job) free_ = job->next;
     return true;
 }
 
-Result<void> PoolCore::admit_at_once() {
-    SpinGuard guard(lock_);
-    if (closed_) return async::kPoolClosed();
-    if (!try_take_place()) return async::kPoolFull();
-    return {};
+Result<PoolJob*> PoolCore::admit_at_once() {
+    PoolJob* job = nullptr;
+    bool closed = false;
+    {
+        SpinGuard guard(lock_);
+        closed = closed_;
+        if (!closed && try_take_place(job)) return job;
+    }
+    return closed ? async::kPoolClosed() : async::kPoolFull();
 }
 
-Result<void> PoolCore::admit(const Context& waiting) {
-    Result<void> admitted = wait_for_place(Deadline::never(), waiting.token());
+Result<PoolJob*> PoolCore::admit(const Context& waiting) {
+    Result<PoolJob*> admitted = wait_for_place(Deadline::never(), waiting.token());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     WEFT_TRY(waiting.err());
-    return Context::current().err();  // the wait honours the ambient context as well
+    return Context::current().err().error();  // the wait honours the ambient context as well
 }
 
-Result<void> PoolCore::admit_until(Deadline deadline) {
+Result<PoolJob*> PoolCore::admit_until(Deadline deadline) {
     if (deadline.expired(Clock::now())) return async::kTimeout();
-    Result<void> admitted = wait_for_place(deadline, CancelToken());
+    Result<PoolJob*> admitted = wait_for_place(deadline, CancelToken());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     WEFT_TRY(Context::current().err());
     return async::kTimeout();
 }
 
-Result<void> PoolCore::wait_for_place(Deadline deadline, const CancelToken& token) {
+Result<PoolJob*> PoolCore::wait_for_place(Deadline deadline, const CancelToken& token) {
+    PoolJob* job = nullptr;
     lock_.lock();
     bool closed = closed_;
-    if (closed || try_take_place()) {
+    if (closed || try_take_place(job)) {
         lock_.unlock();
         if (closed) return async::kPoolClosed();
-        return {};
+        return job;
     }
     Submitter submitter;
     Result<void> waited =
         submitters_.wait(lock_, submitter, WaitReason::Job, this, Until(deadline, token));
-    if (waited && submitter.admitted) return {};
+    if (waited && submitter.admitted) return submitter.job;
     if (waited) return async::kPoolClosed();
     SpinGuard guard(lock_);
     submitters_.remove(submitter);
-    return waited;
+    return waited.error();
 }
 
 // ---------------------------------------------------------------- jobs
 
-PoolCore::Place::Place(PoolCore& owner) : core(owner), job(owner.take_free()) {}
+PoolCore::Place::Place(PoolCore& owner, PoolJob* admitted)
+    : core(owner), job(admitted ? admitted : std::make_unique<PoolJob>().release()) {}
 
 PoolCore::Place::~Place() {
     if (!job) return;
     core.give_back(*job);
     core.jobs_.done();
-}
-
-PoolJob* PoolCore::take_free() {
-    {
-        SpinGuard guard(lock_);
-        if (PoolJob* job = free_) {
-            free_ = job->next;
-            return job;
-        }
-    }
-    return std::make_unique<PoolJob>().release();
 }
 
 void PoolCore::enqueue(PoolJob& job) {
@@ -145,7 +142,7 @@ void PoolCore::give_back(PoolJob& job) {
         free_ = &job;
         --accepted_;
         if (auto* submitter = static_cast<Submitter*>(submitters_.claim_first())) {
-            submitter->admitted = try_take_place();
+            submitter->admitted = try_take_place(submitter->job);
             claimed.add(submitter->ref);
         }
     }

@@ -40,13 +40,13 @@ public:
         return make<PoolCore>(parent_of_core(parent), workers, queue_size);
     }
 
-    // A place for one job, to be filled by accept().
-    Result<void> admit_at_once();
-    Result<void> admit(const Context& waiting);
-    Result<void> admit_until(Deadline deadline);
+    // A place for one job, to be filled by accept(), with the job that was there before, if any.
+    Result<PoolJob*> admit_at_once();
+    Result<PoolJob*> admit(const Context& waiting);
+    Result<PoolJob*> admit_until(Deadline deadline);
     template <class Function>
-    void accept(Function&& function) {
-        Place place(*this);
+    void accept(PoolJob* admitted, Function&& function) {
+        Place place(*this, admitted);
         place.job->keep(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
     }
@@ -65,10 +65,11 @@ private:
 
     struct Submitter : sync_internal::WaitEntry {
         bool admitted = false;  // else the pool was closed
+        PoolJob* job = nullptr;
     };
     // An admitted job until it is queued: a function may throw when it is moved.
     struct Place {
-        explicit Place(PoolCore& owner);
+        Place(PoolCore& owner, PoolJob* admitted);
         ~Place();
         Place(const Place&) = delete;
         Place& operator=(const Place&) = delete;
@@ -79,10 +80,9 @@ private:
     PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size);
     ~PoolCore();
 
-    bool try_take_place();
-    Result<void> wait_for_place(Deadline deadline, const CancelToken& token);
+    bool try_take_place(PoolJob*& job);
+    Result<PoolJob*> wait_for_place(Deadline deadline, const CancelToken& token);
     void close_to_submitters();
-    PoolJob* take_free();
     void enqueue(PoolJob& job);
     PoolJob* take_job();
     void end_job(PoolJob& job, const Result<void>& outcome);
