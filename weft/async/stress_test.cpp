@@ -1,0 +1,96 @@
+// Everything at once on real threads, with cancels at any moment: for the thread sanitizer above
+// all. What must hold: every accepted job ends once, and every wait has one outcome.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "weft/async/context.h"
+#include "weft/async/group.h"
+#include "weft/async/internal/async_test.h"
+#include "weft/async/periodic.h"
+#include "weft/async/pool.h"
+#include "weft/async/task.h"
+#include "weft/async/timeout.h"
+#include "weft/base/atomic.h"
+#include "weft/base/env.h"
+#include "weft/fiber/fiber.h"
+#include "weft/testing/captured_log.h"
+#include "weft/testing/scale.h"
+
+namespace weft::async {
+namespace {
+
+using namespace async_test;
+
+struct Tally {
+    Atomic<int> accepted{0};
+    Atomic<int> ended{0};
+
+    // A job that does one of the things that jobs do.
+    auto job() {
+        return [this](Context& context) -> Result<void> {
+            Result<void> outcome;
+            switch (env::random(RandomStream::Workload) % 4) {
+            case 0: break;
+            case 1: yield(); break;
+            case 2: outcome = wait_for_end(context); break;
+            case 3: outcome = failure("one of many"); break;
+            }
+            ended.fetch_add(1, std::memory_order_relaxed);
+            return outcome;
+        };
+    }
+    void count(const Result<void>& started) {
+        if (started) accepted.fetch_add(1, std::memory_order_relaxed);
+    }
+};
+
+// One of each building block below a context that somebody else ends at some moment.
+void round(Tally& tally) {
+    auto [context, source] = Context::current().with_cancel();
+    auto canceller = async::run([&] {
+        for (auto turns = env::random(RandomStream::Workload) % 8; turns != 0; --turns) yield();
+        source.cancel();
+    });
+    Group group(context);
+    for (int i = 0; i < 3; ++i) tally.count(group.go(tally.job()));
+    Pool pool = *Pool::create(context, {.workers = 1, .queue_size = 1});
+    for (int i = 0; i < 3; ++i) tally.count(pool.try_submit(tally.job()));
+    tally.count(pool.submit(context, tally.job()));
+    auto task = run_with_context(context, tally.job());
+    if (task) tally.count({});
+    auto periodic = start_every(context, std::chrono::microseconds(10), [] { yield(); });
+    auto counted_at_start = [&, job = tally.job()](Context& mine) mutable {
+        tally.count({});
+        return job(mine);
+    };
+    static_cast<void>(
+        with_timeout_context(context, std::chrono::microseconds(50), counted_at_start));
+    static_cast<void>(group.wait());
+    static_cast<void>(pool.close());
+    if (task) static_cast<void>(task->wait());
+    if (periodic) static_cast<void>(periodic->wait());
+    static_cast<void>(canceller->wait());
+}
+
+TEST(AsyncStress, SC_6b_every_accepted_job_ends_once_whatever_is_cancelled) {
+    testing::CapturedLog log;  // of errors that are not the first
+    Tally tally;
+    constexpr std::size_t kRounds = testing::repeats(2000);
+    on_workers(2, [&] {
+        Group rounds;
+        for (int fiber = 0; fiber < 4; ++fiber) {
+            ASSERT_TRUE(rounds.go([&] {
+                for (auto left = kRounds; left != 0; --left) round(tally);
+            }));
+        }
+        EXPECT_TRUE(rounds.wait());
+    });
+    EXPECT_EQ(tally.accepted.load(std::memory_order_relaxed),
+              tally.ended.load(std::memory_order_relaxed));
+    // At least the group's jobs were accepted in every round of the four fibers.
+    EXPECT_GE(tally.accepted.load(std::memory_order_relaxed), static_cast<int>(4 * 3 * kRounds));
+}
+
+}  // namespace
+}  // namespace weft::async
