@@ -36,7 +36,11 @@ class Worker {
 public:
     enum class Kind : bool { Stealing, Pinned };
 
-    Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<Reactor> reactor);
+    // Who may take fibers out of this worker's queues.
+    using Takers = RunQueue<Fiber>::Takers;
+
+    Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
+           std::unique_ptr<Reactor> reactor);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -88,7 +92,7 @@ private:
 
     static void thread_main(void* self);
     void loop();
-    Fiber* pick(bool yielding);
+    Fiber* pick();
     Fiber* pick_after_turn();
     Fiber* runnable(Fiber* fiber);
     Fiber* take_next();
@@ -121,6 +125,7 @@ private:
     alignas(64) Fiber* current_ = &loop_fiber_;
     Fiber* left_ = nullptr;  // the fiber that was just switched away from
     Atomic<Fiber*> next_{nullptr};
+    const Takers takers_;
     unsigned turn_left_ = kTurnMax;
     unsigned turn_ = kTurnMax;
     ExceptionState* thread_exceptions_ = nullptr;
@@ -133,8 +138,8 @@ private:
     StackCache stacks_;
     fiber_blocks::Cache blocks_;
 
-    RunQueue<Fiber> ready_;
-    RunQueue<Fiber> fresh_;
+    RunQueue<Fiber> ready_{takers_};
+    RunQueue<Fiber> fresh_{takers_};
     Inbox<WaitCell> fiber_inbox_;
     Inbox<Completion> inbox_;
     TimerWheel timers_;
