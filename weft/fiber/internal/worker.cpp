@@ -12,7 +12,6 @@
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker_inline.h"
-#include "weft/fiber/overflow.h"
 
 #ifdef WEFT_ASAN
 #include <sanitizer/asan_interface.h>
@@ -54,7 +53,7 @@ void Worker::join_thread() {
 
 void Worker::thread_main(void* self) {
     auto* worker = static_cast<Worker*>(self);
-    FaultStack fault_stack;
+    FaultStack::Use fault_stack(worker->fault_stack_);
     weft_this_worker = worker;
     worker->thread_exceptions_ = ExceptionState::of_this_thread();
     worker->loop_fiber_.context.adopt_thread();

@@ -23,6 +23,7 @@
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/inbox.h"
 #include "weft/fiber/internal/run_queue.h"
+#include "weft/fiber/overflow.h"
 #include "weft/fiber/reactor.h"
 #include "weft/fiber/stack.h"
 #include "weft/fiber/timer.h"
@@ -149,6 +150,7 @@ private:
     const unsigned index_;
     const Kind kind_;
     EnvThread thread_;
+    FaultStack fault_stack_;
 
     // As watchman: what was seen of the others at the last look, and how often all was quiet.
     std::uint64_t seen_turns_[kWorkersMax] = {};
