@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of scripts/lanes: the four endings, the summary, and two runs at once (TST-1, TST-2)."""
+import json
 import os
 import re
 import subprocess
@@ -114,6 +115,16 @@ class Lanes(unittest.TestCase):
         self.assertNotEqual(places[0], places[1])
         for place in places:
             self.assertFalse(Path(place).exists())
+
+    def test_TST_2c_the_deep_lanes_run_the_suite_of_a_build_with_NDEBUG(self):
+        commands = [lane.command for lane in load().GROUPS["deep"] if "release" in lane.name]
+        self.assertEqual(commands, ["scripts/check release -LE 'house|io_uring'",
+                                    "scripts/check release -L io_uring"])
+        root = LANES.parent.parent
+        presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
+        release = next(preset for preset in presets if preset["name"] == "release")
+        self.assertEqual(release["cacheVariables"]["CMAKE_BUILD_TYPE"], "Release")
+        self.assertRegex((root / "CMakeLists.txt").read_text(), r'_FLAGS_RELEASE "[^"]*-DNDEBUG')
 
     def test_an_unknown_lane_is_refused(self):
         process = subprocess.run([sys.executable, LANES, "nonsense"], text=True,

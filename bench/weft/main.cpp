@@ -25,6 +25,8 @@ constexpr auto kWorkloads = std::to_array<bench::Workload>({
     {"park", bench::park},
     {"park20k", bench::park20k},
     {"idle", bench::idle},
+    {"file", bench::file},
+    {"pipe", bench::pipe},
     {"echo", bench::echo},
 });
 

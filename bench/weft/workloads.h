@@ -33,6 +33,10 @@ void park(std::size_t count);
 void park20k(std::size_t count);
 void idle(std::size_t count);
 
+// reactors.cpp
+void file(std::size_t count);
+void pipe(std::size_t count);
+
 // echo.cpp
 void echo(std::size_t port);
 

@@ -97,7 +97,8 @@ class Tree:
             folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
             for name in names:
                 path = os.path.join(folder, name)
-                if name.endswith(BINARY) or os.path.islink(path):
+                # In a linked work tree .git is a file.
+                if name == ".git" or name.endswith(BINARY) or os.path.islink(path):
                     continue
                 with open(path, encoding="utf-8", errors="replace") as stream:
                     texts[os.path.relpath(path, root)] = stream.read()

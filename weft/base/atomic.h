@@ -39,6 +39,14 @@ public:
     }
     void store(T value, std::memory_order order) noexcept {
         point();
+#ifdef WEFT_EMULATED
+        // QEMU on x86 lets a later LDAR overtake the STLR that this is on aarch64: two threads that
+        // each store and then look at the other's variable may both miss. Not so after an exchange.
+        if (order == std::memory_order_seq_cst) {
+            value_.exchange(value, order);
+            return;
+        }
+#endif
         value_.store(value, order);
     }
     T exchange(T value, std::memory_order order) noexcept {

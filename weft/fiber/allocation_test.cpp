@@ -23,9 +23,12 @@
 namespace {
 
 constinit weft::Atomic<int> allocations{0};
+constinit weft::Atomic<int> refused{-1};  // the allocation of that number fails
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
-    allocations.fetch_add(1, std::memory_order_relaxed);
+    // Relaxed: counts.
+    int number = allocations.fetch_add(1, std::memory_order_relaxed);
+    if (number == refused.load(std::memory_order_relaxed)) return nullptr;
     if (alignment <= alignof(std::max_align_t)) return std::malloc(size != 0 ? size : 1);
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
@@ -143,6 +146,30 @@ TEST(FiberAllocation, FIB_2f_a_body_that_can_only_be_moved_is_moved) {
         },
         options);
     EXPECT_EQ(outcome, 13);
+}
+
+// Each allocation in turn fails, whichever thread makes it: an error of start(), never the end of
+// the process. The join makes sure that the worker's thread has begun.
+TEST(FiberAllocation, a_runtime_without_memory_to_start_says_so) {
+    RuntimeOptions options;
+    options.workers = 1;
+    bool reached = true;
+    int failures = 0;
+    for (int number = 0; reached && number < 1'000; ++number) {
+        Runtime runtime(options);
+        // Relaxed: nothing else runs yet, and the threads begin after it.
+        int number_refused = allocations.load(std::memory_order_relaxed) + number;
+        refused.store(number_refused, std::memory_order_relaxed);
+        Result<void> started = runtime.start();
+        if (started) static_cast<void>(runtime.spawn([] {}).join());
+        refused.store(-1, std::memory_order_relaxed);
+        reached = allocations.load(std::memory_order_relaxed) > number_refused;
+        if (started) continue;
+        ++failures;
+        EXPECT_EQ(started.error().kind(), ErrorKind::OutOfMemory) << "allocation " << number;
+    }
+    EXPECT_FALSE(reached);
+    EXPECT_GT(failures, 3);  // the worker, its fault stack, the reactor, the thread
 }
 
 }  // namespace

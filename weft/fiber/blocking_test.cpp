@@ -199,7 +199,7 @@ TEST(Blocking, FIB_10_after_its_end_the_pool_takes_nothing) {
     });
 }
 
-TEST(Blocking, FIB_10_without_a_thread_it_is_an_error) {
+TEST(BlockingDeathTest, FIB_10_without_a_thread_it_is_an_error) {
     if (testing::kSanitizer) GTEST_SKIP() << "the sanitizer itself needs the memory";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(block_where_no_thread_can_be_had(), ::testing::ExitedWithCode(0), "");

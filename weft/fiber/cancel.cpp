@@ -1,7 +1,7 @@
 #include "weft/fiber/cancel.h"
 
-#include <cstddef>
 #include <functional>
+#include <new>
 #include <optional>
 
 #include "weft/base/assert.h"
@@ -75,10 +75,11 @@ bool CancelState::try_add_ref() {
 void CancelState::release() {
     // A loop, because a chain of parents may be longer than a fiber's stack is deep.
     for (CancelState* state = this; state;) {
-        // The timer's reference must not keep a forgotten token alive until its deadline. Two
+        // The references of timers must not keep a forgotten token alive until its deadline. Two
         // holders that let go at the same moment may both miss this; the token then ends with its
         // deadline. Relaxed: a guess, made sure of under the lock.
-        if (state->own_deadline_ && state->references_.load(std::memory_order_relaxed) == 2)
+        std::uint32_t timers = state->timers_set_.load(std::memory_order_relaxed);
+        if (timers != 0 && state->references_.load(std::memory_order_relaxed) == timers + 1)
             state->disarm_deadline();
         // Acquire-release: the last one sees what all others did to the object.
         if (state->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -92,12 +93,20 @@ void CancelState::release() {
     }
 }
 
+// The caller has a reference. If it is the only one that is not a timer's, the timers go.
 void CancelState::disarm_deadline() {
     SpinGuard guard(lock_);
-    // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
-    if (!wheel_ || !wheel_->cancel(timer_)) return;
-    wheel_ = nullptr;
-    references_.fetch_sub(1, std::memory_order_relaxed);
+    // Relaxed: the timers are counted under the lock, and nobody but a holder makes holders.
+    std::uint32_t timers = timers_set_.load(std::memory_order_relaxed);
+    if (references_.load(std::memory_order_relaxed) != timers + 1) return;
+    for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
+        // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
+        if (!timer->wheel || !timer->wheel->cancel(*timer)) continue;
+        timer->wheel = nullptr;
+        // Relaxed: as above.
+        timers_set_.fetch_sub(1, std::memory_order_relaxed);
+        references_.fetch_sub(1, std::memory_order_relaxed);
+    }
 }
 
 bool CancelState::mark(CancelReason reason) {
@@ -213,11 +222,46 @@ void CancelState::arm_deadline() {
     if (!own_deadline_) return parent_->arm_deadline();
     Worker* worker = this_worker();
     if (!worker) return;
-    SpinGuard guard(lock_);
-    if (wheel_) return;
-    wheel_ = &worker->timers();
-    add_ref();  // the timer's
-    wheel_->set(timer_, deadline_.instant());
+    std::unique_ptr<DeadlineTimer> spare;
+    for (;;) {
+        {
+            SpinGuard guard(lock_);
+            if (spare) {
+                spare->next = std::move(timers_.next);
+                timers_.next = std::move(spare);
+            }
+            bool armed = false;
+            DeadlineTimer* timer = unset_timer(worker->scheduler(), armed);
+            if (armed) return;
+            if (timer) return timer->set(*worker);
+        }
+        // Without memory the token still ends as long as the other runtime lives.
+        spare.reset(new (std::nothrow) DeadlineTimer(*this));  // tidy: allow new: must not throw
+        if (!spare) return;
+    }
+}
+
+// With the lock held. `armed`: that runtime has a timer already.
+auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> DeadlineTimer* {
+    DeadlineTimer* unset = nullptr;
+    for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
+        if (!timer->wheel) {
+            unset = timer;
+        } else if (timer->scheduler == &scheduler) {
+            armed = true;
+        }
+    }
+    return unset;
+}
+
+// With the token's lock held.
+void CancelState::DeadlineTimer::set(Worker& worker) {
+    scheduler = &worker.scheduler();
+    wheel = &worker.timers();
+    state.add_ref();
+    // Relaxed: under the lock; release() only guesses by it.
+    state.timers_set_.fetch_add(1, std::memory_order_relaxed);
+    wheel->set(*this, state.deadline_.instant());
 }
 
 bool CancelState::expire_if_due() {
@@ -227,15 +271,17 @@ bool CancelState::expire_if_due() {
     return true;
 }
 
-void CancelState::on_deadline(Timer& timer, TimerEnd end) {
-    auto* state = reinterpret_cast<CancelState*>(reinterpret_cast<std::byte*>(&timer) -
-                                                 offsetof(CancelState, timer_));
+void CancelState::DeadlineTimer::on_end(Timer& timer, TimerEnd end) {
+    auto& self = static_cast<DeadlineTimer&>(timer);
+    CancelState& token = self.state;
     {
-        SpinGuard guard(state->lock_);
-        state->wheel_ = nullptr;
+        SpinGuard guard(token.lock_);
+        self.wheel = nullptr;
+        // Relaxed: as in set().
+        token.timers_set_.fetch_sub(1, std::memory_order_relaxed);
     }
-    if (end == TimerEnd::Due) state->cancel(CancelReason::DeadlineExceeded);
-    state->release();
+    if (end == TimerEnd::Due) token.cancel(CancelReason::DeadlineExceeded);
+    token.release();
 }
 
 void CancelState::add_cell(WaitCell& cell) {

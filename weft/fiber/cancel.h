@@ -15,8 +15,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "weft/base/atomic.h"
@@ -28,6 +30,9 @@
 #include "weft/fiber/waiter.h"
 
 namespace weft {
+
+class Scheduler;
+class Worker;
 
 enum class CancelReason : std::uint8_t { None, Cancelled, DeadlineExceeded, Shutdown };
 // What a context says about it: "context canceled", "context deadline exceeded".
@@ -124,20 +129,33 @@ private:
     void call_listeners(CancelReason reason);
     void mark_children(CancelReason reason, CancelState*& marked);
     static CancelState* first_living(CancelState* child);
-    static void on_deadline(Timer& timer, TimerEnd end);
+
+    // A token may be used in several runtimes, each of which may end before the others: each has a
+    // timer in a wheel of its own. While it is set, it holds a reference to the token.
+    struct DeadlineTimer : Timer {
+        explicit DeadlineTimer(CancelState& token) : Timer(on_end), state(token) {}
+        void set(Worker& worker);
+        static void on_end(Timer& timer, TimerEnd end);
+
+        CancelState& state;
+        TimerWheel* wheel = nullptr;  // null: not set
+        const Scheduler* scheduler = nullptr;
+        std::unique_ptr<DeadlineTimer> next;
+    };
+    DeadlineTimer* unset_timer(const Scheduler& scheduler, bool& armed);
 
     Atomic<std::uint32_t> references_{1};
     Atomic<CancelReason> reason_{CancelReason::None};
-    SpinLock lock_;  // the children, cells_, listeners_, wheel_
+    SpinLock lock_;  // the children, cells_, listeners_, timers_
     CancelState* const parent_;
     const Nature* const nature_;  // null for a plain node
     const Deadline deadline_;
     const bool own_deadline_;
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
-    Timer timer_{on_deadline};
-    TimerWheel* wheel_ = nullptr;         // where timer_ is set; the timer then holds a reference
-    CancelState* next_marked_ = nullptr;  // in the list of whoever cancels it
+    DeadlineTimer timers_{*this};
+    Atomic<std::uint32_t> timers_set_{0};  // written under the lock
+    CancelState* next_marked_ = nullptr;   // in the list of whoever cancels it
     CancelState* first_child_ = nullptr;
     CancelState* next_sibling_ = nullptr;  // under the parent's lock, as is the next
     CancelState* previous_sibling_ = nullptr;

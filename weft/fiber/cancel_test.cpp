@@ -341,6 +341,49 @@ TEST(Cancel, the_root_token_of_a_runtime_wakes_a_fiber_of_another_one_that_carri
     EXPECT_EQ(woken.error().kind(), ErrorKind::Cancelled);
 }
 
+TEST(Cancel, a_deadline_ends_waits_in_a_runtime_when_another_that_used_the_token_has_ended) {
+    for (bool ambient : {true, false}) {
+        Runtime there(with_workers(1));
+        CancelSource source = CancelSource::detached(Deadline::after(300ms));
+        Future<void> waiting;
+        {
+            Runtime here(with_workers(1));
+            // The timer is set here first.
+            ASSERT_TRUE(here.spawn([&] { CancelScope scope(source.token()); }).join());
+            Atomic<bool> waits{false};
+            waiting = there.spawn([&waits, ambient, token = source.token()] {
+                CancelScope scope(ambient ? token : CancelToken::current());
+                waits.store(true, kRelease);
+                Waiter waiter(WaitReason::Other);
+                return waiter.to_result(waiter.wait(Deadline::after(20s), token.state()));
+            });
+            ASSERT_TRUE(testing::eventually([&] { return waits.load(kAcquire); }));
+        }
+        Instant before = Clock::now();
+        Result<void> woken = waiting.join();
+        ASSERT_FALSE(woken);
+        EXPECT_EQ(woken.error().kind(), ErrorKind::TimedOut);
+        EXPECT_LT(Clock::now() - before, 10s) << (ambient ? "ambient" : "explicit");
+    }
+}
+
+TEST(Cancel, a_deadline_that_nobody_needs_any_more_leaves_no_timer_in_any_runtime) {
+    Runtime here(with_workers(1));
+    Runtime there(with_workers(1));
+    {
+        CancelSource source = CancelSource::detached(Deadline::after(1h));
+        auto use = [&] { CancelScope scope(source.token()); };
+        ASSERT_TRUE(here.spawn(use).join());
+        ASSERT_TRUE(there.spawn(use).join());
+    }
+    auto has_no_timer = [] {
+        this_worker()->timers().refresh_next_due();
+        return this_worker()->timers().next_due_ns() == kNeverNs;
+    };
+    EXPECT_EQ(here.spawn(has_no_timer).join(), true);
+    EXPECT_EQ(there.spawn(has_no_timer).join(), true);
+}
+
 // ---------------------------------------------------------------- races
 
 // Scopes begin and end, waits begin and end, children come and go, while the parent is cancelled.

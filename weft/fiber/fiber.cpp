@@ -7,6 +7,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/float_state.h"
 #include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/quick_wait.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
 
@@ -195,10 +196,10 @@ static void await_done(Fiber& fiber) {
         env::spin_pause(attempt);
 }
 
-bool join(Fiber& fiber, Deadline deadline, Error& error) {
-    // Acquire: the outcome; pairs with the release in Worker::lay_down().
-    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return true;
-    Waiter waiter(WaitReason::Join, &fiber);
+// `wait()` waits with the waiter, `to_error(wake)` says why that ended early.
+template <class AnyWaiter>
+[[gnu::always_inline]] static inline bool join_by(AnyWaiter& waiter, Fiber& fiber, auto wait,
+                                                  auto to_error, Error& error) {
     JoinEntry entry{waiter.ref()};
     std::uintptr_t expected = Fiber::kAlone;
     auto address = reinterpret_cast<std::uintptr_t>(&entry);
@@ -209,7 +210,7 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
         await_done(fiber);
         return true;
     }
-    Wake wake = waiter.wait(deadline);
+    Wake wake = wait();
     if (wake == Wake::Ready) [[likely]] {
         if (fiber.join.load(std::memory_order_acquire) != Fiber::kDone) await_done(fiber);
         return true;
@@ -221,11 +222,27 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
     // Relaxed: the entry was only read by the fiber's end, which did not come.
     if (fiber.join.compare_exchange_strong(expected, Fiber::kAlone, std::memory_order_relaxed,
                                            std::memory_order_relaxed)) {
-        error = waiter.to_result(wake).error();
+        error = to_error(wake);
         return false;
     }
     await_done(fiber);
     return true;
+}
+
+bool join(Fiber& fiber, Deadline deadline, Error& error) {
+    // Acquire: the outcome; pairs with the release in Worker::lay_down().
+    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return true;
+    WaitCell* cell = deadline.is_never() ? QuickWait::cell() : nullptr;
+    if (cell) [[likely]] {
+        QuickWait waiter(*cell, WaitReason::Join, &fiber);
+        return join_by(
+            waiter, fiber, [&] { return waiter.wait(); },
+            [&](Wake) { return cell->token->error(); }, error);
+    }
+    Waiter waiter(WaitReason::Join, &fiber);
+    return join_by(
+        waiter, fiber, [&] { return waiter.wait(deadline); },
+        [&](Wake wake) { return waiter.to_result(wake).error(); }, error);
 }
 
 bool is_done(Fiber& fiber) { return fiber.join.load(std::memory_order_acquire) == Fiber::kDone; }

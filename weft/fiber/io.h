@@ -20,7 +20,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
@@ -154,12 +153,12 @@ inline std::span<const std::byte> as_bytes(std::string_view text) {
 template <class Attempt>
 Result<long> Descriptor::until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                                      CancelState* token, std::size_t size) {
-    using Function = std::remove_reference_t<Attempt>;
+    // A lambda around it is an object whatever `attempt` is: a function has no void* of its own.
+    auto try_once = [&attempt](int fd) -> long { return attempt(fd); };
     Call call = [](void* context, int fd) -> long {
-        return (*static_cast<Function*>(context))(fd);
+        return (*static_cast<decltype(try_once)*>(context))(fd);
     };
-    return perform(direction, size, call, const_cast<void*>(static_cast<const void*>(&attempt)),
-                   deadline, token);
+    return perform(direction, size, call, &try_once, deadline, token);
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "weft/base/atomic.h"
@@ -476,6 +477,40 @@ TEST(Descriptor, RCT_2_other_calls_are_tried_until_they_do_not_block) {
         auto failing = [](int) -> long { return -EIO; };
         Result<long> failed = pipe.reader.until_ready(kReadable, failing, Deadline::never());
         EXPECT_EQ(failed.error().native_code(), EIO);
+        return {};
+    });
+}
+
+long read_one_byte(int fd) {
+    char byte = 0;
+    return env::read(fd, &byte, 1);
+}
+
+TEST(Descriptor, RCT_2_an_attempt_may_be_a_function_a_pointer_or_a_temporary) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        WEFT_TRY(pipe.writer.write_all(as_bytes("abcd")));
+        long (*const pointer)(int) = read_one_byte;
+        auto never = Deadline::never();
+        EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, read_one_byte, never)), 1);
+        EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, &read_one_byte, never)), 1);
+        EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, pointer, never)), 1);
+        auto temporary = [count = 0](int fd) mutable { return ++count, read_one_byte(fd); };
+        EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, std::move(temporary), never)), 1);
+        return {};
+    });
+}
+
+// A poll that is still under way in the kernel would hold the file open.
+TEST(Descriptor, RCT_2_the_other_side_sees_the_end_at_once_although_the_reactor_watched) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Dormant nobody{[](Dormant&, std::uint8_t) {}};
+        EXPECT_TRUE(WEFT_TRY(pipe.writer.arm(nobody, kReadable)));
+        WEFT_TRY(weft::sleep_for(milliseconds(2)));  // the worker has looked at its reactor
+        pipe.writer.close();
+        std::byte buffer[8];
+        EXPECT_EQ(WEFT_TRY(pipe.reader.try_read(buffer)), std::optional<std::size_t>(0));
         return {};
     });
 }

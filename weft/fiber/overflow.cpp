@@ -75,17 +75,19 @@ bool install() {
 
 }  // namespace
 
-FaultStack::FaultStack() {
+FaultStack::FaultStack() : memory_(std::make_unique<std::byte[]>(kBytes)) {
     static const bool installed = install();
     static_cast<void>(installed);
-    memory_ = std::make_unique<std::byte[]>(kBytes);
-    stack_t stack{};
-    stack.ss_sp = memory_.get();
-    stack.ss_size = kBytes;
-    sigaltstack(&stack, nullptr);
 }
 
-FaultStack::~FaultStack() {
+FaultStack::Use::Use(FaultStack& stack) {
+    stack_t used{};
+    used.ss_sp = stack.memory_.get();
+    used.ss_size = kBytes;
+    sigaltstack(&used, nullptr);
+}
+
+FaultStack::Use::~Use() {
     stack_t none{};
     none.ss_flags = SS_DISABLE;
     sigaltstack(&none, nullptr);

@@ -6,14 +6,23 @@
 
 namespace weft {
 
-// A stack for the fault handler, for the thread that makes it and as long as it lives. The handler
-// itself is installed with the first one; faults elsewhere go to whoever was there before.
+// A stack for the fault handler of one thread. Made by whoever starts the thread, and can report
+// that there is no memory for it. The handler itself is installed with the first one; faults
+// elsewhere go to whoever was there before.
 class FaultStack {
 public:
-    FaultStack();
-    ~FaultStack();
+    FaultStack();  // throws std::bad_alloc
     FaultStack(const FaultStack&) = delete;
     FaultStack& operator=(const FaultStack&) = delete;
+
+    // The calling thread's handler runs on the stack as long as this lives.
+    class Use {
+    public:
+        explicit Use(FaultStack& stack);
+        ~Use();
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+    };
 
 private:
     static constexpr std::size_t kBytes = 64 * 1024;

@@ -2,6 +2,8 @@
 // this whenever it goes from one to the next. Nobody else needs it.
 #pragma once
 
+#include <cstdint>
+
 namespace weft {
 
 class Worker;
@@ -10,6 +12,8 @@ class Worker;
 struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught = 0;
+
+    bool is_empty() const { return (reinterpret_cast<std::uintptr_t>(caught) | uncaught) == 0; }
 
     // Where the calling thread has its own; stays valid as long as the thread.
     static ExceptionState* of_this_thread();

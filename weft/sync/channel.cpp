@@ -2,8 +2,8 @@
 
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/internal/quick_wait.h"  // tidy: allow layers: the switch is inlined here
 #include "weft/sync/internal/jump_return.h"
-#include "weft/sync/internal/quick_wait.h"
 
 namespace weft::sync_internal {
 

@@ -12,7 +12,7 @@ namespace weft {
 
 Fiber* Worker::find_work() {
     run_inbox();
-    if (Fiber* fiber = ready_.pop_oldest()) return fiber;
+    if (Fiber* fiber = ready_.take_oldest()) return fiber;
     if (is_pinned()) return nullptr;
     if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) return fiber;
     if (Fiber* fiber = take_global(scheduler_.global_fresh(), fresh_)) return fiber;

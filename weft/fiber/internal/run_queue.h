@@ -1,7 +1,8 @@
 // A worker's bounded queue of runnable fibers: one owner, any number of thieves.
 //
 // The owner pushes and may take the newest; anybody, the owner included, may take the oldest. So
-// one structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. Indices are 64 bits
+// one structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. A queue that nobody
+// will ever steal from is told so and then needs no locked instruction. Indices are 64 bits
 // wide and only grow (but for the owner's short step back in pop_newest), so no thief can mistake a
 // recycled slot for the one it read.
 //
@@ -25,14 +26,16 @@ class RunQueue {
 
 public:
     static constexpr unsigned kCapacity = Capacity;
+    enum class Takers : bool { Anybody, OwnerOnly };
+
+    explicit RunQueue(Takers takers = Takers::Anybody) : takers_(takers) {}
 
     // Owner only. False when full.
     bool push(T* item) {
         std::uint64_t end = end_.load(std::memory_order_relaxed);
         // Acquire: the slot about to be overwritten has been read by the thief that moved begin_.
         if (end - begin_.load(std::memory_order_acquire) >= Capacity) return false;
-        slot(end).store(item, std::memory_order_relaxed);
-        end_.store(end + 1, std::memory_order_release);
+        append(end, item);
         return true;
     }
 
@@ -42,6 +45,10 @@ public:
         // begin_ only grows, so an old value can only make the queue look longer than it is.
         std::uint64_t oldest = begin_.load(std::memory_order_relaxed);
         if (oldest == end) return nullptr;
+        if (takers_ == Takers::OwnerOnly) {
+            end_.store(end - 1, std::memory_order_relaxed);
+            return slot(end - 1).load(std::memory_order_relaxed);
+        }
         if (oldest + 1 == end) {
             // One is left, and it is also the oldest: no need to step back first.
             T* only = slot(oldest).load(std::memory_order_relaxed);
@@ -69,7 +76,35 @@ public:
         return item;
     }
 
-    // Any thread. Null when empty.
+    // Owner only. Takes the oldest and puts `item` behind the newest; null, and nothing put, when
+    // empty. Never needs room.
+    T* exchange_oldest(T* item) {
+        if (takers_ == Takers::Anybody) {
+            T* oldest = pop_oldest();
+            if (oldest) append(end_.load(std::memory_order_relaxed), item);
+            return oldest;
+        }
+        std::uint64_t begin = begin_.load(std::memory_order_relaxed);
+        std::uint64_t end = end_.load(std::memory_order_relaxed);
+        if (begin == end) return nullptr;
+        T* oldest = slot(begin).load(std::memory_order_relaxed);
+        // Relaxed, here and below: the owner is alone with the queue.
+        begin_.store(begin + 1, std::memory_order_relaxed);
+        slot(end).store(item, std::memory_order_relaxed);
+        end_.store(end + 1, std::memory_order_relaxed);
+        return oldest;
+    }
+
+    // Owner only. Null when empty.
+    T* take_oldest() {
+        if (takers_ == Takers::Anybody) return pop_oldest();
+        std::uint64_t begin = begin_.load(std::memory_order_relaxed);
+        if (begin == end_.load(std::memory_order_relaxed)) return nullptr;
+        begin_.store(begin + 1, std::memory_order_relaxed);
+        return slot(begin).load(std::memory_order_relaxed);
+    }
+
+    // Any thread, of a queue that anybody may take from. Null when empty.
     T* pop_oldest() {
         std::uint64_t begin = begin_.load(std::memory_order_seq_cst);
         for (;;) {
@@ -97,10 +132,15 @@ public:
     }
 
 private:
+    void append(std::uint64_t end, T* item) {
+        slot(end).store(item, std::memory_order_relaxed);
+        end_.store(end + 1, std::memory_order_release);
+    }
     Atomic<T*>& slot(std::uint64_t index) { return slots_[index & (Capacity - 1)]; }
 
     alignas(64) Atomic<std::uint64_t> begin_{0};
     alignas(64) Atomic<std::uint64_t> end_{0};
+    const Takers takers_;
     std::array<Atomic<T*>, Capacity> slots_{};
 };
 

@@ -49,6 +49,27 @@ TEST(RunQueue, FIB_5b_a_full_queue_refuses_and_is_whole_after_it) {
     }
 }
 
+TEST(RunQueue, FIB_5b_one_that_nobody_steals_from_behaves_the_same) {
+    for (Queue::Takers takers : {Queue::Takers::Anybody, Queue::Takers::OwnerOnly}) {
+        Queue queue(takers);
+        int items[9] = {};
+        EXPECT_EQ(queue.take_oldest(), nullptr);
+        EXPECT_EQ(queue.exchange_oldest(&items[0]), nullptr);
+        EXPECT_TRUE(queue.empty());
+        for (int round = 0; round < 100; ++round) {  // the indices go round the slots
+            for (int i = 0; i < 8; ++i) ASSERT_TRUE(queue.push(&items[i]));
+            ASSERT_FALSE(queue.push(&items[8]));
+            ASSERT_EQ(queue.exchange_oldest(&items[8]), &items[0]);
+            ASSERT_EQ(queue.size(), 8u);
+            ASSERT_EQ(queue.take_oldest(), &items[1]);
+            ASSERT_EQ(queue.pop_newest(), &items[8]);
+            for (int i = 2; i < 8; ++i) ASSERT_EQ(queue.take_oldest(), &items[i]);
+            ASSERT_EQ(queue.pop_newest(), nullptr);
+            ASSERT_TRUE(queue.empty());
+        }
+    }
+}
+
 // An owner that pushes and pops at both ends, thieves that take the oldest: each item once.
 TEST(RunQueue, FIB_5b_each_item_is_taken_once_by_the_owner_or_a_thief) {
     const std::size_t count = testing::repeats(300'000);

@@ -104,7 +104,10 @@ Result<void> Scheduler::start_workers() {
         if (!reactor) return Error(ErrorKind::Unavailable, "no reactor could be made for a worker");
         bool pinned = index >= options_workers_;
         auto kind = pinned ? Worker::Kind::Pinned : Worker::Kind::Stealing;
-        workers_.push_back(std::make_unique<Worker>(*this, index, kind, std::move(reactor)));
+        auto takers =
+            pinned || options_workers_ == 1 ? Worker::Takers::OwnerOnly : Worker::Takers::Anybody;
+        workers_.push_back(
+            std::make_unique<Worker>(*this, index, kind, takers, std::move(reactor)));
         if (!pinned) stealing_mask_ |= std::uint64_t{1} << index;
     }
     stealing_count_ = options_workers_;

@@ -12,7 +12,6 @@
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker_inline.h"
-#include "weft/fiber/overflow.h"
 
 #ifdef WEFT_ASAN
 #include <sanitizer/asan_interface.h>
@@ -31,8 +30,13 @@ __attribute__((noinline)) Worker* this_worker() {
 }
 #endif
 
-Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<Reactor> reactor)
-    : reactor_(std::move(reactor)), scheduler_(scheduler), index_(index), kind_(kind) {
+Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
+               std::unique_ptr<Reactor> reactor)
+    : takers_(takers),
+      reactor_(std::move(reactor)),
+      scheduler_(scheduler),
+      index_(index),
+      kind_(kind) {
     stacks_.set_size_class(scheduler.stack_class());
 }
 
@@ -49,7 +53,7 @@ void Worker::join_thread() {
 
 void Worker::thread_main(void* self) {
     auto* worker = static_cast<Worker*>(self);
-    FaultStack fault_stack;
+    FaultStack::Use fault_stack(worker->fault_stack_);
     weft_this_worker = worker;
     worker->thread_exceptions_ = ExceptionState::of_this_thread();
     worker->loop_fiber_.context.adopt_thread();
@@ -65,14 +69,25 @@ void Worker::yield_current() {
 #ifdef WEFT_FORCE_MIGRATION
     if (Worker* other = scheduler_.other_worker(*this); other && !me->pinned) {
         other->post_fiber(*me);
-        switch_to(pick(true));
+        switch_to(pick());
         return;
     }
 #endif
-    Fiber* next = pick(true);
-    if (!next || next == me) return env::yield_hint();
-    push_ready(*me);
-    switch_to(next);
+    env::step();
+    Fiber* next = nullptr;
+    if (--turn_left_ == 0) [[unlikely]] {
+        next = pick_after_turn();
+    } else if (next = take_next(); !next) {
+        next = fresh_.pop_newest();
+    }
+    if (next) {
+        push_ready(*me);
+    } else {
+        // As many are ready as before, so no other worker needs to hear of it.
+        next = ready_.exchange_oldest(me);
+        if (!next) return env::yield_hint();
+    }
+    switch_to(runnable(next));
 }
 
 // Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.
@@ -115,7 +130,7 @@ void Worker::bury(Fiber& fiber) {
 // The joiner takes over the worker of the fiber that ends, past the queues, where it may run here
 // and the turn is not over; else it is made ready, and the next in the queues is the successor.
 inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
-    if (!joiner.cell()) return pick(false);
+    if (!joiner.cell()) return pick();
 #ifndef WEFT_FORCE_MIGRATION
     if (!joiner.cell()->is_thread && turn_left_ > 1) {
         auto& fiber = static_cast<Fiber&>(*joiner.cell());
@@ -124,12 +139,12 @@ inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
         if (here) {
             --turn_left_;
             if (Fiber* next = runnable(&fiber)) return next;
-            return pick(false);
+            return pick();
         }
     }
 #endif
     joiner.resume();
-    return pick(false);
+    return pick();
 }
 
 void Worker::fiber_main(void* argument) {
@@ -181,7 +196,7 @@ void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
 
 void Worker::loop() {
     for (;;) {
-        Fiber* fiber = pick(false);
+        Fiber* fiber = pick();
         if (!fiber) fiber = runnable(find_work());
         if (fiber) {
             leave_a_watchman();
@@ -215,10 +230,10 @@ Fiber* Worker::pick_after_turn() {
     if (coarse_now_ns_ - oldest_fresh_ns_ >= kOldestFreshNs) {
         oldest_fresh_ns_ = coarse_now_ns_;
         Fiber* fiber = is_pinned() ? nullptr : scheduler_.global_fresh().pop(1);
-        if (!fiber) fiber = fresh_.pop_oldest();
+        if (!fiber) fiber = fresh_.take_oldest();
         if (fiber) return fiber;
     }
-    if (Fiber* fiber = ready_.pop_oldest()) return fiber;
+    if (Fiber* fiber = ready_.take_oldest()) return fiber;
     if (Fiber* fiber = take_next()) return fiber;
     return fresh_.pop_newest();
 }
@@ -251,7 +266,7 @@ void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
     Fiber** end = &first;
     unsigned count = 0;
     while (count < RunQueue<Fiber>::kCapacity / 2) {
-        Fiber* moved = queue.pop_oldest();
+        Fiber* moved = queue.take_oldest();
         if (!moved) break;
         *end = moved;
         end = reinterpret_cast<Fiber**>(&moved->next);

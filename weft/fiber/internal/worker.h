@@ -23,6 +23,7 @@
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/inbox.h"
 #include "weft/fiber/internal/run_queue.h"
+#include "weft/fiber/overflow.h"
 #include "weft/fiber/reactor.h"
 #include "weft/fiber/stack.h"
 #include "weft/fiber/timer.h"
@@ -36,7 +37,11 @@ class Worker {
 public:
     enum class Kind : bool { Stealing, Pinned };
 
-    Worker(Scheduler& scheduler, unsigned index, Kind kind, std::unique_ptr<Reactor> reactor);
+    // Who may take fibers out of this worker's queues.
+    using Takers = RunQueue<Fiber>::Takers;
+
+    Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
+           std::unique_ptr<Reactor> reactor);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -88,7 +93,7 @@ private:
 
     static void thread_main(void* self);
     void loop();
-    Fiber* pick(bool yielding);
+    Fiber* pick();
     Fiber* pick_after_turn();
     Fiber* runnable(Fiber* fiber);
     Fiber* take_next();
@@ -121,6 +126,7 @@ private:
     alignas(64) Fiber* current_ = &loop_fiber_;
     Fiber* left_ = nullptr;  // the fiber that was just switched away from
     Atomic<Fiber*> next_{nullptr};
+    const Takers takers_;
     unsigned turn_left_ = kTurnMax;
     unsigned turn_ = kTurnMax;
     ExceptionState* thread_exceptions_ = nullptr;
@@ -133,8 +139,8 @@ private:
     StackCache stacks_;
     fiber_blocks::Cache blocks_;
 
-    RunQueue<Fiber> ready_;
-    RunQueue<Fiber> fresh_;
+    RunQueue<Fiber> ready_{takers_};
+    RunQueue<Fiber> fresh_{takers_};
     Inbox<WaitCell> fiber_inbox_;
     Inbox<Completion> inbox_;
     TimerWheel timers_;
@@ -144,6 +150,7 @@ private:
     const unsigned index_;
     const Kind kind_;
     EnvThread thread_;
+    FaultStack fault_stack_;
 
     // As watchman: what was seen of the others at the last look, and how often all was quiet.
     std::uint64_t seen_turns_[kWorkersMax] = {};

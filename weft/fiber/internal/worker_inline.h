@@ -21,8 +21,11 @@ namespace weft {
     if (&from == &to) return;
     left_ = &from;
     current_ = &to;
-    from.exceptions = *thread_exceptions_;
-    *thread_exceptions_ = to.exceptions;
+    // What a running fiber has is with the thread; it holds none itself.
+    if (!thread_exceptions_->is_empty() || !to.exceptions.is_empty()) [[unlikely]] {
+        from.exceptions = *thread_exceptions_;
+        *thread_exceptions_ = std::exchange(to.exceptions, {});
+    }
     if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]]
         float_state::change(from, to);
     // Relaxed: the fiber is in no queue, so nobody else looks.
@@ -46,15 +49,19 @@ inline void Worker::push_ready(Fiber& fiber) {
     if (ready_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
 }
 
-inline Fiber* Worker::take_next() {
+[[gnu::always_inline]] inline Fiber* Worker::take_next() {
     Fiber* fiber = next_.load(std::memory_order_relaxed);
     if (!fiber) return nullptr;
-    // A watchman may take it away while this worker seems stuck. Acquire: pairs with ready().
-    return next_.exchange(nullptr, std::memory_order_acquire);
+    if (takers_ == Takers::Anybody) {
+        // A watchman may take it away while this worker seems stuck. Acquire: pairs with ready().
+        return next_.exchange(nullptr, std::memory_order_acquire);
+    }
+    next_.store(nullptr, std::memory_order_relaxed);
+    return fiber;
 }
 
 // A fiber whose context is still being saved by another worker goes back into the queue.
-inline Fiber* Worker::runnable(Fiber* fiber) {
+[[gnu::always_inline]] inline Fiber* Worker::runnable(Fiber* fiber) {
     if (!fiber) return nullptr;
     // Acquire: the saved context; pairs with after_switch(). The dump's hold: see dump.cpp.
     bool busy =
@@ -67,23 +74,19 @@ inline Fiber* Worker::runnable(Fiber* fiber) {
     return nullptr;
 }
 
-inline Fiber* Worker::pick(bool yielding) {
+[[gnu::always_inline]] inline Fiber* Worker::pick() {
     env::step();
     if (--turn_left_ == 0) [[unlikely]]
         return runnable(pick_after_turn());
     if (Fiber* fiber = take_next()) return runnable(fiber);
-    if (yielding) {
-        if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
-        return runnable(ready_.pop_oldest());
-    }
-    if (Fiber* fiber = ready_.pop_oldest()) return runnable(fiber);
+    if (Fiber* fiber = ready_.take_oldest()) return runnable(fiber);
     return runnable(fresh_.pop_newest());
 }
 
 [[gnu::always_inline]] inline void Worker::park_current() {
     Fiber* me = current_;
     me->parked_at_ms = static_cast<std::uint32_t>(coarse_now_ns_ / 1'000'000);
-    Fiber* next = pick(false);
+    Fiber* next = pick();
     // Woken before it has left: it is its own successor.
     if (next == me) return;
     switch_to(next);

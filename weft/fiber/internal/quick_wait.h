@@ -9,10 +9,10 @@
 
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/worker_inline.h"  // tidy: allow layers: the switch is inlined here
+#include "weft/fiber/internal/worker_inline.h"
 #include "weft/fiber/waiter.h"
 
-namespace weft::sync_internal {
+namespace weft {
 
 class QuickWait {
 public:
@@ -51,9 +51,14 @@ public:
         return static_cast<Wake>(state - WaitCell::Woken);
     }
 
+    // Ends the epoch without waiting, as Waiter::abandon() does.
+    void abandon() {
+        if (!ref().try_claim(Wake::Ready)) this_worker()->park_current();
+    }
+
 private:
     WaitCell& cell_;
     std::uint64_t word_;
 };
 
-}  // namespace weft::sync_internal
+}  // namespace weft
