@@ -39,10 +39,10 @@ void CancelState::enter_tree() {
 }
 
 CancelState::CancelState(CancelState* parent, Deadline deadline, const Nature* nature)
-    : parent_(parent),
+    : own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)),
+      parent_(parent),
       nature_(nature),
-      deadline_(parent ? earlier(deadline, parent->deadline_) : deadline),
-      own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)) {
+      deadline_(parent ? earlier(deadline, parent->deadline_) : deadline) {
     if (parent_) parent_->add_ref();
 }
 
@@ -101,8 +101,8 @@ void CancelState::disarm_deadline() {
     if (references_.load(std::memory_order_relaxed) != timers + 1) return;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
         // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
-        if (!timer->wheel || !timer->wheel->cancel(*timer)) continue;
-        timer->wheel = nullptr;
+        if (!timer->worker || !timer->worker->timers().cancel(*timer)) continue;
+        timer->worker = nullptr;
         // Relaxed: as above.
         timers_set_.fetch_sub(1, std::memory_order_relaxed);
         references_.fetch_sub(1, std::memory_order_relaxed);
@@ -245,9 +245,9 @@ void CancelState::arm_deadline() {
 auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> DeadlineTimer* {
     DeadlineTimer* unset = nullptr;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
-        if (!timer->wheel) {
+        if (!timer->worker) {
             unset = timer;
-        } else if (timer->scheduler == &scheduler) {
+        } else if (&timer->worker->scheduler() == &scheduler) {
             armed = true;
         }
     }
@@ -255,13 +255,12 @@ auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> Deadli
 }
 
 // With the token's lock held.
-void CancelState::DeadlineTimer::set(Worker& worker) {
-    scheduler = &worker.scheduler();
-    wheel = &worker.timers();
+void CancelState::DeadlineTimer::set(Worker& its_worker) {
+    worker = &its_worker;
     state.add_ref();
     // Relaxed: under the lock; release() only guesses by it.
     state.timers_set_.fetch_add(1, std::memory_order_relaxed);
-    wheel->set(*this, state.deadline_.instant());
+    worker->timers().set(*this, state.deadline_.instant());
 }
 
 bool CancelState::expire_if_due() {
@@ -276,7 +275,7 @@ void CancelState::DeadlineTimer::on_end(Timer& timer, TimerEnd end) {
     CancelState& token = self.state;
     {
         SpinGuard guard(token.lock_);
-        self.wheel = nullptr;
+        self.worker = nullptr;
         // Relaxed: as in set().
         token.timers_set_.fetch_sub(1, std::memory_order_relaxed);
     }

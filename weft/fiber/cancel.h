@@ -134,12 +134,11 @@ private:
     // timer in a wheel of its own. While it is set, it holds a reference to the token.
     struct DeadlineTimer : Timer {
         explicit DeadlineTimer(CancelState& token) : Timer(on_end), state(token) {}
-        void set(Worker& worker);
+        void set(Worker& its_worker);
         static void on_end(Timer& timer, TimerEnd end);
 
         CancelState& state;
-        TimerWheel* wheel = nullptr;  // null: not set
-        const Scheduler* scheduler = nullptr;
+        Worker* worker = nullptr;  // in whose wheel it is set, if it is
         std::unique_ptr<DeadlineTimer> next;
     };
     DeadlineTimer* unset_timer(const Scheduler& scheduler, bool& armed);
@@ -147,10 +146,10 @@ private:
     Atomic<std::uint32_t> references_{1};
     Atomic<CancelReason> reason_{CancelReason::None};
     SpinLock lock_;  // the children, cells_, listeners_, timers_
+    const bool own_deadline_;
     CancelState* const parent_;
     const Nature* const nature_;  // null for a plain node
     const Deadline deadline_;
-    const bool own_deadline_;
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
     DeadlineTimer timers_{*this};
