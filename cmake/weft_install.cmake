@@ -1,4 +1,4 @@
-# cmake --install: the library, its headers, a CMake package and a pkg-config file.
+# cmake --install: the library, its headers, a CMake package and pkg-config files.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS weft EXPORT weft)
@@ -16,5 +16,8 @@ install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake"
 
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
-configure_file(cmake/weft.pc.in weft.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(name weft weft-c)
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"
+            DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

@@ -18,6 +18,9 @@ inline constexpr std::size_t kMutexFibers = 100;   // mutex: one set is 100 fibe
 inline constexpr std::size_t kLocksEach = 10'000;  // … × 10,000 locks
 inline constexpr std::size_t kFibYields = 10;
 inline constexpr std::size_t kSkynetChildren = 10;
+inline constexpr std::size_t kGroupJobs = 16;
+inline constexpr int kPoolWorkers = 4;
+inline constexpr int kPoolQueue = 128;
 
 // The barrier keeps the compiler from folding the recursion.
 [[gnu::noinline]] inline int fib(int n) {

@@ -46,6 +46,17 @@ METRICS = [
     Metric("park", "B/fiber", 1_000_000,
            "memory of 1 M parked fibers: pages and page tables, each", timeout_seconds=120),
     Metric("park20k", "B/fiber", 20_000, "the same with 20k parked fibers"),
+    Metric("group", "ns/group", 100_000,
+           "a group of 16 jobs that end at once: made, started, waited for"),
+    Metric("task", "ns/task", 500_000, "start one task with a value, wait for it, repeat"),
+    Metric("pool", "ns/job", 2_000_000,
+           "jobs that end at once through a pool of 4 workers and a queue of 128"),
+    Metric("timeout", "ns/call", 500_000,
+           "one job with a timeout of an hour, which ends at once, repeat"),
+    Metric("context", "ns/context", 2_000_000,
+           "derive a context from one that can be cancelled, cancel it, ask it why"),
+    Metric("contexts", "B/context", 100_000,
+           "memory of 100k live contexts below one, each; without the array that holds them"),
     Metric("echo1k", "us/msg", 1_000,
            "TCP echo of 64 B, 1,000 connections, one message in flight each: server CPU a message",
            kind="echo", messages_each=300),
@@ -89,10 +100,12 @@ class Peer:
 
 
 OURS_ONLY = {"idle": "", "sim": ""}
+# Beside Go alone: the others have no contexts.
+STRUCTURED = dict.fromkeys(("group", "task", "pool", "timeout", "context", "contexts"), "")
 ECHOES = ("echo1k", "echo10k")
 
 STACKS_AT_SPAWN = "takes a stack at spawn; 1 M would need 9 GB (park20k has the figure)"
-BOOST_LACKS = OURS_ONLY | {
+BOOST_LACKS = OURS_ONLY | STRUCTURED | {
     "sleep": STACKS_AT_SPAWN,
     "skynet": STACKS_AT_SPAWN,
     "park": STACKS_AT_SPAWN,
@@ -103,7 +116,7 @@ BOOST_LACKS = OURS_ONLY | {
 BOOST_NOTES = {"spawn": "at most 10k alive at a time, in its favour: 1 M stacks would need 9 GB"}
 
 NO_CHANNEL = "Asio of Boost 1.74 has no channel"
-ASIO_LACKS = OURS_ONLY | {
+ASIO_LACKS = OURS_ONLY | STRUCTURED | {
     "chan0": NO_CHANNEL,
     "chan128": NO_CHANNEL,
     "ping0": NO_CHANNEL,
@@ -115,7 +128,7 @@ ASIO_LACKS = OURS_ONLY | {
 }
 STACKLESS = {"park": "stackless: no stack of its own", "sleep_rss": "stackless"}
 
-TOKIO_LACKS = OURS_ONLY | {"park20k": ""}
+TOKIO_LACKS = OURS_ONLY | STRUCTURED | {"park20k": ""}
 TOKIO_NOTES = STACKLESS | {
     "yield": "yield_now defers the task past a poll of the driver: more than a switch",
     "chan0": "capacity 1: Tokio has no rendezvous channel",

@@ -27,6 +27,12 @@ constexpr auto kWorkloads = std::to_array<bench::Workload>({
     {"idle", bench::idle},
     {"file", bench::file},
     {"pipe", bench::pipe},
+    {"group", bench::group},
+    {"task", bench::task},
+    {"pool", bench::pool},
+    {"timeout", bench::timeout},
+    {"context", bench::context},
+    {"contexts", bench::contexts},
     {"echo", bench::echo},
 });
 

@@ -37,6 +37,14 @@ void idle(std::size_t count);
 void file(std::size_t count);
 void pipe(std::size_t count);
 
+// belonging.cpp
+void group(std::size_t count);
+void task(std::size_t count);
+void pool(std::size_t count);
+void timeout(std::size_t count);
+void context(std::size_t count);
+void contexts(std::size_t count);
+
 // echo.cpp
 void echo(std::size_t port);
 

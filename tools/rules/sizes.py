@@ -7,7 +7,7 @@ SOURCE_LINES = 800
 FUNCTION_LINES = 70
 LINE_COLUMNS = 100
 DOCUMENT_LINES = {"ARCHITECTURE.md": 400, "CMakeLists.txt": 150}
-CODE = (".h", ".cpp", ".S", ".py", ".sh", ".cmake", "CMakeLists.txt", "Makefile")
+CODE = (".h", ".cpp", ".c", ".S", ".py", ".sh", ".cmake", "CMakeLists.txt", "Makefile")
 
 
 def check_lines(file):

@@ -24,6 +24,12 @@ var workloads = map[string]func(count int){
 	"timer":     timer,
 	"park":      func(count int) { park("park", count) },
 	"park20k":   func(count int) { park("park20k", count) },
+	"group":     group,
+	"task":      task,
+	"pool":      pool,
+	"timeout":   timeout,
+	"context":   deriveAndCancel,
+	"contexts":  liveContexts,
 	"echo":      echo,
 }
 
