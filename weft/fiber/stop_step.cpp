@@ -48,7 +48,9 @@ void stop_in_order(CancelState& root, Deadline deadline) {
         auto last = std::ranges::find_if(
             first, keepers.end(), [&](const CancelToken& token) { return rank_of(token) != rank; });
         for (auto at = first; at != last; ++at) at->state()->cancel(CancelReason::Shutdown);
-        for (; first != last; ++first) missing += step_of(*first).wait(deadline) ? 0 : 1;
+        // Once the time is up the rest is only told, in the same order.
+        for (bool in_time = missing == 0; first != last; ++first)
+            if (in_time && !step_of(*first).wait(deadline)) ++missing;
     }
     if (missing != 0) log(LogLevel::Warn, "shutdown: {} scopes did not end in their turn", missing);
 }
