@@ -82,7 +82,10 @@ public:
         if (std::exchange(waited_, true)) return kPendingWaited();
         Result<void> received = wait_for_receive(deadline);
         if (received) return std::move(*outcome_);
-        if (ledger().settle(ticket_)) return received.error();
+        if (ledger().settle(ticket_)) {
+            ticket_ = Ticket();
+            return received.error();
+        }
         await_receive();  // the completion came first after all
         return std::move(*outcome_);
     }

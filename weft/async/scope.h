@@ -1,7 +1,6 @@
 // Scope: a stretch of the program that owns what happens in it.
 //
-//     Result<Response> answer = run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<Response>
-//     {
+//     auto answer = run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<Response> {
 //         auto& rows = scope.make<Rows>(...);             // in the scope's arena
 //         scope.defer([&] { connection.give_back(); });   // runs when all jobs have ended
 //         WEFT_TRY(scope.spawn("audit", [&] { ... }));    // cannot outlive the scope

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory_resource>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "weft/async/group.h"
-#include "weft/async/pending.h"
+#include "weft/async/internal/async_test.h"
 #include "weft/async/task.h"
 #include "weft/async/timeout.h"
 #include "weft/base/atomic.h"
@@ -27,37 +28,22 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 
-RuntimeOptions with_workers(unsigned workers) {
-    RuntimeOptions options;
-    options.workers = workers;
-    return options;
-}
-
-// The same on a fiber and on a plain thread.
-template <class Function>
-void on_fiber_and_thread(Function function) {
-    {
-        SCOPED_TRACE("on a fiber");
-        EXPECT_TRUE(weft::run([&] { function(Context::current()); }, with_workers(1)));
-    }
-    SCOPED_TRACE("on a plain thread");
-    Runtime runtime(with_workers(1));
-    function(Context::background(runtime));
-}
+using async_test::everywhere;
+using async_test::workers;
 
 // ---------------------------------------------------------------- the end
 
 TEST(Scope, SCP_1a_a_scope_gives_the_result_of_its_function) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         for (ScopeKind kind : {ScopeKind::Request, ScopeKind::Worker, ScopeKind::App}) {
-            Result<int> value = run_scope(kind, parent, [&](Scope& scope) {
+            Result<int> value = run_scope(kind, [&](Scope& scope) {
                 EXPECT_EQ(scope.kind(), kind);
                 EXPECT_EQ(Context::current(), scope.context());
                 return 7;
             });
             EXPECT_EQ(value, 7);
         }
-        Result<void> failed = run_scope(ScopeKind::Request, parent, [](Scope&) -> Result<void> {
+        Result<void> failed = run_scope(ScopeKind::Request, [](Scope&) -> Result<void> {
             return Error(ErrorKind::Refused, "no");
         });
         EXPECT_EQ(failed.error().message(), "no");
@@ -65,9 +51,9 @@ TEST(Scope, SCP_1a_a_scope_gives_the_result_of_its_function) {
 }
 
 TEST(Scope, SCP_1a_what_the_function_throws_is_its_error_and_the_scope_ends) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         bool cleaned = false;
-        Result<void> thrown = run_scope(ScopeKind::Request, parent, [&](Scope& scope) {
+        Result<void> thrown = run_scope(ScopeKind::Request, [&](Scope& scope) {
             scope.defer([&] { cleaned = true; });
             throw std::runtime_error("boom");
         });
@@ -78,8 +64,8 @@ TEST(Scope, SCP_1a_what_the_function_throws_is_its_error_and_the_scope_ends) {
 }
 
 TEST(Scope, SCP_1a_below_a_context_that_has_ended_nothing_is_called) {
-    on_fiber_and_thread([](const Context& parent) {
-        auto [context, source] = parent.with_cancel();
+    everywhere([] {
+        auto [context, source] = Context::current().with_cancel();
         source.cancel();
         Result<void> refused = run_scope(ScopeKind::Request, context, [](Scope&) { FAIL(); });
         EXPECT_EQ(refused.error().message(), "context canceled");
@@ -87,9 +73,9 @@ TEST(Scope, SCP_1a_below_a_context_that_has_ended_nothing_is_called) {
 }
 
 TEST(Scope, SCP_1a_jobs_cannot_outlive_the_scope) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Atomic<int> ended{0};
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) -> Result<void> {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<void> {
             for (int i = 0; i < 3; ++i) {
                 WEFT_TRY(scope.spawn("sleeper", [&](Context& context) -> Result<void> {
                     EXPECT_EQ(Context::current(), context);
@@ -105,9 +91,9 @@ TEST(Scope, SCP_1a_jobs_cannot_outlive_the_scope) {
 }
 
 TEST(Scope, SCP_1a_join_lets_the_jobs_finish) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Atomic<int> finished{0};
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) -> Result<void> {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<void> {
             for (int i = 0; i < 3; ++i) {
                 WEFT_TRY(scope.spawn("job", [&]() -> Result<void> {
                     WEFT_TRY(weft::sleep_for(100us));
@@ -124,8 +110,8 @@ TEST(Scope, SCP_1a_join_lets_the_jobs_finish) {
 }
 
 TEST(Scope, SCP_1a_the_first_error_of_a_job_is_the_scopes) {
-    on_fiber_and_thread([](const Context& parent) {
-        Result<void> outcome = run_scope(ScopeKind::Request, parent, [](Scope& scope) {
+    everywhere([] {
+        Result<void> outcome = run_scope(ScopeKind::Request, [](Scope& scope) {
             EXPECT_TRUE(scope.spawn(
                 "failing", []() -> Result<void> { return Error(ErrorKind::Reset, "the job's"); }));
             EXPECT_TRUE(scope.spawn("waiting", [] { return weft::sleep_for(1ms); }));
@@ -137,7 +123,7 @@ TEST(Scope, SCP_1a_the_first_error_of_a_job_is_the_scopes) {
 
 TEST(Scope, SC_6b_a_jobs_error_beside_the_functions_is_logged_and_counted) {
     testing::CapturedLog log;
-    Runtime runtime(with_workers(1));
+    Runtime runtime(workers(1));
     Result<void> outcome = run_scope(
         ScopeKind::Request, Context::background(runtime), [](Scope& scope) -> Result<void> {
             EXPECT_TRUE(scope.spawn("failing", [] { throw std::runtime_error("the job's"); }));
@@ -150,8 +136,8 @@ TEST(Scope, SC_6b_a_jobs_error_beside_the_functions_is_logged_and_counted) {
 }
 
 TEST(Scope, SCP_1a_no_job_is_taken_once_the_end_has_begun) {
-    on_fiber_and_thread([](const Context& parent) {
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [](Scope& scope) {
+    everywhere([] {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [](Scope& scope) {
             scope.defer([&scope] {
                 Result<void> refused = scope.spawn("late", [] {});
                 EXPECT_EQ(refused.error().message(), "async: scope has ended");
@@ -171,9 +157,9 @@ struct Recorder {
 };
 
 TEST(Scope, SCP_1b_cleanups_and_destructors_run_in_reverse_order) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         std::vector<int> order;
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
             scope.defer([&] { order.push_back(1); });
             scope.make<Recorder>(order, 2);
             scope.defer([&]() -> Result<void> {
@@ -190,9 +176,9 @@ TEST(Scope, SCP_1b_cleanups_and_destructors_run_in_reverse_order) {
 }
 
 TEST(Scope, SCP_1b_cleanups_run_after_the_last_job_has_ended) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Atomic<bool> job_ended{false};
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
             scope.defer([&] { EXPECT_TRUE(job_ended.load(kAcquire)); });
             EXPECT_TRUE(scope.spawn("slow to end", [&] {
                 EXPECT_FALSE(weft::sleep_for(1h));
@@ -216,13 +202,13 @@ TEST(Scope, SCP_1b_a_job_may_add_cleanups) {
                 scope.join();
             });
         },
-        with_workers(2)));
+        workers(2)));
     EXPECT_EQ(run_count.load(kRelaxed), 20);
 }
 
 TEST(Scope, SC_6b_the_error_of_a_cleanup_is_logged_and_the_others_run) {
     testing::CapturedLog log;
-    Runtime runtime(with_workers(1));
+    Runtime runtime(workers(1));
     bool other = false;
     EXPECT_TRUE(run_scope(ScopeKind::App, Context::background(runtime), [&](Scope& scope) {
         scope.defer([&] { other = true; });
@@ -241,7 +227,7 @@ enum class EndedBy { Return, OwnCancel, ParentCancel, Deadline, Shutdown };
 void expect_one_cleanup(EndedBy by) {
     Atomic<int> cleanups{0};
     Atomic<bool> waiting{false};
-    Runtime runtime(with_workers(2));
+    Runtime runtime(workers(2));
     auto [parent, source] = Context::background(runtime).with_deadline(
         by == EndedBy::Deadline ? Deadline::after(2ms) : Deadline::never());
     Future<void> owner = runtime.spawn([&, context = parent] {
@@ -275,7 +261,7 @@ TEST(Scope, SCP_1c_a_cleanup_runs_once_after_shutdown) { expect_one_cleanup(Ende
 TEST(Scope, SCP_1c_end_cancel_and_shutdown_at_the_same_time_clean_up_once) {
     for (std::size_t i = 0; i < testing::repeats(100); ++i) {
         Atomic<int> cleanups{0};
-        Runtime runtime(with_workers(2));
+        Runtime runtime(workers(2));
         auto [parent, source] = Context::background(runtime).with_cancel();
         Future<void> owner = runtime.spawn([&, context = parent] {
             static_cast<void>(run_scope(ScopeKind::Request, context, [&](Scope& scope) {
@@ -295,9 +281,9 @@ TEST(Scope, SCP_1c_end_cancel_and_shutdown_at_the_same_time_clean_up_once) {
 // ---------------------------------------------------------------- parents, and what was left alone
 
 TEST(Scope, SCP_1d_a_parent_ends_after_its_children) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         std::vector<std::string> order;
-        EXPECT_TRUE(run_scope(ScopeKind::App, parent, [&](Scope& app) {
+        EXPECT_TRUE(run_scope(ScopeKind::App, [&](Scope& app) {
             app.defer([&] { order.push_back("app"); });
             Event opened;
             EXPECT_TRUE(app.spawn("owner of the child", [&] {
@@ -314,9 +300,9 @@ TEST(Scope, SCP_1d_a_parent_ends_after_its_children) {
 }
 
 TEST(Scope, SC_5e_a_job_that_ignores_its_timeout_belongs_to_the_scope) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Atomic<bool> job_ended{false};
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
             scope.defer([&] { EXPECT_TRUE(job_ended.load(kAcquire)); });
             Result<void> outcome = with_timeout(1ms, [&job_ended] {
                 EXPECT_TRUE(shield(Deadline::after(10s), [] { return weft::sleep_for(5ms); }));
@@ -330,13 +316,13 @@ TEST(Scope, SC_5e_a_job_that_ignores_its_timeout_belongs_to_the_scope) {
 
 TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
     testing::CapturedLog log;
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Atomic<int> ended{0};
         auto slow = [&ended] {
             EXPECT_TRUE(shield(Deadline::after(10s), [] { return weft::sleep_for(2ms); }));
             ended.fetch_add(1, kRelaxed);
         };
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope&) -> Result<void> {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) -> Result<void> {
             WEFT_TRY(async::run(slow));  // dropped at once
             Group group;
             WEFT_TRY(group.go(slow));
@@ -350,9 +336,9 @@ TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
 // ---------------------------------------------------------------- the arena
 
 TEST(Scope, SCP_5a_what_is_made_lives_as_long_as_the_scope) {
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         std::vector<int> order;
-        EXPECT_TRUE(run_scope(ScopeKind::Request, parent, [&](Scope& scope) {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
             int& number = scope.make<int>(41);
             scope.make<Recorder>(order, 1);
             struct alignas(64) Wide {
@@ -371,9 +357,9 @@ TEST(Scope, SCP_5a_a_constructor_that_throws_leaves_nothing_to_destroy) {
         Throwing() { throw std::runtime_error("not made"); }
         ~Throwing() { ADD_FAILURE() << "it was never made"; }
     };
-    on_fiber_and_thread([](const Context& parent) {
+    everywhere([] {
         Result<void> outcome =
-            run_scope(ScopeKind::Request, parent, [](Scope& scope) { scope.make<Throwing>(); });
+            run_scope(ScopeKind::Request, [](Scope& scope) { scope.make<Throwing>(); });
         EXPECT_EQ(outcome.error().message(), "not made");
     });
 }
@@ -415,7 +401,7 @@ TEST(Arena, SCP_5b_many_fibers_allocate_at_the_same_time) {
                 scope.join();
             });
         },
-        with_workers(2)));
+        workers(2)));
 }
 
 }  // namespace
