@@ -39,4 +39,8 @@ inline constexpr Fault kPeriodicWaited{ErrorKind::Misuse,
 inline constexpr Fault kScopeEnded{ErrorKind::Closed, "async: scope has ended"};
 inline constexpr Fault kPendingWaited{ErrorKind::Misuse, "async: pending wait was already called"};
 
+inline constexpr Fault kNoJobs{ErrorKind::Misuse, "async: there are no jobs"};
+inline constexpr Fault kAttempts{ErrorKind::Misuse, "async: attempts must be positive"};
+inline constexpr Fault kSupervisorRuns{ErrorKind::Misuse, "async: supervisor runs already"};
+
 }  // namespace weft::async
