@@ -229,7 +229,7 @@ void expect_one_cleanup(EndedBy by) {
     Atomic<bool> waiting{false};
     Runtime runtime(workers(2));
     auto [parent, source] = Context::background(runtime).with_deadline(
-        by == EndedBy::Deadline ? Deadline::after(2ms) : Deadline::never());
+        by == EndedBy::Deadline ? Deadline::after(10ms) : Deadline::never());
     Future<void> owner = runtime.spawn([&, context = parent] {
         static_cast<void>(run_scope(ScopeKind::Request, context, [&](Scope& scope) {
             scope.defer([&] { cleanups.fetch_add(1, kRelaxed); });
@@ -241,13 +241,15 @@ void expect_one_cleanup(EndedBy by) {
             scope.cancel();  // again: nothing
         }));
     });
-    EXPECT_TRUE(testing::eventually([&] { return waiting.load(kAcquire); }));
+    EXPECT_TRUE(testing::eventually([&] { return waiting.load(kAcquire) || owner.is_done(); }));
     if (by == EndedBy::ParentCancel) source.cancel();
     if (by == EndedBy::Shutdown) {
         EXPECT_TRUE(runtime.shutdown());
     }
     EXPECT_TRUE(owner.join());
-    EXPECT_EQ(cleanups.load(kRelaxed), 1);
+    // On a slow machine the deadline may come before the scope.
+    bool begun = by != EndedBy::Deadline || waiting.load(kAcquire);
+    EXPECT_EQ(cleanups.load(kRelaxed), begun ? 1 : 0);
 }
 
 TEST(Scope, SCP_1c_a_cleanup_runs_once_after_return) { expect_one_cleanup(EndedBy::Return); }
