@@ -5,7 +5,6 @@
 #include <ranges>
 #include <vector>
 
-#include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
 
@@ -100,7 +99,7 @@ Result<void> Supervisor::restart(Jobs::iterator failed, const Error* error) {
     std::string why = error ? error->message() : "it ended";
     if (is_too_often())
         return Error(ErrorKind::Limit,
-                     format("async: supervisor gave up on '{}': {}", failed->name, why));
+                     "async: supervisor gave up on '" + failed->name + "': " + why);
     log(LogLevel::Warn, "supervisor: '{}' is started again: {}", failed->name, why);
     auto first = failed;
     auto last = std::next(failed);
