@@ -36,4 +36,11 @@ inline constexpr Fault kInterval{ErrorKind::Misuse, "async: interval must be pos
 inline constexpr Fault kPeriodicWaited{ErrorKind::Misuse,
                                        "async: periodic wait was already called"};
 
+inline constexpr Fault kScopeEnded{ErrorKind::Closed, "async: scope has ended"};
+inline constexpr Fault kPendingWaited{ErrorKind::Misuse, "async: pending wait was already called"};
+
+inline constexpr Fault kNoJobs{ErrorKind::Misuse, "async: there are no jobs"};
+inline constexpr Fault kAttempts{ErrorKind::Misuse, "async: attempts must be positive"};
+inline constexpr Fault kSupervisorRuns{ErrorKind::Misuse, "async: supervisor runs already"};
+
 }  // namespace weft::async

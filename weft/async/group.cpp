@@ -16,7 +16,7 @@ void GroupCore::fail(const Error& error) {
 }
 
 void GroupCore::drop() {
-    JobCount::Drop dropped = jobs_.drop();
+    JobCount::Drop dropped = jobs_.drop(*this);
     if (dropped == JobCount::Drop::WasClosed) return;
     cancel(CancelReason::Cancelled);
     errors_.drop(*this);

@@ -41,7 +41,7 @@ void PeriodicCore::finish(Result<void> outcome) {
 }
 
 void PeriodicCore::drop() {
-    JobCount::Drop dropped = jobs_.drop();
+    JobCount::Drop dropped = jobs_.drop(*this);
     if (dropped == JobCount::Drop::Running) stop();
     if (dropped == JobCount::Drop::Idle && ended_by_job_)
         fiber_internal::dropped("a periodic job", outcome_.error(), this);

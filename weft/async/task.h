@@ -36,7 +36,7 @@ public:
         return std::move(*outcome_);
     }
     void drop() {
-        if (jobs_.drop() == JobCount::Drop::Idle) report();
+        if (jobs_.drop(*this) == JobCount::Drop::Idle) report();
     }
 
     // For JobBody.

@@ -1,5 +1,7 @@
 #include "weft/async/timeout.h"
 
+#include "weft/async/internal/scope_core.h"
+
 namespace weft::async_internal {
 
 void TimeoutCore::finish(Result<void> outcome) {
@@ -8,7 +10,11 @@ void TimeoutCore::finish(Result<void> outcome) {
     ended_before_ = reason();
     // Release: publishes the outcome. Acquire: sees the waiter.
     State before = state_.exchange(State::Finished, std::memory_order_acq_rel);
-    if (before == State::Abandoned) return fiber_internal::late("a job with a timeout", outcome_);
+    if (before == State::Abandoned) {
+        fiber_internal::late("a job with a timeout", outcome_);
+        if (keeper_) keeper_->leave();
+        return;
+    }
     if (before == State::Awaited && waiter_.try_claim(Wake::Ready)) waiter_.resume();
 }
 
@@ -24,8 +30,12 @@ bool TimeoutCore::await_finish() {
         return true;
     }
     if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
-    // Acquire: the outcome, if it has come after all. Release: the job reads nothing of ours after.
-    return state_.exchange(State::Abandoned, std::memory_order_acq_rel) == State::Finished;
+    keeper_ = ScopeCore::keeper_of(this);
+    // Acquire: the outcome, if it has come after all. Release: the keeper.
+    if (state_.exchange(State::Abandoned, std::memory_order_acq_rel) != State::Finished)
+        return false;
+    if (keeper_) keeper_->leave();
+    return true;
 }
 
 bool TimeoutCore::ended_by_own_deadline() const {

@@ -27,6 +27,8 @@
 
 namespace weft::async_internal {
 
+class ScopeCore;
+
 class TimeoutCore final : public CancelState {
 public:
     static TimeoutCore* create(CancelState* parent, Deadline deadline) {
@@ -71,8 +73,9 @@ private:
     bool in_time_ = false;      // this and the next with outcome_
     CancelReason ended_before_ = CancelReason::None;
     Atomic<State> state_{State::Running};
-    WaitRef waiter_;        // published by Awaited
-    Result<void> outcome_;  // published by Finished
+    WaitRef waiter_;               // published by Awaited
+    Result<void> outcome_;         // published by Finished
+    ScopeCore* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
 };
 
 }  // namespace weft::async_internal

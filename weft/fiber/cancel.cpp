@@ -178,22 +178,14 @@ CancelState* CancelState::first_living(CancelState* child) {
 
 // Children that are added meanwhile see the reason by themselves.
 void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
-    CancelState* child = nullptr;
-    {
-        SpinGuard guard(lock_);
-        child = first_living(first_child_);
-    }
+    CancelState* child = next_living(nullptr);
     while (child) {
         if (child->mark(reason)) {
             child->add_ref();
             child->next_marked_ = marked;
             marked = child;
         }
-        CancelState* following = nullptr;
-        {
-            SpinGuard guard(lock_);
-            following = first_living(child->next_sibling_);
-        }
+        CancelState* following = next_living(child);
         child->release();  // without the lock: its end would take it
         child = following;
     }
@@ -211,10 +203,33 @@ bool CancelState::is_below(const CancelState* other) const {
 
 const void* CancelState::find(const void* key) const {
     for (const CancelState* state = this; state; state = state->parent_) {
-        if (!state->nature_ || !state->nature_->find) continue;
-        if (const void* found = state->nature_->find(*state, key)) return found;
+        if (const void* found = state->find_here(key)) return found;
     }
     return nullptr;
+}
+
+std::vector<CancelToken> CancelState::keepers_of(const void* key) {
+    std::vector<CancelToken> keepers;
+    std::vector<CancelToken> unvisited{CancelToken(this)};
+    while (!unvisited.empty()) {
+        CancelToken token = std::move(unvisited.back());
+        unvisited.pop_back();
+        CancelState& state = *token.state();
+        if (state.find_here(key)) keepers.push_back(token);
+        CancelToken child(state.next_living(nullptr));
+        while (CancelState* found = child.state()) {
+            found->release();  // the token has its own reference
+            unvisited.push_back(child);
+            child = CancelToken(state.next_living(found));
+        }
+    }
+    return keepers;
+}
+
+// The first child after this one (or of all) that still lives, counted up.
+CancelState* CancelState::next_living(const CancelState* child) {
+    SpinGuard guard(lock_);
+    return first_living(child ? child->next_sibling_ : first_child_);
 }
 
 void CancelState::arm_deadline() {

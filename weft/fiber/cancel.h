@@ -20,6 +20,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
@@ -31,6 +32,7 @@
 
 namespace weft {
 
+class CancelToken;
 class Scheduler;
 class Worker;
 
@@ -92,6 +94,13 @@ public:
     // What the nearest node from here upwards keeps under this key; null if none does.
     const void* find(const void* key) const;
 
+    // The living nodes from here downwards that keep something under this key.
+    std::vector<CancelToken> keepers_of(const void* key);
+    // What this very node keeps under the key; null if nothing.
+    const void* find_here(const void* key) const {
+        return nature_ && nature_->find ? nature_->find(*this, key) : nullptr;
+    }
+
     // A deadline fires by itself once a worker has seen the token; elsewhere by looking.
     void arm_deadline();
     bool expire_if_due();
@@ -129,6 +138,7 @@ private:
     void call_listeners(CancelReason reason);
     void mark_children(CancelReason reason, CancelState*& marked);
     static CancelState* first_living(CancelState* child);
+    CancelState* next_living(const CancelState* child);
 
     // A token may be used in several runtimes, each of which may end before the others: each has a
     // timer in a wheel of its own. While it is set, it holds a reference to the token.

@@ -272,11 +272,13 @@ void dropped(const Fiber& fiber, const Error& error) {
     log(LogLevel::Warn, "a fiber that nobody joined ended with an error: {}", error.message());
 }
 
+static Scheduler* scheduler_here_or_above(const CancelState* token) {
+    if (Worker* worker = this_worker()) return &worker->scheduler();
+    return token ? Scheduler::above(*token) : nullptr;
+}
+
 void dropped(std::string_view what, const Error& error, const CancelState* token) {
-    Worker* worker = this_worker();
-    Scheduler* scheduler = worker  ? &worker->scheduler()
-                           : token ? Scheduler::above(*token)
-                                   : nullptr;
+    Scheduler* scheduler = scheduler_here_or_above(token);
     if (scheduler) scheduler->counters().dropped_errors.add(1);
     if (error.kind() == ErrorKind::Cancelled) return;
     log(LogLevel::Warn, "{} ended with an error that nobody asks for: {}", what, error.message());
@@ -289,6 +291,12 @@ void late(std::string_view what, const Result<void>& outcome) {
                                outcome.error().kind() == ErrorKind::TimedOut);
     log(heeded ? LogLevel::Debug : LogLevel::Warn, "{} ended when nobody waited any more: {}", what,
         outcome ? "without an error" : outcome.error().message());
+}
+
+void late(std::string_view what, const CancelState* token) {
+    Scheduler* scheduler = scheduler_here_or_above(token);
+    if (scheduler) scheduler->counters().late_outcomes.add(1);
+    log(LogLevel::Debug, "{} was completed when nobody waited any more", what);
 }
 
 CancelState* root_token() {

@@ -109,6 +109,8 @@ void dropped(const Fiber& fiber, const Error& error);
 void dropped(std::string_view what, const Error& error, const CancelState* token);
 // Of a job whose caller has stopped waiting for it.
 void late(std::string_view what, const Result<void>& outcome);
+// Of an operation, completed by any thread; `token` as above.
+void late(std::string_view what, const CancelState* token);
 // The root token of the runtime whose fiber runs; null on a plain thread.
 CancelState* root_token();
 // What join() says without a fiber: why it did not start, or that it was joined before.

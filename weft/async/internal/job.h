@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -153,11 +154,12 @@ struct JobBody {
 
 // Starts a fiber for a job of the core. When it fails, the core is told nothing.
 template <class Core, class Function>
-Result<void> start_job(Core& core, Function&& function) {
+Result<void> start_job(Core& core, Function&& function, std::string_view name = {}) {
     constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);
     using Body = JobBody<Core, StoredFunction<Function, room>>;
     SpawnOptions options;
     options.token = &core;
+    options.name = name;
     Error error = ErrorKind::OutOfMemory;
     Fiber* fiber = fiber_internal::prepare(nullptr, options, error);
     if (!fiber) return error;

@@ -1,5 +1,6 @@
 #include "weft/async/internal/job_count.h"
 
+#include "weft/async/internal/scope_core.h"
 #include "weft/base/assert.h"
 
 namespace weft::async_internal {
@@ -35,6 +36,7 @@ bool JobCount::done() {
     std::uint64_t before = word_.fetch_sub(kOne, std::memory_order_acq_rel);
     WEFT_ASSERT(before >= kOne, "more jobs ended than began");
     if (before == (kOne | kClosed | kWaiting) && waiter_.try_claim(Wake::Ready)) waiter_.resume();
+    if ((before & kDropped) && before < 2 * kOne && keeper_) keeper_->leave();
     return before & kDropped;
 }
 
@@ -73,11 +75,14 @@ void JobCount::wait_for_last() {
     static_cast<void>(waiter.wait());
 }
 
-JobCount::Drop JobCount::drop() {
-    // Release: see is_dropped(). Acquire: the outcomes.
+JobCount::Drop JobCount::drop(CancelState& jobs) {
+    if (is_closed()) return Drop::WasClosed;
+    keeper_ = ScopeCore::keeper_of(&jobs);
+    // Release: the keeper; see is_dropped(). Acquire: the outcomes.
     std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
-    if (before & kClosed) return Drop::WasClosed;
-    return before < kOne ? Drop::Idle : Drop::Running;
+    if (before >= kOne) return Drop::Running;
+    if (keeper_) keeper_->leave();
+    return Drop::Idle;
 }
 
 }  // namespace weft::async_internal

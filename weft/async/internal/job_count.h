@@ -12,6 +12,8 @@
 
 namespace weft::async_internal {
 
+class ScopeCore;
+
 class JobCount {
 public:
     explicit JobCount(std::uint64_t count = 0) : word_(count * kOne) {}
@@ -28,8 +30,8 @@ public:
     bool close_and_wait(CancelState& jobs);
 
     enum class Drop { WasClosed, Idle, Running };
-    // Closes, and nobody waits.
-    Drop drop();
+    // Closes, and nobody waits, but the scope around `jobs`.
+    Drop drop(CancelState& jobs);
 
 private:
     enum Flag : std::uint64_t { kClosed = 1, kWaiting = 2, kDropped = 4 };
@@ -39,7 +41,8 @@ private:
     void wait_for_last();
 
     Atomic<std::uint64_t> word_;
-    WaitRef waiter_;  // published by kWaiting
+    WaitRef waiter_;               // published by kWaiting
+    ScopeCore* keeper_ = nullptr;  // published by kDropped; above in the tree, so it lives
 };
 
 }  // namespace weft::async_internal

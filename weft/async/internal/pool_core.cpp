@@ -189,7 +189,7 @@ Result<void> PoolCore::close() {
 }
 
 void PoolCore::drop() {
-    JobCount::Drop dropped = jobs_.drop();
+    JobCount::Drop dropped = jobs_.drop(*this);
     if (dropped == JobCount::Drop::WasClosed) return;
     close_to_submitters();
     cancel(CancelReason::Cancelled);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <new>
+#include <string>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -13,6 +14,7 @@
 #include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
+#include "weft/fiber/stop_step.h"
 
 namespace weft {
 
@@ -270,7 +272,15 @@ void Scheduler::cancel_all() {
     cancel_root_fibers();
 }
 
+static Deadline half_of(Deadline deadline) {
+    if (deadline.is_never()) return deadline;
+    Instant now = Clock::now();
+    return Deadline::after(deadline.remaining(now) / 2, now);
+}
+
 Result<void> Scheduler::shutdown(Deadline deadline) {
+    // The steps have the first half of the time, so that what follows has some as well.
+    if (!is_stopping()) stop_in_order(*root_, half_of(deadline));
     cancel_all();
     // Acquire: the workers.
     if (stage_.load(std::memory_order_acquire) != Stage::Running || ended_) return {};
@@ -287,12 +297,16 @@ Result<void> Scheduler::shutdown(Deadline deadline) {
 void Scheduler::log_survivors() {
     constexpr std::size_t kNamesMax = 20;
     std::size_t named = 0;
-    for (const FiberReport& fiber : list_fibers(Backtraces::No)) {
+    for (const FiberReport& fiber : list_fibers(Backtraces::Yes)) {
         if (++named > kNamesMax) break;
-        log(LogLevel::Warn, "shutdown: fiber '{}' did not end; it {} {}",
+        bool waiting = fiber.state == FiberState::Waiting;
+        std::string where;
+        for (const std::string& frame : fiber.frames)
+            where += (where.empty() ? ": " : " < ") + frame;
+        log(LogLevel::Warn, "shutdown: fiber '{}' did not end; it {} {}{}",
             fiber.name.empty() ? "unnamed" : fiber.name,
-            fiber.state == FiberState::Waiting ? "waits on" : "is running or ready",
-            fiber.state == FiberState::Waiting ? to_string(fiber.reason) : "");
+            waiting ? "waits on" : "is running or ready", waiting ? to_string(fiber.reason) : "",
+            where);
     }
 }
 

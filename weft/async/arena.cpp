@@ -1,0 +1,76 @@
+#include "weft/async/arena.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+namespace weft::async {
+
+struct Arena::Chunk {
+    Chunk* next;
+    std::size_t bytes;  // with this header
+};
+
+namespace {
+
+constexpr std::size_t kChunkBytesMin = 2 * 1024;
+constexpr std::size_t kChunkBytesMax = 64 * 1024;
+
+}  // namespace
+
+// Lock held. Null when the rest of the chunk is too small.
+void* Arena::take(std::size_t bytes, std::size_t alignment) {
+    auto address = reinterpret_cast<std::uintptr_t>(free_);
+    std::size_t padding = (alignment - address % alignment) % alignment;
+    auto room = static_cast<std::size_t>(end_ - free_);
+    if (!free_ || padding > room || bytes > room - padding) return nullptr;
+    void* taken = free_ + padding;
+    free_ += padding + bytes;
+    return taken;
+}
+
+// Lock held.
+void Arena::add(Chunk& chunk) {
+    chunk.next = chunks_;
+    chunks_ = &chunk;
+    reserved_bytes_ += chunk.bytes;
+    free_ = reinterpret_cast<std::byte*>(&chunk) + sizeof(Chunk);
+    end_ = reinterpret_cast<std::byte*>(&chunk) + chunk.bytes;
+}
+
+void* Arena::do_allocate(std::size_t bytes, std::size_t alignment) {
+    std::size_t chunk_bytes = 0;
+    {
+        SpinGuard guard(lock_);
+        if (void* taken = take(bytes, alignment)) return taken;
+        // As much again as there is, so that a large arena has few chunks.
+        chunk_bytes = std::clamp(reserved_bytes_, kChunkBytesMin, kChunkBytesMax);
+    }
+    std::size_t needed = 0;
+    if (__builtin_add_overflow(bytes, sizeof(Chunk) + alignment, &needed)) needed = SIZE_MAX;
+    chunk_bytes = std::max(chunk_bytes, needed);
+    // Without the lock: the system may take its time.
+    auto* chunk = static_cast<Chunk*>(::operator new(chunk_bytes));
+    chunk->bytes = chunk_bytes;
+    SpinGuard guard(lock_);
+    add(*chunk);
+    return take(bytes, alignment);
+}
+
+void Arena::release() noexcept {
+    Chunk* chunk = chunks_;
+    chunks_ = nullptr;
+    free_ = end_ = nullptr;
+    reserved_bytes_ = 0;
+    while (Chunk* freed = chunk) {
+        chunk = freed->next;
+        ::operator delete(freed, freed->bytes);
+    }
+}
+
+std::size_t Arena::reserved_bytes() const {
+    SpinGuard guard(lock_);
+    return reserved_bytes_;
+}
+
+}  // namespace weft::async

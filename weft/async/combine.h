@@ -1,0 +1,120 @@
+// any, race, all_settled: several jobs, one result.
+//
+//     Result<Page> page = any(from_cache, from_mirror, from_origin);  // the first that succeeds
+//     Result<Page> page = race(fetch, give_up_after(1s));             // the first that ends
+//     auto [user, cart] = all_settled(load_user, load_cart);          // a Result each
+//
+// They run on fibers of their own, below the ambient context. The one that decides cancels the
+// others, and all are waited for before the call returns: so jobs may refer to the caller's frame,
+// and one that does not heed its context delays everybody. When none succeeds, any() gives the
+// error that came first. Errors that are not returned are logged and counted.
+//
+// The same for tasks that run already: they are waited for, and cancelled, in the same way.
+//
+// Any fiber; a plain thread whose ambient context is one of a runtime.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "weft/async/errors.h"
+#include "weft/async/group.h"
+#include "weft/async/internal/contest.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/task.h"
+#include "weft/base/result.h"
+
+namespace weft::async_internal {
+
+template <class First, class... Rest>
+concept SameValue = (std::same_as<JobValue<First>, JobValue<Rest>> && ...);
+
+template <class... Functions>
+auto contest_of(WonBy won_by, Functions&&... functions) {
+    using T = JobValue<std::tuple_element_t<0, std::tuple<Functions...>>>;
+    Contest<T> contest(won_by);
+    (contest.start(std::forward<Functions>(functions)), ...);
+    return contest.finish();
+}
+
+template <class T>
+Result<T> contest_of(WonBy won_by, std::vector<async::Task<T>> tasks) {
+    if (tasks.empty()) return async::kNoJobs();
+    Contest<T> contest(won_by);
+    for (async::Task<T>& task : tasks)
+        contest.start([task = std::move(task)]() mutable { return task.wait(); });
+    return contest.finish();
+}
+
+// Runs a job of all_settled, which fails no group.
+template <class Function>
+void start_into(async::Group& group, std::optional<Result<JobValue<Function>>>& outcome,
+                Function&& function) {
+    if (is_nil(function)) {
+        outcome.emplace(async::kNilJob());
+        return;
+    }
+    Result<void> started =
+        group.go([&outcome, job = std::forward<Function>(function)](Context& context) mutable {
+            outcome.emplace(call_job(job, context));
+        });
+    if (!started) outcome.emplace(started.error());
+}
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
+    requires async_internal::SameValue<First, Rest...>
+Result<async_internal::JobValue<First>> any(First&& first, Rest&&... rest) {
+    return async_internal::contest_of(async_internal::WonBy::Success, std::forward<First>(first),
+                                      std::forward<Rest>(rest)...);
+}
+template <class T>
+Result<T> any(std::vector<Task<T>> tasks) {
+    return async_internal::contest_of(async_internal::WonBy::Success, std::move(tasks));
+}
+
+template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
+    requires async_internal::SameValue<First, Rest...>
+Result<async_internal::JobValue<First>> race(First&& first, Rest&&... rest) {
+    return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::forward<First>(first),
+                                      std::forward<Rest>(rest)...);
+}
+template <class T>
+Result<T> race(std::vector<Task<T>> tasks) {
+    return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::move(tasks));
+}
+
+// Nobody cancels anybody.
+template <async_internal::JobFunction... Functions>
+auto all_settled(Functions&&... functions)
+    -> std::tuple<Result<async_internal::JobValue<Functions>>...> {
+    std::tuple<std::optional<Result<async_internal::JobValue<Functions>>>...> outcomes;
+    Group group;
+    std::apply(
+        [&](auto&... outcome) {
+            (async_internal::start_into(group, outcome, std::forward<Functions>(functions)), ...);
+        },
+        outcomes);
+    static_cast<void>(group.wait());  // the jobs give it no errors
+    return std::apply(
+        [](auto&... outcome) {
+            return std::tuple<Result<async_internal::JobValue<Functions>>...>(
+                std::move(*outcome)...);
+        },
+        outcomes);
+}
+template <class T>
+std::vector<Result<T>> all_settled(std::vector<Task<T>> tasks) {
+    std::vector<Result<T>> outcomes;
+    outcomes.reserve(tasks.size());
+    for (Task<T>& task : tasks) outcomes.push_back(task.wait());
+    return outcomes;
+}
+
+}  // namespace weft::async

@@ -1,0 +1,31 @@
+#include "weft/async/internal/ledger.h"
+
+#include "weft/base/assert.h"
+
+namespace weft::async_internal {
+
+Result<Ticket> Ledger::open(void* place) {
+    SpinGuard guard(lock_);
+    WEFT_ASSERT(!closed_, "an operation was begun in a scope that has ended");
+    Ticket ticket = WEFT_TRY(open_.insert(place));
+    ++opened_;
+    return ticket;
+}
+
+void* Ledger::settle(Ticket ticket) {
+    SpinGuard guard(lock_);
+    std::optional<void*> place = open_.take(ticket);
+    if (!place) return nullptr;
+    ++settled_;
+    WEFT_ASSERT(settled_ <= opened_, "an operation had two outcomes");
+    return *place;
+}
+
+void Ledger::close() {
+    SpinGuard guard(lock_);
+    closed_ = true;
+    WEFT_ASSERT(open_.size() == 0 && opened_ == settled_,
+                "an operation is still open when its scope ends");
+}
+
+}  // namespace weft::async_internal

@@ -1,0 +1,133 @@
+// ScopeCore: what a scope keeps account of, and how it ends.
+//
+// It is a node of the cancel tree and the ambient token of what runs in the scope. `alive` counts
+// the jobs, the child scopes, and the jobs whose own owner has left them alone (see keeper_of). The
+// scope ends in four steps: it takes no more jobs and is cancelled; it waits until nothing is
+// alive; its cleanups run, newest first; the ledger is closed and the arena given back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "weft/async/arena.h"
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/first_error.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/ledger.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/stop_step.h"
+#include "weft/sync/internal/wait_queue.h"  // tidy: allow layers: it waits as sync/ does
+
+namespace weft::async_internal {
+
+// Something to be done at the end of a scope. It lies in the scope's arena.
+struct Cleanup {
+    Cleanup* next = nullptr;
+    Result<void> (*run)(Cleanup& cleanup) = nullptr;  // what it throws is an error already
+};
+
+class ScopeCore final : public CancelState {
+public:
+    // `rank` is the least that the kind has; a scope always ranks above its parent.
+    static ScopeCore* create(CancelState* parent, std::uint64_t rank);
+    // The innermost scope at or above this node; null if there is none.
+    static ScopeCore* around(const CancelState* state);
+    // The innermost of them that waits for what is below, entered: leave() it when that has ended.
+    // Null if there is none; the runtime waits then.
+    static ScopeCore* keeper_of(const CancelState* state);
+
+    template <class Function>
+    Result<void> spawn(std::string_view name, Function&& function) {
+        if (!begin_job()) return async::kScopeEnded();
+        Result<void> started = start_job(*this, std::forward<Function>(function), name);
+        if (!started) leave();
+        return started;
+    }
+    // One more that the end waits for. False when nothing in the scope could ask for it any more.
+    bool enter();
+    void leave();
+    // Until nothing is alive. It cannot be cancelled, but then the jobs are: they are below.
+    void wait_idle();
+
+    void push(Cleanup& cleanup);
+    // Once, by the owner. The first error of a job.
+    Result<void> end();
+
+    async::Arena& arena() { return arena_; }
+    Ledger& ledger() { return ledger_; }
+
+    // For JobBody.
+    template <class Function>
+    Result<void> call(Function& function) {
+        Context context{CancelToken(this)};
+        return call_job(function, context);
+    }
+    void finish(Result<void> outcome);
+
+private:
+    friend class CancelState;
+    enum class State : std::uint8_t { Open, Ending, Ended };
+    static constexpr char kKey = 0;
+    static const void* find_own(const CancelState& state, const void* key);
+    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own};
+
+    ScopeCore(CancelState* parent, ScopeCore* outer, std::uint64_t rank);
+    ~ScopeCore();
+    bool begin_job();
+    Cleanup* pop();
+    void run_cleanups();
+
+    ScopeCore* const outer_;  // above in the tree, so it lives
+    StopStep step_;
+    async::Arena arena_;
+    Ledger ledger_;
+    FirstError errors_;
+
+    SpinLock lock_;  // all that follows
+    State state_ = State::Open;
+    std::size_t alive_ = 0;
+    Cleanup* cleanups_ = nullptr;  // newest first
+    sync_internal::WaitQueue idle_waiters_;
+};
+
+// An object in the arena with what is to be done about it at the end.
+template <class T>
+struct Kept : Cleanup {
+    union {
+        T object;
+    };
+    Kept() {}
+    ~Kept() {}
+};
+
+template <class T, class... Arguments>
+Kept<T>& keep(ScopeCore& core, Result<void> (*at_end)(Cleanup&), Arguments&&... arguments) {
+    auto* kept = new (core.arena().allocate(sizeof(Kept<T>), alignof(Kept<T>))) Kept<T>;
+    new (&kept->object) T(std::forward<Arguments>(arguments)...);
+    kept->run = at_end;
+    core.push(*kept);
+    return *kept;
+}
+
+template <class T>
+Result<void> destroy_kept(Cleanup& cleanup) {
+    static_cast<Kept<T>&>(cleanup).object.~T();
+    return {};
+}
+
+template <class Function>
+Result<void> call_kept(Cleanup& cleanup) {
+    Function& function = static_cast<Kept<Function>&>(cleanup).object;
+    Context context = Context::current();
+    Result<void> outcome = call_job(function, context);
+    function.~Function();
+    return outcome;
+}
+
+}  // namespace weft::async_internal

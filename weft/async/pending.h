@@ -1,0 +1,143 @@
+// Pending<T>: one operation that something outside will complete: a driver, a callback, a thread.
+//
+//     Pending<Rows> rows(scope);
+//     driver.query(sql, [completer = rows.completer()](Rows found) mutable {
+//         completer.complete(std::move(found));
+//     });
+//     return rows.wait();                  // until completed; or the context's end, or a deadline
+//
+// Either it is completed or its owner gives it up, exactly once; the scope's ledger asserts it. A
+// completion that comes too late finds that its ticket is stale: the value is destroyed, the
+// lateness counted, and nobody is touched, also when the scope is long gone.
+//
+// Pending: the fiber or thread that made it; it ends before its scope does. Completer: any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "weft/async/errors.h"
+#include "weft/async/internal/scope_core.h"
+#include "weft/async/scope.h"
+#include "weft/base/atomic.h"
+#include "weft/base/env.h"
+#include "weft/base/result.h"
+#include "weft/base/ticket.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft::async {
+
+template <class T>
+class Pending;
+
+// The right to complete an operation. A value; copies mean the same operation.
+template <class T>
+class Completer {
+public:
+    // True for the one that counts.
+    bool complete(Result<T> outcome) {
+        auto& core = static_cast<async_internal::ScopeCore&>(*scope_.state());
+        void* place = core.ledger().settle(ticket_);
+        if (!place) {
+            fiber_internal::late("an operation", scope_.state());
+            return false;
+        }
+        static_cast<Pending<T>*>(place)->receive(std::move(outcome));
+        return true;
+    }
+
+private:
+    friend class Pending<T>;
+    Completer(CancelToken scope, Ticket ticket) : scope_(std::move(scope)), ticket_(ticket) {}
+
+    CancelToken scope_;
+    Ticket ticket_;
+};
+
+template <class T>
+class Pending {
+public:
+    explicit Pending(Scope& scope) : scope_(scope.context().token()) {
+        Result<Ticket> ticket = ledger().open(this);
+        if (ticket) {
+            ticket_ = *ticket;
+        } else {
+            receive(ticket.error());
+        }
+    }
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+    // Gives the operation up, if it is still open.
+    ~Pending() {
+        if (!ticket_.is_none() && !ledger().settle(ticket_)) await_receive();
+    }
+
+    Completer<T> completer() const { return Completer<T>(scope_, ticket_); }
+
+    // Until it is completed. When the ambient context, the scope or the deadline ends the wait, the
+    // operation is given up. Once.
+    Result<T> wait(Deadline deadline = Deadline::never()) {
+        if (std::exchange(waited_, true)) return kPendingWaited();
+        Result<void> received = wait_for_receive(deadline);
+        if (received) return std::move(*outcome_);
+        if (ledger().settle(ticket_)) {
+            ticket_ = Ticket();
+            return received.error();
+        }
+        await_receive();  // the completion came first after all
+        return std::move(*outcome_);
+    }
+
+private:
+    friend class Completer<T>;
+    enum class State : std::uint8_t { Open, Awaited, Received };
+
+    async_internal::Ledger& ledger() const {
+        return static_cast<async_internal::ScopeCore&>(*scope_.state()).ledger();
+    }
+
+    Result<void> wait_for_receive(Deadline deadline) {
+        Waiter waiter(WaitReason::Job, this);
+        waiter_ = waiter.ref();
+        State open = State::Open;
+        // Release: publishes the waiter. Acquire: the outcome.
+        if (!state_.compare_exchange_strong(open, State::Awaited, std::memory_order_release,
+                                            std::memory_order_acquire)) {
+            waiter.abandon();
+            return {};
+        }
+        return waiter.to_result(waiter.wait(deadline, scope_.state()));
+    }
+
+    // Somebody has settled the ticket in order to complete: the outcome comes in a moment.
+    void await_receive() const {
+        // Acquire: the outcome.
+        for (unsigned attempt = 0; state_.load(std::memory_order_acquire) != State::Received;
+             ++attempt)
+            env::spin_pause(attempt);
+    }
+
+    void receive(Result<T> outcome) {
+        outcome_.emplace(std::move(outcome));
+        WaitRef waiter;
+        // Acquire: the waiter. Release: the outcome. The last touch of this object: the owner may
+        // see it and go.
+        State state = state_.load(std::memory_order_acquire);
+        do {
+            if (state == State::Awaited) waiter = waiter_;
+        } while (!state_.compare_exchange_weak(state, State::Received, std::memory_order_acq_rel,
+                                               std::memory_order_acquire));
+        if (state == State::Awaited && waiter.try_claim(Wake::Ready)) waiter.resume();
+    }
+
+    const CancelToken scope_;
+    Ticket ticket_;
+    bool waited_ = false;
+    Atomic<State> state_{State::Open};
+    WaitRef waiter_;                    // published by Awaited
+    std::optional<Result<T>> outcome_;  // published by Received
+};
+
+}  // namespace weft::async

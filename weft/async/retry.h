@@ -1,0 +1,104 @@
+// retry and hedge: a job that may fail, and one that may be slow.
+//
+//     Result<Reply> reply = retry({.attempts_max = 5}, [&](Context& context) { return call(); });
+//     Result<Reply> reply = hedge({.delay = 50ms}, [&](Context& context) { return call(); });
+//
+// retry() calls the job in the calling fiber or thread until it succeeds, its attempts are used up
+// (then its last error is returned unchanged), its error is not worth another attempt, or the
+// ambient context ends (then that one's error). Between two attempts it waits: longer each time,
+// and partly by chance, so that many callers do not come back together.
+//
+// hedge() starts the job again, beside the first, when that has neither succeeded nor failed after
+// the delay, and at once when it has failed. The first success ends the others; all are waited for.
+// The one function is called by several fibers at the same time.
+//
+// Any fiber; hedge() on a plain thread whose ambient context is one of a runtime.
+#pragma once
+
+#include <chrono>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/contest.h"
+#include "weft/async/internal/job.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft::async {
+
+// Everything is, but wrong use and the end of a context.
+bool is_worth_retrying(const Error& error);
+
+struct RetryOptions {
+    int attempts_max = 3;
+    Nanoseconds delay_first = std::chrono::milliseconds(100);
+    double growth = 2.0;  // from one delay to the next
+    Nanoseconds delay_max = std::chrono::seconds(10);
+    double jitter = 0.5;  // the part of a delay, from 0 to 1, that is left to chance
+    bool (*is_worth)(const Error& error) = is_worth_retrying;
+};
+
+// How long to wait after so many failures (from 1).
+Nanoseconds retry_delay(const RetryOptions& options, int failures);
+
+template <async_internal::JobFunction Function>
+auto retry(const RetryOptions& options, Function&& function)
+    -> Result<async_internal::JobValue<Function>>;
+
+struct HedgeOptions {
+    Nanoseconds delay;
+    int attempts_max = 2;
+};
+
+template <async_internal::JobFunction Function>
+auto hedge(const HedgeOptions& options, Function&& function)
+    -> Result<async_internal::JobValue<Function>>;
+
+}  // namespace weft::async
+
+// ---------------------------------------------------------------- inline parts
+
+namespace weft::async_internal {
+
+// Until the next attempt may begin; else the error that ends it all. The attempt's error is then
+// logged and counted.
+Result<void> wait_for_retry(const async::RetryOptions& options, int failures, const Error& error);
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+template <async_internal::JobFunction Function>
+auto retry(const RetryOptions& options, Function&& function)
+    -> Result<async_internal::JobValue<Function>> {
+    if (options.attempts_max <= 0) return kAttempts();
+    if (async_internal::is_nil(function)) return kNilJob();
+    Context context = Context::current();
+    WEFT_TRY(context.err());
+    for (int attempt = 1;; ++attempt) {
+        auto outcome = async_internal::call_job(function, context);
+        if (outcome || attempt == options.attempts_max || !options.is_worth(outcome.error()))
+            return outcome;
+        WEFT_TRY(async_internal::wait_for_retry(options, attempt, outcome.error()));
+    }
+}
+
+template <async_internal::JobFunction Function>
+auto hedge(const HedgeOptions& options, Function&& function)
+    -> Result<async_internal::JobValue<Function>> {
+    if (options.attempts_max <= 0) return kAttempts();
+    if (async_internal::is_nil(function)) return kNilJob();
+    WEFT_TRY(Context::current().err());
+    using T = async_internal::JobValue<Function>;
+    async_internal::Contest<T> contest(async_internal::WonBy::Success);
+    for (int attempt = 1;; ++attempt) {
+        contest.start(
+            [&function](Context& context) { return async_internal::call_job(function, context); });
+        if (attempt == options.attempts_max) break;
+        if (!contest.wait_for_news(Deadline::after(options.delay))) break;
+    }
+    return contest.finish();
+}
+
+}  // namespace weft::async

@@ -1,0 +1,16 @@
+#include "weft/async/scope.h"
+
+namespace weft::async {
+namespace {
+
+// Far apart, because a scope that is nested ranks above its parent.
+constexpr unsigned kKindShift = 32;
+
+}  // namespace
+
+Scope::Scope(ScopeKind kind, const Context& parent)
+    : core_(async_internal::ScopeCore::create(async_internal::parent_of_core(parent),
+                                              static_cast<std::uint64_t>(kind) << kKindShift)),
+      kind_(kind) {}
+
+}  // namespace weft::async

@@ -1,0 +1,127 @@
+// Scope: a stretch of the program that owns what happens in it.
+//
+//     auto answer = run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<Response> {
+//         auto& rows = scope.make<Rows>(...);             // in the scope's arena
+//         scope.defer([&] { connection.give_back(); });   // runs when all jobs have ended
+//         WEFT_TRY(scope.spawn("audit", [&] { ... }));    // cannot outlive the scope
+//         ...
+//     });
+//
+// run_scope() calls the function in the calling fiber or thread, with the scope's context ambient.
+// When it returns, however it does, the scope ends: its context is cancelled, everything that was
+// started in it is waited for, cleanups and destructors run in reverse order of their making, and
+// the arena is given back in one step. There is no other way to have a scope or to end it, so each
+// cleanup runs exactly once, in the owner's fiber, whether the function returned, the context was
+// cancelled or the runtime shuts down. A cleanup that has to wait after a cancellation uses
+// shield().
+//
+// The three kinds are the same but for one thing: at shutdown the request scopes are ended before
+// the worker scopes, and those before the app scopes; children always before their parents.
+//
+// In every build it is asserted that each operation has had one outcome, and that nothing is alive
+// after the scope. What a with_timeout, or a task or group that was dropped, leaves running belongs
+// to the innermost scope around it, which waits for it.
+//
+// Any fiber or thread that the function lets have the Scope&, until the function returns. Jobs:
+// until they end.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/internal/scope_core.h"
+#include "weft/base/result.h"
+
+namespace weft::async {
+
+enum class ScopeKind : std::uint8_t { App, Worker, Request };
+
+class Scope {
+public:
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+    Context context() const { return Context(CancelToken(&*core_)); }
+    ScopeKind kind() const { return kind_; }
+
+    // Starts a job on a fiber of its own, in the scope's context. Its error, if it is not just the
+    // end of that context, is the result of run_scope() unless the function has failed itself; of
+    // several the first, and the others are logged and counted.
+    template <async_internal::JobFunction Function>
+    Result<void> spawn(std::string_view name, Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        return core_->spawn(name, std::forward<Function>(function));
+    }
+    // Waits until all jobs and child scopes have ended by themselves. It cannot be cancelled; they
+    // can. Not in a job of the scope.
+    void join() { core_->wait_idle(); }
+    // Ends the context; what is in the scope unwinds by itself. Idempotent.
+    void cancel() { core_->cancel(CancelReason::Cancelled); }
+
+    // `function` takes a Context& or nothing; an error of it is logged and counted.
+    template <async_internal::JobFunction Function>
+    void defer(Function&& function) {
+        using Stored = std::decay_t<Function>;
+        async_internal::keep<Stored>(*core_, async_internal::call_kept<Stored>,
+                                     std::forward<Function>(function));
+    }
+    // An object that lives as long as the scope.
+    template <class T, class... Arguments>
+    T& make(Arguments&&... arguments) {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            void* place = arena().allocate(sizeof(T), alignof(T));
+            return *new (place) T(std::forward<Arguments>(arguments)...);
+        } else {
+            return async_internal::keep<T>(*core_, async_internal::destroy_kept<T>,
+                                           std::forward<Arguments>(arguments)...)
+                .object;
+        }
+    }
+    Arena& arena() { return core_->arena(); }
+
+private:
+    template <class Function>
+    friend auto run_scope(ScopeKind kind, const Context& parent, Function&& function)
+        -> Result<typename fiber_internal::Unwrap<std::invoke_result_t<Function&, Scope&>>::Type>;
+    template <class T>
+    friend class Pending;
+
+    Scope(ScopeKind kind, const Context& parent);
+    Result<void> end() { return core_->end(); }
+
+    async_internal::CoreRef<async_internal::ScopeCore> core_;
+    const ScopeKind kind_;
+};
+
+// Below a context. If that has ended, the function is not called.
+template <class Function>
+auto run_scope(ScopeKind kind, const Context& parent, Function&& function)
+    -> Result<typename fiber_internal::Unwrap<std::invoke_result_t<Function&, Scope&>>::Type> {
+    if (async_internal::is_nil(function)) return kNilJob();
+    WEFT_TRY(parent.err());
+    Scope scope(kind, parent);
+    auto call = [&](Context&) -> decltype(auto) { return function(scope); };
+    auto outcome = [&] {
+        Context context = scope.context();
+        CancelScope ambient(context.token());
+        return async_internal::call_job(call, context);
+    }();
+    Result<void> jobs = scope.end();
+    if (jobs) return outcome;
+    if (outcome) return jobs.error();
+    fiber_internal::dropped("a job of a scope that failed", jobs.error(), parent.token().state());
+    return outcome;
+}
+
+// Below the ambient context.
+template <class Function>
+auto run_scope(ScopeKind kind, Function&& function) {
+    return run_scope(kind, Context::current(), std::forward<Function>(function));
+}
+
+}  // namespace weft::async

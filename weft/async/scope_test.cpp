@@ -1,0 +1,410 @@
+#include "weft/async/scope.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory_resource>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "weft/async/group.h"
+#include "weft/async/internal/async_test.h"
+#include "weft/async/task.h"
+#include "weft/async/timeout.h"
+#include "weft/base/atomic.h"
+#include "weft/fiber/runtime.h"
+#include "weft/sync/event.h"
+#include "weft/testing/captured_log.h"
+#include "weft/testing/eventually.h"
+#include "weft/testing/scale.h"
+
+namespace weft::async {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire;
+constexpr auto kRelease = std::memory_order_release;
+
+using async_test::everywhere;
+using async_test::workers;
+
+// ---------------------------------------------------------------- the end
+
+TEST(Scope, SCP_1a_a_scope_gives_the_result_of_its_function) {
+    everywhere([] {
+        for (ScopeKind kind : {ScopeKind::Request, ScopeKind::Worker, ScopeKind::App}) {
+            Result<int> value = run_scope(kind, [&](Scope& scope) {
+                EXPECT_EQ(scope.kind(), kind);
+                EXPECT_EQ(Context::current(), scope.context());
+                return 7;
+            });
+            EXPECT_EQ(value, 7);
+        }
+        Result<void> failed = run_scope(ScopeKind::Request, [](Scope&) -> Result<void> {
+            return Error(ErrorKind::Refused, "no");
+        });
+        EXPECT_EQ(failed.error().message(), "no");
+    });
+}
+
+TEST(Scope, SCP_1a_what_the_function_throws_is_its_error_and_the_scope_ends) {
+    everywhere([] {
+        bool cleaned = false;
+        Result<void> thrown = run_scope(ScopeKind::Request, [&](Scope& scope) {
+            scope.defer([&] { cleaned = true; });
+            throw std::runtime_error("boom");
+        });
+        EXPECT_EQ(thrown.error().kind(), ErrorKind::Exception);
+        EXPECT_EQ(thrown.error().message(), "boom");
+        EXPECT_TRUE(cleaned);
+    });
+}
+
+TEST(Scope, SCP_1a_below_a_context_that_has_ended_nothing_is_called) {
+    everywhere([] {
+        auto [context, source] = Context::current().with_cancel();
+        source.cancel();
+        Result<void> refused = run_scope(ScopeKind::Request, context, [](Scope&) { FAIL(); });
+        EXPECT_EQ(refused.error().message(), "context canceled");
+    });
+}
+
+TEST(Scope, SCP_1a_jobs_cannot_outlive_the_scope) {
+    everywhere([] {
+        Atomic<int> ended{0};
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<void> {
+            for (int i = 0; i < 3; ++i) {
+                WEFT_TRY(scope.spawn("sleeper", [&](Context& context) -> Result<void> {
+                    EXPECT_EQ(Context::current(), context);
+                    Result<void> slept = weft::sleep_for(1h);
+                    ended.fetch_add(1, kRelaxed);
+                    return slept;
+                }));
+            }
+            return {};
+        }));
+        EXPECT_EQ(ended.load(kRelaxed), 3);
+    });
+}
+
+TEST(Scope, SCP_1a_join_lets_the_jobs_finish) {
+    everywhere([] {
+        Atomic<int> finished{0};
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<void> {
+            for (int i = 0; i < 3; ++i) {
+                WEFT_TRY(scope.spawn("job", [&]() -> Result<void> {
+                    WEFT_TRY(weft::sleep_for(100us));
+                    finished.fetch_add(1, kRelaxed);
+                    return {};
+                }));
+            }
+            scope.join();
+            EXPECT_EQ(finished.load(kRelaxed), 3);
+            scope.join();  // nothing to wait for
+            return {};
+        }));
+    });
+}
+
+TEST(Scope, SCP_1a_the_first_error_of_a_job_is_the_scopes) {
+    everywhere([] {
+        Result<void> outcome = run_scope(ScopeKind::Request, [](Scope& scope) {
+            EXPECT_TRUE(scope.spawn(
+                "failing", []() -> Result<void> { return Error(ErrorKind::Reset, "the job's"); }));
+            EXPECT_TRUE(scope.spawn("waiting", [] { return weft::sleep_for(1ms); }));
+            scope.join();
+        });
+        EXPECT_EQ(outcome.error().message(), "the job's");
+    });
+}
+
+TEST(Scope, SC_6b_a_jobs_error_beside_the_functions_is_logged_and_counted) {
+    testing::CapturedLog log;
+    Runtime runtime(workers(1));
+    Result<void> outcome = run_scope(
+        ScopeKind::Request, Context::background(runtime), [](Scope& scope) -> Result<void> {
+            EXPECT_TRUE(scope.spawn("failing", [] { throw std::runtime_error("the job's"); }));
+            scope.join();
+            return Error(ErrorKind::Refused, "the function's");
+        });
+    EXPECT_EQ(outcome.error().message(), "the function's");
+    EXPECT_TRUE(log.contains("the job's"));
+    EXPECT_EQ(runtime.counters().dropped_errors.value(), 1u);
+}
+
+TEST(Scope, SCP_1a_no_job_is_taken_once_the_end_has_begun) {
+    everywhere([] {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [](Scope& scope) {
+            scope.defer([&scope] {
+                Result<void> refused = scope.spawn("late", [] {});
+                EXPECT_EQ(refused.error().message(), "async: scope has ended");
+            });
+            using Empty = std::function<void()>;
+            EXPECT_EQ(scope.spawn("nil", Empty()).error().message(), kNilJob.text);
+        }));
+    });
+}
+
+// ---------------------------------------------------------------- cleanups
+
+struct Recorder {
+    std::vector<int>& order;
+    int number;
+    ~Recorder() { order.push_back(number); }
+};
+
+TEST(Scope, SCP_1b_cleanups_and_destructors_run_in_reverse_order) {
+    everywhere([] {
+        std::vector<int> order;
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
+            scope.defer([&] { order.push_back(1); });
+            scope.make<Recorder>(order, 2);
+            scope.defer([&]() -> Result<void> {
+                order.push_back(3);
+                scope.defer([&] { order.push_back(4); });  // the newest, so the next
+                return {};
+            });
+            EXPECT_TRUE(scope.spawn("job", [&](Context&) { return weft::sleep_for(1h); }));
+            scope.defer([&] { order.push_back(5); });
+            EXPECT_TRUE(order.empty());
+        }));
+        EXPECT_EQ(order, (std::vector<int>{5, 3, 4, 2, 1}));
+    });
+}
+
+TEST(Scope, SCP_1b_cleanups_run_after_the_last_job_has_ended) {
+    everywhere([] {
+        Atomic<bool> job_ended{false};
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
+            scope.defer([&] { EXPECT_TRUE(job_ended.load(kAcquire)); });
+            EXPECT_TRUE(scope.spawn("slow to end", [&] {
+                EXPECT_FALSE(weft::sleep_for(1h));
+                EXPECT_TRUE(shield(Deadline::after(10s), [] { return weft::sleep_for(1ms); }));
+                job_ended.store(true, kRelease);
+            }));
+        }));
+    });
+}
+
+TEST(Scope, SCP_1b_a_job_may_add_cleanups) {
+    Atomic<int> run_count{0};
+    EXPECT_TRUE(weft::run(
+        [&] {
+            return run_scope(ScopeKind::Request, [&](Scope& scope) {
+                for (int i = 0; i < 20; ++i) {
+                    EXPECT_TRUE(scope.spawn("job", [&scope, &run_count] {
+                        scope.defer([&run_count] { run_count.fetch_add(1, kRelaxed); });
+                    }));
+                }
+                scope.join();
+            });
+        },
+        workers(2)));
+    EXPECT_EQ(run_count.load(kRelaxed), 20);
+}
+
+TEST(Scope, SC_6b_the_error_of_a_cleanup_is_logged_and_the_others_run) {
+    testing::CapturedLog log;
+    Runtime runtime(workers(1));
+    bool other = false;
+    EXPECT_TRUE(run_scope(ScopeKind::App, Context::background(runtime), [&](Scope& scope) {
+        scope.defer([&] { other = true; });
+        scope.defer([] { throw std::runtime_error("cleanup threw"); });
+        scope.defer([]() -> Result<void> { return Error(ErrorKind::Other, "cleanup failed"); });
+    }));
+    EXPECT_TRUE(other);
+    EXPECT_TRUE(log.contains("cleanup threw"));
+    EXPECT_TRUE(log.contains("cleanup failed"));
+    EXPECT_EQ(runtime.counters().dropped_errors.value(), 2u);
+}
+
+enum class EndedBy { Return, OwnCancel, ParentCancel, Deadline, Shutdown };
+
+// Whatever ends the scope, each cleanup runs once.
+void expect_one_cleanup(EndedBy by) {
+    Atomic<int> cleanups{0};
+    Atomic<bool> waiting{false};
+    Runtime runtime(workers(2));
+    auto [parent, source] = Context::background(runtime).with_deadline(
+        by == EndedBy::Deadline ? Deadline::after(10ms) : Deadline::never());
+    Future<void> owner = runtime.spawn([&, context = parent] {
+        static_cast<void>(run_scope(ScopeKind::Request, context, [&](Scope& scope) {
+            scope.defer([&] { cleanups.fetch_add(1, kRelaxed); });
+            EXPECT_TRUE(scope.spawn("job", [] { return weft::sleep_for(1h); }));
+            if (by == EndedBy::OwnCancel) scope.cancel();
+            waiting.store(true, kRelease);
+            if (by == EndedBy::Return) return;
+            EXPECT_FALSE(park());
+            scope.cancel();  // again: nothing
+        }));
+    });
+    EXPECT_TRUE(testing::eventually([&] { return waiting.load(kAcquire) || owner.is_done(); }));
+    if (by == EndedBy::ParentCancel) source.cancel();
+    if (by == EndedBy::Shutdown) {
+        EXPECT_TRUE(runtime.shutdown());
+    }
+    EXPECT_TRUE(owner.join());
+    // On a slow machine the deadline may come before the scope.
+    bool begun = by != EndedBy::Deadline || waiting.load(kAcquire);
+    EXPECT_EQ(cleanups.load(kRelaxed), begun ? 1 : 0);
+}
+
+TEST(Scope, SCP_1c_a_cleanup_runs_once_after_return) { expect_one_cleanup(EndedBy::Return); }
+TEST(Scope, SCP_1c_a_cleanup_runs_once_after_cancel) { expect_one_cleanup(EndedBy::OwnCancel); }
+TEST(Scope, SCP_1c_a_cleanup_runs_once_after_the_parents_cancel) {
+    expect_one_cleanup(EndedBy::ParentCancel);
+}
+TEST(Scope, SCP_1c_a_cleanup_runs_once_after_a_deadline) { expect_one_cleanup(EndedBy::Deadline); }
+TEST(Scope, SCP_1c_a_cleanup_runs_once_after_shutdown) { expect_one_cleanup(EndedBy::Shutdown); }
+
+TEST(Scope, SCP_1c_end_cancel_and_shutdown_at_the_same_time_clean_up_once) {
+    for (std::size_t i = 0; i < testing::repeats(100); ++i) {
+        Atomic<int> cleanups{0};
+        Runtime runtime(workers(2));
+        auto [parent, source] = Context::background(runtime).with_cancel();
+        Future<void> owner = runtime.spawn([&, context = parent] {
+            static_cast<void>(run_scope(ScopeKind::Request, context, [&](Scope& scope) {
+                scope.defer([&] { cleanups.fetch_add(1, kRelaxed); });
+                static_cast<void>(scope.spawn("job", [] { return checkpoint(); }));
+            }));
+        });
+        Future<void> canceller = runtime.spawn([&, cancel = source]() mutable { cancel.cancel(); });
+        EXPECT_TRUE(runtime.shutdown());
+        // Not one if the scope found its context ended.
+        EXPECT_LE(cleanups.load(kRelaxed), 1);
+        static_cast<void>(owner.join());
+        static_cast<void>(canceller.join());
+    }
+}
+
+// ---------------------------------------------------------------- parents, and what was left alone
+
+TEST(Scope, SCP_1d_a_parent_ends_after_its_children) {
+    everywhere([] {
+        std::vector<std::string> order;
+        EXPECT_TRUE(run_scope(ScopeKind::App, [&](Scope& app) {
+            app.defer([&] { order.push_back("app"); });
+            Event opened;
+            EXPECT_TRUE(app.spawn("owner of the child", [&] {
+                return run_scope(ScopeKind::Request, [&](Scope& request) {
+                    request.defer([&] { order.push_back("request"); });
+                    opened.set();
+                    EXPECT_FALSE(park());  // the end of the parent
+                });
+            }));
+            EXPECT_TRUE(opened.wait());
+        }));
+        EXPECT_EQ(order, (std::vector<std::string>{"request", "app"}));
+    });
+}
+
+TEST(Scope, SC_5e_a_job_that_ignores_its_timeout_belongs_to_the_scope) {
+    everywhere([] {
+        Atomic<bool> job_ended{false};
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
+            scope.defer([&] { EXPECT_TRUE(job_ended.load(kAcquire)); });
+            Result<void> outcome = with_timeout(1ms, [&job_ended] {
+                EXPECT_TRUE(shield(Deadline::after(10s), [] { return weft::sleep_for(5ms); }));
+                job_ended.store(true, kRelease);
+            });
+            EXPECT_EQ(outcome.error().message(), kTimeout.text);
+        }));
+        EXPECT_TRUE(job_ended.load(kAcquire));
+    });
+}
+
+TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
+    testing::CapturedLog log;
+    everywhere([] {
+        Atomic<int> ended{0};
+        auto slow = [&ended] {
+            EXPECT_TRUE(shield(Deadline::after(10s), [] { return weft::sleep_for(2ms); }));
+            ended.fetch_add(1, kRelaxed);
+        };
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) -> Result<void> {
+            WEFT_TRY(async::run(slow));  // dropped at once
+            Group group;
+            WEFT_TRY(group.go(slow));
+            WEFT_TRY(group.go(slow));
+            return {};
+        }));
+        EXPECT_EQ(ended.load(kRelaxed), 3);
+    });
+}
+
+// ---------------------------------------------------------------- the arena
+
+TEST(Scope, SCP_5a_what_is_made_lives_as_long_as_the_scope) {
+    everywhere([] {
+        std::vector<int> order;
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
+            int& number = scope.make<int>(41);
+            scope.make<Recorder>(order, 1);
+            struct alignas(64) Wide {
+                char bytes[64] = {};
+            };
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&scope.make<Wide>()) % 64, 0u);
+            scope.defer([&] { EXPECT_EQ(++number, 42); });
+            EXPECT_TRUE(order.empty());
+        }));
+        EXPECT_EQ(order, std::vector<int>{1});
+    });
+}
+
+TEST(Scope, SCP_5a_a_constructor_that_throws_leaves_nothing_to_destroy) {
+    struct Throwing {
+        Throwing() { throw std::runtime_error("not made"); }
+        ~Throwing() { ADD_FAILURE() << "it was never made"; }
+    };
+    everywhere([] {
+        Result<void> outcome =
+            run_scope(ScopeKind::Request, [](Scope& scope) { scope.make<Throwing>(); });
+        EXPECT_EQ(outcome.error().message(), "not made");
+    });
+}
+
+TEST(Arena, SCP_5a_containers_of_pmr_live_in_it) {
+    Arena arena;
+    std::pmr::vector<std::pmr::string> words(&arena);
+    for (int i = 0; i < 1000; ++i) words.emplace_back("a word that is too long to be in place");
+    EXPECT_EQ(words.back(), "a word that is too long to be in place");
+    EXPECT_GT(arena.reserved_bytes(), 1000u * 32);
+}
+
+TEST(Arena, SCP_5b_everything_is_given_back_in_one_step) {
+    Arena arena;
+    for (std::size_t bytes : {1u, 100u, 5'000u, 200'000u, 8u}) {
+        auto* piece = static_cast<std::byte*>(arena.allocate(bytes, 8));
+        piece[0] = piece[bytes - 1] = std::byte{1};
+    }
+    EXPECT_GE(arena.reserved_bytes(), 205'109u);
+    arena.release();
+    EXPECT_EQ(arena.reserved_bytes(), 0u);
+    EXPECT_NE(arena.allocate(16, 16), nullptr);  // usable again
+}
+
+TEST(Arena, SCP_5b_many_fibers_allocate_at_the_same_time) {
+    EXPECT_TRUE(weft::run(
+        [] {
+            return run_scope(ScopeKind::App, [](Scope& scope) {
+                for (int i = 0; i < 8; ++i) {
+                    EXPECT_TRUE(scope.spawn("allocating", [&scope, i] {
+                        std::vector<int*> mine;
+                        for (int j = 0; j < 200; ++j) {
+                            mine.push_back(&scope.make<int>(i));
+                            yield();
+                        }
+                        for (int* number : mine) EXPECT_EQ(*number, i);
+                    }));
+                }
+                scope.join();
+            });
+        },
+        workers(2)));
+}
+
+}  // namespace
+}  // namespace weft::async

@@ -1,0 +1,159 @@
+// SharedTask<T>: one job with a value that many wait for. And then(): what follows a task.
+//
+//     SharedTask<Config> config = WEFT_TRY(run_shared(load_config));
+//     Config loaded = WEFT_TRY(config.wait());        // everybody gets a copy
+//     auto name = WEFT_TRY(config.then([](const Config& config) { return config.name; }));
+//
+// Unlike that of a Task, the wait can be cancelled: it ends only this wait, because others may want
+// the value. The job runs below the ambient context of whoever started it. When all handles are
+// gone it goes on; an error that nobody has seen is logged and counted.
+//
+// A value: copies mean the same job. Any fiber, any thread.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/async/internal/job.h"
+#include "weft/async/task.h"
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/sync/event.h"
+
+namespace weft::async_internal {
+
+template <class T>
+class SharedCore final : public CancelState {
+public:
+    static SharedCore* create(const Context& parent) {
+        return make<SharedCore>(parent_of_core(parent));
+    }
+
+    Result<T> wait() {
+        Result<void> done = done_.wait();
+        if (!done) {
+            WEFT_TRY(Context::current().err());
+            return done.error();
+        }
+        // Relaxed: read by the last holder, after all others have let go.
+        seen_.store(true, std::memory_order_relaxed);
+        return *outcome_;
+    }
+    bool is_done() const { return done_.is_set(); }
+
+    // For JobBody.
+    template <class Function>
+    Result<T> call(Function& function) {
+        Context context{CancelToken(this)};
+        return call_job(function, context);
+    }
+    void finish(Result<T> outcome) {
+        outcome_.emplace(std::move(outcome));
+        cancel(CancelReason::Cancelled);
+        done_.set();
+    }
+
+private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<SharedCore>};
+
+    explicit SharedCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+    ~SharedCore() {
+        // Relaxed: see wait(). There is no outcome if the job was never started.
+        if (outcome_ && !*outcome_ && !seen_.load(std::memory_order_relaxed))
+            fiber_internal::dropped("a shared task", outcome_->error(), parent());
+    }
+
+    Event done_;
+    Atomic<bool> seen_{false};
+    std::optional<Result<T>> outcome_;  // published by done_
+};
+
+// Calls a function with the value of a result, or with nothing; an error passes by.
+template <class Function, class T>
+auto call_with(Function& function, Result<T> result) {
+    constexpr bool kVoid = std::is_void_v<T>;
+    auto call = [&] {
+        if constexpr (kVoid) {
+            return function();
+        } else {
+            return function(*std::move(result));
+        }
+    };
+    using U = typename fiber_internal::Unwrap<decltype(call())>::Type;
+    if (!result) return Result<U>(result.error());
+    if constexpr (std::is_void_v<decltype(call())>) {
+        call();
+        return Result<U>();
+    } else {
+        return Result<U>(call());
+    }
+}
+
+}  // namespace weft::async_internal
+
+namespace weft::async {
+
+template <class T>
+class SharedTask {
+    using Core = async_internal::SharedCore<T>;
+
+public:
+    // The job's result, when it has ended.
+    Result<T> wait() const { return core().wait(); }
+    bool is_done() const { return core().is_done(); }
+    // Ends the job's context, for everybody.
+    void cancel() { core().cancel(CancelReason::Cancelled); }
+
+    // Another shared task: `function` with the value of this one, on a fiber of its own; an error
+    // of this one is also that of the other.
+    template <class Function>
+    auto then(Function&& function) const;
+
+private:
+    template <async_internal::JobFunction Function>
+    friend auto run_shared(Function&& function)
+        -> Result<SharedTask<async_internal::JobValue<Function>>>;
+    explicit SharedTask(Core& core) : token_(&core) {}
+
+    Core& core() const { return static_cast<Core&>(*token_.state()); }
+
+    CancelToken token_;
+};
+
+// Starts a job below the ambient context.
+template <async_internal::JobFunction Function>
+auto run_shared(Function&& function) -> Result<SharedTask<async_internal::JobValue<Function>>> {
+    using T = async_internal::JobValue<Function>;
+    if (async_internal::is_nil(function)) return kNilJob();
+    async_internal::CoreRef core(async_internal::SharedCore<T>::create(Context::current()));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    return SharedTask<T>(*core);
+}
+
+// A task that runs already, for many.
+template <class T>
+Result<SharedTask<T>> share(Task<T> task) {
+    return run_shared([task = std::move(task)]() mutable { return task.wait(); });
+}
+
+// Another task: `function` with the value of this one; an error passes by.
+template <class T, class Function>
+auto then(Task<T> task, Function&& function) {
+    return run([task = std::move(task), next = std::forward<Function>(function)]() mutable {
+        return async_internal::call_with(next, task.wait());
+    });
+}
+
+template <class T>
+template <class Function>
+auto SharedTask<T>::then(Function&& function) const {
+    return run_shared([task = *this, next = std::forward<Function>(function)]() mutable {
+        return async_internal::call_with(next, task.wait());
+    });
+}
+
+}  // namespace weft::async

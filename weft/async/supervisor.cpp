@@ -1,0 +1,127 @@
+#include "weft/async/supervisor.h"
+
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+#include <vector>
+
+#include "weft/base/log.h"
+#include "weft/fiber/fiber.h"
+
+namespace weft::async {
+
+Result<void> Supervisor::add_job(std::string name,
+                                 std::move_only_function<Result<void>(Context&)> function,
+                                 Restart restart) {
+    if (runs_) return kSupervisorRuns();
+    jobs_.emplace_back(std::move(name), std::move(function), restart);
+    return {};
+}
+
+Result<void> Supervisor::run() {
+    if (std::exchange(runs_, true)) return kSupervisorRuns();
+    Result<void> outcome = watch();
+    stop_all();
+    runs_ = false;
+    return outcome;
+}
+
+Result<void> Supervisor::watch() {
+    WEFT_TRY(Context::current().err());
+    restarts_.clear();
+    for (Job& job : jobs_) WEFT_TRY(start(job));
+    while (is_any_running()) {
+        if (!news_.wait()) return Context::current().err();
+        news_.reset();
+        WEFT_TRY(handle_ended());
+    }
+    return {};
+}
+
+bool Supervisor::is_any_running() const {
+    return std::ranges::any_of(jobs_, [](const Job& job) { return job.task.has_value(); });
+}
+
+// ---------------------------------------------------------------- one job
+
+Result<void> Supervisor::start(Job& job) {
+    auto [context, source] = Context::current().with_cancel();
+    job.source = source;
+    // Relaxed: the start of the task orders it before the job's own store.
+    job.ended.store(false, std::memory_order_relaxed);
+    Task<void> task = WEFT_TRY(run_with_context(context, [this, &job](Context& own) {
+        Result<void> outcome = job.function(own);
+        // Release: pairs with the acquire in handle_ended().
+        job.ended.store(true, std::memory_order_release);
+        news_.set();
+        return outcome;
+    }));
+    job.task.emplace(std::move(task));
+    return {};
+}
+
+// What it says when it is told to end is no failure; anything else is logged and counted.
+void Supervisor::stop(Job& job) {
+    if (!job.task) return;
+    job.source.cancel();
+    Result<void> outcome = job.task->wait();
+    job.task.reset();
+    if (!outcome && outcome.error().kind() != ErrorKind::Cancelled)
+        fiber_internal::dropped("a supervised job", outcome.error(), job.source.token().state());
+}
+
+void Supervisor::stop_all() {
+    for (Job& job : jobs_ | std::views::reverse) stop(job);
+}
+
+// ---------------------------------------------------------------- restarts
+
+Result<void> Supervisor::handle_ended() {
+    for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+        // Acquire: see start().
+        if (!job->task || !job->ended.load(std::memory_order_acquire)) continue;
+        Result<void> outcome = job->task->wait();
+        job->task.reset();
+        if (!outcome) WEFT_TRY(Context::current().err());  // it has heeded that
+        bool again =
+            job->restart == Restart::Always || (job->restart == Restart::OnFailure && !outcome);
+        if (again) {
+            WEFT_TRY(restart(job, outcome ? nullptr : &outcome.error()));
+        } else if (!outcome) {
+            fiber_internal::dropped("a supervised job", outcome.error(),
+                                    job->source.token().state());
+        }
+    }
+    return {};
+}
+
+Result<void> Supervisor::restart(Jobs::iterator failed, const Error* error) {
+    std::string why = error ? error->message() : "it ended";
+    if (is_too_often())
+        return Error(ErrorKind::Limit,
+                     "async: supervisor gave up on '" + failed->name + "': " + why);
+    log(LogLevel::Warn, "supervisor: '{}' is started again: {}", failed->name, why);
+    auto first = failed;
+    auto last = std::next(failed);
+    if (options_.strategy == RestartStrategy::All) first = jobs_.begin();
+    if (options_.strategy != RestartStrategy::OneForOne) last = jobs_.end();
+    std::vector<Job*> starting;
+    for (Job& job : std::ranges::subrange(first, last)) {
+        // One that has just ended by itself has its own turn. Acquire: as above.
+        bool runs = job.task && !job.ended.load(std::memory_order_acquire);
+        if (runs || &job == &*failed) starting.push_back(&job);
+    }
+    for (Job* job : starting | std::views::reverse) stop(*job);
+    for (Job* job : starting) WEFT_TRY(start(*job));
+    return {};
+}
+
+// Counts one more restart.
+bool Supervisor::is_too_often() {
+    Instant now = Clock::now();
+    while (!restarts_.empty() && now - restarts_.front() > options_.window) restarts_.pop_front();
+    restarts_.push_back(now);
+    return restarts_.size() > static_cast<std::size_t>(std::max(options_.restarts_max, 0));
+}
+
+}  // namespace weft::async

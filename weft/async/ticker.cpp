@@ -1,0 +1,26 @@
+#include "weft/async/ticker.h"
+
+#include "weft/async/context.h"
+#include "weft/async/errors.h"
+#include "weft/fiber/fiber.h"
+
+namespace weft::async {
+
+Result<Ticker> Ticker::create_every(Nanoseconds interval) {
+    if (interval <= Nanoseconds::zero()) return kInterval();
+    return Ticker(interval);
+}
+
+Result<Tick> Ticker::next() {
+    WEFT_TRY(Context::current().err());
+    if (Result<void> slept = sleep_until(Deadline::at(next_)); !slept) {
+        WEFT_TRY(Context::current().err());
+        return slept.error();
+    }
+    auto missed = (Clock::now() - next_) / interval_;
+    Tick tick{next_ + missed * interval_, static_cast<std::uint64_t>(missed)};
+    next_ = tick.due + interval_;
+    return tick;
+}
+
+}  // namespace weft::async
