@@ -495,7 +495,7 @@ TEST(Descriptor, RCT_2_an_attempt_may_be_a_function_a_pointer_or_a_temporary) {
         EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, read_one_byte, never)), 1);
         EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, &read_one_byte, never)), 1);
         EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, pointer, never)), 1);
-        auto temporary = [count = 0](int fd) mutable { return ++count, read_one_byte(fd); };
+        auto temporary = [byte = '\0'](int fd) mutable { return env::read(fd, &byte, 1); };
         EXPECT_EQ(WEFT_TRY(pipe.reader.until_ready(kReadable, std::move(temporary), never)), 1);
         return {};
     });

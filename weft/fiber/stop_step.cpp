@@ -13,22 +13,22 @@ namespace weft {
 
 void StopStep::end() {
     // Release: who waits for the end sees what the owner did.
-    if (state_.exchange(kEnded, std::memory_order_release) == kAwaited)
+    if (state_.exchange(kStepEnded, std::memory_order_release) == kStepAwaited)
         env::futex_wake(state_.futex_address(), UINT32_MAX);
 }
 
 bool StopStep::wait(Deadline deadline) const {
     if (owner_ == &current_cell()) return true;
-    std::uint32_t state = kOpen;
+    std::uint32_t state = kStepOpen;
     // Acquire: see end().
-    if (state_.compare_exchange_strong(state, kAwaited, std::memory_order_acquire,
+    if (state_.compare_exchange_strong(state, kStepAwaited, std::memory_order_acquire,
                                        std::memory_order_acquire))
-        state = kAwaited;
+        state = kStepAwaited;
     std::int64_t until =
         deadline.is_never() ? kNeverNs : deadline.instant().time_since_epoch().count();
-    while (state != kEnded) {
+    while (state != kStepEnded) {
         if (deadline.expired(Clock::now())) return false;
-        env::futex_wait(state_.futex_address(), kAwaited, until);
+        env::futex_wait(state_.futex_address(), kStepAwaited, until);
         state = state_.load(std::memory_order_acquire);  // as above
     }
     return true;

@@ -29,11 +29,11 @@ public:
     bool wait(Deadline deadline) const;
 
 private:
-    enum State : std::uint32_t { kOpen, kAwaited, kEnded };
+    enum State : std::uint32_t { kStepOpen, kStepAwaited, kStepEnded };
 
     const std::uint64_t rank_;
     const WaitCell* const owner_;
-    mutable Atomic<std::uint32_t> state_{kOpen};
+    mutable Atomic<std::uint32_t> state_{kStepOpen};
 };
 
 // Ends all steps below the node; those that the deadline came before are logged. A plain thread.

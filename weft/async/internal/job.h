@@ -36,9 +36,20 @@ decltype(auto) invoke_job(Function& function, Context& context) {
     }
 }
 
+// No Type where there is no such call: a template that asks is then passed over.
 template <class Function>
-using JobResult =
-    decltype(invoke_job(std::declval<std::decay_t<Function>&>(), std::declval<Context&>()));
+struct JobResultOf {};
+template <std::invocable<Context&> Function>
+struct JobResultOf<Function> {
+    using Type = std::invoke_result_t<Function, Context&>;
+};
+template <std::invocable Function>
+    requires(!std::invocable<Function, Context&>)
+struct JobResultOf<Function> {
+    using Type = std::invoke_result_t<Function>;
+};
+template <class Function>
+using JobResult = typename JobResultOf<std::decay_t<Function>&>::Type;
 // What is in the job's Result, or the result itself.
 template <class Function>
 using JobValue = typename fiber_internal::Unwrap<JobResult<Function>>::Type;
