@@ -9,7 +9,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 def built_folders(tree):
     lists = tree.files.get("CMakeLists.txt")
-    match = re.search(r"set\(WEFT_FOLDERS ([\w\s]*?) CACHE", lists.text) if lists else None
+    match = re.search(r"set\(WEFT_FOLDERS ([\w\s]*?)\)", lists.text) if lists else None
     return match.group(1).split() if match else []
 
 
