@@ -26,7 +26,7 @@ METRICS = [
     Metric("yield", "ns/switch", 10_000_000,
            "two fibers for each worker yield in turn; wall time over all switches"),
     Metric("spawn", "ns/fiber", 1_000_000,
-           "1 M fibers that end at once are queued, then all have run"),
+           "1 M fibers that end at once are queued, then all have run", warm_memory=True),
     Metric("spawnjoin", "ns/fiber", 1_000_000, "spawn one fiber, join it, repeat"),
     Metric("fib", "ns/fiber", 100_000,
            "100k fibers compute fib(20) and yield 10 times; only the scaling from 1 to 2 workers "
