@@ -14,7 +14,7 @@ Result<std::unique_ptr<Reactor>> make_chosen() {
     if (name == "io_uring") return reactors::make_uring();
     if (!name.empty())
         return Error(ErrorKind::Misuse, "WEFT_REACTOR is epoll or io_uring, nothing else");
-    // Equal on sockets and many times faster on files; docs/design/ has the figures.
+    // Level on pipes and several times cheaper on files; docs/design/ has the figures.
     Result<std::unique_ptr<Reactor>> reactor = reactors::make_uring();
     if (reactor || reactor.error().kind() != ErrorKind::Unavailable) return reactor;
     log(LogLevel::Debug, "{}", reactor.error().message());
