@@ -126,6 +126,18 @@ class Lanes(unittest.TestCase):
         self.assertEqual(release["cacheVariables"]["CMAKE_BUILD_TYPE"], "Release")
         self.assertRegex((root / "CMakeLists.txt").read_text(), r'_FLAGS_RELEASE "[^"]*-DNDEBUG')
 
+    def assert_cross_lane(self, arch):
+        lanes = {lane.name: lane.command for lane in load().GROUPS["cross"]}
+        self.assertEqual(lanes[arch], f"scripts/check {arch} -R '^(base|fiber|sync)([.]|$)'")
+        toolchain = LANES.parent.parent / f"cmake/toolchain/{arch}.cmake"
+        self.assertIn(f"qemu-{arch}", toolchain.read_text())
+
+    def test_PLT_1b_a_lane_runs_the_tests_on_aarch64(self):
+        self.assert_cross_lane("aarch64")
+
+    def test_PLT_1c_a_lane_runs_the_tests_on_riscv64(self):
+        self.assert_cross_lane("riscv64")
+
     def test_an_unknown_lane_is_refused(self):
         process = subprocess.run([sys.executable, LANES, "nonsense"], text=True,
                                  capture_output=True, timeout=60)

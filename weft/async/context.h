@@ -6,7 +6,6 @@
 // the fiber: waits in it honour it unasked, and so does what it calls and spawns.
 //
 //     auto [context, cancel] = Context::current().with_timeout(2s);
-//     CancelScope scope(context.token());       // ambient until the scope ends
 //     select(on_receive(jobs, [&](Result<Job> job) { ... }),
 //            on_cancel(context.done(), [&] { ... }));
 //     return context.err();                     // "context canceled", "context deadline exceeded"

@@ -114,11 +114,9 @@ Result<void> call_as_job(weft_job job, Context context, void* argument) {
     return job_error(number);
 }
 
-// The body of a fiber. Deadlines are armed by a worker, and a context may have been made elsewhere.
+// The body of a fiber.
 Result<void> call_on_fiber(weft_job job, void* argument) {
-    Context context = Context::current();
-    if (!context.deadline().is_never()) context.token().state()->arm_deadline();
-    return call_as_job(job, std::move(context), argument);
+    return call_as_job(job, Context::current(), argument);
 }
 
 // The body of an exported function: whatever is thrown below becomes a status.

@@ -341,6 +341,15 @@ TEST(Cancel, the_root_token_of_a_runtime_wakes_a_fiber_of_another_one_that_carri
     EXPECT_EQ(woken.error().kind(), ErrorKind::Cancelled);
 }
 
+TEST(Cancel, a_fiber_that_is_given_a_token_heeds_its_deadline) {
+    Runtime runtime({.workers = 1});
+    CancelSource source = CancelSource::with_deadline(Deadline::after(2ms));  // no worker here
+    SpawnOptions options;
+    options.token = source.token().state();
+    Future<void> sleeper = runtime.spawn([] { return weft::sleep_for(1h); }, options);
+    EXPECT_EQ(sleeper.join().error().kind(), ErrorKind::TimedOut);
+}
+
 TEST(Cancel, a_deadline_ends_waits_in_a_runtime_when_another_that_used_the_token_has_ended) {
     for (bool ambient : {true, false}) {
         Runtime there(with_workers(1));

@@ -145,6 +145,8 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
         fiber->token->add_ref();
         fiber->token->add_cell(*fiber);
     }
+    if (options.token && !options.token->deadline().is_never())
+        fiber->flags |= Fiber::kArmsDeadline;
     // Relaxed: the fiber is published by the queue it is put into.
     fiber->scheduler.store(scheduler, std::memory_order_relaxed);
     if (!options.is_default() && !apply(*fiber, options)) [[unlikely]] {

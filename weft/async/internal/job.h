@@ -155,8 +155,6 @@ struct JobBody {
             body.~JobBody();
             return core.finish(*error);
         }
-        // Here, because the core may have been made where there is no worker.
-        if (!core.deadline().is_never()) core.arm_deadline();
         auto outcome = core.call(body.function);
         body.~JobBody();
         core.finish(std::move(outcome));

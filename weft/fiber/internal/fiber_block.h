@@ -33,6 +33,8 @@ struct Fiber : WaitCell {
         kKeepFloat = 2,  // floating-point control state is switched along
         kEnding = 4,     // leaves its stack for good
         kForgotten = 8,  // nobody will ask for the outcome
+        // Was given a token with a deadline, for which its runtime may have no timer yet.
+        kArmsDeadline = 16,
     };
 
     // True while a worker runs on the stack; whoever else wants to run it then puts it back into a

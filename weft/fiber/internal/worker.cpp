@@ -151,6 +151,9 @@ void Worker::fiber_main(void* argument) {
     Context::entered();
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
+    // Here, because it may have been spawned where there is no worker.
+    if (fiber.flags & Fiber::kArmsDeadline) [[unlikely]]
+        fiber.token->arm_deadline();
     fiber.body(fiber, Fiber::Operation::Run, nullptr);
     // Relaxed: its own locals.
     if (fiber.locals.load(std::memory_order_relaxed)) destroy_locals(fiber);
