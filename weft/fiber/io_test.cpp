@@ -501,6 +501,43 @@ TEST(Descriptor, RCT_2_an_attempt_may_be_a_function_a_pointer_or_a_temporary) {
     });
 }
 
+// A poll that is still under way in the kernel would hold the file open.
+TEST(Descriptor, RCT_2_the_other_side_sees_the_end_at_once_although_the_reactor_watched) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        Dormant nobody{[](Dormant&, std::uint8_t) {}};
+        EXPECT_TRUE(WEFT_TRY(pipe.writer.arm(nobody, kReadable)));
+        WEFT_TRY(weft::sleep_for(milliseconds(2)));  // the worker has looked at its reactor
+        pipe.writer.close();
+        std::byte buffer[8];
+        EXPECT_EQ(WEFT_TRY(pipe.reader.try_read(buffer)), std::optional<std::size_t>(0));
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_close_is_seen_although_an_event_is_on_its_way) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe pipe = WEFT_TRY(make_pipe());
+        fill(pipe.writer);
+        Dormant nobody{[](Dormant&, std::uint8_t) {}};
+        EXPECT_TRUE(WEFT_TRY(pipe.writer.arm(nobody, kReadable)));
+        WEFT_TRY(weft::sleep_for(milliseconds(2)));  // the worker has looked at its reactor
+        // Another thread makes the pipe writable, while the worker does not enter the kernel.
+        Atomic<bool> is_empty{false};
+        std::thread drainer([&] {
+            std::vector<std::byte> bytes(1 << 20);
+            while (pipe.reader.try_read(bytes).value().has_value()) continue;
+            is_empty.store(true, std::memory_order_release);
+        });
+        while (!is_empty.load(std::memory_order_acquire)) env::spin_pause(0);
+        pipe.writer.close();
+        std::byte buffer[8];
+        EXPECT_EQ(WEFT_TRY(pipe.reader.try_read(buffer)), std::optional<std::size_t>(0));
+        drainer.join();
+        return {};
+    });
+}
+
 // ---------------------------------------------------------------- threads
 
 TEST(Descriptor, RCT_2_threads_and_fibers_use_the_same_pipe_in_turn) {

@@ -3,7 +3,8 @@
 // One lock guards the two rings. It is never held over a sleep; submitting under it is short,
 // because the kernel hands what would block to its own threads. Requests belong to the thread that
 // submits them and end with it, so only workers submit; a plain thread queues its request and wakes
-// the owner. A poll holds a reference to its file: remove() is what lets a closed socket go.
+// the owner. A poll holds a reference to its file: remove() is what lets a closed socket go. When a
+// plain thread closes, that is when the owner looks next, or a watchman for it.
 #include "weft/fiber/reactor.h"
 
 #if defined(WEFT_URING) && __has_include(<liburing.h>)
@@ -161,8 +162,13 @@ void UringReactor::remove(int fd, Ticket registration) {
     static_cast<void>(fd);
     lock_.lock();
     io_uring_sqe& sqe = next_sqe();
-    io_uring_prep_poll_remove(&sqe, registration.as_u64());
+    // Not a poll_remove: the kernel refuses that while an event of the poll is on its way, and the
+    // poll would stay.
+    io_uring_prep_cancel64(&sqe, registration.as_u64(), 0);
     sqe.user_data = kIgnoredTag;
+    // At once, by the owner too: as long as the poll holds the file, closing it tells the other
+    // side nothing.
+    if (this_worker()) flush();
     unlock_and_pass_on();
 }
 
