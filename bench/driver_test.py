@@ -47,6 +47,10 @@ class Output(unittest.TestCase):
         with self.assertRaisesRegex(measuring.Failed, "go is not installed"):
             measuring.measure(peer_named("go1"), metric_named("yield"), built)
 
+    def test_memory_that_could_not_be_warmed_is_told(self):
+        with self.assertRaisesRegex(measuring.Failed, "could not be warmed"):
+            measuring.warm_memory(metric_named("spawn"), {"floor": "false"})
+
 
 class Targets(unittest.TestCase):
     def judge(self, target, **medians):

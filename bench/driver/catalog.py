@@ -42,7 +42,7 @@ METRICS = [
     Metric("timer", "ns/timer", 1_000_000, "set a timer of an hour and cancel it"),
     Metric("skynet", "ms", 1_000_000,
            "a tree of fibers, 10 children a node, down to 1 M leaves; sums come back up",
-           timeout_seconds=120),
+           timeout_seconds=120, warm_memory=True),
     Metric("park", "B/fiber", 1_000_000,
            "memory of 1 M parked fibers: pages and page tables, each", timeout_seconds=120),
     Metric("park20k", "B/fiber", 20_000, "the same with 20k parked fibers"),

@@ -183,14 +183,17 @@ def run_idle(peer: Peer, metric: Metric, binary: Path) -> Figures:
 
 
 def warm_memory(metric: Metric, built: dict) -> None:
-    """Touches as much memory as the run will, and frees it again.
+    """Touches a page for each fiber of the run, and frees them again.
 
-    A virtual machine gives free memory back to its host; the next to touch it pays for that, up to
-    twice the time of the whole run, and it would be chance whom it hits.
+    A virtual machine gives free memory back to its host within seconds; the next to touch it pays
+    for that, up to five times the time of the whole run, and it would be chance whom it hits.
     """
-    if not isinstance(built["floor"], Unavailable):
-        subprocess.run([built["floor"], metric.name, str(metric.count)], capture_output=True,
-                       timeout=metric.timeout_seconds)
+    if isinstance(built["floor"], Unavailable):
+        raise Failed(built["floor"].reason)
+    done = subprocess.run([built["floor"], "sleep", str(metric.count)], capture_output=True,
+                          text=True, timeout=metric.timeout_seconds)
+    if done.returncode != 0:
+        raise Failed(f"memory could not be warmed: {last_line(done.stderr)}")
 
 
 def measure(peer: Peer, metric: Metric, built: dict) -> Figures:
