@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -37,7 +38,8 @@ namespace real {
 namespace {
 
 constexpr std::size_t kThreadStackBytes = 1 << 20;
-constexpr unsigned kPausesMax = 64;  // then the core is given up
+constexpr unsigned kPausesMax = 10;  // then the core is given up
+constexpr unsigned kLongestPauseLog2 = 6;
 
 std::int64_t read_clock(clockid_t clock) {
     timespec time{};
@@ -99,18 +101,22 @@ void* thread_main(void* argument) {
     return word ^ (word >> 31);
 }
 
+// Waits longer each time: two that want the same cache line by turns would do little else than
+// pass it to and fro.
 void spin_pause(unsigned attempt) {
     if (attempt >= kPausesMax) {
         ::sched_yield();
         return;
     }
+    for (unsigned left = 1U << std::min(attempt, kLongestPauseLog2); left != 0; --left) {
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
+        __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // waits longer than yield does, which is a no-op on most
+        asm volatile("isb" ::: "memory");  // waits longer than yield does, which is a no-op on most
 #elif defined(__riscv)
-    asm volatile(".insn i 0x0F, 0, x0, x0, 0x010" ::: "memory");  // pause
+        asm volatile(".insn i 0x0F, 0, x0, x0, 0x010" ::: "memory");  // pause
 #endif
+    }
 }
 
 EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) {
