@@ -13,14 +13,15 @@ OwnedContext Context::with_cancel() const { return with_deadline(Deadline::never
 
 OwnedContext Context::with_deadline(Deadline deadline) const {
     CancelSource source(token_, deadline);
-    return {Context(source.token()), source};
+    Context context(source.token());
+    return {std::move(context), std::move(source)};
 }
 
-CancelReason Context::reason() const {
-    for (CancelState* state = token_.state(); state; state = state->parent()) {
+CancelReason reason_of(CancelState* token) {
+    for (CancelState* state = token; state; state = state->parent()) {
         if (CancelReason reason = state->reason(); reason != CancelReason::None) return reason;
     }
-    return token_.reason();
+    return token && token->expire_if_due() ? token->reason() : CancelReason::None;
 }
 
 Result<void> Context::err() const {

@@ -30,6 +30,9 @@ namespace weft::async {
 
 struct OwnedContext;
 
+// As Context::reason(), without a reference being taken.
+CancelReason reason_of(CancelState* token);
+
 // Names a value in contexts, by its address:  inline constexpr ContextKey<RequestId> kRequestId;
 template <class T>
 struct ContextKey {
@@ -69,7 +72,7 @@ public:
     // Nothing while it goes on; then why it ended. Sees the end of a parent also before it has
     // arrived here.
     Result<void> err() const;
-    CancelReason reason() const;
+    CancelReason reason() const { return reason_of(token_.state()); }
     bool is_done() const { return reason() != CancelReason::None; }
     Deadline deadline() const { return token_.deadline(); }
     // The nearest value with this key, from here upwards; null if there is none. It lives as long
@@ -112,10 +115,7 @@ template <class T>
 class ValueState final : public CancelState {
 public:
     static CancelToken create(CancelState* parent, const void* key, T value) {
-        auto* state = make<ValueState>(parent, key, std::move(value));
-        CancelToken token(state);
-        state->release();  // the token has its own reference
-        return token;
+        return CancelToken::adopt(make<ValueState>(parent, key, std::move(value)));
     }
 
 private:

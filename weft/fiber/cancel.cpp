@@ -119,18 +119,8 @@ bool CancelState::mark(CancelReason reason) {
 bool CancelState::cancel(CancelReason reason) {
     if (!mark(reason)) return false;
     env::trace("cancel", static_cast<std::uint64_t>(reason));
-    // A list instead of a recursion: see release(). Everything in it is marked and counted up, by
-    // us alone, because only one caller can have marked it.
-    add_ref();
-    CancelState* marked = this;
     WaitCell* claimed = nullptr;
-    while (CancelState* state = marked) {
-        marked = state->next_marked_;
-        state->claim_cells(claimed);
-        state->call_listeners(reason);
-        state->mark_children(reason, marked);
-        state->release();
-    }
+    if (claim_cells(claimed)) tell(reason, claimed);
     while (WaitCell* cell = claimed) {
         claimed = cell->next;
         WaitRef(*cell, 0).resume();
@@ -138,7 +128,8 @@ bool CancelState::cancel(CancelReason reason) {
     return true;
 }
 
-void CancelState::claim_cells(WaitCell*& claimed) {
+// True: there are listeners or children to be told. Those that come later see the reason.
+bool CancelState::claim_cells(WaitCell*& claimed) {
     SpinGuard guard(lock_);
     for (WaitCell& cell : cells_) {
         // seq_cst: after the mark; see Waiter's constructor.
@@ -148,6 +139,23 @@ void CancelState::claim_cells(WaitCell*& claimed) {
         cell.next = claimed;
         claimed = &cell;
         if (WEFT_PLANTED("cancel.wakes_one")) break;
+    }
+    return first_child_ || !listeners_.empty();
+}
+
+// A list instead of a recursion: see release(). Everything in it is marked and counted up, by us
+// alone, because only one caller can have marked it.
+void CancelState::tell(CancelReason reason, WaitCell*& claimed) {
+    add_ref();
+    CancelState* marked = nullptr;
+    CancelState* state = this;
+    for (;;) {
+        state->call_listeners(reason);
+        state->mark_children(reason, marked);
+        state->release();
+        if (!marked) return;
+        state = std::exchange(marked, marked->next_marked_);
+        state->claim_cells(claimed);
     }
 }
 
@@ -216,11 +224,11 @@ std::vector<CancelToken> CancelState::keepers_of(const void* key) {
         unvisited.pop_back();
         CancelState& state = *token.state();
         if (state.find_here(key)) keepers.push_back(token);
-        CancelToken child(state.next_living(nullptr));
-        while (CancelState* found = child.state()) {
-            found->release();  // the token has its own reference
-            unvisited.push_back(child);
-            child = CancelToken(state.next_living(found));
+        auto child = CancelToken::adopt(state.next_living(nullptr));
+        while (child.state()) {
+            auto following = CancelToken::adopt(state.next_living(child.state()));
+            unvisited.push_back(std::move(child));
+            child = std::move(following);
         }
     }
     return keepers;

@@ -134,7 +134,8 @@ private:
     void enter_tree();
     void disarm_deadline();
     bool mark(CancelReason reason);
-    void claim_cells(WaitCell*& claimed);
+    bool claim_cells(WaitCell*& claimed);
+    void tell(CancelReason reason, WaitCell*& claimed);
     void call_listeners(CancelReason reason);
     void mark_children(CancelReason reason, CancelState*& marked);
     static CancelState* first_living(CancelState* child);
@@ -175,6 +176,12 @@ public:
     CancelToken() = default;  // never cancelled
     explicit CancelToken(CancelState* state) : state_(state) {
         if (state_) state_->add_ref();
+    }
+    // Takes over the reference that a new state starts with.
+    static CancelToken adopt(CancelState* state) {
+        CancelToken token;
+        token.state_ = state;
+        return token;
     }
     CancelToken(const CancelToken& other) : CancelToken(other.state_) {}
     CancelToken(CancelToken&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
@@ -226,7 +233,7 @@ public:
     void cancel(CancelReason reason = CancelReason::Cancelled) { token_.state()->cancel(reason); }
 
 private:
-    explicit CancelSource(CancelState* owned) : token_(owned) { owned->release(); }
+    explicit CancelSource(CancelState* owned) : token_(CancelToken::adopt(owned)) {}
 
     CancelToken token_;
 };
