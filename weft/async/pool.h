@@ -60,14 +60,16 @@ public:
     template <async_internal::JobFunction Function>
     Result<void> submit(const Context& waiting, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        WEFT_TRY(waiting.err());
         auto* place = WEFT_TRY(core_->admit(waiting));
         core_->accept(place, std::forward<Function>(function));
         return {};
     }
     template <async_internal::JobFunction Function>
     Result<void> submit(Function&& function) {
-        return submit(Context::current(), std::forward<Function>(function));
+        if (async_internal::is_nil(function)) return kNilJob();
+        auto* place = WEFT_TRY(core_->admit());
+        core_->accept(place, std::forward<Function>(function));
+        return {};
     }
     // `async: timeout` if there was no room in time.
     template <class Rep, class Period, async_internal::JobFunction Function>

@@ -10,6 +10,12 @@ namespace weft::async_internal {
 using sync_internal::Claimed;
 using sync_internal::Until;
 
+namespace {
+
+CancelReason ambient_reason() { return async::reason_of(current_cell().token); }
+
+}  // namespace
+
 PoolCore::PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size)
     : CancelState(parent, Deadline::never(), &kNature),
       workers_max_(workers),
@@ -27,8 +33,7 @@ PoolCore::~PoolCore() {
 // Lock held.
 bool PoolCore::try_take_place(PoolJob*& job) {
     if (accepted_ == accepted_max_) return false;
-    ++accepted_;
-    jobs_.add();  // succeeds: it closes after closed_ was set
+    if (accepted_++ == 0) jobs_.add();  // succeeds: it closes after closed_ was set
     job = free_;
     if (job) free_ = job->next;
     return true;
@@ -45,11 +50,20 @@ Result<PoolJob*> PoolCore::admit_at_once() {
     return closed ? async::kPoolClosed() : async::kPoolFull();
 }
 
+Result<PoolJob*> PoolCore::admit() {
+    if (CancelReason ended = ambient_reason(); ended != CancelReason::None) [[unlikely]]
+        return async::context_error(ended);
+    Result<PoolJob*> admitted = wait_for_place(Deadline::never(), CancelToken());
+    if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
+    return async::context_error(ambient_reason());
+}
+
 Result<PoolJob*> PoolCore::admit(const Context& waiting) {
+    WEFT_TRY(waiting.err());
     Result<PoolJob*> admitted = wait_for_place(Deadline::never(), waiting.token());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     WEFT_TRY(waiting.err());
-    return Context::current().err().error();  // the wait honours the ambient context as well
+    return async::context_error(ambient_reason());  // the wait honours that context as well
 }
 
 Result<PoolJob*> PoolCore::admit_until(Deadline deadline) {
@@ -72,7 +86,7 @@ Result<PoolJob*> PoolCore::wait_for_place(Deadline deadline, const CancelToken& 
     Submitter submitter;
     Result<void> waited =
         submitters_.wait(lock_, submitter, WaitReason::Job, this, Until(deadline, token));
-    if (waited && submitter.admitted) return submitter.job;
+    if (waited && submitter.job) return submitter.job;
     if (waited) return async::kPoolClosed();
     SpinGuard guard(lock_);
     submitters_.remove(submitter);
@@ -86,8 +100,7 @@ PoolCore::Place::Place(PoolCore& owner, PoolJob* admitted)
 
 PoolCore::Place::~Place() {
     if (!job) return;
-    core.give_back(*job);
-    core.jobs_.done();
+    core.give_back(*job, Then::Nothing);
 }
 
 void PoolCore::enqueue(PoolJob& job) {
@@ -105,9 +118,13 @@ void PoolCore::enqueue(PoolJob& job) {
     if (!started) finish(started.error());
 }
 
-// Null when the queue is empty: the fiber that asked has then stopped working.
-PoolJob* PoolCore::take_job() {
+PoolJob* PoolCore::first_job() {
     SpinGuard guard(lock_);
+    return take_job();
+}
+
+// Lock held. Null when the queue is empty: the fiber that asked has then stopped working.
+PoolJob* PoolCore::take_job() {
     PoolJob* job = first_;
     if (job) {
         first_ = job->next;
@@ -118,35 +135,42 @@ PoolJob* PoolCore::take_job() {
 }
 
 Result<void> PoolCore::call(Work&) {
-    while (PoolJob* job = take_job()) {
-        Context context{CancelToken(this)};
-        Result<void> outcome = job->call(*job, context);
-        end_job(*job, outcome);
+    Context context{CancelToken(this)};
+    PoolJob* job = first_job();
+    while (job) {
+        clear(*job, job->call(*job, context));
+        job = give_back(*job, Then::TakeNext);
+        // The job before may have moved it away.
+        if (context.token().state() != this) context = Context(CancelToken(this));
     }
     return {};
 }
 
-void PoolCore::end_job(PoolJob& job, const Result<void>& outcome) {
+void PoolCore::clear(PoolJob& job, const Result<void>& outcome) {
     job.destroy(job);
     if (!outcome) errors_.add(outcome.error(), *this);
-    give_back(job);
-    jobs_.done();
 }
 
-// The place goes to who has waited longest for one.
-void PoolCore::give_back(PoolJob& job) {
+// The place, and the memory, go to who has waited longest for one.
+PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
     Claimed claimed;
+    bool is_last = false;
+    PoolJob* next = nullptr;
     {
         SpinGuard guard(lock_);
-        job.next = free_;
-        free_ = &job;
-        --accepted_;
         if (auto* submitter = static_cast<Submitter*>(submitters_.claim_first())) {
-            submitter->admitted = try_take_place(submitter->job);
+            submitter->job = &job;
             claimed.add(submitter->ref);
+        } else {
+            job.next = free_;
+            free_ = &job;
+            is_last = --accepted_ == 0;
         }
+        if (then == Then::TakeNext) next = take_job();
     }
     claimed.resume_all();
+    if (is_last) jobs_.done();
+    return next;
 }
 
 // A fiber has stopped working; an error says that it could not even begin.
@@ -164,7 +188,8 @@ void PoolCore::fail_queue(const Error& error) {
     }
     while (PoolJob* failed = job) {
         job = failed->next;
-        end_job(*failed, error);
+        clear(*failed, error);
+        give_back(*failed, Then::Nothing);
     }
 }
 

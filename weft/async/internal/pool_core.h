@@ -42,6 +42,7 @@ public:
 
     // A place for one job, to be filled by accept(), with the job that was there before, if any.
     Result<PoolJob*> admit_at_once();
+    Result<PoolJob*> admit();  // as long as the ambient context goes on
     Result<PoolJob*> admit(const Context& waiting);
     Result<PoolJob*> admit_until(Deadline deadline);
     template <class Function>
@@ -64,8 +65,7 @@ private:
     static constexpr Nature kNature{destroy_as<PoolCore>};
 
     struct Submitter : sync_internal::WaitEntry {
-        bool admitted = false;  // else the pool was closed
-        PoolJob* job = nullptr;
+        PoolJob* job = nullptr;  // none: the pool was closed
     };
     // An admitted job until it is queued: a function may throw when it is moved.
     struct Place {
@@ -84,9 +84,11 @@ private:
     Result<PoolJob*> wait_for_place(Deadline deadline, const CancelToken& token);
     void close_to_submitters();
     void enqueue(PoolJob& job);
+    PoolJob* first_job();
     PoolJob* take_job();
-    void end_job(PoolJob& job, const Result<void>& outcome);
-    void give_back(PoolJob& job);
+    void clear(PoolJob& job, const Result<void>& outcome);
+    enum class Then { TakeNext, Nothing };
+    PoolJob* give_back(PoolJob& job, Then then);
     void fail_queue(const Error& error);
 
     const std::size_t workers_max_;
@@ -94,8 +96,8 @@ private:
 
     SpinLock lock_;  // all that follows, up to submitters_
     bool closed_ = false;
-    std::size_t accepted_ = 0;
-    std::size_t working_ = 0;  // fibers
+    std::size_t accepted_ = 0;  // for jobs_ all of them together are one
+    std::size_t working_ = 0;   // fibers
     PoolJob* first_ = nullptr;
     PoolJob* last_ = nullptr;
     PoolJob* free_ = nullptr;
