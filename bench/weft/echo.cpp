@@ -35,7 +35,7 @@ weft::Result<void> echo_connection(weft::Descriptor connection) {
 void serve(int fd) {
     disable_nagle(fd);
     const auto outcome =
-        echo_connection(weft::Descriptor::adopt_nonblocking(fd, weft::Flow::Stream));
+        echo_connection(weft::Descriptor::adopt_nonblocking(fd, weft::Flow::StreamSocket));
     // A client that resets its connections at the end is the rule here.
     static_cast<void>(outcome);
 }

@@ -104,6 +104,8 @@ void futex_wake(std::uint32_t* word, unsigned count);
 Reactor* make_reactor();
 long read(int fd, void* buffer, std::size_t size);
 long write(int fd, const void* buffer, std::size_t size);
+long receive(int fd, void* buffer, std::size_t size);
+long send(int fd, const void* buffer, std::size_t size);
 int pipe(int (&ends)[2]);
 int close(int fd);
 }  // namespace real
@@ -205,6 +207,17 @@ inline long write(int fd, const void* buffer, std::size_t size) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->write(fd, buffer, size);
     return real::write(fd, buffer, size);
+}
+// The same two for stream sockets; nobody is told of a broken one by a signal.
+inline long receive(int fd, void* buffer, std::size_t size) {
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->read(fd, buffer, size);
+    return real::receive(fd, buffer, size);
+}
+inline long send(int fd, const void* buffer, std::size_t size) {
+    if (Env* simulated = current()) [[unlikely]]
+        return simulated->write(fd, buffer, size);
+    return real::send(fd, buffer, size);
 }
 inline int pipe(int (&ends)[2]) {
     if (Env* simulated = current()) [[unlikely]]

@@ -63,6 +63,16 @@ long write_call(void* context, int fd) {
     return env::write(fd, bytes.begin, bytes.size);
 }
 
+long receive_call(void* context, int fd) {
+    auto& bytes = *static_cast<Bytes*>(context);
+    return env::receive(fd, bytes.begin, bytes.size);
+}
+
+long send_call(void* context, int fd) {
+    auto& bytes = *static_cast<Bytes*>(context);
+    return env::send(fd, bytes.begin, bytes.size);
+}
+
 [[gnu::noinline]] bool is_ready_now(int fd, std::uint8_t direction) {
     pollfd entry{};
     entry.fd = fd;
@@ -354,7 +364,7 @@ Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::siz
         bool partial = static_cast<std::size_t>(count) < size && count != 0;
         // Then the next call would block, unless the end of the stream is what comes next: its edge
         // may have come together with the bytes.
-        if (partial && here && flow_ == Flow::Stream && !(seen & (kHangUp | kFailed)))
+        if (partial && here && flow_ != Flow::Unknown && !(seen & (kHangUp | kFailed)))
             here->clear(seen, direction);
         return std::optional<long>(count);
     }
@@ -385,11 +395,15 @@ Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call 
     }
 }
 
+auto Descriptor::call_for(std::uint8_t direction) const -> Call {
+    if (flow_ == Flow::StreamSocket) return direction == kReadable ? receive_call : send_call;
+    return direction == kReadable ? read_call : write_call;
+}
+
 Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte* begin,
                                          std::size_t size, Deadline deadline, CancelState* token) {
     Bytes bytes{const_cast<std::byte*>(begin), size};
-    Call call = direction == kReadable ? read_call : write_call;
-    long count = WEFT_TRY(perform(direction, size, call, &bytes, deadline, token));
+    long count = WEFT_TRY(perform(direction, size, call_for(direction), &bytes, deadline, token));
     return static_cast<std::size_t>(count);
 }
 
@@ -399,8 +413,7 @@ Result<std::optional<std::size_t>> Descriptor::try_transfer(std::uint8_t directi
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     Bytes bytes{const_cast<std::byte*>(begin), size};
-    Call call = direction == kReadable ? read_call : write_call;
-    std::optional<long> count = WEFT_TRY(attempt(direction, size, call, &bytes));
+    std::optional<long> count = WEFT_TRY(attempt(direction, size, call_for(direction), &bytes));
     if (!count) return std::optional<std::size_t>();
     return std::optional<std::size_t>(static_cast<std::size_t>(*count));
 }

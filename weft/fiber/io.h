@@ -43,7 +43,8 @@ struct Dormant {
 
 // Whether a short read or write means that the descriptor is drained or full for now, so that the
 // next call need not be tried: true for pipes and TCP, not for datagrams, terminals and the like.
-enum class Flow : std::uint8_t { Stream, Unknown };
+// A socket is served by recv and send, which cost less than read and write.
+enum class Flow : std::uint8_t { Unknown, Stream, StreamSocket };
 
 class Descriptor {
 public:
@@ -122,6 +123,7 @@ private:
     Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_level(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_on_thread(std::uint8_t direction, Deadline deadline, CancelState* token);
+    Call call_for(std::uint8_t direction) const;
     Result<std::size_t> transfer(std::uint8_t direction, const std::byte* begin, std::size_t size,
                                  Deadline deadline, CancelState* token);
     Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction, const std::byte* begin,

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>  // tidy: allow foreign: a pair of sockets to read and write
 #include <unistd.h>
 
 #include <cerrno>
@@ -534,6 +535,40 @@ TEST(Descriptor, RCT_2_a_close_is_seen_although_an_event_is_on_its_way) {
         std::byte buffer[8];
         EXPECT_EQ(WEFT_TRY(pipe.reader.try_read(buffer)), std::optional<std::size_t>(0));
         drainer.join();
+        return {};
+    });
+}
+
+// ---------------------------------------------------------------- sockets
+
+Pipe make_socket_pair() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    return Pipe{Descriptor::adopt_nonblocking(ends[0], Flow::StreamSocket),
+                Descriptor::adopt_nonblocking(ends[1], Flow::StreamSocket)};
+}
+
+TEST(Descriptor, RCT_2_a_socket_is_read_to_its_end) {
+    in_runtime(1, []() -> Result<void> {
+        Pipe sockets = make_socket_pair();
+        auto reader = spawn([&] { return read_to_end(sockets.reader); });
+        for (int i = 0; i < 3; ++i) {
+            yield();
+            WEFT_TRY(sockets.writer.write_all(as_bytes("abc")));
+        }
+        sockets.writer.close();
+        EXPECT_EQ(WEFT_TRY(reader.join()), "abcabcabc");
+        return {};
+    });
+}
+
+TEST(Descriptor, RCT_2_a_broken_socket_is_an_error_and_no_signal) {
+    Pipe sockets = make_socket_pair();
+    sockets.reader.close();
+    Result<std::size_t> on_thread = sockets.writer.write(as_bytes("abc"));
+    EXPECT_EQ(kind_of(on_thread), ErrorKind::Reset);
+    in_runtime(1, [&]() -> Result<void> {
+        EXPECT_EQ(kind_of(sockets.writer.write(as_bytes("abc"))), ErrorKind::Reset);
         return {};
     });
 }

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/socket.h>  // tidy: allow foreign: recv and send, which cost less than read and write
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -192,6 +193,22 @@ Reactor* make_reactor() {
 [[gnu::noinline]] long write(int fd, const void* buffer, std::size_t size) {
     for (;;) {
         ssize_t count = ::write(fd, buffer, size);
+        if (count >= 0) return count;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+[[gnu::noinline]] long receive(int fd, void* buffer, std::size_t size) {
+    for (;;) {
+        ssize_t count = ::recv(fd, buffer, size, 0);
+        if (count >= 0) return count;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+[[gnu::noinline]] long send(int fd, const void* buffer, std::size_t size) {
+    for (;;) {
+        ssize_t count = ::send(fd, buffer, size, MSG_NOSIGNAL);
         if (count >= 0) return count;
         if (errno != EINTR) return -errno;
     }

@@ -97,7 +97,7 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns)
     std::size_t count =
         for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
     if (!for_owner) polled_ns_ = coarse_now_ns_;
-    for (std::size_t i = 0; i < count; ++i) scheduler_.io().dispatch(events[i]);
+    scheduler_.io().dispatch(std::span(events).first(count));
 }
 
 // Asked after the worker has announced its sleep.

@@ -168,7 +168,6 @@ public:
     IoTable& operator=(const IoTable&) = delete;
 
     // In the scheduler of any worker of the runtime.
-    void dispatch(const IoEvent& event) { storage_->deliver(event); }
     void dispatch(std::span<const IoEvent> events);
 
     // Any fiber, and in simulation any thread of a machine that has a runtime.
