@@ -46,9 +46,11 @@ function(weft_test name command)
         add_test(NAME ${run} COMMAND ${command} ${test_ARGS})
         set(environment ${weft_sanitizer_environment} ${weft_cross_environment})
         set(labels ${test_LABELS})
-        if(run MATCHES "\\.(epoll|io_uring)$")
+        if(run MATCHES "\\.(epoll|io_uring|mixed)$")
             list(APPEND environment "WEFT_REACTOR=${CMAKE_MATCH_1}")
-            list(APPEND labels ${CMAKE_MATCH_1})
+            # The mixed one needs the same of the kernel.
+            string(REPLACE mixed io_uring label ${CMAKE_MATCH_1})
+            list(APPEND labels ${label})
             set_property(TEST ${run} PROPERTY RUN_SERIAL ON)
         endif()
         set_tests_properties(${run} PROPERTIES TIMEOUT ${test_TIMEOUT}

@@ -65,11 +65,12 @@ public:
 
 namespace reactors {
 
-// WEFT_REACTOR=epoll|io_uring; the best that works by default.
+// WEFT_REACTOR=epoll|io_uring|mixed; the best that works by default.
 Result<std::unique_ptr<Reactor>> make_default();
 Result<std::unique_ptr<Reactor>> make_epoll();
-Result<std::unique_ptr<Reactor>>
-make_uring();  // Unavailable where the kernel or the build lacks it
+// Unavailable where the kernel or the build lacks io_uring.
+Result<std::unique_ptr<Reactor>> make_uring();
+Result<std::unique_ptr<Reactor>> make_mixed();  // epoll, but files by io_uring
 
 }  // namespace reactors
 }  // namespace weft

@@ -12,10 +12,11 @@ Result<std::unique_ptr<Reactor>> make_chosen() {
     std::string_view name = chosen ? chosen : "";
     if (name == "epoll") return reactors::make_epoll();
     if (name == "io_uring") return reactors::make_uring();
+    if (name == "mixed") return reactors::make_mixed();
     if (!name.empty())
-        return Error(ErrorKind::Misuse, "WEFT_REACTOR is epoll or io_uring, nothing else");
-    // Level on pipes and several times cheaper on files; docs/design/ has the figures.
-    Result<std::unique_ptr<Reactor>> reactor = reactors::make_uring();
+        return Error(ErrorKind::Misuse, "WEFT_REACTOR is epoll, io_uring or mixed, nothing else");
+    // epoll is cheaper on sockets, io_uring on files; docs/design/ has the figures.
+    Result<std::unique_ptr<Reactor>> reactor = reactors::make_mixed();
     if (reactor || reactor.error().kind() != ErrorKind::Unavailable) return reactor;
     log(LogLevel::Debug, "{}", reactor.error().message());
     return reactors::make_epoll();

@@ -112,8 +112,8 @@ std::size_t EpollReactor::gather(std::span<IoEvent> events, std::int64_t timeout
     std::size_t count = 0;
     for (int i = 0; i < found; ++i) {
         Ticket ticket = Ticket::from_u64(raw[static_cast<std::size_t>(i)].data.u64);
-        if (ticket == kWakeTicket) {
-            saw_wake = true;
+        if (ticket.is_none()) {  // of the mixed reactor's ring, if it is not a wake-up
+            saw_wake = saw_wake || ticket == kWakeTicket;
             continue;
         }
         std::uint8_t mask = to_events(raw[static_cast<std::size_t>(i)].events);

@@ -1,4 +1,5 @@
-// The reactor on io_uring: readiness by multishot polls, files by requests.
+// The reactor on io_uring: readiness by multishot polls, files by requests. And the mixed one:
+// readiness by epoll, files by a ring.
 //
 // One lock guards the two rings. It is never held over a sleep; submitting under it is short,
 // because the kernel hands what would block to its own threads. Requests belong to the thread that
@@ -17,12 +18,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "weft/base/assert.h"
+#include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/internal/worker.h"
@@ -91,7 +95,7 @@ public:
     UringReactor(const io_uring& ring, int event_fd) : ring_(ring), event_fd_(event_fd) {}
     ~UringReactor() override {
         io_uring_queue_exit(&ring_);
-        ::close(event_fd_);
+        if (event_fd_ >= 0) ::close(event_fd_);
     }
 
     const char* name() const override { return "io_uring"; }
@@ -105,19 +109,30 @@ public:
 
     void watch_wake_ups();  // before the first poll()
 
+    // For a reactor that has a ring for its files only.
+    void serve(Reactor& reactor) { served_ = &reactor; }
+    int ring_fd() const { return ring_.ring_fd; }
+    // Relaxed: the owner's own requests, or a moment's truth.
+    bool has_files() const { return files_.load(std::memory_order_relaxed) != 0; }
+    enum class Files { Finished, UnderWay, Refused };
+    Files poll_files();
+    void poll_files_for_owner();
+
 private:
     io_uring_sqe& next_sqe();
     void flush();
     void unlock_and_pass_on();
     void gather(std::span<IoEvent> events, std::size_t& count, FileRequest*& finished,
                 bool& saw_wake);
-    static void complete(FileRequest* finished);
+    void complete(FileRequest* finished);
     void sleep(std::int64_t timeout_ns);
 
     SpinLock lock_;  // ring_ but for its descriptor
     io_uring ring_;
-    const int event_fd_;
+    const int event_fd_;  // -1 in a ring for files
     WakeState wake_state_;
+    Reactor* served_ = this;  // the one that the worker knows
+    Atomic<std::uint32_t> files_{0};
 };
 
 // With the lock held. The queue is emptied when it is full, so there is always a next one: the
@@ -142,10 +157,10 @@ void UringReactor::flush() {
 // Takes care that what was just queued reaches the kernel soon, and lets go of the lock.
 void UringReactor::unlock_and_pass_on() {
     Worker* worker = this_worker();
-    bool is_owner = worker && &worker->reactor() == this;
+    bool is_owner = worker && &worker->reactor() == served_;
     if (worker && !is_owner) flush();
     lock_.unlock();
-    if (!worker) wake();
+    if (!worker) served_->wake();
 }
 
 Result<void> UringReactor::add(int fd, Ticket registration) {
@@ -173,6 +188,8 @@ void UringReactor::remove(int fd, Ticket registration) {
 }
 
 bool UringReactor::submit(FileRequest& request) {
+    // Relaxed: as in has_files().
+    files_.fetch_add(1, std::memory_order_relaxed);
     lock_.lock();
     prepare(next_sqe(), request);
     unlock_and_pass_on();
@@ -238,6 +255,8 @@ void UringReactor::gather(std::span<IoEvent> events, std::size_t& count, FileReq
 void UringReactor::complete(FileRequest* finished) {
     while (FileRequest* request = finished) {
         finished = static_cast<FileRequest*>(request->buffer);
+        // Relaxed: as in has_files().
+        files_.fetch_sub(1, std::memory_order_relaxed);
         request->ended.complete();
     }
 }
@@ -282,6 +301,26 @@ std::size_t UringReactor::poll_for_owner(std::span<IoEvent> events) {
     return count;
 }
 
+auto UringReactor::poll_files() -> Files {
+    std::array<IoEvent, 1> none;
+    std::size_t count = 0;
+    FileRequest* finished = nullptr;
+    bool saw_wake = false;
+    lock_.lock();
+    flush();
+    gather(none, count, finished, saw_wake);
+    bool refused = io_uring_sq_ready(&ring_) != 0;
+    lock_.unlock();
+    complete(finished);
+    if (finished) return Files::Finished;
+    return refused ? Files::Refused : Files::UnderWay;
+}
+
+void UringReactor::poll_files_for_owner() {
+    std::array<IoEvent, 1> none;
+    poll_for_owner(none);
+}
+
 // Without the lock. Interrupted, timed out and woken are all the same to the caller.
 void UringReactor::sleep(std::int64_t timeout_ns) {
     __kernel_timespec timeout{};
@@ -293,37 +332,86 @@ void UringReactor::sleep(std::int64_t timeout_ns) {
               IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
 }
 
+// The ring's descriptor is watched by epoll: a request that ends while the owner sleeps wakes it.
+class MixedReactor final : public Reactor {
+public:
+    static constexpr Ticket kRingTicket{1, 0};  // nobody's, and not the one of epoll's wake-ups
+
+    MixedReactor(std::unique_ptr<Reactor> epoll, std::unique_ptr<UringReactor> ring)
+        : epoll_(std::move(epoll)), ring_(std::move(ring)) {
+        ring_->serve(*this);
+    }
+
+    const char* name() const override { return "mixed"; }
+    Result<void> add(int fd, Ticket registration) override { return epoll_->add(fd, registration); }
+    void remove(int fd, Ticket registration) override { epoll_->remove(fd, registration); }
+    std::size_t poll(std::span<IoEvent> events, std::int64_t deadline_ns) override;
+    std::size_t poll_for_owner(std::span<IoEvent> events) override;
+    void wake() override { epoll_->wake(); }
+    bool submit(FileRequest& request) override { return ring_->submit(request); }
+    void cancel(FileRequest& request) override { ring_->cancel(request); }
+
+private:
+    std::unique_ptr<Reactor> epoll_;
+    std::unique_ptr<UringReactor> ring_;
+};
+
+std::size_t MixedReactor::poll(std::span<IoEvent> events, std::int64_t deadline_ns) {
+    if (!ring_->has_files()) return epoll_->poll(events, deadline_ns);
+    UringReactor::Files files = ring_->poll_files();
+    if (files == UringReactor::Files::Finished) deadline_ns = 0;
+    if (files == UringReactor::Files::Refused && deadline_ns > 0)
+        deadline_ns = std::min(deadline_ns, env::now_ns() + kRetryNs);
+    std::size_t count = epoll_->poll(events, deadline_ns);
+    if (deadline_ns > 0) ring_->poll_files();
+    return count;
+}
+
+std::size_t MixedReactor::poll_for_owner(std::span<IoEvent> events) {
+    if (ring_->has_files()) ring_->poll_files_for_owner();
+    return epoll_->poll_for_owner(events);
+}
+
 Error unavailable(int native_code, const char* why) {
     return Error(ErrorKind::Unavailable, native_code, std::string("io_uring: ") + why);
 }
 
-int set_up(io_uring& ring) {
+Result<io_uring> set_up_ring() {
+    io_uring ring;
     io_uring_params parameters{};
     // The kernel does not interrupt a running thread to post a completion; it sets a flag that the
     // next look sees, or posts when a timer tick comes by. Kernels that know these flags (5.19)
     // also have multishot polls, timed waits and rings that drop nothing.
     parameters.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE;
     parameters.cq_entries = kCompletionEntries;
-    return io_uring_queue_init_params(kSubmissionEntries, &ring, &parameters);
+    int error = io_uring_queue_init_params(kSubmissionEntries, &ring, &parameters);
+    if (error == 0) return ring;
+    if (error == -EMFILE || error == -ENFILE) return Error::from_errno(-error);
+    if (error == -EINVAL) return unavailable(EINVAL, "the kernel is too old (5.19 is needed)");
+    return unavailable(-error, "the kernel refuses to set up a ring");
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Reactor>> reactors::make_uring() {
-    io_uring ring;
-    int error = set_up(ring);
-    if (error == -EMFILE || error == -ENFILE) return Error::from_errno(-error);
-    if (error == -EINVAL) return unavailable(EINVAL, "the kernel is too old (5.19 is needed)");
-    if (error < 0) return unavailable(-error, "the kernel refuses to set up a ring");
     int event_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event_fd < 0) {
-        Error failure = Error::from_errno(errno);
-        io_uring_queue_exit(&ring);
-        return failure;
+    if (event_fd < 0) return Error::from_errno(errno);
+    Result<io_uring> ring = set_up_ring();
+    if (!ring) {
+        ::close(event_fd);
+        return ring.error();
     }
-    auto reactor = std::make_unique<UringReactor>(ring, event_fd);
+    auto reactor = std::make_unique<UringReactor>(*ring, event_fd);
     reactor->watch_wake_ups();
     return reactor;
+}
+
+Result<std::unique_ptr<Reactor>> reactors::make_mixed() {
+    std::unique_ptr<Reactor> epoll = WEFT_TRY(make_epoll());
+    io_uring ring = WEFT_TRY(set_up_ring());
+    auto files = std::make_unique<UringReactor>(ring, -1);
+    WEFT_TRY(epoll->add(files->ring_fd(), MixedReactor::kRingTicket));
+    return std::make_unique<MixedReactor>(std::move(epoll), std::move(files));
 }
 
 }  // namespace weft
@@ -335,6 +423,8 @@ namespace weft {
 Result<std::unique_ptr<Reactor>> reactors::make_uring() {
     return Error(ErrorKind::Unavailable, "io_uring: this build has no io_uring reactor");
 }
+
+Result<std::unique_ptr<Reactor>> reactors::make_mixed() { return make_uring(); }
 
 }  // namespace weft
 
