@@ -70,6 +70,8 @@ unsigned RuntimeOptions::default_blocking_threads() {
 Runtime::Runtime(RuntimeOptions options)
     : scheduler_(std::make_unique<Scheduler>(options)), stealing_workers_(options.workers) {}
 
+Runtime::Runtime(Runtime&&) noexcept = default;
+
 Runtime::~Runtime() {
     if (!scheduler_) return;
     static_cast<void>(shutdown());

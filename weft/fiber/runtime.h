@@ -43,7 +43,7 @@ public:
     // Shuts down first. Workers that cannot end (a fiber computes without a checkpoint) are waited
     // for; use shutdown() with a deadline where that may happen.
     ~Runtime();
-    Runtime(Runtime&&) noexcept = default;
+    Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) = delete;
 
     // Starts the workers. Called by the others when need be; a second call does nothing.
