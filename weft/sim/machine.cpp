@@ -304,6 +304,16 @@ void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
     mix(a);
     mix(b);
     mix(steps_);
+    keep(event, a, b);
+}
+
+// Not hashed: how much is logged is up to WEFT_LOG.
+void Machine::log(std::string_view line) {
+    if (!options_.keep_trace) return;
+    keep(log_lines_.emplace_back(line).c_str(), 0, 0);
+}
+
+void Machine::keep(const char* event, std::uint64_t a, std::uint64_t b) {
     Event entry{steps_, a, b, event, current_};
     if (options_.keep_trace || events_.size() < kTailEvents) {
         events_.push_back(entry);

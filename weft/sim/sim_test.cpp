@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/base/env.h"
+#include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sim/scenario.h"
@@ -103,6 +104,17 @@ TEST(Sim, SIM_1b_threads_may_simulate_at_the_same_time) {
     std::thread other(repeat);
     repeat();
     other.join();
+}
+
+TEST(Sim, SIM_1a_what_is_logged_goes_into_the_trace_and_changes_nothing_else) {
+    auto logs = [] { log(LogLevel::Error, "the {} is lost", "item"); };
+    Report kept = run({.seed = 1, .keep_trace = true}, logs);
+    EXPECT_THAT(kept.text(), HasSubstr("the item is lost"));
+    set_log_level(LogLevel::Off);
+    Report off = run({.seed = 1}, logs);
+    set_log_level(LogLevel::Warn);
+    EXPECT_EQ(kept.trace_hash, off.trace_hash);
+    EXPECT_EQ(kept.steps, off.steps);
 }
 
 TEST(Sim, SIM_1a_an_hour_passes_in_a_moment) {
