@@ -1,0 +1,158 @@
+#include "weft/sim/scenarios/pools.h"
+
+#include <chrono>
+
+#include "weft/async/pool.h"
+#include "weft/sim/scenarios/jobs.h"
+
+namespace weft::sim::scenarios {
+namespace {
+
+using namespace std::chrono_literals;
+using async::OwnedContext;
+using async::Pool;
+using Manner = Jobs::Manner;
+
+// A pool, its limits, and the jobs that it was given.
+struct Works {
+    explicit Works(const Context& parent)
+        : workers(between(1, 2)),
+          queue_size(between(1, 2)),
+          pool(*Pool::create(parent, {.workers = workers, .queue_size = queue_size})) {}
+
+    // One way or another.
+    Result<void> submit(Manner manner) {
+        Result<void> submitted;
+        auto job = jobs.job(manner);
+        switch (between(0, 2)) {
+        case 0: submitted = pool.try_submit(std::move(job)); break;
+        case 1: submitted = pool.submit(std::move(job)); break;
+        default: submitted = pool.submit_for(up_to_us(30), std::move(job)); break;
+        }
+        count(submitted);
+        return submitted;
+    }
+    void count(const Result<void>& submitted) {
+        jobs.count(submitted);
+        require(jobs.accepted() - jobs.ended() <= workers + queue_size,
+                "more jobs were accepted than the pool has places");
+        require(jobs.running_most() <= workers, "more jobs run at once than there are workers");
+        bool refused = is_fault(submitted, async::kPoolFull) ||
+                       is_fault(submitted, async::kPoolClosed) ||
+                       is_fault(submitted, async::kTimeout);
+        require(submitted || refused || is_end_of_context(submitted.error()), "an odd refusal");
+    }
+    void require_drained(const Result<void>& closed) const {
+        jobs.require_ended();
+        require(jobs.running_most() <= workers, "more jobs run at once than there are workers");
+        require(closed.has_value() == (jobs.failed() + jobs.heeded() == 0), "an error was lost");
+        if (!closed) jobs.require_own(closed.error());
+    }
+
+    int workers;
+    int queue_size;
+    Jobs jobs;
+    Pool pool;
+};
+
+}  // namespace
+
+// Never more at once than allowed, and every accepted job is done when close() returns.
+void pool_traffic() {
+    Runtime runtime({.workers = some_workers()});
+    Works works(Context::background(runtime));
+    Crew crew(runtime);
+    for (int i = between(1, 3); i > 0; --i) {
+        crew.add([&] {
+            for (int left = between(1, 4); left > 0; --left) {
+                Result<void> submitted = works.submit(works.jobs.some_manner(false));
+                require(!is_fault(submitted, async::kPoolClosed), "the pool was closed by nobody");
+            }
+        });
+    }
+    crew.join();
+    works.require_drained(works.pool.close());
+    runtime.run();
+    int lost = std::max(works.jobs.failed() - 1, 0);
+    require(static_cast<int>(runtime.counters().dropped_errors.value()) == lost,
+            "an error that is not the first was not counted");
+}
+
+// Submitters give up, jobs fail: every place comes back.
+void pool_places() {
+    Runtime runtime({.workers = some_workers()});
+    Works works(Context::background(runtime));
+    Event release;
+    Crew crew(runtime);
+    for (int i = between(2, 4); i > 0; --i) {
+        crew.add([&] {
+            for (int left = between(1, 3); left > 0; --left)
+                static_cast<void>(works.submit(coin() ? Manner::Ignore : Manner::Fail));
+        });
+    }
+    crew.join();
+    auto blocks = [&release] { static_cast<void>(release.wait()); };
+    for (int place = works.workers + works.queue_size; place > 0; --place)
+        require(works.pool.submit_for(1h, blocks).has_value(), "a place was lost");
+    require(is_fault(works.pool.try_submit(blocks), async::kPoolFull), "a place too many");
+    release.set();
+    works.require_drained(works.pool.close());
+}
+
+// Closed at one exact step: who waits for room is woken, and who is in is waited for.
+void pool_close_anywhere() {
+    Runtime runtime({.workers = some_workers()});
+    Works works(Context::background(runtime));
+    int ended_at_close = 0;
+    bool closed = false;
+    Crew crew(runtime);
+    crew.add_thread([&] {
+        await_interrupt();
+        Result<void> outcome = works.pool.close();
+        require(works.jobs.running() == 0, "a job runs in a closed pool");
+        require(outcome || outcome.error().kind() == ErrorKind::Other, "an odd error");
+        ended_at_close = works.jobs.ended();
+        closed = true;
+        require(is_fault(works.pool.wait(), async::kPoolWaited), "a second wait succeeded");
+    });
+    for (int i = between(1, 3); i > 0; --i) {
+        crew.add([&] {
+            for (int left = between(1, 4); left > 0; --left) {
+                bool before = closed;
+                Result<void> submitted = works.submit(works.jobs.some_manner(false));
+                require(!before || !submitted, "a closed pool has accepted a job");
+            }
+        });
+    }
+    crew.join();
+    works.jobs.require_ended();
+    require(works.jobs.ended() == ended_at_close, "a job began after the close");
+}
+
+// The context above is cancelled at one exact step: what was accepted still runs.
+void pool_cancel_anywhere() {
+    Runtime runtime({.workers = some_workers()});
+    OwnedContext owned = Context::background(runtime).with_cancel();
+    Works works(owned.context);
+    bool cancelled = false;
+    Crew crew(runtime);
+    crew.add_thread([&] {
+        await_interrupt();
+        cancelled = true;
+        owned.source.cancel();
+    });
+    for (int i = between(1, 3); i > 0; --i) {
+        crew.add([&] {
+            CancelScope scope(coin() ? owned.context.token() : CancelToken());
+            for (int left = between(1, 3); left > 0; --left) {
+                Result<void> submitted = works.submit(works.jobs.some_manner(true));
+                require(submitted || !is_end_of_context(submitted.error()) || cancelled,
+                        "a submit was cancelled by nobody");
+            }
+        });
+    }
+    crew.join();
+    works.require_drained(works.pool.close());
+}
+
+}  // namespace weft::sim::scenarios

@@ -1,0 +1,11 @@
+// Scenarios of pools.
+#pragma once
+
+namespace weft::sim::scenarios {
+
+void pool_traffic();
+void pool_places();
+void pool_close_anywhere();
+void pool_cancel_anywhere();
+
+}  // namespace weft::sim::scenarios
