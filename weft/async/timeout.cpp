@@ -44,9 +44,11 @@ bool TimeoutCore::ended_by_own_deadline() const {
 }
 
 Result<void> TimeoutCore::result() const {
-    if (!in_time_ && owns_deadline_) {
+    if (!in_time_) {
         if (is_cancelled() && !ended_by_own_deadline()) return async::context_error(reason());
-        return async::kTimeout();
+        if (owns_deadline_) return async::kTimeout();
+        // The parent's deadline came before, though nobody has been told yet.
+        return async::context_error(CancelReason::DeadlineExceeded);
     }
     // A job that heeds the end of the parent may be back before the caller has heard of it.
     bool heeded = !outcome_ && (outcome_.error().kind() == ErrorKind::Cancelled ||

@@ -19,6 +19,7 @@
 #include "weft/sim/scenarios/scopes.h"
 #include "weft/sim/scenarios/selects.h"
 #include "weft/sim/scenarios/tasks.h"
+#include "weft/sim/scenarios/timeouts.h"
 #include "weft/sim/scenarios/timers.h"
 
 namespace weft::sim {
@@ -126,6 +127,8 @@ constexpr std::array kScenarios = {
     Scenario{"periodic-stop-anywhere", "stop against tick", periodic_stop_anywhere},
     Scenario{"periodic-cancel-anywhere", "cancelled at one exact step", periodic_cancel_anywhere},
     Scenario{"ticker", "a beat that does not drift", ticker_beats},
+    Scenario{"timeout-deadlines", "own deadline, parent's deadline, job", timeout_deadlines},
+    Scenario{"timeout-anywhere", "a parent cancelled at one exact step", timeout_anywhere},
     Scenario{"scope-tree", "scopes in scopes, cleaned up in reverse", scope_tree},
     Scenario{"scope-abandoned", "jobs let go while their scope ends", scope_keeps_the_abandoned},
     Scenario{"scope-cancel-anywhere", "scopes cancelled at one exact step", scope_cancel_anywhere},
