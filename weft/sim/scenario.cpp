@@ -18,6 +18,7 @@
 #include "weft/sim/scenarios/pools.h"
 #include "weft/sim/scenarios/scopes.h"
 #include "weft/sim/scenarios/selects.h"
+#include "weft/sim/scenarios/supervisors.h"
 #include "weft/sim/scenarios/tasks.h"
 #include "weft/sim/scenarios/timeouts.h"
 #include "weft/sim/scenarios/timers.h"
@@ -141,6 +142,9 @@ constexpr std::array kScenarios = {
     Scenario{"retry", "so many attempts, and pauses between them", retry_attempts},
     Scenario{"hedge", "a rival for a slow attempt", hedge_attempts},
     Scenario{"combine-anywhere", "any and race cancelled at one exact step", combine_anywhere},
+    Scenario{"supervisor", "each failure restarts whom it should", supervisor_strategies},
+    Scenario{"supervisor-gives-up", "one restart too many", supervisor_gives_up},
+    Scenario{"supervisor-anywhere", "cancelled at one exact step", supervisor_anywhere},
 };
 
 }  // namespace
