@@ -46,7 +46,10 @@ Machine::Machine(const Options& options)
     if (options.interrupt_at != 0) interrupt_at_ = options.interrupt_at;
 }
 
-Machine::~Machine() { fiber_blocks::put_simulated(block_depot_); }
+Machine::~Machine() {
+    io_tables::forget(*this);
+    fiber_blocks::put_simulated(block_depot_);
+}
 
 Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");

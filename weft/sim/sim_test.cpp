@@ -213,6 +213,18 @@ TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
     EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
 }
 
+TEST(Sim, SIM_1b_a_failed_run_leaves_nothing_to_the_next) {
+    static_cast<void>(run_to_failure({.seed = 1}, [] {
+        Runtime runtime({.workers = 2});
+        static_cast<void>(runtime.spawn([] { return park(); }).join());
+    }));
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        Report report =
+            run(*find_scenario("pipe-traffic"), {.seed = seed, .faults = Faults::all()});
+        ASSERT_TRUE(report.ok()) << report.text();
+    }
+}
+
 TEST(Sim, SIM_1a_a_run_without_an_end_is_ended) {
     Options options{.seed = 1, .steps_max = 20'000};
     Report endless = run_to_failure(options, [] {
