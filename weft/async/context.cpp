@@ -1,5 +1,6 @@
 #include "weft/async/context.h"
 
+#include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 
@@ -19,6 +20,7 @@ OwnedContext Context::with_deadline(Deadline deadline) const {
 CancelReason Context::reason() const {
     for (CancelState* state = token_.state(); state; state = state->parent()) {
         if (CancelReason reason = state->reason(); reason != CancelReason::None) return reason;
+        if (WEFT_PLANTED("context.sees_only_itself")) break;
     }
     return token_.reason();
 }

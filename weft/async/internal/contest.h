@@ -16,6 +16,7 @@
 #include "weft/async/internal/job_count.h"
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
+#include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/fiber/cancel.h"
 #include "weft/sync/event.h"
@@ -45,7 +46,8 @@ public:
         return !decided_.load(std::memory_order_acquire) && Context::current().err();
     }
     Result<T> wait() {
-        static_cast<void>(jobs_.close_and_wait(*this));
+        bool leaves = WEFT_PLANTED("contest.leaves_the_losers") && winner_;
+        if (!leaves) static_cast<void>(jobs_.close_and_wait(*this));
         cancel(CancelReason::Cancelled);
         std::optional<Error> first = errors_.get();
         if (!winner_) {
@@ -78,13 +80,20 @@ private:
         : CancelState(parent, Deadline::never(), &kNature), won_by_(won_by) {}
     ~ContestCore() = default;
 
-    void settle(Result<T> outcome) {
-        bool can_decide = outcome.has_value() || won_by_ == WonBy::AnyOutcome;
+    // True for exactly one caller.
+    bool decide() {
+        if (WEFT_PLANTED("contest.decides_twice")) return !decided_.load(std::memory_order_acquire);
         // Acquire-release: the loser goes on after the winner's claim; wait() is ordered by the
         // end of the jobs.
-        if (can_decide && !decided_.exchange(true, std::memory_order_acq_rel)) {
+        return !decided_.exchange(true, std::memory_order_acq_rel);
+    }
+    void settle(Result<T> outcome) {
+        bool can_decide = outcome.has_value() || won_by_ == WonBy::AnyOutcome;
+        if (can_decide && decide()) {
             winner_.emplace(std::move(outcome));
             cancel(CancelReason::Cancelled);
+            if (WEFT_PLANTED("contest.decides_twice"))
+                decided_.store(true, std::memory_order_release);
         } else if (!outcome) {
             lose(outcome.error());
         }

@@ -97,6 +97,7 @@ void race_of_some() {
         InRuntime here(runtime);
         std::vector<Manner> manners = {Jobs::some_manner(false), Jobs::some_manner(true),
                                        Jobs::some_manner(true)};
+        if (coin()) manners = {Manner::Fail, Manner::Fail, Manner::Fail};
         Result<int> outcome = of_three(jobs, manners, kRace);
         jobs.require_ended();
         if (outcome) return require_winner(manners, *outcome);

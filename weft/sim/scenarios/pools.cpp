@@ -78,16 +78,46 @@ void pool_traffic() {
             "an error that is not the first was not counted");
 }
 
-// Submitters give up, jobs fail: every place comes back.
+// Jobs come one by one to a pool whose fiber has just ended, or is about to.
+void pool_idles() {
+    Runtime runtime({.workers = some_workers()});
+    Works works(Context::background(runtime));
+    Crew crew(runtime);
+    crew.add([&] {
+        for (int left = between(2, 6); left > 0; --left) {
+            Event done;
+            auto job = [&done, job = works.jobs.job(Manner::Succeed)](Context& context) {
+                Result<void> outcome = job(context);
+                done.set();
+                return outcome;
+            };
+            works.count(works.pool.submit(std::move(job)));
+            require(done.wait().has_value(), "a wait was cancelled by nobody");
+            some_yields();
+        }
+    });
+    crew.join();
+    works.require_drained(works.pool.close());
+}
+
+// Submitters give up when places become free: every place comes back.
 void pool_places() {
     Runtime runtime({.workers = some_workers()});
     Works works(Context::background(runtime));
     Event release;
+    // Few moments, so that many things come at the same one.
+    auto a_while = [] { return between(1, 3) * 10us; };
     Crew crew(runtime);
-    for (int i = between(2, 4); i > 0; --i) {
+    for (int i = between(3, 5); i > 0; --i) {
         crew.add([&] {
-            for (int left = between(1, 3); left > 0; --left)
-                static_cast<void>(works.submit(coin() ? Manner::Ignore : Manner::Fail));
+            for (int left = between(1, 3); left > 0; --left) {
+                auto job = [job = works.jobs.job(Manner::Fail),
+                            work = a_while()](Context& context) {
+                    static_cast<void>(sleep_for(work));
+                    return job(context);
+                };
+                works.count(works.pool.submit_for(a_while(), std::move(job)));
+            }
         });
     }
     crew.join();
@@ -99,34 +129,69 @@ void pool_places() {
     works.require_drained(works.pool.close());
 }
 
-// Closed at one exact step: who waits for room is woken, and who is in is waited for.
+namespace {
+
+// Who waits for room is woken by the close, and who is in is waited for.
+class Closing {
+public:
+    explicit Closing(Runtime& runtime) : works_(Context::background(runtime)) {}
+
+    void close() {
+        Result<void> outcome = works_.pool.close();
+        require(works_.jobs.running() == 0, "a job runs in a closed pool");
+        require(outcome || outcome.error().kind() == ErrorKind::Other, "an odd error");
+        ended_at_close_ = works_.jobs.ended();
+        closed_ = true;
+        require(is_fault(works_.pool.wait(), async::kPoolWaited), "a second wait succeeded");
+    }
+    // A submitter, until it is refused because of the close.
+    void submit() {
+        for (int left = 12; left > 0; --left) {
+            bool before = closed_;
+            Result<void> submitted = works_.submit(works_.jobs.some_manner(false));
+            require(!before || !submitted, "a closed pool has accepted a job");
+            if (is_fault(submitted, async::kPoolClosed)) return;
+        }
+    }
+    void check() const {
+        works_.jobs.require_ended();
+        require(works_.jobs.ended() == ended_at_close_, "a job began after the close");
+    }
+
+private:
+    Works works_;
+    bool closed_ = false;
+    int ended_at_close_ = 0;
+};
+
+}  // namespace
+
+// Closed in the middle of the traffic.
+void pool_close() {
+    Runtime runtime({.workers = some_workers()});
+    Closing closing(runtime);
+    Crew crew(runtime);
+    for (int i = between(1, 3); i > 0; --i) crew.add([&] { closing.submit(); });
+    crew.add([&] {
+        some_yields(20);
+        closing.close();
+    });
+    crew.join();
+    closing.check();
+}
+
+// Closed at one exact step.
 void pool_close_anywhere() {
     Runtime runtime({.workers = some_workers()});
-    Works works(Context::background(runtime));
-    int ended_at_close = 0;
-    bool closed = false;
+    Closing closing(runtime);
     Crew crew(runtime);
     crew.add_thread([&] {
         await_interrupt();
-        Result<void> outcome = works.pool.close();
-        require(works.jobs.running() == 0, "a job runs in a closed pool");
-        require(outcome || outcome.error().kind() == ErrorKind::Other, "an odd error");
-        ended_at_close = works.jobs.ended();
-        closed = true;
-        require(is_fault(works.pool.wait(), async::kPoolWaited), "a second wait succeeded");
+        closing.close();
     });
-    for (int i = between(1, 3); i > 0; --i) {
-        crew.add([&] {
-            for (int left = between(1, 4); left > 0; --left) {
-                bool before = closed;
-                Result<void> submitted = works.submit(works.jobs.some_manner(false));
-                require(!before || !submitted, "a closed pool has accepted a job");
-            }
-        });
-    }
+    for (int i = between(1, 3); i > 0; --i) crew.add([&] { closing.submit(); });
     crew.join();
-    works.jobs.require_ended();
-    require(works.jobs.ended() == ended_at_close, "a job began after the close");
+    closing.check();
 }
 
 // The context above is cancelled at one exact step: what was accepted still runs.

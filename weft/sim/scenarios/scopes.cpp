@@ -117,27 +117,24 @@ void scope_tree() {
 void scope_keeps_the_abandoned() {
     Runtime runtime({.workers = some_workers()});
     Jobs jobs;
-    int handles = between(1, 3);
-    std::vector<std::optional<async::Task<void>>> tasks(static_cast<std::size_t>(handles));
-    Event started;
     Crew crew(runtime);
     crew.add([&] {
         Result<void> outer = run_scope(ScopeKind::App, Context::background(runtime), [&](Scope&) {
-            Event dropped;
-            Result<void> inner = run_scope(ScopeKind::Request, [&](Scope&) {
-                for (auto& task : tasks) {
-                    task.emplace(std::move(*async::run(jobs.job(Jobs::Manner::Ignore))));
+            std::vector<Future<void>> droppers;
+            Result<void> inner = run_scope(ScopeKind::Request, [&](Scope& scope) {
+                scope.defer([] { some_yields(); });
+                for (int i = between(1, 4); i > 0; --i) {
+                    auto task = async::run(jobs.job(Jobs::Manner::Ignore));
                     jobs.count({});
+                    auto drop = [task = std::move(*task)]() mutable {
+                        auto gone = std::move(task);
+                    };
+                    droppers.push_back(runtime.spawn(std::move(drop)));  // not in the scope
                 }
-                auto drop_all = [&] {
-                    for (auto& task : tasks) task.reset();
-                    dropped.set();
-                };
-                // Neither a job of the inner scope nor waited for by it.
-                require(runtime.spawn_detached(drop_all).has_value(), "no fiber");
+                some_yields();
             });
             require(inner.has_value(), "the inner scope failed");
-            require(dropped.wait().has_value(), "a wait was cancelled by nobody");
+            for (auto& dropper : droppers) require(dropper.join().has_value(), "a fiber failed");
         });
         require(outer.has_value(), "the outer scope failed");
         jobs.require_ended();
@@ -176,7 +173,8 @@ public:
     // By the others; at least this moment's copy of the right to complete.
     auto completing(int value) {
         return [this, value, completer = pending_->completer()]() mutable {
-            some_yields();
+            // The same moments as those of the owner's deadline.
+            static_cast<void>(sleep_for(between(0, 2) * 10us));
             if (!completer.complete(value)) return;
             require(completed_ == 0, "an operation was completed twice");
             completed_ = value;
@@ -208,7 +206,7 @@ void complete_or_give_up(Runtime& runtime, Scope& scope) {
     for (int value = between(0, 3); value > 0; --value)
         drivers.push_back(runtime.spawn(operation.completing(value)));
     bool waits = coin();
-    if (waits) operation.wait(Deadline::after(up_to_us(20)));
+    if (waits) operation.wait(Deadline::after(between(0, 2) * 10us));
     if (coin()) operation.give_up();
     CancelScope outside{CancelToken()};
     for (auto& driver : drivers) require(driver.join().has_value(), "a driver failed");

@@ -112,8 +112,13 @@ void task_anywhere() {
 void shared_task_waiters() {
     Runtime runtime({.workers = some_workers()});
     Jobs jobs;
+    auto undisturbed = [job = with_value(jobs, jobs.some_manner(false))](Context& context) mutable {
+        Result<int> outcome = job(context);
+        require(!context.is_done(), "who gave up has ended the job of the others");
+        return outcome;
+    };
     std::optional<InRuntime> here(runtime);
-    auto task = *async::run_shared(with_value(jobs, jobs.some_manner(false)));
+    auto task = *async::run_shared(std::move(undisturbed));
     here.reset();
     jobs.count({});
     OwnedContext impatient = Context::background(runtime).with_timeout(up_to_us(40));
