@@ -15,13 +15,11 @@
 #pragma once
 
 #include <concepts>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "weft/async/errors.h"
-#include "weft/async/group.h"
 #include "weft/async/internal/contest.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/task.h"
@@ -49,19 +47,10 @@ Result<T> contest_of(WonBy won_by, std::vector<async::Task<T>> tasks) {
     return contest.finish();
 }
 
-// Runs a job of all_settled, which fails no group.
-template <class Function>
-void start_into(async::Group& group, std::optional<Result<JobValue<Function>>>& outcome,
-                Function&& function) {
-    if (is_nil(function)) {
-        outcome.emplace(async::kNilJob());
-        return;
-    }
-    Result<void> started =
-        group.go([&outcome, job = std::forward<Function>(function)](Context& context) mutable {
-            outcome.emplace(call_job(job, context));
-        });
-    if (!started) outcome.emplace(started.error());
+template <class T>
+Result<T> outcome_of(Result<async::Task<T>>& task) {
+    if (!task) return task.error();
+    return task->wait();
 }
 
 }  // namespace weft::async_internal
@@ -94,20 +83,15 @@ Result<T> race(std::vector<Task<T>> tasks) {
 template <async_internal::JobFunction... Functions>
 auto all_settled(Functions&&... functions)
     -> std::tuple<Result<async_internal::JobValue<Functions>>...> {
-    std::tuple<std::optional<Result<async_internal::JobValue<Functions>>>...> outcomes;
-    Group group;
-    std::apply(
-        [&](auto&... outcome) {
-            (async_internal::start_into(group, outcome, std::forward<Functions>(functions)), ...);
-        },
-        outcomes);
-    static_cast<void>(group.wait());  // the jobs give it no errors
+    // In braces, because they are evaluated in this order.
+    std::tuple<Result<Task<async_internal::JobValue<Functions>>>...> tasks{
+        run(std::forward<Functions>(functions))...};
     return std::apply(
-        [](auto&... outcome) {
-            return std::tuple<Result<async_internal::JobValue<Functions>>...>(
-                std::move(*outcome)...);
+        [](auto&... task) {
+            return std::tuple<Result<async_internal::JobValue<Functions>>...>{
+                async_internal::outcome_of(task)...};
         },
-        outcomes);
+        tasks);
 }
 template <class T>
 std::vector<Result<T>> all_settled(std::vector<Task<T>> tasks) {

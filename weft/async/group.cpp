@@ -1,6 +1,7 @@
 #include "weft/async/group.h"
 
 #include "weft/base/log.h"
+#include "weft/base/planted.h"
 
 namespace weft::async_internal {
 
@@ -12,7 +13,8 @@ Result<void> GroupCore::wait() {
 }
 
 void GroupCore::fail(const Error& error) {
-    if (errors_.add(error, *this)) cancel(CancelReason::Cancelled);
+    bool ends = errors_.add(error, *this) && !WEFT_PLANTED("group.spares_the_siblings");
+    if (ends) cancel(CancelReason::Cancelled);
 }
 
 void GroupCore::drop() {

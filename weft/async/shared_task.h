@@ -20,6 +20,7 @@
 #include "weft/async/internal/job.h"
 #include "weft/async/task.h"
 #include "weft/base/atomic.h"
+#include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/sync/event.h"
 
@@ -35,6 +36,7 @@ public:
     Result<T> wait() {
         Result<void> done = done_.wait();
         if (!done) {
+            if (WEFT_PLANTED("shared_task.gives_up_for_all")) cancel(CancelReason::Cancelled);
             WEFT_TRY(Context::current().err());
             return done.error();
         }

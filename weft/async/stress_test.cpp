@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "weft/async/context.h"
 #include "weft/async/group.h"
@@ -90,6 +92,45 @@ TEST(AsyncStress, SC_6b_every_accepted_job_ends_once_whatever_is_cancelled) {
               tally.ended.load(std::memory_order_relaxed));
     // At least the group's jobs were accepted in every round of the four fibers.
     EXPECT_GE(tally.accepted.load(std::memory_order_relaxed), static_cast<int>(4 * 3 * kRounds));
+}
+
+// Some are waited for, some let go; somebody ends them all at some moment.
+void batch_of_tasks(Tally& tally, int count) {
+    auto [context, source] = Context::current().with_cancel();
+    auto canceller = async::run([&] {
+        for (auto turns = env::random(RandomStream::Workload) % 32; turns != 0; --turns) yield();
+        source.cancel();
+    });
+    std::vector<Task<void>> tasks;
+    for (int i = 0; i < count; ++i) {
+        auto task = run_with_context(context, tally.job());
+        if (!task) continue;
+        tally.count({});
+        if (env::random(RandomStream::Workload) % 8 != 0) tasks.push_back(std::move(*task));
+    }
+    for (Task<void>& task : tasks) static_cast<void>(task.wait());
+    static_cast<void>(canceller->wait());
+}
+
+// So many in all, but few at the same time, so that the thread sanitizer sees them all.
+TEST(AsyncStress, SC_2b_each_of_100000_tasks_ends_once_whatever_is_cancelled) {
+    testing::CapturedLog log;  // of tasks that were let go
+    Tally tally;
+    constexpr int kTasks = 100'000;
+    constexpr int kFibers = 4;
+    constexpr int kBatch = 25;
+    on_workers(2, [&] {
+        Group batches;
+        for (int fiber = 0; fiber < kFibers; ++fiber) {
+            ASSERT_TRUE(batches.go([&] {
+                for (int left = kTasks / kFibers; left > 0; left -= kBatch)
+                    batch_of_tasks(tally, kBatch);
+            }));
+        }
+        EXPECT_TRUE(batches.wait());
+    });
+    EXPECT_EQ(tally.accepted.load(std::memory_order_relaxed), kTasks);
+    EXPECT_EQ(tally.ended.load(std::memory_order_relaxed), kTasks);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/base/log.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft::async {
@@ -45,29 +46,44 @@ bool Supervisor::is_any_running() const {
 // ---------------------------------------------------------------- one job
 
 Result<void> Supervisor::start(Job& job) {
+    if (!WEFT_PLANTED("supervisor.starts_after_the_end")) WEFT_TRY(Context::current().err());
     auto [context, source] = Context::current().with_cancel();
     job.source = source;
     // Relaxed: the start of the task orders it before the job's own store.
     job.ended.store(false, std::memory_order_relaxed);
-    Task<void> task = WEFT_TRY(run_with_context(context, [this, &job](Context& own) {
-        Result<void> outcome = job.function(own);
-        // Release: pairs with the acquire in handle_ended().
-        job.ended.store(true, std::memory_order_release);
-        news_.set();
-        return outcome;
-    }));
+    Task<void> task =
+        WEFT_TRY(run_with_context(context, [notice = Notice(*this, job)](Context& own) mutable {
+            return notice.job().function(own);
+        }));
     job.task.emplace(std::move(task));
     return {};
 }
 
-// What it says when it is told to end is no failure; anything else is logged and counted.
+Supervisor::Notice::~Notice() {
+    if (!job_) return;
+    // Release: pairs with the acquire in handle_ended().
+    job_->ended.store(true, std::memory_order_release);
+    supervisor_->news_.set();
+}
+
 void Supervisor::stop(Job& job) {
     if (!job.task) return;
     job.source.cancel();
+    report(job, take_outcome(job));
+}
+
+Result<void> Supervisor::take_outcome(Job& job) {
     Result<void> outcome = job.task->wait();
     job.task.reset();
-    if (!outcome && outcome.error().kind() != ErrorKind::Cancelled)
-        fiber_internal::dropped("a supervised job", outcome.error(), job.source.token().state());
+    return outcome;
+}
+
+// What it says when it is told to end is no failure; anything else is logged and counted.
+void Supervisor::report(const Job& job, const Result<void>& outcome) {
+    if (outcome) return;
+    Result<void> told = Context(job.source.token()).err();
+    if (!told && outcome.error().kind() == told.error().kind()) return;
+    fiber_internal::dropped("a supervised job", outcome.error(), job.source.token().state());
 }
 
 void Supervisor::stop_all() {
@@ -80,23 +96,21 @@ Result<void> Supervisor::handle_ended() {
     for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
         // Acquire: see start().
         if (!job->task || !job->ended.load(std::memory_order_acquire)) continue;
-        Result<void> outcome = job->task->wait();
-        job->task.reset();
-        if (!outcome) WEFT_TRY(Context::current().err());  // it has heeded that
+        Result<void> outcome = take_outcome(*job);
         bool again =
             job->restart == Restart::Always || (job->restart == Restart::OnFailure && !outcome);
-        if (again) {
-            WEFT_TRY(restart(job, outcome ? nullptr : &outcome.error()));
-        } else if (!outcome) {
-            fiber_internal::dropped("a supervised job", outcome.error(),
-                                    job->source.token().state());
-        }
+        Result<void> restarted = again ? restart(job, outcome) : Result<void>();
+        // An error is answered by the restart, or named by the supervisor that gives up.
+        bool answered = again && (restarted || restarted.error().kind() == ErrorKind::Limit);
+        if (!answered) report(*job, outcome);
+        WEFT_TRY(std::move(restarted));
     }
     return {};
 }
 
-Result<void> Supervisor::restart(Jobs::iterator failed, const Error* error) {
-    std::string why = error ? error->message() : "it ended";
+Result<void> Supervisor::restart(Jobs::iterator failed, const Result<void>& outcome) {
+    WEFT_TRY(Context::current().err());
+    std::string why = outcome ? "it ended" : outcome.error().message();
     if (is_too_often())
         return Error(ErrorKind::Limit,
                      "async: supervisor gave up on '" + failed->name + "': " + why);

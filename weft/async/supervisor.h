@@ -77,15 +77,30 @@ private:
         Atomic<bool> ended{false};       // the task is about to end
     };
     using Jobs = std::list<Job>;
+    // In the function of a job's task: tells when that is gone, also if it was never called.
+    class Notice {
+    public:
+        Notice(Supervisor& supervisor, Job& job) : supervisor_(&supervisor), job_(&job) {}
+        Notice(Notice&& other) noexcept
+            : supervisor_(other.supervisor_), job_(std::exchange(other.job_, nullptr)) {}
+        ~Notice();
+        Job& job() const { return *job_; }
+
+    private:
+        Supervisor* supervisor_;
+        Job* job_;
+    };
 
     Result<void> add_job(std::string name, std::move_only_function<Result<void>(Context&)> function,
                          Restart restart);
     Result<void> watch();
     Result<void> handle_ended();
-    Result<void> restart(Jobs::iterator failed, const Error* error);
+    Result<void> restart(Jobs::iterator failed, const Result<void>& outcome);
     bool is_too_often();
     Result<void> start(Job& job);
     void stop(Job& job);
+    static Result<void> take_outcome(Job& job);
+    static void report(const Job& job, const Result<void>& outcome);
     void stop_all();
     bool is_any_running() const;
 

@@ -1,6 +1,7 @@
 #include "weft/async/timeout.h"
 
 #include "weft/async/internal/scope_core.h"
+#include "weft/base/planted.h"
 
 namespace weft::async_internal {
 
@@ -30,7 +31,7 @@ bool TimeoutCore::await_finish() {
         return true;
     }
     if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
-    keeper_ = ScopeCore::keeper_of(this);
+    if (!WEFT_PLANTED("timeout.leaves_the_job_to_nobody")) keeper_ = ScopeCore::keeper_of(this);
     // Acquire: the outcome, if it has come after all. Release: the keeper.
     if (state_.exchange(State::Abandoned, std::memory_order_acq_rel) != State::Finished)
         return false;
@@ -39,14 +40,17 @@ bool TimeoutCore::await_finish() {
 }
 
 bool TimeoutCore::ended_by_own_deadline() const {
-    return owns_deadline_ && reason() == CancelReason::DeadlineExceeded &&
-           own_deadline_.expired(Clock::now());
+    bool by_deadline = reason() == CancelReason::DeadlineExceeded;
+    if (WEFT_PLANTED("timeout.claims_the_parents_deadline")) return by_deadline;
+    return owns_deadline_ && by_deadline && own_deadline_.expired(Clock::now());
 }
 
 Result<void> TimeoutCore::result() const {
-    if (!in_time_ && owns_deadline_) {
+    if (!in_time_) {
         if (is_cancelled() && !ended_by_own_deadline()) return async::context_error(reason());
-        return async::kTimeout();
+        if (owns_deadline_) return async::kTimeout();
+        // The parent's deadline came before, though nobody has been told yet.
+        return async::context_error(CancelReason::DeadlineExceeded);
     }
     // A job that heeds the end of the parent may be back before the caller has heard of it.
     bool heeded = !outcome_ && (outcome_.error().kind() == ErrorKind::Cancelled ||

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #ifdef WEFT_MODEL
 #include "weft/testing/model_atomic.h"
@@ -57,6 +58,8 @@ public:
     virtual void spin() = 0;
     // An event for the trace of the run; two runs of one seed make the same sequence.
     virtual void trace(const char* event, std::uint64_t a, std::uint64_t b) = 0;
+    // A line of the log, which belongs to the run and not to the process.
+    virtual void log(std::string_view line) = 0;
     virtual bool fails(Allocation kind) = 0;
     // Between the two nothing is a step and nothing fails; they nest. See env::Unseen.
     virtual void hide() = 0;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "weft/base/env.h"
+
 namespace weft {
 namespace {
 
@@ -49,6 +51,7 @@ namespace log_internal {
 constinit Atomic<std::uint8_t> threshold{kThresholdUnread};
 
 std::uint8_t read_threshold() noexcept {
+    env::Unseen first_time;  // of the process, not of each simulated run
     const char* wanted = std::getenv("WEFT_LOG");
     std::optional<LogLevel> level = wanted != nullptr ? log_level_from(wanted) : std::nullopt;
     std::uint8_t unread = kThresholdUnread;
@@ -86,8 +89,10 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
     }
     flatten(text, bytes);
 
-    // Acquire: sees the sink's construction, published by set_log_sink().
-    if (LogSink* sink = current_sink.load(std::memory_order_acquire)) {
+    if (Env* simulated = env::current()) {
+        simulated->log(std::string_view(line, prefix_bytes + bytes));
+        // Acquire: sees the sink's construction, published by set_log_sink().
+    } else if (LogSink* sink = current_sink.load(std::memory_order_acquire)) {
         sink->line(level, std::string_view(line, prefix_bytes + bytes));
     } else {
         write_to_stderr(line, prefix_bytes + bytes);

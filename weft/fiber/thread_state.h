@@ -6,6 +6,7 @@
 
 namespace weft {
 
+class Env;
 class Worker;
 
 // What the C++ runtime keeps per thread about exceptions in flight; a fiber takes it along.
@@ -35,5 +36,10 @@ struct Depot;
 Depot* take_simulated();
 void put_simulated(Depot* depot);  // nothing of that machine runs any more
 }  // namespace fiber_blocks
+
+// A run that failed leaves its runtimes as they are; those of the next must not find them.
+namespace io_tables {
+void forget(const Env& machine);
+}
 
 }  // namespace weft

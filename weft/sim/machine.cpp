@@ -46,7 +46,10 @@ Machine::Machine(const Options& options)
     if (options.interrupt_at != 0) interrupt_at_ = options.interrupt_at;
 }
 
-Machine::~Machine() { fiber_blocks::put_simulated(block_depot_); }
+Machine::~Machine() {
+    io_tables::forget(*this);
+    fiber_blocks::put_simulated(block_depot_);
+}
 
 Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
@@ -304,6 +307,16 @@ void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
     mix(a);
     mix(b);
     mix(steps_);
+    keep(event, a, b);
+}
+
+// Not hashed: how much is logged is up to WEFT_LOG.
+void Machine::log(std::string_view line) {
+    if (!options_.keep_trace) return;
+    keep(log_lines_.emplace_back(line).c_str(), 0, 0);
+}
+
+void Machine::keep(const char* event, std::uint64_t a, std::uint64_t b) {
     Event entry{steps_, a, b, event, current_};
     if (options_.keep_trace || events_.size() < kTailEvents) {
         events_.push_back(entry);

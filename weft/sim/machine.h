@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/env.h"
@@ -41,6 +42,7 @@ public:
     void step() override;
     void spin() override;
     void trace(const char* event, std::uint64_t a, std::uint64_t b) override;
+    void log(std::string_view line) override;
     bool fails(Allocation kind) override;
     void hide() override { ++hidden_; }
     void show() override { --hidden_; }
@@ -87,6 +89,7 @@ private:
     void interrupt();
     [[noreturn]] void leave_for_ever();
     void note(const char* event, std::uint64_t a, std::uint64_t b);
+    void keep(const char* event, std::uint64_t a, std::uint64_t b);
     std::string describe_threads();
 
     const Options options_;
@@ -121,6 +124,7 @@ private:
     };
     std::vector<Event> events_;  // a ring unless the whole trace is kept
     std::size_t events_next_ = 0;
+    std::deque<std::string> log_lines_;  // named by events
 };
 
 }  // namespace weft::sim

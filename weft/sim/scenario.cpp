@@ -6,12 +6,21 @@
 #include "weft/sim/scenarios/blocking.h"
 #include "weft/sim/scenarios/cancellation.h"
 #include "weft/sim/scenarios/channels.h"
+#include "weft/sim/scenarios/combining.h"
+#include "weft/sim/scenarios/contexts.h"
 #include "weft/sim/scenarios/fibers.h"
+#include "weft/sim/scenarios/groups.h"
 #include "weft/sim/scenarios/locks.h"
 #include "weft/sim/scenarios/meetings.h"
 #include "weft/sim/scenarios/memory.h"
+#include "weft/sim/scenarios/periodic.h"
 #include "weft/sim/scenarios/pipes.h"
+#include "weft/sim/scenarios/pools.h"
+#include "weft/sim/scenarios/scopes.h"
 #include "weft/sim/scenarios/selects.h"
+#include "weft/sim/scenarios/supervisors.h"
+#include "weft/sim/scenarios/tasks.h"
+#include "weft/sim/scenarios/timeouts.h"
 #include "weft/sim/scenarios/timers.h"
 
 namespace weft::sim {
@@ -21,6 +30,7 @@ using namespace scenarios;
 
 constexpr Faults kNoMemory = {.allocation = true};
 constexpr Faults kResets = {.resets = true};
+constexpr Faults kSteadyClock = {.pauses = false};
 constexpr Faults kTrueEvents = {.spurious_readiness = false};
 
 constexpr std::array kScenarios = {
@@ -96,6 +106,48 @@ constexpr std::array kScenarios = {
              kNoMemory},
     Scenario{"no-memory-pipe", "descriptors without a registration", pipe_without_memory,
              kNoMemory},
+    Scenario{"no-memory-jobs", "jobs that never begin", jobs_without_memory, kNoMemory},
+    Scenario{"context-tree", "the first end above a context is its end", context_tree},
+    Scenario{"context-anywhere", "contexts derived while one above is cancelled", context_anywhere},
+    Scenario{"group-errors", "the first is given, some are collected, all are counted",
+             group_errors},
+    Scenario{"group-go-and-wait", "jobs that begin while somebody waits", group_go_and_wait},
+    Scenario{"group-dropped", "let go without a wait", group_dropped},
+    Scenario{"group-anywhere", "a group cancelled at one exact step", group_anywhere},
+    Scenario{"task-waiters", "one outcome for one waiter", task_waiters},
+    Scenario{"task-dropped", "let go without a wait", task_dropped},
+    Scenario{"task-anywhere", "a task cancelled at one exact step", task_anywhere},
+    Scenario{"shared-task", "one run for many waiters, and what follows", shared_task_waiters},
+    Scenario{"shared-task-anywhere", "ended at one exact step", shared_task_anywhere},
+    Scenario{"pool-traffic", "no more at once than allowed, all done", pool_traffic},
+    Scenario{"pool-idle", "jobs that come one by one", pool_idles},
+    Scenario{"pool-places", "every place comes back", pool_places},
+    Scenario{"pool-close", "closed in the middle of the traffic", pool_close},
+    Scenario{"pool-close-anywhere", "close against submit", pool_close_anywhere},
+    Scenario{"pool-cancel-anywhere", "a pool cancelled at one exact step", pool_cancel_anywhere},
+    Scenario{"every", "a job again and again, until it fails or the context ends", every_ends},
+    Scenario{"periodic-stop", "no run after a stop between two", periodic_stop_between,
+             kSteadyClock},
+    Scenario{"periodic-stop-anywhere", "stop against tick", periodic_stop_anywhere},
+    Scenario{"periodic-cancel-anywhere", "cancelled at one exact step", periodic_cancel_anywhere},
+    Scenario{"ticker", "a beat that does not drift", ticker_beats},
+    Scenario{"timeout-deadlines", "own deadline, parent's deadline, job", timeout_deadlines},
+    Scenario{"timeout-anywhere", "a parent cancelled at one exact step", timeout_anywhere},
+    Scenario{"scope-tree", "scopes in scopes, cleaned up in reverse", scope_tree},
+    Scenario{"scope-abandoned", "jobs let go while their scope ends", scope_keeps_the_abandoned},
+    Scenario{"scope-cancel-anywhere", "scopes cancelled at one exact step", scope_cancel_anywhere},
+    Scenario{"scope-shutdown-anywhere", "shutdown at one exact step", scope_shutdown_anywhere},
+    Scenario{"pending", "completed or given up, once", pending_outcomes},
+    Scenario{"pending-anywhere", "cancelled at one exact step", pending_anywhere},
+    Scenario{"any", "the first success ends the others", any_of_some},
+    Scenario{"race", "the first end ends the others", race_of_some},
+    Scenario{"all-settled", "everybody's outcome", settled_all},
+    Scenario{"retry", "so many attempts, and pauses between them", retry_attempts},
+    Scenario{"hedge", "a rival for a slow attempt", hedge_attempts},
+    Scenario{"combine-anywhere", "any and race cancelled at one exact step", combine_anywhere},
+    Scenario{"supervisor", "each failure restarts whom it should", supervisor_strategies},
+    Scenario{"supervisor-gives-up", "one restart too many", supervisor_gives_up},
+    Scenario{"supervisor-anywhere", "cancelled at one exact step", supervisor_anywhere},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/base/env.h"
+#include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sim/scenario.h"
@@ -103,6 +104,17 @@ TEST(Sim, SIM_1b_threads_may_simulate_at_the_same_time) {
     std::thread other(repeat);
     repeat();
     other.join();
+}
+
+TEST(Sim, SIM_1a_what_is_logged_goes_into_the_trace_and_changes_nothing_else) {
+    auto logs = [] { log(LogLevel::Error, "the {} is lost", "item"); };
+    Report kept = run({.seed = 1, .keep_trace = true}, logs);
+    EXPECT_THAT(kept.text(), HasSubstr("the item is lost"));
+    set_log_level(LogLevel::Off);
+    Report off = run({.seed = 1}, logs);
+    set_log_level(LogLevel::Warn);
+    EXPECT_EQ(kept.trace_hash, off.trace_hash);
+    EXPECT_EQ(kept.steps, off.steps);
 }
 
 TEST(Sim, SIM_1a_an_hour_passes_in_a_moment) {
@@ -199,6 +211,18 @@ TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
     EXPECT_THAT(report.failure, HasSubstr("thread main.0: sleeps"));
     EXPECT_THAT(report.failure, HasSubstr("fiber 'left': waiting on mutex"));
     EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
+}
+
+TEST(Sim, SIM_1b_a_failed_run_leaves_nothing_to_the_next) {
+    static_cast<void>(run_to_failure({.seed = 1}, [] {
+        Runtime runtime({.workers = 2});
+        static_cast<void>(runtime.spawn([] { return park(); }).join());
+    }));
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        Report report =
+            run(*find_scenario("pipe-traffic"), {.seed = seed, .faults = Faults::all()});
+        ASSERT_TRUE(report.ok()) << report.text();
+    }
 }
 
 TEST(Sim, SIM_1a_a_run_without_an_end_is_ended) {

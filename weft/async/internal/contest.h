@@ -1,7 +1,8 @@
 // Contest: jobs of which one decides. It ends the others, and all are waited for.
 //
 // The errors of those that lost are logged and counted, but for the one that says that a job heeded
-// its end. It lies in the frame of the function that runs it, whose jobs may refer to that frame.
+// its end. Jobs may refer to the frame of the function that runs it, because finish() waits for
+// all.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,14 @@
 
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
-#include "weft/async/group.h"
 #include "weft/async/internal/first_error.h"
 #include "weft/async/internal/job.h"
+#include "weft/async/internal/job_count.h"
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
+#include "weft/base/planted.h"
 #include "weft/base/result.h"
+#include "weft/fiber/cancel.h"
 #include "weft/sync/event.h"
 
 namespace weft::async_internal {
@@ -23,69 +26,114 @@ namespace weft::async_internal {
 enum class WonBy : std::uint8_t { Success, AnyOutcome };
 
 template <class T>
-class Contest {
+class ContestCore final : public CancelState {
 public:
-    explicit Contest(WonBy won_by)
-        : won_by_(won_by), owned_(Context::current().with_cancel()), group_(owned_.context) {}
+    static ContestCore* create(WonBy won_by) {
+        return make<ContestCore>(parent_of_core(Context::current()), won_by);
+    }
 
     template <class Function>
     void start(Function&& function) {
         if (is_nil(function)) return settle(async::kNilJob());
-        Result<void> started =
-            group_.go([this, job = std::forward<Function>(function)](Context& context) mutable {
-                settle(call_job(job, context));
-            });
-        if (!started) settle(started.error());
+        static_cast<void>(jobs_.add());  // succeeds: it closes later
+        Result<void> started = start_job(*this, std::forward<Function>(function));
+        if (!started) finish(started.error());
     }
-
-    // Until a job has settled since the last call, or the deadline. False when no more should be
-    // started: it is decided, or the ambient context has ended.
     bool wait_for_news(Deadline deadline) {
         static_cast<void>(news_.wait_until(deadline));
         news_.reset();
         // Acquire: pairs with settle().
         return !decided_.load(std::memory_order_acquire) && Context::current().err();
     }
-
-    // Waits for all: what decided, else the first error.
-    Result<T> finish() {
-        static_cast<void>(group_.wait());  // settle() has the errors
+    Result<T> wait() {
+        bool leaves = WEFT_PLANTED("contest.leaves_the_losers") && winner_;
+        if (!leaves) static_cast<void>(jobs_.close_and_wait(*this));
+        cancel(CancelReason::Cancelled);
         std::optional<Error> first = errors_.get();
         if (!winner_) {
             WEFT_ASSERT(first.has_value(), "a contest without jobs");
             return *first;
         }
-        errors_.drop(*owned_.context.token().state());
+        errors_.drop(*this);
         return std::move(*winner_);
+    }
+    void drop() {
+        if (jobs_.drop(*this) != JobCount::Drop::WasClosed) cancel(CancelReason::Cancelled);
+    }
+
+    // For JobBody.
+    template <class Function>
+    Result<T> call(Function& function) {
+        Context context{CancelToken(this)};
+        return call_job(function, context);
+    }
+    void finish(Result<T> outcome) {
+        settle(std::move(outcome));
+        static_cast<void>(jobs_.done());
     }
 
 private:
+    friend class CancelState;
+    static constexpr Nature kNature{destroy_as<ContestCore>};
+
+    ContestCore(CancelState* parent, WonBy won_by)
+        : CancelState(parent, Deadline::never(), &kNature), won_by_(won_by) {}
+    ~ContestCore() = default;
+
+    // True for exactly one caller.
+    bool decide() {
+        if (WEFT_PLANTED("contest.decides_twice")) return !decided_.load(std::memory_order_acquire);
+        // Acquire-release: the loser goes on after the winner's claim; wait() is ordered by the
+        // end of the jobs.
+        return !decided_.exchange(true, std::memory_order_acq_rel);
+    }
     void settle(Result<T> outcome) {
         bool can_decide = outcome.has_value() || won_by_ == WonBy::AnyOutcome;
-        // Acquire-release: the loser goes on after the winner's claim; finish() is ordered by the
-        // wait for the group.
-        if (can_decide && !decided_.exchange(true, std::memory_order_acq_rel)) {
+        if (can_decide && decide()) {
             winner_.emplace(std::move(outcome));
-            owned_.source.cancel();
+            cancel(CancelReason::Cancelled);
+            if (WEFT_PLANTED("contest.decides_twice"))
+                decided_.store(true, std::memory_order_release);
         } else if (!outcome) {
             lose(outcome.error());
         }
         news_.set();
     }
-
     void lose(const Error& error) {
         bool heeded = error.kind() == ErrorKind::Cancelled &&
                       decided_.load(std::memory_order_acquire);  // as above
-        if (!heeded) errors_.add(error, *owned_.context.token().state());
+        if (!heeded) errors_.add(error, *this);
     }
 
     const WonBy won_by_;
-    async::OwnedContext owned_;
-    async::Group group_;
+    JobCount jobs_;
     FirstError errors_;
     Atomic<bool> decided_{false};
     std::optional<Result<T>> winner_;  // by whom decided_ was set
     Event news_;
+};
+
+template <class T>
+class Contest {
+public:
+    explicit Contest(WonBy won_by) : core_(ContestCore<T>::create(won_by)) {}
+    Contest(const Contest&) = delete;
+    Contest& operator=(const Contest&) = delete;
+    ~Contest() { core_->drop(); }
+
+    // A job that cannot begin has settled with why.
+    template <class Function>
+    void start(Function&& function) {
+        core_->start(std::forward<Function>(function));
+    }
+    // Until a job has settled since the last call, or the deadline. False when no more should be
+    // started: it is decided, or the ambient context has ended.
+    bool wait_for_news(Deadline deadline) { return core_->wait_for_news(deadline); }
+    // Waits for all: what decided, else the first error.
+    Result<T> finish() { return core_->wait(); }
+
+private:
+    CoreRef<ContestCore<T>> core_;
 };
 
 }  // namespace weft::async_internal

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft::async_internal {
@@ -12,12 +13,14 @@ bool FirstError::add(const Error& error, const CancelState& jobs) {
     if (collected_max_ != 0) entry.push_back(error);
     bool first = false;
     bool kept = false;
+    std::size_t one_more = WEFT_PLANTED("first_error.collects_one_more") ? 1 : 0;
     {
         SpinGuard guard(lock_);
         first = !first_;
-        if (first && !dropped_) first_ = error;
+        bool takes = first || WEFT_PLANTED("first_error.keeps_the_last");
+        if (takes && !dropped_) first_ = error;
         kept = first && !dropped_;
-        if (collected_.size() < collected_max_ && !dropped_) {
+        if (collected_.size() < collected_max_ + one_more && !dropped_) {
             kept = true;
             collected_.splice(collected_.end(), entry);
         }

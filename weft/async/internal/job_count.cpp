@@ -2,6 +2,7 @@
 
 #include "weft/async/internal/scope_core.h"
 #include "weft/base/assert.h"
+#include "weft/base/planted.h"
 
 namespace weft::async_internal {
 namespace {
@@ -26,6 +27,7 @@ bool JobCount::add() {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
         if (word & kClosed) return false;
+        if (WEFT_PLANTED("job_count.adds_late")) word = word_.load(std::memory_order_relaxed);
     } while (!word_.compare_exchange_weak(word, word + kOne, std::memory_order_relaxed,
                                           std::memory_order_relaxed));
     return true;
@@ -56,7 +58,7 @@ bool JobCount::close_and_wait(CancelState& jobs) {
     if (before & kClosed) return false;
     if (before < kOne) return true;
     CancelState* ambient = current_cell().token;
-    if (jobs.is_below(ambient)) {
+    if (jobs.is_below(ambient) || WEFT_PLANTED("job_count.keeps_the_end_to_itself")) {
         wait_for_last();
         return true;
     }
@@ -71,7 +73,8 @@ void JobCount::wait_for_last() {
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     waiter_ = waiter.ref();
     // Release: publishes waiter_ to the last job. Acquire: what the jobs did, if none is left.
-    if (word_.fetch_or(kWaiting, std::memory_order_acq_rel) < kOne) return waiter.abandon();
+    bool is_last = word_.fetch_or(kWaiting, std::memory_order_acq_rel) < kOne;
+    if (is_last && !WEFT_PLANTED("job_count.waits_without_look")) return waiter.abandon();
     static_cast<void>(waiter.wait());
 }
 

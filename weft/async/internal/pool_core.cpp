@@ -4,6 +4,7 @@
 
 #include "weft/async/errors.h"
 #include "weft/base/log.h"
+#include "weft/base/planted.h"
 
 namespace weft::async_internal {
 
@@ -41,10 +42,10 @@ bool PoolCore::try_take_place(PoolJob*& job) {
 
 Result<PoolJob*> PoolCore::admit_at_once() {
     PoolJob* job = nullptr;
-    bool closed = false;
+    bool closed = WEFT_PLANTED("pool.lets_in_late") && closed_;
     {
         SpinGuard guard(lock_);
-        closed = closed_;
+        if (!WEFT_PLANTED("pool.lets_in_late")) closed = closed_;
         if (!closed && try_take_place(job)) return job;
     }
     return closed ? async::kPoolClosed() : async::kPoolFull();
@@ -104,13 +105,13 @@ PoolCore::Place::~Place() {
 }
 
 void PoolCore::enqueue(PoolJob& job) {
-    bool start = false;
+    bool start = WEFT_PLANTED("pool.starts_one_too_many") && working_ < workers_max_;
     job.next = nullptr;
     {
         SpinGuard guard(lock_);
         (first_ ? last_->next : first_) = &job;
         last_ = &job;
-        start = working_ < workers_max_;
+        if (!WEFT_PLANTED("pool.starts_one_too_many")) start = working_ < workers_max_;
         if (start) ++working_;
     }
     if (!start) return;
@@ -129,6 +130,10 @@ PoolJob* PoolCore::take_job() {
     if (job) {
         first_ = job->next;
     } else {
+        if (WEFT_PLANTED("pool.leaves_a_job_behind")) {
+            lock_.unlock();
+            lock_.lock();
+        }
         --working_;
     }
     return job;
@@ -158,7 +163,10 @@ PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
     PoolJob* next = nullptr;
     {
         SpinGuard guard(lock_);
-        if (auto* submitter = static_cast<Submitter*>(submitters_.claim_first())) {
+        sync_internal::WaitEntry* first = submitters_.front();
+        auto* submitter = static_cast<Submitter*>(submitters_.claim_first());
+        if (WEFT_PLANTED("pool.charges_the_ended") && first != submitter) ++accepted_;
+        if (submitter) {
             submitter->job = &job;
             claimed.add(submitter->ref);
         } else {
@@ -200,7 +208,7 @@ void PoolCore::close_to_submitters() {
     {
         SpinGuard guard(lock_);
         closed_ = true;
-        submitters_.claim_all(claimed);
+        if (!WEFT_PLANTED("pool.closes_silently")) submitters_.claim_all(claimed);
     }
     claimed.resume_all();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/assert.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft::async_internal {
@@ -50,7 +51,9 @@ bool ScopeCore::begin_job() {
 
 bool ScopeCore::enter() {
     SpinGuard guard(lock_);
-    if (state_ != State::Open && alive_ == 0) return false;
+    bool may_end = state_ != State::Open && alive_ == 0;
+    if (WEFT_PLANTED("scope.lets_in_late")) may_end = state_ == State::Ended;
+    if (may_end) return false;
     ++alive_;
     return true;
 }
@@ -86,8 +89,10 @@ void ScopeCore::finish(Result<void> outcome) {
 void ScopeCore::push(Cleanup& cleanup) {
     SpinGuard guard(lock_);
     WEFT_ASSERT(state_ != State::Ended, "a cleanup was added to a scope that has ended");
-    cleanup.next = cleanups_;
-    cleanups_ = &cleanup;
+    Cleanup** place = &cleanups_;
+    while (WEFT_PLANTED("scope.cleans_up_oldest_first") && *place) place = &(*place)->next;
+    cleanup.next = *place;
+    *place = &cleanup;
 }
 
 Cleanup* ScopeCore::pop() {
@@ -111,6 +116,7 @@ Result<void> ScopeCore::end() {
         state_ = State::Ending;
     }
     cancel(CancelReason::Cancelled);
+    if (WEFT_PLANTED("scope.cleans_up_too_early")) run_cleanups();
     wait_idle();
     run_cleanups();
     ledger_.close();

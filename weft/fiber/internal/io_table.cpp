@@ -392,6 +392,18 @@ IoTable::~IoTable() {
     storage_->release();
 }
 
+// Another machine may come to lie at the same address.
+void io_tables::forget(const Env& machine) {
+    SpinGuard guard(tables.lock);
+    for (IoTable** place = &tables.first; *place;) {
+        if ((*place)->machine_ == &machine) {
+            *place = (*place)->next_;
+        } else {
+            place = &(*place)->next_;
+        }
+    }
+}
+
 // With many descriptors every registration is a miss of the cache; they are fetched ahead.
 void IoTable::dispatch(std::span<const IoEvent> events) {
     constexpr std::size_t ahead = 8;

@@ -25,6 +25,7 @@
 #include "weft/base/ticket.h"
 #include "weft/base/time.h"
 #include "weft/fiber/reactor.h"
+#include "weft/fiber/thread_state.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {
@@ -175,6 +176,7 @@ public:
 
 private:
     friend class IoRegistration;
+    friend void io_tables::forget(const Env& machine);
 
     static Reactor* reactor_of(const IoStorage& storage);
 

@@ -77,12 +77,12 @@ void mutex_impatience() {
     Mutex mutex;
     int inside = 0;
     Crew crew(runtime);
-    for (int i = between(2, 4); i > 0; --i) {
+    for (int i = between(2, 3); i > 0; --i) {
         crew.add_thread([&] {
-            for (int round = between(1, 12); round > 0; --round) {
+            for (int round = between(6, 20); round > 0; --round) {
                 bool patient = random_below(4) == 0;
                 if (patient) mutex.lock();
-                if (!patient && !mutex.try_lock_for(Nanoseconds(random_below(600)))) continue;
+                if (!patient && !mutex.try_lock_for(Nanoseconds(random_below(300)))) continue;
                 require(++inside == 1, "two hold the mutex");
                 for (std::uint64_t steps = random_below(20); steps > 0; --steps) env::step();
                 --inside;

@@ -4,8 +4,19 @@
 #include <memory>
 #include <vector>
 
+#include "weft/async/combine.h"
+#include "weft/async/group.h"
+#include "weft/async/periodic.h"
+#include "weft/async/pool.h"
+#include "weft/async/retry.h"
+#include "weft/async/scope.h"
+#include "weft/async/shared_task.h"
+#include "weft/async/supervisor.h"
+#include "weft/async/task.h"
+#include "weft/async/timeout.h"
 #include "weft/fiber/io.h"
 #include "weft/sim/scenarios/crew.h"
+#include "weft/sim/scenarios/jobs.h"
 #include "weft/sim/scenarios/traffic.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/wait_group.h"
@@ -128,6 +139,91 @@ void pipe_without_memory() {
     Result<void> joined = reader.join();
     require(joined || is_error(joined, ErrorKind::OutOfMemory), "an odd error");
     require(read == joined.has_value() && (started || !read), "it ran and failed, or the reverse");
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+
+Result<void> group_of(Jobs& jobs) {
+    async::Group group;
+    for (int i = between(1, 3); i > 0; --i) static_cast<void>(group.go(jobs.some_job()));
+    return group.wait();
+}
+
+Result<void> pool_of(Jobs& jobs) {
+    async::Pool pool = *async::Pool::create({.workers = 1, .queue_size = 1});
+    for (int i = between(1, 3); i > 0; --i) static_cast<void>(pool.submit(jobs.some_job()));
+    return pool.close();
+}
+
+Result<void> scope_of(Jobs& jobs) {
+    return async::run_scope(async::ScopeKind::Request, [&](async::Scope& scope) {
+        for (int i = between(1, 3); i > 0; --i)
+            static_cast<void>(scope.spawn("job", jobs.some_job()));
+    });
+}
+
+Result<void> task_of(Jobs& jobs) {
+    if (coin()) return WEFT_TRY(async::run(jobs.some_job()))
+    .wait();
+    async::SharedTask<void> shared = WEFT_TRY(async::run_shared(jobs.some_job()));
+    auto next = shared.then([] {});
+    Result<void> followed = next ? next->wait() : next.error();
+    Result<void> own = shared.wait();  // it goes on by itself when nothing can follow
+    return followed ? own : followed;
+}
+
+Result<void> settled_of(Jobs& jobs) {
+    auto [one, two] = async::all_settled(jobs.some_job(), jobs.some_job());
+    return one ? two : one;
+}
+
+Result<void> hedge_of(Jobs& jobs) {
+    // The delay is long: a rival for an attempt that never began must not wait for it.
+    return async::hedge({.delay = 1h, .attempts_max = 3},
+                        [&](Context& context) { return jobs.some_job()(context); });
+}
+
+Result<void> supervisor_of(Jobs& jobs) {
+    async::Supervisor supervisor;
+    for (int i = between(1, 2); i > 0; --i)
+        WEFT_TRY(supervisor.add("job", [&](Context& context) { return jobs.some_job()(context); }));
+    return supervisor.run();
+}
+
+Result<void> some_jobs(Jobs& jobs) {
+    switch (between(0, 8)) {
+    case 0: return group_of(jobs);
+    case 1: return pool_of(jobs);
+    case 2: return scope_of(jobs);
+    case 3: return task_of(jobs);
+    case 4: return settled_of(jobs);
+    case 5: return hedge_of(jobs);
+    case 6: return supervisor_of(jobs);
+    case 7:
+        return coin() ? async::any(jobs.some_job(), jobs.some_job())
+                      : async::race(jobs.some_job(), jobs.some_job());
+    default: return async::with_timeout(1h, jobs.some_job());
+    }
+}
+
+}  // namespace
+
+// A job that gets no block or no stack has ended with that error: nobody waits for it in vain.
+void jobs_without_memory() {
+    Runtime runtime({.workers = some_workers()});
+    InRuntime here(runtime);
+    Jobs jobs;
+    Instant begun = Clock::now();
+    for (int i = between(1, 3); i > 0; --i) {
+        Result<void> outcome = some_jobs(jobs);
+        jobs.require_none_alive();
+        bool expected = outcome || is_error(outcome, ErrorKind::OutOfMemory) ||
+                        is_error(outcome, ErrorKind::Limit);
+        if (!expected) jobs.require_own(outcome.error());
+    }
+    require(Clock::now() - begun < 1h, "somebody waited for a job that never began");
 }
 
 }  // namespace weft::sim::scenarios

@@ -6,5 +6,6 @@ namespace weft::sim::scenarios {
 void spawn_without_memory();
 void channel_without_memory();
 void pipe_without_memory();
+void jobs_without_memory();
 
 }  // namespace weft::sim::scenarios
