@@ -206,6 +206,19 @@ void hedge_attempts() {
     }
 }
 
+namespace {
+
+// Each attempt is a job of the book.
+Result<int> repeated(Jobs& jobs) {
+    auto attempt = [&](Context& context) {
+        return placed(jobs, Jobs::some_manner(true), 1)(context);
+    };
+    if (coin()) return async::hedge({.delay = 10us, .attempts_max = 3}, attempt);
+    return async::retry({.attempts_max = 3, .delay_first = 10us, .delay_max = 20us}, attempt);
+}
+
+}  // namespace
+
 // The ambient context is cancelled at one exact step.
 void combine_anywhere() {
     Runtime runtime({.workers = some_workers()});
@@ -221,11 +234,13 @@ void combine_anywhere() {
             Jobs jobs;
             std::vector<Manner> manners = {Jobs::some_manner(true), Jobs::some_manner(true),
                                            Jobs::some_manner(true)};
-            Result<int> outcome =
-                coin() ? of_three(jobs, manners, kAny) : of_three(jobs, manners, kRace);
+            bool repeats = coin();
+            Result<int> outcome = repeats  ? repeated(jobs)
+                                  : coin() ? of_three(jobs, manners, kAny)
+                                           : of_three(jobs, manners, kRace);
             jobs.require_ended();
-            if (outcome) return require_winner(manners, *outcome);
-            jobs.require_own(outcome.error());
+            if (!outcome) return jobs.require_own(outcome.error());
+            if (!repeats) require_winner(manners, *outcome);
         });
     }
 }
