@@ -96,7 +96,7 @@ void* first_frame(StackBounds stack, void (*entry)(void*), void* argument) {
 
 }  // namespace
 
-void Context::adopt_thread() {
+void SavedContext::adopt_thread() {
 #ifdef WEFT_ASAN
     pthread_attr_t attributes;
     pthread_getattr_np(pthread_self(), &attributes);
@@ -110,8 +110,8 @@ void Context::adopt_thread() {
 #endif
 }
 
-void Context::prepare(StackBounds stack, void (*entry)(void*), void* argument,
-                      [[maybe_unused]] void* sanitizer_fiber) {
+void SavedContext::prepare(StackBounds stack, void (*entry)(void*), void* argument,
+                           [[maybe_unused]] void* sanitizer_fiber) {
     stack_pointer_ = first_frame(stack, entry, argument);
 #ifdef WEFT_ASAN
     fake_stack_ = nullptr;
@@ -127,8 +127,8 @@ void Context::prepare(StackBounds stack, void (*entry)(void*), void* argument,
 
 // Not instrumented: a function exit noted on the shadow stack that was switched in would unbalance
 // it.
-__attribute__((no_sanitize("thread"), noinline)) void Context::change(
-    Context& from, Context& to, [[maybe_unused]] Leave leave) {
+__attribute__((no_sanitize("thread"), noinline)) void SavedContext::change(
+    SavedContext& from, SavedContext& to, [[maybe_unused]] Leave leave) {
 #ifdef WEFT_ASAN
     // A null place to save tells the sanitizer to destroy the fake stack of a context that ends.
     __sanitizer_start_switch_fiber(leave == Leave::ForEver ? nullptr : &from.fake_stack_,
@@ -145,7 +145,7 @@ __attribute__((no_sanitize("thread"), noinline)) void Context::change(
 #endif
 }
 
-void Context::entered() {
+void SavedContext::entered() {
 #ifdef WEFT_ASAN
     __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
@@ -153,7 +153,7 @@ void Context::entered() {
 
 #endif
 
-void* Context::new_sanitizer_fiber() {
+void* SavedContext::new_sanitizer_fiber() {
 #ifdef WEFT_TSAN
     return __tsan_create_fiber(0);
 #else
@@ -161,7 +161,7 @@ void* Context::new_sanitizer_fiber() {
 #endif
 }
 
-void Context::delete_sanitizer_fiber([[maybe_unused]] void* fiber) {
+void SavedContext::delete_sanitizer_fiber([[maybe_unused]] void* fiber) {
 #ifdef WEFT_TSAN
     __tsan_destroy_fiber(fiber);
 #endif

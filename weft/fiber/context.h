@@ -1,4 +1,4 @@
-// Context: a saved point of execution on its own stack, and the switch between two of them.
+// SavedContext: a saved point of execution on its own stack, and the switch between two of them.
 //
 // The switch saves the callee-saved registers on the stack it leaves and nothing else;
 // floating-point control state, exception globals and thread-locals are the scheduler's business
@@ -19,11 +19,11 @@ struct StackBounds {
     std::byte* top = nullptr;
 };
 
-class Context {
+class SavedContext {
 public:
-    Context() = default;
-    Context(const Context&) = delete;
-    Context& operator=(const Context&) = delete;
+    SavedContext() = default;
+    SavedContext(const SavedContext&) = delete;
+    SavedContext& operator=(const SavedContext&) = delete;
 
     // Makes this the context of the calling thread's own stack; it gets its state when it is left.
     void adopt_thread();
@@ -33,7 +33,7 @@ public:
 
     enum class Leave { ToReturn, ForEver };
     // Leaves `from` and goes on in `to`. Returns when somebody switches back to `from`.
-    static void change(Context& from, Context& to, Leave leave = Leave::ToReturn);
+    static void change(SavedContext& from, SavedContext& to, Leave leave = Leave::ToReturn);
     // The first thing that runs on a freshly prepared context.
     static void entered();
 
@@ -59,8 +59,8 @@ private:
 }  // namespace weft
 
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
-inline void weft::Context::change(Context& from, Context& to, Leave) {
+inline void weft::SavedContext::change(SavedContext& from, SavedContext& to, Leave) {
     weft_context_switch(&from.stack_pointer_, to.stack_pointer_);
 }
-inline void weft::Context::entered() {}
+inline void weft::SavedContext::entered() {}
 #endif

@@ -17,15 +17,15 @@
 #include <vector>
 
 #if defined(WEFT_UCONTEXT)
-#define SWITCH_TEST(name) TEST(Context, FIB_7d_##name)
+#define SWITCH_TEST(name) TEST(SavedContext, FIB_7d_##name)
 #elif defined(__x86_64__)
-#define SWITCH_TEST(name) TEST(Context, FIB_7a_##name)
+#define SWITCH_TEST(name) TEST(SavedContext, FIB_7a_##name)
 #elif defined(__aarch64__)
-#define SWITCH_TEST(name) TEST(Context, FIB_7b_##name)
+#define SWITCH_TEST(name) TEST(SavedContext, FIB_7b_##name)
 #elif defined(__riscv)
-#define SWITCH_TEST(name) TEST(Context, FIB_7c_##name)
+#define SWITCH_TEST(name) TEST(SavedContext, FIB_7c_##name)
 #else
-#define SWITCH_TEST(name) TEST(Context, FIB_7d_##name)
+#define SWITCH_TEST(name) TEST(SavedContext, FIB_7d_##name)
 #endif
 
 namespace weft {
@@ -38,21 +38,21 @@ public:
         StackBounds bounds{memory_.get(), memory_.get() + kStackBytes};
         context_.prepare(bounds, enter, this, sanitizer_fiber_);
     }
-    ~Coroutine() { Context::delete_sanitizer_fiber(sanitizer_fiber_); }
+    ~Coroutine() { SavedContext::delete_sanitizer_fiber(sanitizer_fiber_); }
     Coroutine(const Coroutine&) = delete;
     Coroutine& operator=(const Coroutine&) = delete;
 
     // Runs it until it leaves or ends. Any thread, one at a time.
     [[gnu::noinline]] void go_on() {
-        Context here;
+        SavedContext here;
         here.adopt_thread();
         caller_ = &here;
-        Context::change(here, context_);
+        SavedContext::change(here, context_);
         keep_frame();
     }
     // In the body: back to whoever called go_on().
     [[gnu::noinline]] void leave() {
-        Context::change(context_, *caller_);
+        SavedContext::change(context_, *caller_);
         keep_frame();
     }
     bool has_ended() const { return has_ended_; }
@@ -62,20 +62,20 @@ private:
     static constexpr std::size_t kStackBytes = 256 * 1024;
 
     static void enter(void* argument) {
-        Context::entered();
+        SavedContext::entered();
         auto& self = *static_cast<Coroutine*>(argument);
         self.body_(self);
         self.has_ended_ = true;
-        Context::change(self.context_, *self.caller_, Context::Leave::ForEver);
+        SavedContext::change(self.context_, *self.caller_, SavedContext::Leave::ForEver);
         std::abort();
     }
     // A function that switches must not be a leaf: see context_switch.h.
     [[gnu::noinline]] static void keep_frame() { asm volatile("" ::: "memory"); }
 
     std::unique_ptr<std::byte[]> memory_ = std::make_unique<std::byte[]>(kStackBytes);
-    void* sanitizer_fiber_ = Context::new_sanitizer_fiber();
-    Context context_;
-    Context* caller_ = nullptr;
+    void* sanitizer_fiber_ = SavedContext::new_sanitizer_fiber();
+    SavedContext context_;
+    SavedContext* caller_ = nullptr;
     std::function<void(Coroutine&)> body_;
     bool has_ended_ = false;
 };

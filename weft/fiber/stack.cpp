@@ -169,7 +169,7 @@ Stack* make_stack(std::byte* slot, std::uint16_t size_class) {
     // Relaxed: any spread will do.
     unsigned colour = depot.colour.fetch_add(1, std::memory_order_relaxed) % kColourCount;
     stack->colour = static_cast<std::uint16_t>(colour * kColourBytes);
-    stack->sanitizer_fiber = Context::new_sanitizer_fiber();
+    stack->sanitizer_fiber = SavedContext::new_sanitizer_fiber();
     return stack;
 }
 

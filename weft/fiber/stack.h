@@ -27,7 +27,7 @@ inline constexpr std::size_t kGuardBytes = 16 * 1024;
 struct Stack {
     Stack* next = nullptr;            // in a free list
     std::byte* bottom = nullptr;      // first usable byte; the guard ends here
-    void* sanitizer_fiber = nullptr;  // see Context
+    void* sanitizer_fiber = nullptr;  // see SavedContext
     std::uint16_t size_class = 0;
     std::uint16_t colour = 0;  // bytes between the header and where the frames start
 

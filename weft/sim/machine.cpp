@@ -59,7 +59,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     ThreadState own = ThreadState::save();
     current_ = 0;
     env::current_env = this;
-    Context::change(driver_, threads_[0].context);
+    SavedContext::change(driver_, threads_[0].context);
     own.restore();
     env::current_env = nullptr;
     for (Thread& thread : threads_) stacks::put(thread.stack);
@@ -83,7 +83,7 @@ Report Machine::run(const std::function<void()>& scenario) {
 }
 
 void Machine::thread_main(void* machine) {
-    Context::entered();
+    SavedContext::entered();
     auto& self = *static_cast<Machine*>(machine);
     Thread& thread = self.threads_[self.current_];
     thread.entry(thread.argument);
@@ -98,7 +98,7 @@ void Machine::thread_main(void* machine) {
 
 // Back to the real thread; nothing of the simulation runs again.
 void Machine::leave_for_ever() {
-    Context::change(threads_[current_].context, driver_, Context::Leave::ForEver);
+    SavedContext::change(threads_[current_].context, driver_, SavedContext::Leave::ForEver);
     WEFT_UNREACHABLE();
 }
 
@@ -149,16 +149,17 @@ void Machine::hand_over(int stuck) {
     if (next == current_ && !threads_[current_].ended) return;
     spins_ = 0;
     note("run", next, 0);
-    change_to(next, threads_[current_].ended ? Context::Leave::ForEver : Context::Leave::ToReturn);
+    change_to(next, threads_[current_].ended ? SavedContext::Leave::ForEver
+                                             : SavedContext::Leave::ToReturn);
 }
 
-void Machine::change_to(unsigned index, Context::Leave leave) {
+void Machine::change_to(unsigned index, SavedContext::Leave leave) {
     Thread& from = threads_[current_];
     Thread& to = threads_[index];
     from.state = ThreadState::save();
     current_ = index;
     to.state.restore();
-    Context::change(from.context, to.context, leave);
+    SavedContext::change(from.context, to.context, leave);
 }
 
 // Nobody can run: the clock jumps. False if nobody waits for a time either.

@@ -69,7 +69,7 @@ public:
 
 private:
     struct Thread {
-        Context context;
+        SavedContext context;
         Stack* stack = nullptr;
         void (*entry)(void*) = nullptr;
         void* argument = nullptr;
@@ -84,7 +84,7 @@ private:
 
     static void thread_main(void* thread);
     void hand_over(int stuck);
-    void change_to(unsigned index, Context::Leave leave = Context::Leave::ToReturn);
+    void change_to(unsigned index, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool wake_the_earliest();
     void interrupt();
     [[noreturn]] void leave_for_ever();
@@ -107,7 +107,7 @@ private:
     std::vector<unsigned> runnable_;
     unsigned current_ = 0;
     bool changed_ = false;  // somebody became runnable since the last choice
-    Context driver_;
+    SavedContext driver_;
 
     std::int64_t now_ns_ = 1'000'000'000;
     std::uint64_t steps_ = 0;

@@ -19,7 +19,7 @@ struct SavedRegisters {
 
 }  // namespace weft
 
-// Where a prepared context starts: calls the entry that Context::prepare() left there.
+// Where a prepared context starts: calls the entry that SavedContext::prepare() left there.
 extern "C" void weft_context_start();
 
 #if defined(__x86_64__) && !defined(WEFT_UCONTEXT)

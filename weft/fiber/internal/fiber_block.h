@@ -50,7 +50,7 @@ struct Fiber : WaitCell {
     std::uint32_t float_control = 0;
     std::uint32_t parked_at_ms = 0;  // of the worker's last look at the clock
 
-    Context context;
+    SavedContext context;
     Stack* stack = nullptr;
     Atomic<Scheduler*> scheduler{nullptr};  // null while the block is free
     Worker* pinned = nullptr;

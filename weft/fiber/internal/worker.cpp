@@ -148,7 +148,7 @@ inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
 }
 
 void Worker::fiber_main(void* argument) {
-    Context::entered();
+    SavedContext::entered();
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
     // Here, because it may have been spawned where there is no worker.
@@ -161,7 +161,7 @@ void Worker::fiber_main(void* argument) {
     WaitRef joiner = end_join(fiber, forgotten);
     fiber.flags |= forgotten ? Fiber::kEnding | Fiber::kForgotten : Fiber::kEnding;
     Worker* worker = this_worker();
-    worker->switch_to(worker->successor_of_ended(joiner), Context::Leave::ForEver);
+    worker->switch_to(worker->successor_of_ended(joiner), SavedContext::Leave::ForEver);
     WEFT_UNREACHABLE();
 }
 

@@ -97,7 +97,7 @@ private:
     Fiber* pick_after_turn();
     Fiber* runnable(Fiber* fiber);
     Fiber* take_next();
-    void switch_to(Fiber* next, Context::Leave leave = Context::Leave::ToReturn);
+    void switch_to(Fiber* next, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool give_stack(Fiber& fiber);
     void fail_unstarted(Fiber& fiber, const Error& error);
     void bury(Fiber& fiber);

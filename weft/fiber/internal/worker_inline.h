@@ -11,7 +11,7 @@
 namespace weft {
 
 // Goes on in `next`, or in the loop when null.
-[[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, Context::Leave leave) {
+[[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, SavedContext::Leave leave) {
     // A fiber for whose stack there was no memory has ended before it began; whoever joins it is
     // told, and the loop finds another one.
     if (next && !next->stack && !give_stack(*next)) [[unlikely]]
@@ -30,7 +30,7 @@ namespace weft {
         float_state::change(from, to);
     // Relaxed: the fiber is in no queue, so nobody else looks.
     to.busy.store(true, std::memory_order_relaxed);
-    Context::change(from.context, to.context, leave);
+    SavedContext::change(from.context, to.context, leave);
     after_switch();
 }
 
