@@ -40,6 +40,7 @@ void let_go(Fiber& fiber) { fiber.held.store(false, std::memory_order_release); 
 
 struct Listing {
     std::vector<FiberReport> fibers;
+    const Scheduler* scheduler;  // null: of all
     Backtraces backtraces;
     std::uint32_t now_ms;
 };
@@ -47,7 +48,8 @@ struct Listing {
 void look_at(Fiber& fiber, void* argument) {
     auto& listing = *static_cast<Listing*>(argument);
     // Relaxed: a moment's picture.
-    if (!fiber.scheduler.load(std::memory_order_relaxed)) return;
+    const Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
+    if (!scheduler || (listing.scheduler && scheduler != listing.scheduler)) return;
     FiberReport report;
     report.name = name_of(fiber);
     if (hold_waiting(fiber)) {
@@ -70,13 +72,20 @@ const char* to_string(FiberState state) {
     return kNames[static_cast<unsigned>(state)];
 }
 
-}  // namespace
-
-std::vector<FiberReport> list_fibers(Backtraces backtraces) {
-    Listing listing{{}, backtraces, static_cast<std::uint32_t>(env::now_ns() / 1'000'000)};
+std::vector<FiberReport> list(const Scheduler* scheduler, Backtraces backtraces) {
+    auto now_ms = static_cast<std::uint32_t>(env::now_ns() / 1'000'000);
+    Listing listing{{}, scheduler, backtraces, now_ms};
     fiber_blocks::for_each(look_at, &listing);
     std::ranges::sort(listing.fibers, std::greater(), &FiberReport::waited);
     return std::move(listing.fibers);
+}
+
+}  // namespace
+
+std::vector<FiberReport> list_fibers(Backtraces backtraces) { return list(nullptr, backtraces); }
+
+std::vector<FiberReport> list_fibers_of(const Scheduler& scheduler, Backtraces backtraces) {
+    return list(&scheduler, backtraces);
 }
 
 std::string dump_fibers(Backtraces backtraces) {

@@ -10,6 +10,8 @@
 
 namespace weft {
 
+class Scheduler;
+
 enum class FiberState : std::uint8_t { Ready, Running, Waiting };
 
 struct FiberReport {
@@ -24,6 +26,7 @@ struct FiberReport {
 enum class Backtraces : bool { No, Yes };
 
 std::vector<FiberReport> list_fibers(Backtraces backtraces = Backtraces::Yes);
+std::vector<FiberReport> list_fibers_of(const Scheduler& scheduler, Backtraces backtraces);
 // The same as text, the longest waits first.
 std::string dump_fibers(Backtraces backtraces = Backtraces::Yes);
 

@@ -133,6 +133,8 @@ TEST(Shutdown, FIB_12a_a_shield_is_waited_out) {
 
 TEST(Shutdown, FIB_12a_a_shutdown_that_times_out_names_who_did_not_end) {
     testing::CapturedLog log;
+    Runtime other(with_workers(1));
+    Future<void> neighbour = other.spawn([] { return weft::sleep_for(1h); }, {.name = "neighbour"});
     Runtime runtime(with_workers(1));
     Atomic<bool> stop{false};
     Atomic<bool> running{false};
@@ -145,6 +147,7 @@ TEST(Shutdown, FIB_12a_a_shutdown_that_times_out_names_who_did_not_end) {
     ASSERT_TRUE(testing::eventually([&] { return running.load(kAcquire); }));
     EXPECT_EQ(runtime.shutdown(Deadline::after(20ms)).error().kind(), ErrorKind::TimedOut);
     EXPECT_TRUE(log.contains("deaf fiber"));
+    EXPECT_FALSE(log.contains("neighbour"));
     stop.store(true, kRelease);
     EXPECT_TRUE(runtime.shutdown());
     EXPECT_TRUE(deaf.join());

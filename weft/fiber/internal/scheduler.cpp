@@ -297,7 +297,7 @@ Result<void> Scheduler::shutdown(Deadline deadline) {
 void Scheduler::log_survivors() {
     constexpr std::size_t kNamesMax = 20;
     std::size_t named = 0;
-    for (const FiberReport& fiber : list_fibers(Backtraces::Yes)) {
+    for (const FiberReport& fiber : list_fibers_of(*this, Backtraces::Yes)) {
         if (++named > kNamesMax) break;
         bool waiting = fiber.state == FiberState::Waiting;
         std::string where;
