@@ -93,11 +93,10 @@ void Worker::expire_timers(Worker& owner) {
 }
 
 void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns) {
-    std::array<IoEvent, kEventBatch> events;
     std::size_t count =
-        for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
+        for_owner ? reactor.poll_for_owner(events_) : reactor.poll(events_, deadline_ns);
     if (!for_owner) polled_ns_ = coarse_now_ns_;
-    scheduler_.io().dispatch(std::span(events).first(count));
+    scheduler_.io().dispatch(std::span(events_).first(count));
 }
 
 // Asked after the worker has announced its sleep.

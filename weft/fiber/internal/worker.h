@@ -14,6 +14,7 @@
 // Owning worker only, unless said otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -134,6 +135,9 @@ private:
     std::int64_t polled_ns_ = 0;        // the last look at the reactor
     std::int64_t oldest_fresh_ns_ = 0;  // the last time the oldest fresh fiber was preferred
     Atomic<std::uint64_t> turns_{0};    // progress, for the watchman
+
+    // Of deliver(); not on its stack, which may be that of a fiber.
+    std::array<IoEvent, kEventBatch> events_;
 
     Fiber loop_fiber_;  // stands for the loop on the thread's own stack; never in a queue
     StackCache stacks_;

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -19,7 +20,7 @@ namespace weft {
 namespace {
 
 constexpr Ticket kWakeTicket{};  // generation 0 is nobody's
-constexpr std::size_t kBatchMax = 256;
+constexpr std::size_t kBatchMax = 128;
 constexpr std::uint32_t kInterest = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::uint8_t to_events(std::uint32_t mask) {
@@ -50,13 +51,17 @@ public:
 private:
     static constexpr std::int64_t kLook = 0;
 
-    std::size_t gather(std::span<IoEvent> events, std::int64_t timeout_ns, bool& saw_wake);
+    using Batch = std::array<epoll_event, kBatchMax>;
+
+    std::size_t gather(std::span<IoEvent> events, Batch& batch, std::int64_t timeout_ns,
+                       bool& saw_wake);
     int wait(epoll_event* events, int count, std::int64_t timeout_ns);
 
     const int epoll_fd_;
     const int event_fd_;  // edge-triggered and never read: each write is a new edge
     WakeState wake_state_;
     Atomic<bool> has_pwait2_{true};
+    Batch batch_;  // the owner's; not on its stack, which may be that of a fiber
 };
 
 Result<void> EpollReactor::add(int fd, Ticket registration) {
@@ -85,16 +90,17 @@ std::size_t EpollReactor::poll(std::span<IoEvent> events, std::int64_t deadline_
     } else if (deadline_ns > 0) {
         timeout_ns = deadline_ns - env::now_ns();
     }
-    if (timeout_ns <= 0) return gather(events, kLook, saw_wake);
-    if (!wake_state_.begin_sleep()) return gather(events, kLook, saw_wake);
-    std::size_t count = gather(events, timeout_ns, saw_wake);
+    if (timeout_ns <= 0 || !wake_state_.begin_sleep())
+        return gather(events, batch_, kLook, saw_wake);
+    std::size_t count = gather(events, batch_, timeout_ns, saw_wake);
     wake_state_.end_sleep();
     return count;
 }
 
 std::size_t EpollReactor::poll_for_owner(std::span<IoEvent> events) {
     bool saw_wake = false;
-    std::size_t count = gather(events, kLook, saw_wake);
+    Batch batch;
+    std::size_t count = gather(events, batch, kLook, saw_wake);
     // The owner may be asleep by now, and this edge was its wake-up.
     if (saw_wake && wake_state_.still_needed()) ::eventfd_write(event_fd_, 1);
     return count;
@@ -104,19 +110,18 @@ void EpollReactor::wake() {
     if (wake_state_.notify()) ::eventfd_write(event_fd_, 1);
 }
 
-std::size_t EpollReactor::gather(std::span<IoEvent> events, std::int64_t timeout_ns,
+std::size_t EpollReactor::gather(std::span<IoEvent> events, Batch& batch, std::int64_t timeout_ns,
                                  bool& saw_wake) {
-    std::array<epoll_event, kBatchMax> raw;
-    std::size_t room = events.size() < kBatchMax ? events.size() : kBatchMax;
-    int found = wait(raw.data(), static_cast<int>(room), timeout_ns);
+    std::size_t room = std::min(events.size(), batch.size());
+    int found = wait(batch.data(), static_cast<int>(room), timeout_ns);
     std::size_t count = 0;
     for (int i = 0; i < found; ++i) {
-        Ticket ticket = Ticket::from_u64(raw[static_cast<std::size_t>(i)].data.u64);
+        Ticket ticket = Ticket::from_u64(batch[static_cast<std::size_t>(i)].data.u64);
         if (ticket.is_none()) {  // of the mixed reactor's ring, if it is not a wake-up
             saw_wake = saw_wake || ticket == kWakeTicket;
             continue;
         }
-        std::uint8_t mask = to_events(raw[static_cast<std::size_t>(i)].events);
+        std::uint8_t mask = to_events(batch[static_cast<std::size_t>(i)].events);
         events[count++] = IoEvent{ticket, mask};
     }
     return count;
