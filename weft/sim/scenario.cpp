@@ -123,6 +123,7 @@ constexpr std::array kScenarios = {
     Scenario{"pool-idle", "jobs that come one by one", pool_idles},
     Scenario{"pool-places", "every place comes back", pool_places},
     Scenario{"pool-close", "closed in the middle of the traffic", pool_close},
+    Scenario{"pool-close-full", "waiting submitters are refused at once", pool_close_full},
     Scenario{"pool-close-anywhere", "close against submit", pool_close_anywhere},
     Scenario{"pool-cancel-anywhere", "a pool cancelled at one exact step", pool_cancel_anywhere},
     Scenario{"every", "a job again and again, until it fails or the context ends", every_ends},

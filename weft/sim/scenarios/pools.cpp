@@ -180,6 +180,29 @@ void pool_close() {
     closing.check();
 }
 
+// Closed when it is full: who waits for room is refused at once, not when a job has ended.
+void pool_close_full() {
+    Runtime runtime({.workers = some_workers()});
+    Works works(Context::background(runtime));
+    Event all_refused;
+    auto blocks = [&all_refused] { static_cast<void>(all_refused.wait()); };
+    for (int place = works.workers + works.queue_size; place > 0; --place)
+        require(works.pool.try_submit(blocks).has_value(), "a place was lost");
+    Crew crew(runtime);
+    int waiting = between(1, 3);
+    for (int i = waiting; i > 0; --i) {
+        crew.add([&] {
+            require(is_fault(works.pool.submit([] {}), async::kPoolClosed), "an odd refusal");
+            if (--waiting == 0) all_refused.set();
+        });
+    }
+    crew.add([&] {
+        some_yields(20);
+        require(works.pool.close().has_value(), "an error that no job has given");
+    });
+    crew.join();
+}
+
 // Closed at one exact step.
 void pool_close_anywhere() {
     Runtime runtime({.workers = some_workers()});

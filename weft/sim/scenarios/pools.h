@@ -7,6 +7,7 @@ void pool_traffic();
 void pool_idles();
 void pool_places();
 void pool_close();
+void pool_close_full();
 void pool_close_anywhere();
 void pool_cancel_anywhere();
 
