@@ -1,6 +1,7 @@
 # weft_folder(<name> [REACTORS] [PROGRAM <name>])
 #
-# Adds the folder's sources (also of its subfolders) to the library `weft`, and
+# Adds the folder's sources (also of its subfolders, but not of one with a list of its own, which is
+# added by itself) to the library `weft`, and
 #   *_model_test.cpp  each to a program of its own, see weft_model_test()
 #   *_test.cpp        together to the program weft_<name>_test, run as test <name>;
 #                     with REACTORS once a reactor, as <name>.epoll and <name>.io_uring
@@ -9,6 +10,12 @@
 function(weft_folder name)
     cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS" "PROGRAM" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.S)
+    file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS */CMakeLists.txt)
+    foreach(list IN LISTS inner)
+        cmake_path(GET list PARENT_PATH subfolder)
+        list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${subfolder}/")
+        add_subdirectory(${subfolder})
+    endforeach()
     set(model_tests ${sources})
     set(tests ${sources})
     set(fuzzers ${sources})

@@ -1,4 +1,4 @@
-# The libraries of others: fmt, liburing, libunwind, GoogleTest. And ccache, where it is found.
+# The libraries of others, and ccache, where it is found.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -14,7 +14,7 @@ else()
     find_package(fmt REQUIRED)
 endif()
 
-if(WEFT_URING OR WEFT_UNWIND)
+if(WEFT_URING OR WEFT_UNWIND OR WEFT_NET)
     find_package(PkgConfig REQUIRED)
 endif()
 if(WEFT_URING)
@@ -22,6 +22,10 @@ if(WEFT_URING)
 endif()
 if(WEFT_UNWIND)
     pkg_check_modules(unwind REQUIRED IMPORTED_TARGET libunwind)
+endif()
+if(WEFT_NET)
+    pkg_check_modules(net REQUIRED IMPORTED_TARGET openssl libcares zlib
+                      libbrotlidec libbrotlienc libzstd)
 endif()
 
 if(WEFT_TESTS)

@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "weft/base/atomic.h"
+#include "weft/base/bytes.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
@@ -148,9 +149,6 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-inline std::span<const std::byte> as_bytes(std::string_view text) {
-    return std::as_bytes(std::span(text));
-}
 
 template <class Attempt>
 Result<long> Descriptor::until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,

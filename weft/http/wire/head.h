@@ -1,0 +1,113 @@
+// The head of an HTTP/1 message: what it says, and how its body is framed.
+//
+// A parser is given all bytes of the head that have come so far, again from the beginning each
+// time, until it is done. It does no I/O, allocates nothing for a field, and keeps views into the
+// bytes it was last given. It is strict: what two implementations could read in two ways is an
+// error, with the status that the sender deserves, and the connection must be closed after it.
+//
+//     switch (parser.parse(received)) {
+//         case Progress::NeedMore: read more; break;
+//         case Progress::Done: use parser.head(); the body begins at parser.consumed(); break;
+//         case Progress::Failed: answer parser.error().status and close; break;
+//     }
+//
+// Owned by one fiber at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "weft/http/headers.h"
+
+namespace weft::http::wire {
+
+enum class Progress : std::uint8_t { NeedMore, Done, Failed };
+enum class Version : std::uint8_t { Http10, Http11 };
+
+struct ParseError {
+    std::uint16_t status = 0;  // 400, 414, 431, 501, 505; for responses always 502
+    const char* reason = "";   // for people: "two different Content-Length fields"
+};
+
+// How the body that follows is framed (RFC 9112 §6.3).
+enum class Framing : std::uint8_t {
+    None,        // there is no body
+    Length,      // `length` bytes
+    Chunked,     // chunked is the only transfer coding
+    UntilClose,  // a response that ends with the connection
+};
+
+struct HeadLimits {
+    std::size_t head_bytes = 32 * 1024;   // start line and all fields; more is 431
+    std::size_t line_bytes = 8 * 1024;    // the request line; more is 414
+    std::size_t field_bytes = 8 * 1024;   // one field; more is 431
+    std::size_t fields = 100;             // more is 431
+};
+
+struct RequestHead {
+    std::string_view method;
+    std::string_view target;  // as it was sent
+    Version version = Version::Http11;
+    Headers headers;  // borrowed from the bytes
+    Framing framing = Framing::None;
+    std::uint64_t length = 0;      // of Framing::Length
+    bool keep_alive = true;        // the client would send another request
+    bool expects_continue = false;
+    bool upgrades = false;         // Connection: upgrade with an Upgrade field, on HTTP/1.1
+    std::string_view host;         // of the Host field, or of an absolute target
+};
+
+class RequestParser {
+public:
+    explicit RequestParser(const HeadLimits& limits = {}) : limits_(limits) {}
+
+    Progress parse(std::string_view bytes);
+    std::size_t consumed() const { return consumed_; }
+    RequestHead& head() { return head_; }
+    const ParseError& error() const { return error_; }
+    void reset();  // for the next message
+
+private:
+    Progress fail(std::uint16_t status, const char* reason);
+
+    HeadLimits limits_;
+    RequestHead head_;
+    ParseError error_;
+    std::size_t consumed_ = 0;
+    std::size_t seen_ = 0;  // bytes known not to hold the whole head
+};
+
+struct ResponseHead {
+    std::uint16_t status = 0;  // 100 to 599
+    std::string_view reason;
+    Version version = Version::Http11;
+    Headers headers;
+    Framing framing = Framing::None;
+    std::uint64_t length = 0;
+    bool keep_alive = true;
+};
+
+class ResponseParser {
+public:
+    explicit ResponseParser(const HeadLimits& limits = {}) : limits_(limits) {}
+
+    // The method of the request that it answers decides whether there is a body.
+    Progress parse(std::string_view bytes, std::string_view request_method);
+    std::size_t consumed() const { return consumed_; }
+    ResponseHead& head() { return head_; }
+    const ParseError& error() const { return error_; }
+    void reset();
+
+private:
+    Progress fail(const char* reason);
+
+    HeadLimits limits_;
+    ResponseHead head_;
+    ParseError error_;
+    std::size_t consumed_ = 0;
+    std::size_t seen_ = 0;
+};
+
+}  // namespace weft::http::wire

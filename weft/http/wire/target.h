@@ -1,0 +1,64 @@
+// What a request asks for: the four forms of a target (RFC 9112 §3.2), paths, queries and URLs.
+//
+// Views into what was parsed; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/base/result.h"
+
+namespace weft::http::wire {
+
+struct Target {
+    enum class Form : std::uint8_t { Origin, Absolute, Authority, Asterisk };
+    Form form = Form::Origin;
+    std::string_view scheme;     // Absolute
+    std::string_view authority;  // Absolute, Authority; without user information
+    std::string_view path;       // as sent; "/" for an absolute target without one
+    std::string_view query;      // without '?'
+    bool has_query = false;
+};
+// Nothing if it is none: characters that a target cannot have, a fragment, user information, an
+// authority that is no host[:port]. CONNECT takes the authority form and nothing else does.
+std::optional<Target> parse_target(std::string_view method, std::string_view target);
+
+struct HostPort {
+    std::string_view host;              // an IPv6 address without its brackets
+    std::optional<std::uint16_t> port;
+    bool is_ipv6 = false;
+};
+// RFC 3986 host [":" port]; nothing for anything else, user information included.
+std::optional<HostPort> parse_host_port(std::string_view text);
+
+// http, https, ws and wss URLs of clients. No user information, no fragment is sent.
+struct Url {
+    std::string scheme;  // in lower case
+    std::string host;    // in lower case; an IPv6 address without its brackets
+    std::uint16_t port = 0;
+    std::string target = "/";  // path and query, as they are sent
+
+    bool is_secure() const { return scheme == "https" || scheme == "wss"; }
+    std::string authority() const;  // host[:port], without the scheme's own port, with brackets
+    std::string to_string() const;
+
+    static Result<Url> parse(std::string_view text);
+    // What a Location field with this text means for somebody at this URL (RFC 3986 §5).
+    Result<Url> resolve(std::string_view reference) const;
+};
+
+// "%41" to "A". Nothing for a broken escape or an encoded NUL.
+std::optional<std::string> percent_decode(std::string_view text);
+// Everything but unreserved characters (and, of a path, '/') is escaped.
+enum class Slashes : bool { Escape, Keep };
+std::string percent_encode(std::string_view text, Slashes slashes = Slashes::Escape);
+// A path decoded once and with "." and ".." resolved; nothing if it leaves the root or is broken.
+std::optional<std::string> normalize_path(std::string_view path);
+// application/x-www-form-urlencoded: '+' is a blank; broken escapes stay as they are.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+
+}  // namespace weft::http::wire

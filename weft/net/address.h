@@ -1,0 +1,78 @@
+// Where a socket is: an IPv4 or IPv6 address with a port, or the path of a Unix socket.
+//
+//     Address here = WEFT_TRY(Address::parse("[::1]:8080"));
+//
+// A value; any thread. Only numbers: names are the resolver's.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/base/result.h"
+
+struct sockaddr;
+
+namespace weft::net {
+
+// The number of a host: 4 bytes or 16. Strict in what it reads: four decimal numbers without
+// leading zeros, or RFC 4291 text; no octal, no hex, no zone.
+class IpAddress {
+public:
+    IpAddress() = default;  // 0.0.0.0
+    static IpAddress v4(std::array<std::uint8_t, 4> bytes);
+    static IpAddress v6(const std::array<std::uint8_t, 16>& bytes);
+    static Result<IpAddress> parse(std::string_view text);
+    static IpAddress loopback() { return v4({127, 0, 0, 1}); }
+
+    bool is_v4() const { return is_v4_; }
+    // In the order of the network; the first 4 for IPv4.
+    const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
+    // ::ffff:a.b.c.d as a.b.c.d; everything else unchanged.
+    IpAddress unmapped() const;
+    std::string to_string() const;
+
+    friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+
+private:
+    std::array<std::uint8_t, 16> bytes_{};
+    bool is_v4_ = true;
+};
+
+class Address {
+public:
+    enum class Kind : std::uint8_t { Ip, Unix };
+    static constexpr std::size_t kUnixPathBytesMax = 107;
+
+    Address() = default;  // 0.0.0.0:0
+    Address(const IpAddress& ip, std::uint16_t port) : ip_(ip), port_(port) {}
+    // An abstract name begins with '@'. Limit when the path is too long.
+    static Result<Address> unix_path(std::string_view path);
+    // "127.0.0.1:80", "[::1]:80", "unix:/run/weft.sock"
+    static Result<Address> parse(std::string_view text);
+    static Address loopback(std::uint16_t port) { return {IpAddress::loopback(), port}; }
+
+    Kind kind() const { return kind_; }
+    const IpAddress& ip() const { return ip_; }
+    std::uint16_t port() const { return port_; }
+    const std::string& path() const { return path_; }
+    std::string to_string() const;
+
+    // For the kernel. `storage` has at least kNativeBytes; gives how many were used.
+    static constexpr std::size_t kNativeBytes = 128;
+    std::size_t to_native(void* storage) const;
+    static Result<Address> from_native(const sockaddr* native, std::size_t bytes);
+
+    friend auto operator<=>(const Address&, const Address&) = default;
+
+private:
+    IpAddress ip_;
+    std::uint16_t port_ = 0;
+    Kind kind_ = Kind::Ip;
+    std::string path_;
+};
+
+}  // namespace weft::net

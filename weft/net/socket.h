@@ -1,0 +1,102 @@
+// Sockets that carry streams: TCP and Unix, which differ only in their Address.
+//
+//     auto listener = WEFT_TRY(Listener::open(Address::loopback(0)));
+//     auto client = WEFT_TRY(Socket::connect(listener.address(), Deadline::after(1s)));
+//     auto server = WEFT_TRY(listener.accept());
+//
+// Errors are values with a cause: Refused, Reset, Unreachable, AddressInUse, OutOfFds, ...
+// Any fiber and any thread; on a plain thread calls block it (logged once, at debug level).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "weft/fiber/io.h"
+#include "weft/net/address.h"
+#include "weft/net/stream.h"
+
+namespace weft::net {
+
+struct SocketOptions {
+    bool no_delay = true;     // TCP: small writes leave at once
+    bool keep_alive = false;  // TCP: the kernel asks whether an idle peer is still there
+    int send_buffer_bytes = 0;     // 0: the kernel's choice
+    int receive_buffer_bytes = 0;  // 0: the kernel's choice
+};
+
+class Socket final : public Stream {
+public:
+    Socket() = default;  // none: every call gives Closed
+    // Takes over a connected, non-blocking stream socket.
+    static Socket adopt_nonblocking(int fd);
+    static Result<Socket> connect(const Address& address, Deadline deadline = Deadline::never(),
+                                  const SocketOptions& options = {});
+    // Two that are connected with each other.
+    static Result<std::pair<Socket, Socket>> make_pair();
+
+    Socket(Socket&&) noexcept = default;
+    Socket& operator=(Socket&&) noexcept = default;
+
+    Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never()) override;
+    Result<std::optional<std::size_t>> try_read(ByteSpace space) override;
+    Result<void> write_all(Bytes bytes, Deadline deadline = Deadline::never()) override;
+    Result<void> write_all(std::span<const Bytes> parts,
+                           Deadline deadline = Deadline::never()) override;
+    Result<std::size_t> try_write(std::span<const Bytes> parts) override;
+    Result<void> send_file(int file, std::uint64_t offset, std::uint64_t count,
+                           Deadline deadline = Deadline::never()) override;
+    Result<void> shutdown_write(Deadline deadline = Deadline::never()) override;
+    void close() override { descriptor_.close(); }
+
+    Result<std::size_t> read_vectored(std::span<const ByteSpace> spaces,
+                                      Deadline deadline = Deadline::never());
+
+    Result<void> apply(const SocketOptions& options);
+    // Closing discards what was not sent and tells the peer by a reset.
+    Result<void> reset_on_close();
+
+    Descriptor& descriptor() override { return descriptor_; }
+    Address peer_address() const override;   // 0.0.0.0:0 when there is none
+    Address local_address() const override;
+
+private:
+    explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+
+    Descriptor descriptor_;
+};
+
+enum class ReusePort : bool { No, Yes };
+
+struct ListenOptions {
+    int backlog = 4096;
+    ReusePort reuse_port = ReusePort::No;  // several listeners share one TCP port
+    bool v6_only = false;
+    unsigned unix_mode = 0666;  // of the file of a Unix socket
+};
+
+// The file of a Unix listener is removed when a stale one is in the way, and at close.
+class Listener {
+public:
+    Listener() = default;
+    static Result<Listener> open(const Address& address, const ListenOptions& options = {});
+    Listener(Listener&&) noexcept;
+    Listener& operator=(Listener&&) noexcept;
+    ~Listener();
+
+    // OutOfFds and OutOfMemory leave the connection in the backlog: wait a little, then again.
+    Result<Socket> accept(Deadline deadline = Deadline::never());
+    Result<std::optional<Socket>> try_accept();
+
+    const Address& address() const { return address_; }  // with the port that the kernel chose
+    Descriptor& descriptor() { return descriptor_; }
+    void close();
+
+private:
+    Listener(Descriptor descriptor, Address address);
+
+    Descriptor descriptor_;
+    Address address_;
+};
+
+}  // namespace weft::net
