@@ -19,8 +19,8 @@
 namespace weft::net {
 
 struct SocketOptions {
-    bool no_delay = true;     // TCP: small writes leave at once
-    bool keep_alive = false;  // TCP: the kernel asks whether an idle peer is still there
+    bool no_delay = true;          // TCP: small writes leave at once
+    bool keep_alive = false;       // TCP: the kernel asks whether an idle peer is still there
     int send_buffer_bytes = 0;     // 0: the kernel's choice
     int receive_buffer_bytes = 0;  // 0: the kernel's choice
 };
@@ -57,7 +57,7 @@ public:
     Result<void> reset_on_close();
 
     Descriptor& descriptor() override { return descriptor_; }
-    Address peer_address() const override;   // 0.0.0.0:0 when there is none
+    Address peer_address() const override;  // 0.0.0.0:0 when there is none
     Address local_address() const override;
 
 private:

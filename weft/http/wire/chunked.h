@@ -19,7 +19,7 @@
 namespace weft::http::wire {
 
 struct ChunkedLimits {
-    std::size_t extension_bytes = 256;    // of one chunk
+    std::size_t extension_bytes = 256;  // of one chunk
     std::size_t trailer_bytes = 8 * 1024;
     std::size_t trailers = 32;
 };
@@ -41,15 +41,23 @@ public:
 
 private:
     enum class State : std::uint8_t {
-        Size, Extension, SizeEnd, Content, ContentEnd, ContentEndLf, Trailer, TrailerEnd, Done,
+        Size,
+        Extension,
+        SizeEnd,
+        Content,
+        ContentEnd,
+        ContentEndLf,
+        Trailer,
+        TrailerEnd,
+        Done,
     };
 
     ChunkedLimits limits_;
     State state_ = State::Size;
-    std::uint64_t left_ = 0;       // of the size, then of the content
+    std::uint64_t left_ = 0;  // of the size, then of the content
     unsigned digits_ = 0;
     std::size_t extension_ = 0;
-    std::string line_;             // an extension or a trailer that came in parts
+    std::string line_;  // an extension or a trailer that came in parts
     std::size_t trailer_bytes_ = 0;
     Headers trailers_;
     ParseError error_;

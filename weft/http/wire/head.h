@@ -40,10 +40,10 @@ enum class Framing : std::uint8_t {
 };
 
 struct HeadLimits {
-    std::size_t head_bytes = 32 * 1024;   // start line and all fields; more is 431
-    std::size_t line_bytes = 8 * 1024;    // the request line; more is 414
-    std::size_t field_bytes = 8 * 1024;   // one field; more is 431
-    std::size_t fields = 100;             // more is 431
+    std::size_t head_bytes = 32 * 1024;  // start line and all fields; more is 431
+    std::size_t line_bytes = 8 * 1024;   // the request line; more is 414
+    std::size_t field_bytes = 8 * 1024;  // one field; more is 431
+    std::size_t fields = 100;            // more is 431
 };
 
 struct RequestHead {
@@ -52,11 +52,11 @@ struct RequestHead {
     Version version = Version::Http11;
     Headers headers;  // borrowed from the bytes
     Framing framing = Framing::None;
-    std::uint64_t length = 0;      // of Framing::Length
-    bool keep_alive = true;        // the client would send another request
+    std::uint64_t length = 0;  // of Framing::Length
+    bool keep_alive = true;    // the client would send another request
     bool expects_continue = false;
-    bool upgrades = false;         // Connection: upgrade with an Upgrade field, on HTTP/1.1
-    std::string_view host;         // of the Host field, or of an absolute target
+    bool upgrades = false;  // Connection: upgrade with an Upgrade field, on HTTP/1.1
+    std::string_view host;  // of the Host field, or of an absolute target
 };
 
 class RequestParser {

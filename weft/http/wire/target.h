@@ -28,7 +28,7 @@ struct Target {
 std::optional<Target> parse_target(std::string_view method, std::string_view target);
 
 struct HostPort {
-    std::string_view host;              // an IPv6 address without its brackets
+    std::string_view host;  // an IPv6 address without its brackets
     std::optional<std::uint16_t> port;
     bool is_ipv6 = false;
 };
