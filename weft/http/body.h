@@ -34,6 +34,9 @@ public:
     // Of a chunked body, after its end.
     virtual const Headers& trailers() const = 0;
 
+    // Instead of the server's limit, before the first read: of a route that takes more, or less.
+    virtual void set_bytes_max(std::uint64_t bytes_max) { static_cast<void>(bytes_max); }
+
     // All of it, Limit if it is more than that.
     Result<std::string> read_all(std::size_t bytes_max = SIZE_MAX);
 };
