@@ -76,7 +76,7 @@ void ResponseWriter::write_head(const Response& response) {
     }
     if (!has_date) wire::append_field(output, "Date", exchange_.date());
     if (!manner_.server_name.empty()) wire::append_field(output, "Server", manner_.server_name);
-    if (coding_ == Coding::Length) wire::append_number_field(output, "Content-Length", length_);
+    if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
     if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
     bool wants_keep_alive_said = manner_.version == wire::Version::Http10;
     if (response.upgrade) {
