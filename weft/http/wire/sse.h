@@ -64,12 +64,12 @@ private:
 };
 
 struct OutgoingEvent {
-    std::optional<std::string_view> id;
-    std::optional<std::string_view> type;
+    std::optional<std::string_view> id = {};
+    std::optional<std::string_view> type = {};
     // Any text; its lines come back separated by LF, however they ended. Without it nothing is
     // dispatched at the other side, though id and retry are noted.
-    std::optional<std::string_view> data;
-    std::optional<std::chrono::milliseconds> retry;
+    std::optional<std::string_view> data = {};
+    std::optional<std::chrono::milliseconds> retry = {};
 };
 // Misuse if it could not be read back: CR, LF or NUL in id or type, a retry below zero.
 Result<std::string> format_event(const OutgoingEvent& event);
