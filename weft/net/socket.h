@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/atomic.h"
 #include "weft/fiber/io.h"
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
@@ -19,8 +20,8 @@
 namespace weft::net {
 
 struct SocketOptions {
-    bool no_delay = true;     // TCP: small writes leave at once
-    bool keep_alive = false;  // TCP: the kernel asks whether an idle peer is still there
+    bool no_delay = true;          // TCP: small writes leave at once
+    bool keep_alive = false;       // TCP: the kernel asks whether an idle peer is still there
     int send_buffer_bytes = 0;     // 0: the kernel's choice
     int receive_buffer_bytes = 0;  // 0: the kernel's choice
 };
@@ -57,13 +58,15 @@ public:
     Result<void> reset_on_close();
 
     Descriptor& descriptor() override { return descriptor_; }
-    Address peer_address() const override;   // 0.0.0.0:0 when there is none
+    Address peer_address() const override;  // 0.0.0.0:0 when there is none
     Address local_address() const override;
 
 private:
     explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    Result<void> send_copied(int file, std::uint64_t offset, std::uint64_t count,
+                             Deadline deadline);
 
-    Descriptor descriptor_;
+    mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
 };
 
 enum class ReusePort : bool { No, Yes };
@@ -94,9 +97,12 @@ public:
 
 private:
     Listener(Descriptor descriptor, Address address);
+    Result<void> bind(const ListenOptions& options);
+    void remove_file();
 
     Descriptor descriptor_;
     Address address_;
+    Atomic<std::uint64_t> file_{0};  // the inode of the Unix socket's file; 0: none
 };
 
 }  // namespace weft::net

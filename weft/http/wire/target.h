@@ -28,12 +28,15 @@ struct Target {
 std::optional<Target> parse_target(std::string_view method, std::string_view target);
 
 struct HostPort {
-    std::string_view host;              // an IPv6 address without its brackets
+    std::string_view host;  // an IPv6 address without its brackets
     std::optional<std::uint16_t> port;
     bool is_ipv6 = false;
 };
 // RFC 3986 host [":" port]; nothing for anything else, user information included.
 std::optional<HostPort> parse_host_port(std::string_view text);
+
+// Of http, https, ws and wss; 0 for other schemes.
+std::uint16_t default_port(std::string_view scheme);
 
 // http, https, ws and wss URLs of clients. No user information, no fragment is sent.
 struct Url {

@@ -1,0 +1,36 @@
+#include "weft/http/body.h"
+
+#include <algorithm>
+
+namespace weft::http {
+
+Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
+    constexpr std::size_t kStep = 16 * 1024;
+    std::string text;
+    if (auto known = size()) {
+        if (*known > bytes_max) return ErrorKind::Limit;
+        text.reserve(std::min<std::uint64_t>(*known, 1024 * 1024));
+    }
+    for (;;) {
+        std::size_t before = text.size();
+        text.resize(before + kStep);
+        std::size_t count = WEFT_TRY(read(std::as_writable_bytes(std::span(text).subspan(before))));
+        text.resize(before + count);
+        if (count == 0) return text;
+        if (text.size() > bytes_max) return ErrorKind::Limit;
+    }
+}
+
+std::optional<std::uint64_t> Body::size() const {
+    if (auto known = text()) return known->size();
+    if (const auto* part = std::get_if<FilePart>(&content_)) return part->count;
+    return std::get<Produced>(content_).size;
+}
+
+std::optional<std::string_view> Body::text() const {
+    if (const auto* borrowed = std::get_if<std::string_view>(&content_)) return *borrowed;
+    if (const auto* owned = std::get_if<std::string>(&content_)) return *owned;
+    return std::nullopt;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,99 @@
+// Bodies: what follows the head of a message, as a stream.
+//
+// A BodyReader gives what the other side sends, a BodyWriter takes what it shall get; both wait for
+// the other side, so memory stays bounded whatever the size. A Body is what a message is sent with:
+// a text, a piece of a file, or a function that writes it piece by piece.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "weft/base/bytes.h"
+#include "weft/base/result.h"
+#include "weft/fiber/file.h"
+#include "weft/http/headers.h"
+
+namespace weft::http {
+
+// Owned by the fiber that reads it.
+class BodyReader {
+public:
+    virtual ~BodyReader() = default;
+
+    // At least one byte, or 0 at the end. After an error every call gives the same error: Limit
+    // (too large), TimedOut (too slow), Closed (cut off), Other (malformed).
+    virtual Result<std::size_t> read(ByteSpace space) = 0;
+    // What the head says about its size; nothing if it will be seen.
+    virtual std::optional<std::uint64_t> size() const = 0;
+    // Of a chunked body, after its end.
+    virtual const Headers& trailers() const = 0;
+
+    // Instead of the server's limit, before the first read: of a route that takes more, or less.
+    virtual void set_bytes_max(std::uint64_t bytes_max) { static_cast<void>(bytes_max); }
+
+    // All of it, Limit if it is more than that.
+    Result<std::string> read_all(std::size_t bytes_max = SIZE_MAX);
+};
+
+// Owned by the fiber that writes it. An error means that the other side is gone.
+class BodyWriter {
+public:
+    virtual ~BodyWriter() = default;
+
+    // Waits while the other side is slow. Small pieces are gathered until flush() or the end.
+    virtual Result<void> write(Bytes bytes) = 0;
+    Result<void> write(std::string_view text) { return write(as_bytes(text)); }
+    // What was written is on its way.
+    virtual Result<void> flush() = 0;
+    // Sent after a body whose size was not given; set them before the producer returns.
+    virtual Headers& trailers() = 0;
+};
+
+class Body {
+public:
+    // Writes the body, on the fiber of the connection, after the head has been sent. Its error cuts
+    // the body off, and the other side sees that.
+    using Producer = std::move_only_function<Result<void>(BodyWriter&)>;
+
+    struct FilePart {
+        std::shared_ptr<const File> file;  // with a cache of open files
+        std::uint64_t offset = 0;
+        std::uint64_t count = 0;
+    };
+    struct Produced {
+        Producer producer;
+        std::optional<std::uint64_t> size;  // nothing: chunked
+    };
+
+    Body() = default;  // empty
+    Body(std::string text) : content_(std::move(text)) {}
+    Body(const char* text) : content_(std::string(text)) {}
+    // The text outlives the message: a literal, for one.
+    static Body borrowed(std::string_view text) { return Body(Content(text)); }
+    static Body file(std::shared_ptr<const File> file, std::uint64_t offset, std::uint64_t count) {
+        return Body(Content(FilePart{std::move(file), offset, count}));
+    }
+    static Body produced(Producer producer, std::optional<std::uint64_t> size = {}) {
+        return Body(Content(Produced{std::move(producer), size}));
+    }
+
+    std::optional<std::uint64_t> size() const;
+    // The whole body where it lies in memory.
+    std::optional<std::string_view> text() const;
+    FilePart* as_file() { return std::get_if<FilePart>(&content_); }
+    Produced* as_produced() { return std::get_if<Produced>(&content_); }
+
+private:
+    using Content = std::variant<std::string_view, std::string, FilePart, Produced>;
+    explicit Body(Content content) : content_(std::move(content)) {}
+
+    Content content_;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,109 @@
+// Server: HTTP/1.1 over TCP, Unix sockets and TLS.
+//
+//     weft::run([] {
+//         http::Server server([](http::Request&, async::Context&) {
+//             return http::Response::text("hello");
+//         });
+//         auto address = WEFT_TRY(server.listen(net::Address::loopback(8080)));
+//         return server.serve();            // until drain() or close()
+//     });
+//
+// Each worker of the runtime has a listener of its own (SO_REUSEPORT; only the own worker for a
+// pinned fiber), and a connection stays with the worker that accepted it. An idle connection owns
+// neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber that
+// reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
+// context ends when the client goes away.
+//
+// drain() stops accepting, closes idle connections at once and lets the others finish the request
+// they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
+// with GracefulStop::on_drain.
+//
+// The constructor: anywhere. listen() and serve(): a fiber of the runtime that serves. drain(),
+// close() and counters(): any thread. It must not end before serve() has returned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/base/result.h"
+#include "weft/http/limits.h"
+#include "weft/http/response.h"
+#include "weft/net/address.h"
+#include "weft/net/socket.h"
+
+namespace weft::net {
+class TlsServerContext;
+}
+
+namespace weft::http {
+
+class Request;
+class ServerCore;
+
+// What became of a request; for the access log.
+struct AccessRecord {
+    const Request* request = nullptr;  // null when there was none to be read
+    const net::Address& peer;
+    std::uint16_t status = 0;  // 0: the client was gone before
+    std::uint64_t body_bytes = 0;
+    Nanoseconds duration{};
+    bool complete = false;  // the whole response was handed to the kernel
+};
+
+// What a client that half-closes is to the server.
+enum class HalfClose : bool { IsGone, IsAllowed };
+
+struct ServerOptions {
+    ServerLimits limits;
+    std::string server_name;  // the Server field; empty: none
+    HalfClose half_close = HalfClose::IsGone;
+    // Called after each response, on the fiber of the connection.
+    std::function<void(const AccessRecord&)> on_access;
+};
+
+struct ServerCounters {
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;        // by a limit on connections
+    std::uint64_t requests = 0;       // whose head was read
+    std::uint64_t responses = 0;      // completely written
+    std::uint64_t bad = 0;            // refused by the parser
+    std::uint64_t shed = 0;           // 503 because of overload
+    std::uint64_t timeouts = 0;       // header, body
+    std::uint64_t gone = 0;           // the client went away during a request
+    std::uint64_t accept_pauses = 0;  // out of descriptors or memory
+};
+
+class Server {
+public:
+    explicit Server(Handler handler, ServerOptions options = {});
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // May be called several times; connections wait in the backlog until serve(). Gives the address
+    // with the port that the kernel chose.
+    Result<net::Address> listen(const net::Address& address, net::ListenOptions options = {});
+    // The same with TLS; the context is shared with whoever reloads its certificates.
+    Result<net::Address> listen_tls(const net::Address& address,
+                                    std::shared_ptr<net::TlsServerContext> context,
+                                    net::ListenOptions options = {});
+
+    // Accepts and serves until drain() or close() and the end of the last connection. When the
+    // ambient context ends, so do all requests.
+    Result<void> serve();
+
+    void drain();
+    // The same, and ends the requests that are under way.
+    void close();
+
+    ServerCounters counters() const;
+    std::size_t connections() const;
+
+private:
+    std::unique_ptr<ServerCore> core_;
+};
+
+}  // namespace weft::http
