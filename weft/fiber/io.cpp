@@ -28,13 +28,13 @@ constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
 
 bool on_real_thread() { return !this_worker() && !env::current(); }
 
-struct Bytes {
+struct Region {
     void* begin;
     std::size_t size;
 };
 
 long read_call(void* context, int fd) {
-    auto& bytes = *static_cast<Bytes*>(context);
+    auto& bytes = *static_cast<Region*>(context);
     return env::read(fd, bytes.begin, bytes.size);
 }
 
@@ -58,18 +58,18 @@ long read_call(void* context, int fd) {
 }
 
 long write_call(void* context, int fd) {
-    auto& bytes = *static_cast<Bytes*>(context);
+    auto& bytes = *static_cast<Region*>(context);
     if (on_real_thread()) return write_without_signal(fd, bytes.begin, bytes.size);
     return env::write(fd, bytes.begin, bytes.size);
 }
 
 long receive_call(void* context, int fd) {
-    auto& bytes = *static_cast<Bytes*>(context);
+    auto& bytes = *static_cast<Region*>(context);
     return env::receive(fd, bytes.begin, bytes.size);
 }
 
 long send_call(void* context, int fd) {
-    auto& bytes = *static_cast<Bytes*>(context);
+    auto& bytes = *static_cast<Region*>(context);
     return env::send(fd, bytes.begin, bytes.size);
 }
 
@@ -402,7 +402,7 @@ auto Descriptor::call_for(std::uint8_t direction) const -> Call {
 
 Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte* begin,
                                          std::size_t size, Deadline deadline, CancelState* token) {
-    Bytes bytes{const_cast<std::byte*>(begin), size};
+    Region bytes{const_cast<std::byte*>(begin), size};
     long count = WEFT_TRY(perform(direction, size, call_for(direction), &bytes, deadline, token));
     return static_cast<std::size_t>(count);
 }
@@ -412,7 +412,7 @@ Result<std::optional<std::size_t>> Descriptor::try_transfer(std::uint8_t directi
                                                             std::size_t size) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    Bytes bytes{const_cast<std::byte*>(begin), size};
+    Region bytes{const_cast<std::byte*>(begin), size};
     std::optional<long> count = WEFT_TRY(attempt(direction, size, call_for(direction), &bytes));
     if (!count) return std::optional<std::size_t>();
     return std::optional<std::size_t>(static_cast<std::size_t>(*count));
