@@ -33,6 +33,8 @@ public:
     virtual std::optional<std::uint64_t> size() const = 0;
     // Of a chunked body, after its end.
     virtual const Headers& trailers() const = 0;
+    // Instead of the server's limit, before the first read: of a route that takes more, or less.
+    virtual void set_bytes_max(std::uint64_t bytes_max) { static_cast<void>(bytes_max); }
 
     // All of it, Limit if it is more than that.
     Result<std::string> read_all(std::size_t bytes_max = SIZE_MAX);
@@ -73,6 +75,11 @@ public:
     Body(const char* text) : content_(std::string(text)) {}
     // The text outlives the message: a literal, for one.
     static Body borrowed(std::string_view text) { return Body(Content(text)); }
+    // The text lives as long as its owner, which whoever shares it holds: a cache of files, for
+    // one.
+    static Body shared(std::shared_ptr<const void> owner, std::string_view text) {
+        return Body(Content(SharedText{std::move(owner), text}));
+    }
     static Body file(std::shared_ptr<const File> file, std::uint64_t offset, std::uint64_t count) {
         return Body(Content(FilePart{std::move(file), offset, count}));
     }
@@ -87,7 +94,11 @@ public:
     Produced* as_produced() { return std::get_if<Produced>(&content_); }
 
 private:
-    using Content = std::variant<std::string_view, std::string, FilePart, Produced>;
+    struct SharedText {
+        std::shared_ptr<const void> owner;
+        std::string_view text;
+    };
+    using Content = std::variant<std::string_view, std::string, SharedText, FilePart, Produced>;
     explicit Body(Content content) : content_(std::move(content)) {}
 
     Content content_;
