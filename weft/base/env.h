@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class EnvSockets;
 class Reactor;
 namespace fiber_blocks {
 struct Depot;
@@ -81,6 +82,8 @@ public:
     virtual long write(int fd, const void* buffer, std::size_t size) = 0;
     virtual int pipe(int (&ends)[2]) = 0;
     virtual int close(int fd) = 0;
+    // The network (env_sockets.h); null on a machine without one.
+    virtual EnvSockets* sockets() = 0;
 
 protected:
     ~Env() = default;

@@ -61,14 +61,19 @@ ErrorKind kind_of_errno(int native_code) noexcept {
     switch (native_code) {
     case ECONNREFUSED: return ErrorKind::Refused;
     case ECONNRESET:
+    case ECONNABORTED:
     case EPIPE: return ErrorKind::Reset;
     case EADDRINUSE: return ErrorKind::AddressInUse;
     case EMFILE:
     case ENFILE: return ErrorKind::OutOfFds;
-    case ENOMEM: return ErrorKind::OutOfMemory;
+    case ENOMEM:
+    case ENOBUFS: return ErrorKind::OutOfMemory;
     case ETIMEDOUT: return ErrorKind::TimedOut;
     case ENETUNREACH:
-    case EHOSTUNREACH: return ErrorKind::Unreachable;
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN: return ErrorKind::Unreachable;
+    case EMSGSIZE: return ErrorKind::Limit;
     case ECANCELED: return ErrorKind::Cancelled;
     default: return ErrorKind::Other;
     }

@@ -138,7 +138,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     }
     fiber->size_class = scheduler->stack_class();
     Fiber* parent = inside ? worker->current() : nullptr;
-    fiber->pinned = parent ? parent->pinned : nullptr;
+    // What a pinned worker's loop spawns (a Dormant, a Completion) belongs there as well.
+    bool stays = inside && worker->is_pinned();
+    fiber->pinned = parent ? parent->pinned : stays ? worker : nullptr;
     bool listed = options.token || (parent && parent->listed);
     fiber->token = options.token ? options.token : parent ? parent->token : &scheduler->root();
     if (listed) {

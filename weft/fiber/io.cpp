@@ -28,13 +28,13 @@ constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
 
 bool on_real_thread() { return !this_worker() && !env::current(); }
 
-struct Region {
+struct Transfer {
     void* begin;
     std::size_t size;
 };
 
 long read_call(void* context, int fd) {
-    auto& bytes = *static_cast<Region*>(context);
+    auto& bytes = *static_cast<Transfer*>(context);
     return env::read(fd, bytes.begin, bytes.size);
 }
 
@@ -58,18 +58,18 @@ long read_call(void* context, int fd) {
 }
 
 long write_call(void* context, int fd) {
-    auto& bytes = *static_cast<Region*>(context);
+    auto& bytes = *static_cast<Transfer*>(context);
     if (on_real_thread()) return write_without_signal(fd, bytes.begin, bytes.size);
     return env::write(fd, bytes.begin, bytes.size);
 }
 
 long receive_call(void* context, int fd) {
-    auto& bytes = *static_cast<Region*>(context);
+    auto& bytes = *static_cast<Transfer*>(context);
     return env::receive(fd, bytes.begin, bytes.size);
 }
 
 long send_call(void* context, int fd) {
-    auto& bytes = *static_cast<Region*>(context);
+    auto& bytes = *static_cast<Transfer*>(context);
     return env::send(fd, bytes.begin, bytes.size);
 }
 
@@ -395,6 +395,21 @@ Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call 
     }
 }
 
+Result<std::optional<long>> Descriptor::perform_once(std::uint8_t direction, std::size_t size,
+                                                     Call call, void* context) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    return attempt(direction, size, call, context);
+}
+
+Result<long> Descriptor::perform_with_fd(Call call, void* context) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    long count = call(context, fd_);
+    if (count < 0) return Error::from_errno(static_cast<int>(-count));
+    return count;
+}
+
 auto Descriptor::call_for(std::uint8_t direction) const -> Call {
     if (flow_ == Flow::StreamSocket) return direction == kReadable ? receive_call : send_call;
     return direction == kReadable ? read_call : write_call;
@@ -402,7 +417,7 @@ auto Descriptor::call_for(std::uint8_t direction) const -> Call {
 
 Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte* begin,
                                          std::size_t size, Deadline deadline, CancelState* token) {
-    Region bytes{const_cast<std::byte*>(begin), size};
+    Transfer bytes{const_cast<std::byte*>(begin), size};
     long count = WEFT_TRY(perform(direction, size, call_for(direction), &bytes, deadline, token));
     return static_cast<std::size_t>(count);
 }
@@ -410,10 +425,9 @@ Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte
 Result<std::optional<std::size_t>> Descriptor::try_transfer(std::uint8_t direction,
                                                             const std::byte* begin,
                                                             std::size_t size) {
-    Use use(*this);
-    if (!use) return ErrorKind::Closed;
-    Region bytes{const_cast<std::byte*>(begin), size};
-    std::optional<long> count = WEFT_TRY(attempt(direction, size, call_for(direction), &bytes));
+    Transfer bytes{const_cast<std::byte*>(begin), size};
+    std::optional<long> count =
+        WEFT_TRY(perform_once(direction, size, call_for(direction), &bytes));
     if (!count) return std::optional<std::size_t>();
     return std::optional<std::size_t>(static_cast<std::size_t>(*count));
 }

@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "weft/base/atomic.h"
 #include "weft/base/bytes.h"
@@ -92,6 +93,15 @@ public:
     Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                              CancelState* token = nullptr, std::size_t size = 0);
 
+    // The same without waiting: nothing when the call would block.
+    template <class Attempt>
+    Result<std::optional<long>> try_once(IoEvents direction, Attempt&& attempt,
+                                         std::size_t size = 0);
+    // For calls that never block, such as getsockname: fn(fd) gives a count or -errno; meanwhile
+    // nobody can close the descriptor.
+    template <class Function>
+    Result<long> with_fd(Function&& fn);
+
     // Calls dormant.on_ready once, at the first of `events`. False: one of them may be there
     // already, and nothing was armed; try the operation. Fibers (and what runs in the scheduler).
     Result<bool> arm(Dormant& dormant, std::uint8_t events);
@@ -121,6 +131,9 @@ private:
                                         void* context);
     Result<long> perform(std::uint8_t direction, std::size_t size, Call call, void* context,
                          Deadline deadline, CancelState* token);
+    Result<std::optional<long>> perform_once(std::uint8_t direction, std::size_t size, Call call,
+                                             void* context);
+    Result<long> perform_with_fd(Call call, void* context);
     Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_level(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_on_thread(std::uint8_t direction, Deadline deadline, CancelState* token);
@@ -149,16 +162,35 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
+namespace io_internal {
+
+// A function as the two words that Descriptor calls it by.
+template <class Function>
+struct Callable {
+    static long call(void* self, int fd) { return static_cast<Callable*>(self)->fn(fd); }
+    Function& fn;
+};
+
+}  // namespace io_internal
 
 template <class Attempt>
 Result<long> Descriptor::until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                                      CancelState* token, std::size_t size) {
-    // A lambda around it is an object whatever `attempt` is: a function has no void* of its own.
-    auto try_once = [&attempt](int fd) -> long { return attempt(fd); };
-    Call call = [](void* context, int fd) -> long {
-        return (*static_cast<decltype(try_once)*>(context))(fd);
-    };
-    return perform(direction, size, call, &try_once, deadline, token);
+    io_internal::Callable<std::remove_reference_t<Attempt>> callable{attempt};
+    return perform(direction, size, callable.call, &callable, deadline, token);
+}
+
+template <class Attempt>
+Result<std::optional<long>> Descriptor::try_once(IoEvents direction, Attempt&& attempt,
+                                                 std::size_t size) {
+    io_internal::Callable<std::remove_reference_t<Attempt>> callable{attempt};
+    return perform_once(direction, size, callable.call, &callable);
+}
+
+template <class Function>
+Result<long> Descriptor::with_fd(Function&& fn) {
+    io_internal::Callable<std::remove_reference_t<Function>> callable{fn};
+    return perform_with_fd(callable.call, &callable);
 }
 
 }  // namespace weft

@@ -33,6 +33,7 @@ public:
     virtual std::optional<std::uint64_t> size() const = 0;
     // Of a chunked body, after its end.
     virtual const Headers& trailers() const = 0;
+
     // Instead of the server's limit, before the first read: of a route that takes more, or less.
     virtual void set_bytes_max(std::uint64_t bytes_max) { static_cast<void>(bytes_max); }
 

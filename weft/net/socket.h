@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/atomic.h"
 #include "weft/fiber/io.h"
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
@@ -62,8 +63,10 @@ public:
 
 private:
     explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    Result<void> send_copied(int file, std::uint64_t offset, std::uint64_t count,
+                             Deadline deadline);
 
-    Descriptor descriptor_;
+    mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
 };
 
 enum class ReusePort : bool { No, Yes };
@@ -94,9 +97,12 @@ public:
 
 private:
     Listener(Descriptor descriptor, Address address);
+    Result<void> bind(const ListenOptions& options);
+    void remove_file();
 
     Descriptor descriptor_;
     Address address_;
+    Atomic<std::uint64_t> file_{0};  // the inode of the Unix socket's file; 0: none
 };
 
 }  // namespace weft::net

@@ -58,6 +58,7 @@ public:
     long write(int fd, const void* buffer, std::size_t size) override;
     int pipe(int (&ends)[2]) override;
     int close(int fd) override;
+    EnvSockets* sockets() override { return nullptr; }
 
     // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
     void sleep(const void* on, std::int64_t deadline_ns);

@@ -8,10 +8,11 @@
 //         return server.serve();            // until drain() or close()
 //     });
 //
-// Each worker of the runtime has a listener of its own (SO_REUSEPORT), and a connection stays with
-// the worker that accepted it. An idle connection owns neither a fiber nor a buffer: it sleeps in
-// the reactor, and its next bytes start a fiber that reads, calls the handler and writes. A fiber
-// waits in the handler as long as it likes; its context ends when the client goes away.
+// Each worker of the runtime has a listener of its own (SO_REUSEPORT; only the own worker for a
+// pinned fiber), and a connection stays with the worker that accepted it. An idle connection owns
+// neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber that
+// reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
+// context ends when the client goes away.
 //
 // drain() stops accepting, closes idle connections at once and lets the others finish the request
 // they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
@@ -27,7 +28,6 @@
 #include <string>
 #include <string_view>
 
-#include "weft/base/metrics.h"
 #include "weft/base/result.h"
 #include "weft/http/limits.h"
 #include "weft/http/response.h"
@@ -39,6 +39,9 @@ class TlsServerContext;
 }
 
 namespace weft::http {
+
+class Request;
+class ServerCore;
 
 // What became of a request; for the access log.
 struct AccessRecord {
@@ -59,20 +62,18 @@ struct ServerOptions {
     HalfClose half_close = HalfClose::IsGone;
     // Called after each response, on the fiber of the connection.
     std::function<void(const AccessRecord&)> on_access;
-    // Only on the calling worker, instead of on all: for pinned ones.
-    bool this_worker_only = false;
 };
 
 struct ServerCounters {
-    Counter accepted;
-    Counter refused;        // by a limit on connections
-    Counter requests;       // whose head was read
-    Counter responses;      // completely written
-    Counter bad;            // refused by the parser
-    Counter shed;           // 503 because of overload
-    Counter timeouts;       // header, body, write, idle
-    Counter gone;           // the client went away during a request
-    Counter accept_pauses;  // out of descriptors or memory
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;        // by a limit on connections
+    std::uint64_t requests = 0;       // whose head was read
+    std::uint64_t responses = 0;      // completely written
+    std::uint64_t bad = 0;            // refused by the parser
+    std::uint64_t shed = 0;           // 503 because of overload
+    std::uint64_t timeouts = 0;       // header, body
+    std::uint64_t gone = 0;           // the client went away during a request
+    std::uint64_t accept_pauses = 0;  // out of descriptors or memory
 };
 
 class Server {
@@ -98,12 +99,11 @@ public:
     // The same, and ends the requests that are under way.
     void close();
 
-    const ServerCounters& counters() const;
+    ServerCounters counters() const;
     std::size_t connections() const;
 
 private:
-    class Core;
-    std::shared_ptr<Core> core_;  // of the server and its connections
+    std::unique_ptr<ServerCore> core_;
 };
 
 }  // namespace weft::http

@@ -1,0 +1,73 @@
+#include "weft/fiber/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "weft/fiber/io.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft {
+namespace {
+
+struct Marked : Completion {
+    Marked() : Completion{nullptr, mark} {}
+    static void mark(Completion& completion) {
+        auto& self = static_cast<Marked&>(completion);
+        self.workers = workers_here().value();
+        unpark(self.waiter);
+    }
+    FiberId waiter = current_id();
+    std::vector<unsigned> workers;
+};
+
+TEST(Placement, FIB_9_a_plain_thread_has_none) {
+    EXPECT_EQ(workers_here().error().kind(), ErrorKind::NoRuntime);
+}
+
+TEST(Placement, FIB_9_all_that_steal_or_just_the_pinned_one) {
+    Runtime runtime({.workers = 3, .pinned_workers = 2});
+    auto stealing = runtime.spawn([] { return workers_here().value(); }).join();
+    EXPECT_EQ(stealing.value(), (std::vector{0U, 1U, 2U}));
+    auto pinned = runtime.spawn_pinned(1, [] { return workers_here().value(); }).join();
+    EXPECT_EQ(pinned.value(), std::vector{4U});
+}
+
+TEST(Placement, FIB_9_a_record_runs_on_the_worker_that_was_asked) {
+    Runtime runtime({.workers = 2, .pinned_workers = 1});
+    auto outcome = runtime.spawn([]() -> Result<std::vector<unsigned>> {
+        Marked marked;
+        EXPECT_EQ(post_here(7, marked).error().kind(), ErrorKind::Misuse);
+        WEFT_TRY(post_here(2, marked));
+        WEFT_TRY(park());
+        return marked.workers;
+    });
+    EXPECT_EQ(outcome.join().value(), std::vector{2U});
+}
+
+TEST(Placement, FIB_9b_what_a_dormant_of_a_pinned_worker_spawns_stays_there) {
+    Runtime runtime({.workers = 2, .pinned_workers = 1});
+    struct Sleeper : Dormant {
+        static void woken(Dormant& dormant, std::uint8_t) {
+            auto& self = static_cast<Sleeper&>(dormant);
+            EXPECT_TRUE(spawn_detached([&self] {
+                self.workers = workers_here().value();
+                unpark(self.waiter);
+            }));
+        }
+        FiberId waiter;
+        std::vector<unsigned> workers;
+    };
+    Sleeper sleeper;
+    sleeper.on_ready = Sleeper::woken;
+    auto outcome = runtime.spawn_pinned(0, [&]() -> Result<void> {
+        sleeper.waiter = current_id();
+        Pipe pipe = WEFT_TRY(make_pipe());
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+        WEFT_TRY(pipe.writer.write_all(as_bytes("x")));
+        return park();
+    });
+    EXPECT_TRUE(outcome.join());
+    EXPECT_EQ(sleeper.workers, std::vector{2U});
+}
+
+}  // namespace
+}  // namespace weft

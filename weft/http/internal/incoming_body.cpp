@@ -1,0 +1,157 @@
+#include "weft/http/internal/incoming_body.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+namespace weft::http {
+
+using wire::Framing;
+using wire::Progress;
+
+void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framing,
+                         std::uint64_t length, const IncomingLimits& limits) {
+    stream_ = &stream;
+    buffer_ = &buffer;
+    framing_ = framing;
+    length_ = left_ = framing == Framing::Length ? length : 0;
+    finished_ = framing == Framing::None || (framing == Framing::Length && length == 0);
+    failed_ = false;
+    failure_status_ = 0;
+    received_ = 0;
+    begun_ = Instant{};
+    hurry_ = Deadline::never();
+    limits_ = limits;
+    before_wait_ = nullptr;
+    if (framing == Framing::Chunked) decoder_ = wire::ChunkedDecoder(limits.chunked);
+}
+
+std::optional<std::uint64_t> IncomingBody::size() const {
+    if (framing_ == Framing::None || framing_ == Framing::Length) return length_;
+    return std::nullopt;
+}
+
+Result<std::size_t> IncomingBody::read(ByteSpace space) {
+    if (failed_) return error_;
+    if (finished_ || space.empty()) return 0;
+    switch (framing_) {
+    case Framing::Length: return take_known(space);
+    case Framing::Chunked: return take_chunked(space);
+    default: return take_until_close(space);
+    }
+}
+
+Result<std::size_t> IncomingBody::fail(Error error, std::uint16_t status) {
+    failed_ = true;
+    failure_status_ = status;
+    error_ = std::move(error);
+    return error_;
+}
+
+Result<std::size_t> IncomingBody::count_in(std::size_t count) {
+    received_ += count;
+    if (received_ > limits_.bytes_max) {
+        return fail(Error(ErrorKind::Limit, "the body is too large"), 413);
+    }
+    return count;
+}
+
+std::size_t IncomingBody::take_buffered(ByteSpace space) {
+    std::string_view buffered = buffer_->view();
+    std::size_t count = std::min(space.size(), buffered.size());
+    std::memcpy(space.data(), buffered.data(), count);
+    buffer_->consume(count);
+    return count;
+}
+
+Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
+    if (length_ > limits_.bytes_max) {
+        return fail(Error(ErrorKind::Limit, "the body is too large"), 413);
+    }
+    space = space.first(std::min<std::uint64_t>(space.size(), left_));
+    std::size_t count = 0;
+    if (buffer_->empty()) {
+        count = WEFT_TRY(receive(space));
+        if (count == 0) return fail(Error(ErrorKind::Closed, "the body was cut off"), 400);
+    } else {
+        count = take_buffered(space);
+    }
+    left_ -= count;
+    finished_ = left_ == 0;
+    return count_in(count);
+}
+
+Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
+    for (;;) {
+        // Content that does not fit must be seen again: only so much is shown to the decoder.
+        std::string_view bytes = buffer_->view();
+        auto step = decoder_.decode(bytes.substr(0, std::max<std::size_t>(space.size(), 1)));
+        buffer_->consume(step.used);
+        if (step.progress == Progress::Failed) {
+            return fail(Error(ErrorKind::Other, decoder_.error().reason), decoder_.error().status);
+        }
+        finished_ = step.progress == Progress::Done;
+        if (!step.content.empty()) {
+            std::memcpy(space.data(), step.content.data(), step.content.size());
+            return count_in(step.content.size());
+        }
+        if (finished_) return 0;
+        if (step.used > 0 && !buffer_->empty()) continue;
+        ByteSpace more = buffer_->space();
+        if (more.empty()) return fail(ErrorKind::OutOfMemory, 503);
+        std::size_t count = WEFT_TRY(receive(more));
+        if (count == 0) return fail(Error(ErrorKind::Closed, "the body was cut off"), 400);
+        buffer_->filled(count);
+    }
+}
+
+Result<std::size_t> IncomingBody::take_until_close(ByteSpace space) {
+    if (!buffer_->empty()) return count_in(take_buffered(space));
+    std::size_t count = WEFT_TRY(receive(space));
+    if (count == 0) {
+        finished_ = true;
+        return 0;
+    }
+    return count_in(count);
+}
+
+// From the stream; a failure is remembered.
+Result<std::size_t> IncomingBody::receive(ByteSpace space) {
+    if (before_wait_) {
+        auto before_wait = std::exchange(before_wait_, nullptr);
+        if (auto ready = before_wait(); !ready) return fail(ready.error(), 0);
+    }
+    if (begun_ == Instant{}) begun_ = Clock::now();
+    auto count = stream_->read(space, next_deadline());
+    if (count) return count;
+    return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
+}
+
+// The next byte must come before the sender has been silent for too long, and before its rate has
+// fallen below the least.
+Deadline IncomingBody::next_deadline() const {
+    Deadline deadline = std::min(hurry_, Deadline::after(limits_.idle));
+    if (limits_.bytes_per_second == 0) return deadline;
+    auto owed = std::chrono::duration<double>(static_cast<double>(received_ + 1) /
+                                              static_cast<double>(limits_.bytes_per_second));
+    Deadline by_rate = Deadline::after(saturate(owed), begun_);
+    return std::min(deadline, Deadline::after(limits_.grace, by_rate.instant()));
+}
+
+bool IncomingBody::drop_rest(std::uint64_t bytes_max, Deadline deadline) {
+    if (framing_ == Framing::Length && left_ > bytes_max) return false;
+    hurry_ = deadline;
+    limits_.bytes_max = UINT64_MAX;
+    std::array<std::byte, 4096> dropped;
+    std::uint64_t count = 0;
+    while (!finished_) {
+        auto some = read(dropped);
+        if (!some) return false;
+        count += *some;
+        if (count > bytes_max) return false;
+    }
+    return true;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,80 @@
+// IncomingBody: the body of a message that is being received, by whichever side.
+//
+// Reads from the buffer first, then from the stream; a body of known length goes straight into the
+// reader's memory. It ends exactly where the message ends: what follows stays in the buffer.
+// Owned by one fiber at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/http/body.h"
+#include "weft/http/internal/read_buffer.h"
+#include "weft/http/wire/chunked.h"
+#include "weft/http/wire/head.h"
+#include "weft/net/stream.h"
+
+namespace weft::http {
+
+struct IncomingLimits {
+    std::uint64_t bytes_max = UINT64_MAX;
+    Nanoseconds idle = Nanoseconds::max();   // without a byte
+    Nanoseconds grace = Nanoseconds::max();  // after it the rate counts
+    std::uint64_t bytes_per_second = 0;      // 0: any rate will do
+    wire::ChunkedLimits chunked;
+};
+
+class IncomingBody final : public BodyReader {
+public:
+    // Called once, before the first wait for the other side.
+    using BeforeWait = std::move_only_function<Result<void>()>;
+
+    void begin(net::Stream& stream, ReadBuffer& buffer, wire::Framing framing, std::uint64_t length,
+               const IncomingLimits& limits);
+    void set_before_wait(BeforeWait before_wait) { before_wait_ = std::move(before_wait); }
+    bool has_before_wait() const { return static_cast<bool>(before_wait_); }
+
+    Result<std::size_t> read(ByteSpace space) override;
+    std::optional<std::uint64_t> size() const override;
+    const Headers& trailers() const override { return decoder_.trailers(); }
+    void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
+
+    bool is_finished() const { return finished_; }
+    bool has_failed() const { return failed_; }
+    std::uint64_t received() const { return received_; }
+    // The status that the sender deserves after a failure: 400, 408, 413; 0 if it is just gone.
+    std::uint16_t failure_status() const { return failure_status_; }
+    // Reads and drops the rest. False when it is more than `bytes_max` or failed.
+    bool drop_rest(std::uint64_t bytes_max, Deadline deadline);
+
+private:
+    Result<std::size_t> fail(Error error, std::uint16_t status);
+    Result<std::size_t> take_known(ByteSpace space);
+    Result<std::size_t> take_chunked(ByteSpace space);
+    Result<std::size_t> take_until_close(ByteSpace space);
+    std::size_t take_buffered(ByteSpace space);
+    Result<std::size_t> receive(ByteSpace space);
+    Deadline next_deadline() const;
+    Result<std::size_t> count_in(std::size_t count);
+
+    net::Stream* stream_ = nullptr;
+    ReadBuffer* buffer_ = nullptr;
+    wire::Framing framing_ = wire::Framing::None;
+    bool finished_ = true;
+    bool failed_ = false;
+    std::uint16_t failure_status_ = 0;
+    std::uint64_t length_ = 0;
+    std::uint64_t left_ = 0;
+    std::uint64_t received_ = 0;
+    Instant begun_{};  // the first wait
+    Deadline hurry_;   // of drop_rest()
+    IncomingLimits limits_;
+    wire::ChunkedDecoder decoder_;
+    BeforeWait before_wait_;
+    Error error_ = ErrorKind::Closed;
+};
+
+}  // namespace weft::http

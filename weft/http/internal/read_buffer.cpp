@@ -1,0 +1,71 @@
+#include "weft/http/internal/read_buffer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "weft/base/env.h"
+
+namespace weft::http {
+namespace {
+
+// Less room than this behind a held head is not worth a read of its own.
+constexpr std::size_t kRoomMin = 2 * 1024;
+
+}  // namespace
+
+ByteSpace ReadBuffer::space() {
+    if (begin_ == end_) begin_ = end_ = floor_;
+    std::size_t wanted = holds_ ? kRoomMin : 1;
+    if (capacity_ - end_ < wanted && begin_ > floor_) {
+        std::memmove(memory_.get() + floor_, begin(), end_ - begin_);
+        end_ -= begin_ - floor_;
+        begin_ = floor_;
+    }
+    if (capacity_ - end_ < wanted) {
+        std::size_t unread = end_ - begin_;
+        std::size_t capacity = std::max(kReadBufferBytes, unread + unread);
+        if (!move_to(capacity)) return {};
+    }
+    return {reinterpret_cast<std::byte*>(memory_.get()) + end_, capacity_ - end_};
+}
+
+bool ReadBuffer::move_to(std::size_t capacity) {
+    if (env::fails(Allocation::Buffer)) return false;
+    // tidy: allow new: memory that is not there is an error here, not an exception
+    std::unique_ptr<char[]> memory(new (std::nothrow) char[capacity]);
+    if (!memory) return false;
+    std::size_t unread = end_ - begin_;
+    if (unread) std::memcpy(memory.get(), begin(), unread);
+    memory_.swap(memory);
+    // The first one is the one that the head lies in.
+    if (holds_ && !held_memory_) held_memory_ = std::move(memory);
+    capacity_ = capacity;
+    floor_ = begin_ = 0;
+    end_ = unread;
+    return true;
+}
+
+void ReadBuffer::hold() {
+    holds_ = true;
+    floor_ = begin_;
+}
+
+void ReadBuffer::let_go() {
+    holds_ = false;
+    floor_ = 0;
+    held_memory_.reset();
+}
+
+void ReadBuffer::clear() {
+    let_go();
+    begin_ = end_ = 0;
+    // One that had to grow is not kept for the next connection.
+    if (capacity_ > kReadBufferBytes) {
+        memory_.reset();
+        capacity_ = 0;
+    }
+}
+
+}  // namespace weft::http

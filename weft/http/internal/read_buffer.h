@@ -1,0 +1,45 @@
+// ReadBuffer: what a connection has received and nobody has used yet.
+//
+// Bytes come in at the back and are consumed at the front. While a head is held, its bytes stay
+// where they are, because a request points into them; what comes later goes behind it, or into new
+// memory. Owned by one fiber at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "weft/base/bytes.h"
+#include "weft/http/limits.h"
+
+namespace weft::http {
+
+class ReadBuffer {
+public:
+    std::string_view view() const { return {begin(), end_ - begin_}; }
+    bool empty() const { return begin_ == end_; }
+    void consume(std::size_t count) { begin_ += count; }
+
+    // Where the next bytes go: at least one, after the oldest were moved to the front or, for a
+    // head that does not fit, into a larger place. Empty when the memory is refused.
+    ByteSpace space();
+    void filled(std::size_t count) { end_ += count; }
+
+    void hold();  // what was consumed stays where it is
+    void let_go();
+    void clear();
+
+private:
+    const char* begin() const { return memory_.get() + begin_; }
+    bool move_to(std::size_t capacity);
+
+    std::unique_ptr<char[]> memory_;
+    std::unique_ptr<char[]> held_memory_;
+    std::size_t capacity_ = 0;
+    std::size_t floor_ = 0;  // bytes before it are held
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    bool holds_ = false;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,383 @@
+#include "weft/http/server/internal/connection.h"
+
+#include <chrono>
+#include <utility>
+
+#include "weft/base/log.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/http/request.h"
+#include "weft/http/server/internal/core.h"
+#include "weft/http/server/internal/response_writer.h"
+#include "weft/http/server/server.h"
+#include "weft/http/wire/target.h"
+
+namespace weft::http {
+namespace {
+
+// With fewer awake than this, nobody can have waited long for the worker.
+constexpr std::uint32_t kAwakeMeasured = 32;
+
+Deadline age_limit(Nanoseconds age) {
+    // Give or take 15 %: those that came together do not all come back together.
+    std::uint64_t percent = 85 + env::random(RandomStream::Workload) % 31;
+    return Deadline::after(
+        saturate(std::chrono::duration<double>(age) * (static_cast<double>(percent) / 100.0)));
+}
+
+bool sets_framing(const Headers& headers) {
+    return headers.has("content-length") || headers.has("transfer-encoding") ||
+           headers.has("connection");
+}
+
+}  // namespace
+
+Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
+                       std::shared_ptr<net::TlsServerContext> tls)
+    : Dormant{on_bytes},
+      shard_(shard),
+      stream_(std::move(stream)),
+      tls_(std::move(tls)),
+      peer_(std::move(peer)),
+      ends_at_(age_limit(shard.core().limits().connection_age)) {}
+
+Connection::~Connection() = default;
+
+void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
+                       std::shared_ptr<net::TlsServerContext> tls) {
+    // tidy: allow new: it destroys itself in end()
+    auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
+    Deadline until = Deadline::after(shard.core().limits().header_time);
+    switch (shard.put_to_sleep(*connection, until)) {
+    case ServerShard::Rest::Asleep: return;
+    case ServerShard::Rest::Ready: return connection->wake_up();
+    case ServerShard::Rest::End: return end(*connection);
+    }
+}
+
+void Connection::end(Connection& connection) {
+    ServerCore& core = connection.shard_.core();
+    net::Address peer = connection.peer_;
+    connection.stream_->close();
+    delete &connection;  // tidy: allow delete: see begin()
+    core.leave(peer);
+}
+
+// ---------------------------------------------------------------- asleep and awake
+
+void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
+    auto& self = static_cast<Connection&>(dormant);
+    if (!self.shard_.wake(self)) return end(self);
+    self.wake_up();
+}
+
+void Connection::wake_up() {
+    // Relaxed: a rough count.
+    std::uint32_t awake = shard_.awake.fetch_add(1, std::memory_order_relaxed);
+    woken_ns_ = awake < kAwakeMeasured ? 0 : env::now_ns();
+    CancelToken token = CancelToken::adopt(CancelState::create(shard_.token(), Deadline::never()));
+    Result<void> started =
+        spawn_detached([this] { live(); }, {.name = "http connection", .token = token.state()});
+    if (started) return;
+    shard_.awake.fetch_sub(1, std::memory_order_relaxed);
+    end(*this);
+}
+
+void Connection::live() {
+    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+    Next next = shake_hands() ? Next::Again : Next::End;
+    while (next == Next::Again) {
+        next = serve(*exchange);
+        if (next != Next::Sleep) break;
+        ServerShard& shard = shard_;
+        // Relaxed: a rough count. Before it sleeps, because then it is no longer ours.
+        shard.awake.fetch_sub(1, std::memory_order_relaxed);
+        Deadline until = Deadline::after(shard.core().limits().idle);
+        ServerShard::Rest rest =
+            stream_->has_buffered() ? ServerShard::Rest::Ready : shard.put_to_sleep(*this, until);
+        if (rest == ServerShard::Rest::Asleep) return shard.give_back(std::move(exchange));
+        shard.awake.fetch_add(1, std::memory_order_relaxed);
+        next = rest == ServerShard::Rest::Ready ? Next::Again : Next::End;
+    }
+    shard_.awake.fetch_sub(1, std::memory_order_relaxed);
+    shard_.give_back(std::move(exchange));
+    end(*this);
+}
+
+bool Connection::shake_hands() { return tls_ == nullptr; }
+
+// Until there is nothing more to read for now.
+Connection::Next Connection::serve(Exchange& exchange) {
+    for (;;) {
+        Next next = read_head(exchange);
+        if (next == Next::Again) next = answer(exchange);
+        if (next == Next::Again) continue;
+        Result<void> sent =
+            send_output(*stream_, exchange.output, shard_.core().limits().write_time);
+        return sent ? next : Next::End;
+    }
+}
+
+// ---------------------------------------------------------------- one request
+
+// Again: the parser has a head. Sleep: there are no bytes.
+Connection::Next Connection::read_head(Exchange& exchange) {
+    const ServerLimits& limits = shard_.core().limits();
+    ReadBuffer& buffer = exchange.buffer;
+    Deadline deadline = Deadline::never();
+    for (;;) {
+        if (!buffer.empty()) {
+            switch (exchange.parser.parse(buffer.view())) {
+            case wire::Progress::Done: return Next::Again;
+            case wire::Progress::Failed: {
+                shard_.tally.bad.add();
+                wire::ParseError error = exchange.parser.error();
+                return refuse(exchange, error.status, error.reason);
+            }
+            case wire::Progress::NeedMore: break;
+            }
+            if (deadline.is_never()) deadline = Deadline::after(limits.header_time);
+            if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
+        } else if (!exchange.output.empty()) {
+            // The response is on its way before we look whether there is more.
+            return Next::Sleep;
+        }
+        ByteSpace space = buffer.space();
+        if (space.empty()) return refuse(exchange, 503, "out of memory");
+        if (buffer.empty()) {
+            auto count = stream_->try_read(space);
+            if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
+            if (!*count) return Next::Sleep;
+            buffer.filled(**count);
+            continue;
+        }
+        auto count = stream_->read(space, deadline);
+        if (!count && count.error().kind() == ErrorKind::TimedOut && !is_late()) {
+            shard_.tally.timeouts.add();
+            return refuse(exchange, 408, "the head of the request took too long");
+        }
+        if (!count || *count == 0) return Next::End;
+        buffer.filled(*count);
+    }
+}
+
+// Whether the context of the fiber has ended: then a wait was not too long, but cut short.
+bool Connection::is_late() const { return CancelToken::current().is_cancelled(); }
+
+bool Connection::may_go_on() const {
+    const ServerCore& core = shard_.core();
+    return !core.is_draining() && requests_ < core.limits().requests_per_connection &&
+           !ends_at_.expired(Clock::now());
+}
+
+Connection::Next Connection::answer(Exchange& exchange) {
+    const ServerOptions& options = shard_.core().options();
+    const ServerLimits& limits = options.limits;
+    Instant begun = options.on_access ? Clock::now() : Instant{};
+    wire::RequestHead& head = exchange.parser.head();
+    auto target = wire::parse_target(head.method, head.target);
+    if (!target) return refuse(exchange, 400, "the target of the request is malformed");
+    exchange.buffer.consume(exchange.parser.consumed());
+    exchange.buffer.hold();
+    ++requests_;
+    shard_.tally.requests.add();
+    exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
+                        {.bytes_max = limits.body_bytes,
+                         .idle = limits.body_idle,
+                         .grace = limits.body_grace,
+                         .bytes_per_second = limits.body_bytes_per_second,
+                         .chunked = limits.chunked});
+    if (head.expects_continue && !exchange.body.is_finished()) {
+        exchange.body.set_before_wait([this, &exchange]() -> Result<void> {
+            exchange.output.append("HTTP/1.1 100 Continue\r\n\r\n");
+            return send_output(*stream_, exchange.output, shard_.core().limits().write_time);
+        });
+    }
+    Request request({head, *target, exchange.body, peer_, stream_->tls()});
+    async::Context context = async::Context::current();
+    Result<Response> outcome = call_in_turn(request);
+    Response response = outcome ? std::move(*outcome) : explain(outcome.error(), exchange, context);
+    bool unread = !exchange.body.is_finished();
+    // Expect: the client waits for a word; without one it may send its body or not.
+    bool waits_for_word = exchange.body.has_before_wait();
+    ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
+                                  .keep_alive = head.keep_alive && may_go_on() && !waits_for_word,
+                                  .version = head.version,
+                                  .server_name = options.server_name};
+    if (unread && exchange.body.has_failed()) manner.keep_alive = false;
+    if (response.upgrade) return hand_over(exchange, response);
+    ResponseWriter writer(*stream_, exchange, limits);
+    Result<void> written = writer.write_response(response, manner);
+    if (options.on_access) {
+        report({.request = &request,
+                .peer = peer_,
+                .status = response.status,
+                .body_bytes = writer.body_bytes(),
+                .duration = Clock::now() - begun,
+                .complete = written.has_value()});
+    }
+    if (!written) return Next::End;
+    shard_.tally.responses.add();
+    if (!writer.keep_alive()) {
+        linger(exchange);
+        return Next::End;
+    }
+    if (unread) {
+        if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
+        if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
+            return Next::End;
+    }
+    exchange.buffer.let_go();
+    exchange.parser.reset();
+    return Next::Again;
+}
+
+// Waits for a permit if there are too many requests, and sheds what has waited too long.
+Result<Response> Connection::call_in_turn(Request& request) {
+    const ServerLimits& limits = shard_.core().limits();
+    async::Context context = async::Context::current();
+    bool late = woken_ns_ != 0 && env::now_ns() - woken_ns_ > limits.queue_delay.count();
+    woken_ns_ = 0;
+    bool admitted = !late && shard_.permits.try_acquire();
+    if (!late && !admitted) {
+        // Relaxed: a bound, not a promise; nothing is read through it.
+        bool room =
+            shard_.waiting.fetch_add(1, std::memory_order_relaxed) < limits.requests_waiting;
+        admitted = room && shard_.permits.acquire_for(limits.queue_delay).has_value();
+        shard_.waiting.fetch_sub(1, std::memory_order_relaxed);
+    }
+    if (!admitted) {
+        shard_.tally.shed.add();
+        return Response::plain(503).with("retry-after", "1");
+    }
+    watch(context.token().state());
+    Result<Response> outcome = call_handler(request, context);
+    stop_watching();
+    shard_.permits.release();
+    if (!outcome) return outcome;
+    if (!outcome->headers.is_valid() || sets_framing(outcome->headers) || outcome->status < 100 ||
+        outcome->status > 599) {
+        log(LogLevel::Error, "http: a handler gave a response that cannot be sent ({} {})",
+            request.method(), request.target());
+        return Response::plain(500);
+    }
+    return outcome;
+}
+
+Result<Response> Connection::call_handler(Request& request, const async::Context& context) {
+    const ServerLimits& limits = shard_.core().limits();
+    try {
+        if (limits.request_time == Nanoseconds::max()) {
+            async::Context own = context;
+            return shard_.core().handler()(request, own);
+        }
+        auto limited = context.with_timeout(limits.request_time);
+        CancelScope ambient(limited.context.token());
+        return shard_.core().handler()(request, limited.context);
+    } catch (...) {  // user code: what it throws is its error
+        return Error::from_current_exception();
+    }
+}
+
+Response Connection::explain(const Error& error, const Exchange& exchange,
+                             const async::Context& context) {
+    if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
+        if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
+        return Response::plain(exchange.body.failure_status());
+    }
+    bool gone = context.is_done();
+    if (gone) shard_.tally.gone.add();
+    if (gone || error.kind() == ErrorKind::TimedOut) return Response::plain(503);
+    log(LogLevel::Error, "http: a handler failed: {}", error.message());
+    return Response::plain(500);
+}
+
+Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status, const char* reason) {
+    Response response = Response::text(std::string(reason) + "\n", status);
+    ResponseWriter writer(*stream_, exchange, shard_.core().limits());
+    Result<void> written = writer.write_response(
+        response, {.keep_alive = false, .server_name = shard_.core().options().server_name});
+    if (shard_.core().options().on_access) {
+        report({.request = nullptr,
+                .peer = peer_,
+                .status = status,
+                .body_bytes = writer.body_bytes(),
+                .duration = {},
+                .complete = written.has_value()});
+    }
+    if (written) linger(exchange);
+    return Next::End;
+}
+
+Connection::Next Connection::hand_over(Exchange& exchange, Response& response) {
+    ResponseWriter writer(*stream_, exchange, shard_.core().limits());
+    if (!writer.write_response(response, {})) return Next::End;
+    if (!send_output(*stream_, exchange.output, shard_.core().limits().write_time))
+        return Next::End;
+    shard_.tally.responses.add();
+    Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view())};
+    try {
+        response.upgrade(upgraded);
+    } catch (...) {  // user code: its error ends the connection, and nobody else
+        log(LogLevel::Error, "http: an upgraded connection failed: {}",
+            Error::from_current_exception().message());
+    }
+    return Next::End;
+}
+
+// What the client still sends is read and dropped for a while: to close with unread bytes would
+// send a reset, and the client might lose the response to it.
+void Connection::linger(Exchange& exchange) {
+    const ServerLimits& limits = shard_.core().limits();
+    if (!send_output(*stream_, exchange.output, limits.write_time)) return;
+    Deadline deadline = Deadline::after(limits.linger_time);
+    if (!stream_->shutdown_write(deadline)) return;
+    exchange.buffer.clear();
+    std::uint64_t dropped = 0;
+    while (dropped < limits.linger_bytes) {
+        ByteSpace space = exchange.buffer.space();
+        if (space.empty()) return;
+        auto count = stream_->read(space, deadline);
+        if (!count || *count == 0) return;
+        dropped += *count;
+    }
+}
+
+void Connection::report(const AccessRecord& record) {
+    try {
+        shard_.core().options().on_access(record);
+    } catch (...) {  // user code
+        log(LogLevel::Error, "http: the access log failed: {}",
+            Error::from_current_exception().message());
+    }
+}
+
+// ---------------------------------------------------------------- the client goes away
+
+void Connection::watch(CancelState* token) {
+    watch_.on_ready = [](Dormant& dormant, std::uint8_t) {
+        auto& self = static_cast<Watch&>(dormant);
+        self.token->cancel(CancelReason::Cancelled);
+        // Release: the last touch; pairs with stop_watching().
+        self.called.store(true, std::memory_order_release);
+    };
+    watch_.token = token;
+    // Relaxed: nobody else looks yet.
+    watch_.called.store(false, std::memory_order_relaxed);
+    bool half = shard_.core().options().half_close == HalfClose::IsAllowed;
+    auto events = static_cast<std::uint8_t>(half ? kFailed : kHangUp | kFailed);
+    auto armed = stream_->descriptor().arm(watch_, events);
+    watching_ = armed && *armed;
+    // It may have gone before.
+    if (armed && !*armed) token->cancel(CancelReason::Cancelled);
+}
+
+void Connection::stop_watching() {
+    if (!std::exchange(watching_, false)) return;
+    if (stream_->descriptor().disarm(watch_)) return;
+    // Acquire: the caller has left.
+    for (unsigned attempt = 0; !watch_.called.load(std::memory_order_acquire);)
+        env::spin_pause(attempt++);
+}
+
+}  // namespace weft::http

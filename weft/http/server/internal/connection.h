@@ -1,0 +1,92 @@
+// Connection: one client of a server, asleep or awake.
+//
+// Asleep it is an entry in a list of its shard and a Dormant of its descriptor; bytes give it a
+// fiber, which owns it until it sleeps again or ends. Whoever takes it out of the list, the bytes
+// or the one who closes idle connections, is its owner from then on: one of the two, by the lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/async/context.h"
+#include "weft/base/atomic.h"
+#include "weft/base/intrusive_list.h"
+#include "weft/fiber/io.h"
+#include "weft/http/response.h"
+#include "weft/http/server/internal/exchange.h"
+#include "weft/net/address.h"
+#include "weft/net/stream.h"
+
+namespace weft::net {
+class TlsServerContext;
+}
+
+namespace weft::http {
+
+class Request;
+class ServerShard;
+struct AccessRecord;
+
+class Connection : public Dormant {
+public:
+    // Of the one who has admitted it. A connection destroys itself.
+    static void begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
+                      std::shared_ptr<net::TlsServerContext> tls);
+
+    net::Stream& stream() { return *stream_; }
+    bool is_fresh() const { return requests_ == 0; }
+    // By its owner, while it is asleep or before it has begun.
+    static void end(Connection& connection);
+
+    // Under the lock of the shard.
+    enum class State : std::uint8_t { Awake, Asleep, Closing };
+    State state = State::Awake;
+    Deadline asleep_until;
+    ListLink link;
+
+private:
+    // Ends the request's context when the client goes away.
+    struct Watch : Dormant {
+        CancelState* token = nullptr;
+        Atomic<bool> called{false};
+    };
+    enum class Next : std::uint8_t { Sleep, Again, End };
+
+    Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
+               std::shared_ptr<net::TlsServerContext> tls);
+    ~Connection();
+
+    static void on_bytes(Dormant& dormant, std::uint8_t events);
+    void wake_up();
+    void live();  // on its fiber; destroys it at the end
+    Next serve(Exchange& exchange);
+    bool shake_hands();
+
+    Next read_head(Exchange& exchange);
+    Next answer(Exchange& exchange);
+    Result<Response> call_handler(Request& request, const async::Context& context);
+    Result<Response> call_in_turn(Request& request);
+    Response explain(const Error& error, const Exchange& exchange, const async::Context& context);
+    Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
+    Next hand_over(Exchange& exchange, Response& response);
+    bool may_go_on() const;
+    bool is_late() const;
+    void linger(Exchange& exchange);
+    void report(const AccessRecord& record);
+
+    void watch(CancelState* token);
+    void stop_watching();
+
+    ServerShard& shard_;
+    std::unique_ptr<net::Stream> stream_;
+    // With the server; null: plain, or the handshake is over.
+    std::shared_ptr<net::TlsServerContext> tls_;
+    const net::Address peer_;
+    Deadline ends_at_;  // its age
+    std::uint64_t requests_ = 0;
+    std::int64_t woken_ns_ = 0;  // 0: not measured
+    Watch watch_;
+    bool watching_ = false;
+};
+
+}  // namespace weft::http

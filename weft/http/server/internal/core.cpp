@@ -1,0 +1,337 @@
+#include "weft/http/server/internal/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/log.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/placement.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
+// Without descriptors or memory; then accepting is tried again.
+constexpr Nanoseconds kAcceptRest = std::chrono::milliseconds(50);
+constexpr unsigned kAcceptsAtOnceMax = 64;
+
+}  // namespace
+
+// ---------------------------------------------------------------- a shard
+
+ServerShard::ServerShard(ServerCore& core, unsigned worker, const CancelToken& parent,
+                         std::size_t requests)
+    : permits(requests), core_(core), worker_(worker), token_(parent) {}
+
+ServerShard::~ServerShard() {
+    // One by one: a long chain of owners would be destroyed recursively.
+    while (pool_) pool_ = std::move(pool_->next);
+}
+
+std::unique_ptr<Exchange> ServerShard::take_exchange() {
+    {
+        SpinGuard guard(lock_);
+        if (pool_) {
+            std::unique_ptr<Exchange> taken = std::move(pool_);
+            pool_ = std::move(taken->next);
+            --pooled_;
+            return taken;
+        }
+    }
+    return std::make_unique<Exchange>(core_.limits());
+}
+
+void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
+    exchange->clear();
+    SpinGuard guard(lock_);
+    if (pooled_ == kExchangesPooledMax) return;
+    exchange->next = std::move(pool_);
+    pool_ = std::move(exchange);
+    ++pooled_;
+}
+
+// Under the lock: whoever wakes it or closes it must find it in its list.
+ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Deadline until) {
+    {
+        SpinGuard guard(lock_);
+        if (core_.is_draining()) return Rest::End;
+        auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
+        if (!armed) return Rest::End;
+        if (!*armed) return Rest::Ready;
+        connection.state = Connection::State::Asleep;
+        connection.asleep_until = until;
+        (connection.is_fresh() ? fresh_ : idle_).push_back(connection);
+    }
+    core_.note_deadline(until);
+    return Rest::Asleep;
+}
+
+bool ServerShard::wake(Connection& connection) {
+    SpinGuard guard(lock_);
+    if (connection.state == Connection::State::Closing) return false;
+    connection.state = Connection::State::Awake;
+    (connection.is_fresh() ? fresh_ : idle_).erase(connection);
+    return true;
+}
+
+Deadline ServerShard::close_idle(Instant now, bool all) {
+    Idle closing;
+    Deadline next = Deadline::never();
+    {
+        SpinGuard guard(lock_);
+        for (Idle* list : {&fresh_, &idle_}) {
+            while (Connection* first = list->front()) {
+                if (!all && !first->asleep_until.expired(now)) break;
+                first->state = Connection::State::Closing;
+                list->erase(*first);
+                closing.push_back(*first);
+            }
+            if (list->front()) next = std::min(next, list->front()->asleep_until);
+        }
+    }
+    while (Connection* connection = closing.pop_front()) {
+        // If it is being called at this moment, it finds the state and ends itself.
+        if (connection->stream().descriptor().disarm(*connection)) Connection::end(*connection);
+    }
+    return next;
+}
+
+// ---------------------------------------------------------------- accepting
+
+Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
+                   std::shared_ptr<net::TlsServerContext> tls)
+    : Dormant{wake}, shard_(shard), listener_(std::move(listener)), tls_(std::move(tls)) {
+    turn_.acceptor = this;
+    turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).acceptor->accept(); };
+}
+
+Result<void> Acceptor::begin() {
+    WEFT_TRY(shard_.core().gate().enter());
+    return post_here(shard_.worker(), turn_);
+}
+
+void Acceptor::wake(Dormant& dormant, std::uint8_t) { static_cast<Acceptor&>(dormant).accept(); }
+
+void Acceptor::accept() {
+    switch (accept_some()) {
+    case Backlog::More: return take_turn();
+    case Backlog::Refused:
+        shard_.tally.accept_pauses.add();
+        rested_at_ = Clock::now() + kAcceptRest;
+        // Release: publishes the time. From here on serve() may call go_on().
+        resting_.store(true, std::memory_order_release);
+        return shard_.core().look_soon();
+    case Backlog::Empty: break;
+    }
+    if (shard_.core().is_draining()) return end();
+    Descriptor& descriptor = listener_.descriptor();
+    auto armed = descriptor.arm(*this, kReadable);
+    if (!armed) return end();
+    if (!*armed) return take_turn();
+    // The server may have begun to drain in between, and found nobody asleep.
+    if (shard_.core().is_draining()) stop();
+}
+
+void Acceptor::stop() {
+    if (is_resting()) return go_on();
+    if (listener_.descriptor().disarm(*this)) {
+        accept_some();
+        end();
+    }
+}
+
+void Acceptor::go_on() {
+    resting_.store(false, std::memory_order_relaxed);
+    take_turn();
+}
+
+// Not at once: the worker has others to look after.
+void Acceptor::take_turn() {
+    if (!post_here(shard_.worker(), turn_)) end();
+}
+
+Acceptor::Backlog Acceptor::accept_some() {
+    for (unsigned count = 0; count < kAcceptsAtOnceMax; ++count) {
+        auto accepted = listener_.try_accept();
+        if (!accepted) {
+            ErrorKind kind = accepted.error().kind();
+            bool later = kind == ErrorKind::OutOfFds || kind == ErrorKind::OutOfMemory;
+            return later && !shard_.core().is_draining() ? Backlog::Refused : Backlog::Empty;
+        }
+        if (!*accepted) return Backlog::Empty;
+        auto stream = std::make_unique<net::Socket>(std::move(**accepted));
+        net::Address peer = stream->peer_address();
+        if (!shard_.core().admit(peer)) {
+            shard_.tally.refused.add();
+            continue;
+        }
+        shard_.tally.accepted.add();
+        Connection::begin(shard_, std::move(stream), std::move(peer), tls_);
+    }
+    return Backlog::More;
+}
+
+void Acceptor::end() {
+    listener_.close();
+    shard_.core().gate().leave();
+}
+
+// ---------------------------------------------------------------- the core
+
+ServerCore::ServerCore(Handler handler, ServerOptions options)
+    : handler_(std::move(handler)), options_(std::move(options)), source_(CancelToken()) {}
+
+ServerCore::~ServerCore() {
+    WEFT_ASSERT(gate_.inside() == 0, "a server ended before serve() had returned");
+}
+
+Result<net::Address> ServerCore::listen(const net::Address& address,
+                                        std::shared_ptr<net::TlsServerContext> tls,
+                                        net::ListenOptions options) {
+    std::vector<unsigned> workers = WEFT_TRY(workers_here());
+    if (shards_.empty()) {
+        source_ = CancelSource();
+        std::size_t permits = std::max<std::size_t>(limits().requests / workers.size(), 1);
+        for (unsigned worker : workers) {
+            shards_.push_back(
+                std::make_unique<ServerShard>(*this, worker, source_.token(), permits));
+        }
+    }
+    bool shared = address.kind() == net::Address::Kind::Ip && workers.size() > 1;
+    if (shared) options.reuse_port = net::ReusePort::Yes;
+    net::Address bound = address;
+    std::vector<net::Listener> listeners;
+    for (std::size_t count = shared ? workers.size() : 1; count > 0; --count) {
+        listeners.push_back(WEFT_TRY(net::Listener::open(bound, options)));
+        bound = listeners.front().address();
+    }
+    for (std::size_t index = 0; index < listeners.size(); ++index) {
+        ServerShard& shard = *shards_[index];
+        shard.acceptors.push_back(
+            std::make_unique<Acceptor>(shard, std::move(listeners[index]), tls));
+    }
+    return bound;
+}
+
+Result<void> ServerCore::serve() {
+    if (shards_.empty()) return Error(ErrorKind::Misuse, "a server listens before it serves");
+    for (auto& shard : shards_) {
+        for (auto& acceptor : shard->acceptors) WEFT_TRY(acceptor->begin());
+    }
+    Result<void> outcome;
+    while (!is_draining()) {
+        Deadline resting = let_acceptors_go_on(Clock::now());
+        Result<void> woken = wake_.wait_until(std::min(close_idle(false), resting));
+        wake_.reset();
+        if (woken || woken.error().kind() == ErrorKind::TimedOut) continue;
+        outcome = woken.error();
+        break;
+    }
+    // The end of the ambient context reaches the requests by itself.
+    drain();
+    shield(Deadline::never(), [this] { end_everything(); });
+    return outcome;
+}
+
+// Those who have rested; the others a little later.
+Deadline ServerCore::let_acceptors_go_on(Instant now) {
+    Deadline next = Deadline::never();
+    for (auto& shard : shards_) {
+        for (auto& acceptor : shard->acceptors) {
+            if (!acceptor->is_resting()) continue;
+            if (acceptor->rested(now)) {
+                acceptor->go_on();
+            } else {
+                next = Deadline::after(kAcceptRest, now);
+            }
+        }
+    }
+    return next;
+}
+
+void ServerCore::end_everything() {
+    for (auto& shard : shards_) {
+        for (auto& acceptor : shard->acceptors) acceptor->stop();
+    }
+    close_idle(true);
+    static_cast<void>(gate_.close());
+}
+
+Deadline ServerCore::close_idle(bool all) {
+    // Whoever goes to sleep from here on compares with this; see note_deadline().
+    next_look_ns_.store(kNeverNs, std::memory_order_seq_cst);
+    Instant now = Clock::now();
+    Deadline next = Deadline::never();
+    for (auto& shard : shards_) next = std::min(next, shard->close_idle(now, all));
+    if (!next.is_never()) {
+        next_look_ns_.store(next.instant().time_since_epoch().count(), std::memory_order_seq_cst);
+    }
+    return next;
+}
+
+void ServerCore::note_deadline(Deadline until) {
+    // seq_cst, as the stores in close_idle(): either it sees the sleeper in its list, or the
+    // sleeper sees that nobody is going to look in time.
+    if (until.instant().time_since_epoch().count() < next_look_ns_.load(std::memory_order_seq_cst))
+        wake_.set();
+}
+
+void ServerCore::drain() {
+    // seq_cst: an acceptor that goes to sleep looks at it after that; see Acceptor::accept().
+    draining_.store(true, std::memory_order_seq_cst);
+    wake_.set();
+}
+
+void ServerCore::close() {
+    drain();
+    source_.cancel(CancelReason::Cancelled);
+}
+
+bool ServerCore::admit(const net::Address& peer) {
+    // Relaxed: a number; what belongs to a connection is published otherwise.
+    if (connections_.fetch_add(1, std::memory_order_relaxed) >= limits().connections) {
+        connections_.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
+    bool room = true;
+    if (peer.kind() == net::Address::Kind::Ip) {
+        SpinGuard guard(addresses_lock_);
+        std::uint32_t& count = addresses_[peer.ip()];
+        room = count < limits().connections_per_address;
+        if (room) ++count;
+    }
+    // Its acceptor is inside, so the gate is not closed yet.
+    if (room && gate_.enter()) return true;
+    connections_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+}
+
+void ServerCore::leave(const net::Address& peer) {
+    if (peer.kind() == net::Address::Kind::Ip) {
+        SpinGuard guard(addresses_lock_);
+        auto found = addresses_.find(peer.ip());
+        if (--found->second == 0) addresses_.erase(found);
+    }
+    connections_.fetch_sub(1, std::memory_order_relaxed);
+    gate_.leave();
+}
+
+ServerCounters ServerCore::counters() const {
+    ServerCounters sum;
+    for (const auto& shard : shards_) {
+        const ServerShard::Tally& tally = shard->tally;
+        sum.accepted += tally.accepted.value();
+        sum.refused += tally.refused.value();
+        sum.requests += tally.requests.value();
+        sum.responses += tally.responses.value();
+        sum.bad += tally.bad.value();
+        sum.shed += tally.shed.value();
+        sum.timeouts += tally.timeouts.value();
+        sum.gone += tally.gone.value();
+        sum.accept_pauses += tally.accept_pauses.value();
+    }
+    return sum;
+}
+
+}  // namespace weft::http

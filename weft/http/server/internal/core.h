@@ -1,0 +1,158 @@
+// The core of a server: its shards, and what they share.
+//
+// A shard belongs to one worker: it has a listener there for each address, the connections that
+// came through it, and their pool of exchanges. Its lock guards lists for a few instructions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "weft/base/atomic.h"
+#include "weft/base/intrusive_list.h"
+#include "weft/base/metrics.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/completion.h"
+#include "weft/http/server/internal/connection.h"
+#include "weft/http/server/internal/exchange.h"
+#include "weft/http/server/server.h"
+#include "weft/net/socket.h"
+#include "weft/sync/event.h"
+#include "weft/sync/gate.h"
+#include "weft/sync/semaphore.h"
+
+namespace weft::http {
+
+class ServerCore;
+class ServerShard;
+
+// Accepts in the worker's loop, without a fiber, until there is nobody left in the backlog; then it
+// sleeps. It is inside the core's gate until its listener is closed.
+class Acceptor : public Dormant {
+public:
+    Acceptor(ServerShard& shard, net::Listener listener,
+             std::shared_ptr<net::TlsServerContext> tls);
+
+    Result<void> begin();
+    // While the server drains: ends it if it sleeps. If it does not, it sees that by itself.
+    void stop();
+    // It ran out of descriptors or memory; call go_on() a little later.
+    bool is_resting() const { return resting_.load(std::memory_order_acquire); }
+    bool rested(Instant now) const { return rested_at_ <= now; }
+    void go_on();
+
+private:
+    struct Turn : Completion {
+        Acceptor* acceptor = nullptr;
+    };
+    enum class Backlog : std::uint8_t { Empty, More, Refused };
+
+    static void wake(Dormant& dormant, std::uint8_t events);
+    void accept();  // on the shard's worker
+    Backlog accept_some();
+    void end();
+    void take_turn();
+
+    ServerShard& shard_;
+    net::Listener listener_;
+    const std::shared_ptr<net::TlsServerContext> tls_;  // with whoever reloads it
+    Turn turn_;
+    Atomic<bool> resting_{false};
+    Instant rested_at_{};
+};
+
+class ServerShard {
+public:
+    ServerShard(ServerCore& core, unsigned worker, const CancelToken& parent, std::size_t requests);
+    ~ServerShard();
+
+    ServerCore& core() { return core_; }
+    unsigned worker() const { return worker_; }
+    CancelState* token() const { return token_.token().state(); }
+
+    std::unique_ptr<Exchange> take_exchange();
+    void give_back(std::unique_ptr<Exchange> exchange);
+
+    // A connection that was just accepted, or has nothing more to read, until its next bytes.
+    // Asleep: it is no longer the caller's. Ready: there are bytes. End: the server drains.
+    enum class Rest : std::uint8_t { Asleep, Ready, End };
+    Rest put_to_sleep(Connection& connection, Deadline until);
+    // Its bytes have come. False: somebody is closing it, and the caller does that now.
+    bool wake(Connection& connection);
+
+    // Those whose time is over, or all. Gives when the next one is due.
+    Deadline close_idle(Instant now, bool all);
+
+    struct Tally {
+        Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses;
+    } tally;
+    Semaphore permits;                 // of requests in handlers
+    Atomic<std::uint32_t> waiting{0};  // for one of them
+    Atomic<std::uint32_t> awake{0};    // connections with a fiber
+
+    std::vector<std::unique_ptr<Acceptor>> acceptors;
+
+private:
+    using Idle = IntrusiveList<Connection, &Connection::link>;
+
+    ServerCore& core_;
+    const unsigned worker_;
+    CancelSource token_;
+    SpinLock lock_;
+    Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
+    Idle idle_;
+    std::unique_ptr<Exchange> pool_;
+    std::size_t pooled_ = 0;
+};
+
+class ServerCore {
+public:
+    ServerCore(Handler handler, ServerOptions options);
+    ~ServerCore();
+
+    Result<net::Address> listen(const net::Address& address,
+                                std::shared_ptr<net::TlsServerContext> tls,
+                                net::ListenOptions options);
+    Result<void> serve();
+    void drain();
+    void close();
+    ServerCounters counters() const;
+
+    const Handler& handler() const { return handler_; }
+    const ServerOptions& options() const { return options_; }
+    const ServerLimits& limits() const { return options_.limits; }
+    bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
+    std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
+
+    // Of a new connection; false when there are too many.
+    bool admit(const net::Address& peer);
+    // The caller's last touch of the core.
+    void leave(const net::Address& peer);
+    // Everybody who must have left before serve() returns.
+    Gate& gate() { return gate_; }
+    // An acceptor rests.
+    void look_soon() { wake_.set(); }
+    // Somebody has gone to sleep until then.
+    void note_deadline(Deadline until);
+
+private:
+    Deadline close_idle(bool all);
+    Deadline let_acceptors_go_on(Instant now);
+    void end_everything();
+
+    const Handler handler_;
+    const ServerOptions options_;
+    CancelSource source_;  // of all requests
+    std::vector<std::unique_ptr<ServerShard>> shards_;
+    Atomic<bool> draining_{false};
+    Atomic<std::size_t> connections_{0};
+    Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
+    Event wake_;
+    Gate gate_;
+    SpinLock addresses_lock_;
+    std::map<net::IpAddress, std::uint32_t> addresses_;  // connections of each
+};
+
+}  // namespace weft::http

@@ -1,0 +1,181 @@
+#include "weft/http/server/internal/response_writer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/base/time.h"
+#include "weft/http/wire/chunked.h"
+#include "weft/http/wire/format.h"
+
+namespace weft::http {
+namespace {
+
+// RFC 9110 §8.6, §15.2: a server must not send a body, or the length of one, with these.
+bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
+
+// The parts in slices, each of which has `time` to get away.
+Result<void> send_parts(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
+    std::size_t sent = WEFT_TRY(stream.try_write(parts));
+    for (;;) {
+        while (!parts.empty() && sent >= parts.front().size()) {
+            sent -= parts.front().size();
+            parts = parts.subspan(1);
+        }
+        if (parts.empty()) return {};
+        Bytes rest = parts.front().subspan(sent);
+        Bytes slice = rest.first(std::min(rest.size(), kWriteSliceBytes));
+        WEFT_TRY(stream.write_all(slice, Deadline::after(time)));
+        sent += slice.size();
+    }
+}
+
+}  // namespace
+
+Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time) {
+    if (output.empty()) return {};
+    Bytes part = as_bytes(output);
+    Result<void> sent = send_parts(stream, std::span(&part, 1), time);
+    output.clear();
+    return sent;
+}
+
+Result<void> ResponseWriter::write_response(Response& response, const Manner& manner) {
+    manner_ = manner;
+    if (response.upgrade) {
+        coding_ = Coding::None;
+        write_head(response);
+        return {};
+    }
+    Body& body = response.body;
+    std::optional<std::uint64_t> size = body.size();
+    if (has_no_body(response.status)) {
+        coding_ = Coding::None;
+    } else if (size) {
+        coding_ = Coding::Length;
+        length_ = *size;
+    } else if (manner_.version == wire::Version::Http11) {
+        coding_ = Coding::Chunked;
+    } else {
+        coding_ = Coding::UntilClose;
+        manner_.keep_alive = false;
+    }
+    write_head(response);
+    if (manner_.head_only || has_no_body(response.status) || response.status == 304) return {};
+    if (auto text = body.text()) return write_text(*text);
+    if (const auto* part = body.as_file()) return write_file(*part);
+    return write_produced(*body.as_produced());
+}
+
+void ResponseWriter::write_head(const Response& response) {
+    std::string& output = exchange_.output;
+    wire::append_status_line(output, response.status);
+    bool has_date = false;
+    for (const Headers::Field& field : response.headers) {
+        wire::append_field(output, field.name, field.value);
+        has_date = has_date || equal_without_case(field.name, "date");
+    }
+    if (!has_date) wire::append_field(output, "Date", exchange_.date());
+    if (!manner_.server_name.empty()) wire::append_field(output, "Server", manner_.server_name);
+    if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
+    if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
+    bool wants_keep_alive_said = manner_.version == wire::Version::Http10;
+    if (response.upgrade) {
+        if (response.status == 101) wire::append_field(output, "Connection", "upgrade");
+    } else if (!manner_.keep_alive) {
+        wire::append_field(output, "Connection", "close");
+    } else if (wants_keep_alive_said) {
+        wire::append_field(output, "Connection", "keep-alive");
+    }
+    output.append("\r\n");
+}
+
+Result<void> ResponseWriter::write_text(std::string_view text) {
+    std::string& output = exchange_.output;
+    body_bytes_ = text.size();
+    if (text.size() <= kSmallBodyBytes) {
+        output.append(text);
+        if (output.size() < kWriteGatherBytes) return {};
+        return send_output(stream_, output, limits_.write_time);
+    }
+    std::array<Bytes, 2> parts{as_bytes(output), as_bytes(text)};
+    Result<void> sent = send_parts(stream_, parts, limits_.write_time);
+    output.clear();
+    return sent;
+}
+
+Result<void> ResponseWriter::write_file(const Body::FilePart& part) {
+    WEFT_TRY(send_output(stream_, exchange_.output, limits_.write_time));
+    std::uint64_t sent = 0;
+    while (sent < part.count) {
+        std::uint64_t slice = std::min<std::uint64_t>(part.count - sent, kWriteSliceBytes);
+        WEFT_TRY(stream_.send_file(part.file->fd(), part.offset + sent, slice,
+                                   Deadline::after(limits_.write_time)));
+        sent += slice;
+        body_bytes_ = sent;
+    }
+    return {};
+}
+
+Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
+    Result<void> outcome;
+    try {
+        outcome = produced.producer(*this);
+    } catch (...) {  // user code: what it throws cuts the body off, as its errors do
+        outcome = Error::from_current_exception();
+    }
+    WEFT_TRY(outcome);
+    if (coding_ == Coding::Chunked) return end_chunks();
+    WEFT_TRY(flush());
+    if (coding_ == Coding::Length && body_bytes_ != length_)
+        return Error(ErrorKind::Misuse, "a body is shorter than its handler said");
+    return {};
+}
+
+Result<void> ResponseWriter::write(Bytes bytes) {
+    if (bytes.empty()) return {};
+    if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
+        return Error(ErrorKind::Misuse, "a body is longer than its handler said");
+    body_bytes_ += bytes.size();
+    if (gathered_.size() + bytes.size() <= kWriteGatherBytes) {
+        gathered_.append(as_text(bytes));
+        return {};
+    }
+    return send(bytes);
+}
+
+Result<void> ResponseWriter::flush() { return send({}); }
+
+// What was gathered and `more`, in one chunk where there are chunks.
+Result<void> ResponseWriter::send(Bytes more) {
+    std::size_t size = gathered_.size() + more.size();
+    wire::ChunkHead chunk;
+    bool chunked = coding_ == Coding::Chunked && size > 0;
+    if (chunked) chunk = wire::chunk_head(size);
+    std::array<Bytes, 5> parts{as_bytes(exchange_.output), as_bytes(chunk.view()),
+                               as_bytes(gathered_), more,
+                               as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
+    Result<void> sent = send_parts(stream_, parts, limits_.write_time);
+    exchange_.output.clear();
+    gathered_.clear();
+    return sent;
+}
+
+// The last chunk waits in the output: the next response may leave with it.
+Result<void> ResponseWriter::end_chunks() {
+    std::string& output = exchange_.output;
+    if (!gathered_.empty()) {
+        output.append(wire::chunk_head(gathered_.size()).view());
+        output.append(gathered_);
+        output.append(wire::kChunkEnd);
+        gathered_.clear();
+    }
+    if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
+    output.append("0\r\n");
+    for (const Headers::Field& field : trailers_)
+        wire::append_field(output, field.name, field.value);
+    output.append("\r\n");
+    if (output.size() < kWriteGatherBytes) return {};
+    return send_output(stream_, output, limits_.write_time);
+}
+
+}  // namespace weft::http

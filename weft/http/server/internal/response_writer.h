@@ -1,0 +1,63 @@
+// ResponseWriter: writes one response, whatever its body is made of.
+//
+// Small responses are gathered in the exchange's output; the connection sends that when it has
+// nothing more to read. Bodies that are produced go out in chunks, or as they are where their size
+// is known or the client speaks HTTP/1.0. Owned by the fiber of the connection.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/result.h"
+#include "weft/http/body.h"
+#include "weft/http/response.h"
+#include "weft/http/server/internal/exchange.h"
+#include "weft/http/wire/head.h"
+#include "weft/net/stream.h"
+
+namespace weft::http {
+
+// Sends what was gathered; `time` is what a piece may take without progress.
+Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time);
+
+class ResponseWriter final : public BodyWriter {
+public:
+    ResponseWriter(net::Stream& stream, Exchange& exchange, const ServerLimits& limits)
+        : stream_(stream), exchange_(exchange), limits_(limits) {}
+
+    struct Manner {
+        bool head_only = false;  // HEAD
+        bool keep_alive = true;
+        wire::Version version = wire::Version::Http11;
+        std::string_view server_name;
+    };
+    // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
+    Result<void> write_response(Response& response, const Manner& manner);
+    bool keep_alive() const { return manner_.keep_alive; }
+    std::uint64_t body_bytes() const { return body_bytes_; }
+
+    Result<void> write(Bytes bytes) override;
+    Result<void> flush() override;
+    Headers& trailers() override { return trailers_; }
+
+private:
+    enum class Coding : std::uint8_t { None, Length, Chunked, UntilClose };
+
+    void write_head(const Response& response);
+    Result<void> write_text(std::string_view text);
+    Result<void> write_file(const Body::FilePart& part);
+    Result<void> write_produced(Body::Produced& produced);
+    Result<void> send(Bytes more);
+    Result<void> end_chunks();
+
+    net::Stream& stream_;
+    Exchange& exchange_;
+    const ServerLimits& limits_;
+    Manner manner_;
+    Coding coding_ = Coding::None;
+    std::uint64_t length_ = 0;  // of Coding::Length
+    std::uint64_t body_bytes_ = 0;
+    std::string gathered_;  // of a produced body
+    Headers trailers_;
+};
+
+}  // namespace weft::http

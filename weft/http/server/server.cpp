@@ -1,0 +1,30 @@
+#include "weft/http/server/server.h"
+
+#include <utility>
+
+#include "weft/http/server/internal/core.h"
+
+namespace weft::http {
+
+Server::Server(Handler handler, ServerOptions options)
+    : core_(std::make_unique<ServerCore>(std::move(handler), std::move(options))) {}
+
+Server::~Server() = default;
+
+Result<net::Address> Server::listen(const net::Address& address, net::ListenOptions options) {
+    return core_->listen(address, nullptr, options);
+}
+
+Result<net::Address> Server::listen_tls(const net::Address& address,
+                                        std::shared_ptr<net::TlsServerContext> context,
+                                        net::ListenOptions options) {
+    return core_->listen(address, std::move(context), options);
+}
+
+Result<void> Server::serve() { return core_->serve(); }
+void Server::drain() { core_->drain(); }
+void Server::close() { core_->close(); }
+ServerCounters Server::counters() const { return core_->counters(); }
+std::size_t Server::connections() const { return core_->connections(); }
+
+}  // namespace weft::http

@@ -1,0 +1,189 @@
+#include "weft/net/internal/calls.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/sendfile.h>  // tidy: allow foreign: files to sockets
+#include <sys/stat.h>      // tidy: allow foreign: the file of a Unix socket
+#include <unistd.h>        // tidy: allow foreign: the file of a Unix socket
+
+#include <cerrno>
+
+#include "weft/base/env.h"
+#include "weft/base/env_sockets.h"
+
+// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+#define WEFT_KERNEL_CALL [[gnu::noinline]]
+
+namespace weft::net::calls {
+namespace {
+
+// One of the two, by whether a simulated machine runs here.
+template <class Simulated, class Kernel>
+auto ask(Simulated simulated, Kernel kernel) -> decltype(kernel()) {
+    Env* machine = env::current();
+    if (!machine) [[likely]]
+        return kernel();
+    EnvSockets* sockets = machine->sockets();
+    if (!sockets) return -ENOSYS;
+    return simulated(*sockets);
+}
+
+// Until no signal has cut it off.
+template <class Call>
+auto finished(Call call) -> decltype(call()) {
+    for (;;) {
+        auto result = call();
+        if (result >= 0) return result;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+struct Native {
+    explicit Native(const Address& address)
+        : bytes(static_cast<socklen_t>(address.to_native(&storage))) {}
+    const sockaddr* pointer() const { return reinterpret_cast<const sockaddr*>(&storage); }
+
+    sockaddr_storage storage{};
+    socklen_t bytes;
+};
+
+}  // namespace
+
+WEFT_KERNEL_CALL int socket(int family, int type) {
+    return ask([&](EnvSockets& sockets) { return sockets.socket(family, type); },
+               [&] {
+                   constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+                   return finished([&] { return ::socket(family, type | flags, 0); });
+               });
+}
+
+WEFT_KERNEL_CALL int socket_pair(int (&ends)[2]) {
+    return ask([&](EnvSockets& sockets) { return sockets.socket_pair(ends); },
+               [&] {
+                   constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+                   return finished([&] { return ::socketpair(AF_UNIX, type, 0, ends); });
+               });
+}
+
+WEFT_KERNEL_CALL int bind(int fd, const Address& address) {
+    Native native(address);
+    return ask(
+        [&](EnvSockets& sockets) { return sockets.bind(fd, native.pointer(), native.bytes); },
+        [&] { return finished([&] { return ::bind(fd, native.pointer(), native.bytes); }); });
+}
+
+WEFT_KERNEL_CALL int listen(int fd, int backlog) {
+    return ask([&](EnvSockets& sockets) { return sockets.listen(fd, backlog); },
+               [&] { return finished([&] { return ::listen(fd, backlog); }); });
+}
+
+WEFT_KERNEL_CALL int accept(int fd) {
+    return ask([&](EnvSockets& sockets) { return sockets.accept(fd); },
+               [&] {
+                   constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+                   return finished([&] { return ::accept4(fd, nullptr, nullptr, flags); });
+               });
+}
+
+WEFT_KERNEL_CALL int connect(int fd, const Address& address) {
+    Native native(address);
+    return ask(
+        [&](EnvSockets& sockets) { return sockets.connect(fd, native.pointer(), native.bytes); },
+        // The kernel goes on connecting after a signal; a second call says how far it is.
+        [&] { return finished([&] { return ::connect(fd, native.pointer(), native.bytes); }); });
+}
+
+WEFT_KERNEL_CALL int shutdown_write(int fd) {
+    return ask([&](EnvSockets& sockets) { return sockets.shutdown(fd, SHUT_WR); },
+               [&] { return finished([&] { return ::shutdown(fd, SHUT_WR); }); });
+}
+
+namespace {
+
+WEFT_KERNEL_CALL int set(int fd, int level, int name, const void* value, std::size_t bytes) {
+    return ask(
+        [&](EnvSockets& sockets) { return sockets.set_option(fd, level, name, value, bytes); },
+        [&] {
+            auto size = static_cast<socklen_t>(bytes);
+            return finished([&] { return ::setsockopt(fd, level, name, value, size); });
+        });
+}
+
+}  // namespace
+
+int set_option(int fd, int level, int name, int value) {
+    return set(fd, level, name, &value, sizeof value);
+}
+
+int set_linger_zero(int fd) {
+    linger at_once{.l_onoff = 1, .l_linger = 0};
+    return set(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+WEFT_KERNEL_CALL int local_name(int fd, sockaddr_storage& name) {
+    return ask([&](EnvSockets& sockets) { return sockets.local_name(fd, &name, sizeof name); },
+               [&] {
+                   socklen_t bytes = sizeof name;
+                   auto* space = reinterpret_cast<sockaddr*>(&name);
+                   int result = finished([&] { return ::getsockname(fd, space, &bytes); });
+                   return result < 0 ? result : static_cast<int>(bytes);
+               });
+}
+
+WEFT_KERNEL_CALL int peer_name(int fd, sockaddr_storage& name) {
+    return ask([&](EnvSockets& sockets) { return sockets.peer_name(fd, &name, sizeof name); },
+               [&] {
+                   socklen_t bytes = sizeof name;
+                   auto* space = reinterpret_cast<sockaddr*>(&name);
+                   int result = finished([&] { return ::getpeername(fd, space, &bytes); });
+                   return result < 0 ? result : static_cast<int>(bytes);
+               });
+}
+
+WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
+    return ask([&](EnvSockets& sockets) { return sockets.send_parts(fd, parts); },
+               [&]() -> long {
+                   msghdr message{};
+                   message.msg_iov = const_cast<iovec*>(parts.data());
+                   message.msg_iovlen = parts.size();
+                   return finished([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); });
+               });
+}
+
+WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
+    return ask([&](EnvSockets& sockets) { return sockets.receive_parts(fd, parts); },
+               [&]() -> long {
+                   msghdr message{};
+                   message.msg_iov = const_cast<iovec*>(parts.data());
+                   message.msg_iovlen = parts.size();
+                   return finished([&] { return ::recvmsg(fd, &message, 0); });
+               });
+}
+
+WEFT_KERNEL_CALL long send_file(int fd, int file, std::uint64_t offset, std::size_t count) {
+    if (env::current()) return -ENOSYS;
+    auto position = static_cast<off_t>(offset);
+    return finished([&] { return ::sendfile(fd, file, &position, count); });
+}
+
+WEFT_KERNEL_CALL long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes) {
+    auto position = static_cast<off_t>(offset);
+    return finished([&] { return ::pread(file, space, bytes, position); });
+}
+
+WEFT_KERNEL_CALL std::uint64_t socket_inode(const std::string& path) {
+    struct stat status{};
+    if (env::current() || ::lstat(path.c_str(), &status) != 0) return 0;
+    return S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
+WEFT_KERNEL_CALL int set_mode(const std::string& path, unsigned mode) {
+    if (env::current()) return 0;
+    return finished([&] { return ::chmod(path.c_str(), mode); });
+}
+
+WEFT_KERNEL_CALL int remove(const std::string& path) {
+    return finished([&] { return ::unlink(path.c_str()); });
+}
+
+}  // namespace weft::net::calls

@@ -1,0 +1,44 @@
+// The system calls of sockets: the kernel's, or those of the simulated machine that runs.
+//
+// All give a count, a descriptor or 0, or -errno; none of them waits. EINTR never comes out, and
+// nobody is told of a broken connection by a signal, except by send_file().
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>  // tidy: allow foreign: parts of a vectored call
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/net/address.h"
+
+namespace weft::net::calls {
+
+// Non-blocking, and closed in programs that are started.
+int socket(int family, int type);
+int socket_pair(int (&ends)[2]);
+int bind(int fd, const Address& address);
+int listen(int fd, int backlog);
+int accept(int fd);
+int connect(int fd, const Address& address);
+int shutdown_write(int fd);
+int set_option(int fd, int level, int name, int value);
+int set_linger_zero(int fd);
+int local_name(int fd, sockaddr_storage& name);  // its length
+int peer_name(int fd, sockaddr_storage& name);
+long send_parts(int fd, std::span<const iovec> parts);
+long receive_parts(int fd, std::span<const iovec> parts);
+
+// -ENOSYS in simulation. The one call that a broken connection answers with SIGPIPE, which workers
+// have blocked and plain threads have not.
+long send_file(int fd, int file, std::uint64_t offset, std::size_t count);
+// Waits for the disk.
+long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes);
+
+// The file of a Unix socket. In simulation such a socket is a name without a file.
+std::uint64_t socket_inode(const std::string& path);  // 0 when it is not a socket
+int set_mode(const std::string& path, unsigned mode);
+int remove(const std::string& path);
+
+}  // namespace weft::net::calls

@@ -1,0 +1,391 @@
+#include "weft/net/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "weft/base/env.h"
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
+#include "weft/net/internal/calls.h"
+
+namespace weft::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kPartsMax = 128;  // a call; IOV_MAX is more, but they are on the stack
+constexpr std::size_t kSendFileBytesMax = 1 << 20;  // a call
+constexpr std::size_t kCopyBytes = 64 * 1024;
+constexpr Nanoseconds kBacklogWaitMin = milliseconds(1);
+constexpr Nanoseconds kBacklogWaitMax = milliseconds(50);
+
+Result<void> as_result(int result) {
+    if (result < 0) return Error::from_errno(-result);
+    return {};
+}
+
+int family_of(const Address& address) {
+    if (address.kind() == Address::Kind::Unix) return AF_UNIX;
+    return address.ip().is_v4() ? AF_INET : AF_INET6;
+}
+
+Descriptor own(int fd) {
+    // A simulated socket may give less than it has.
+    return Descriptor::adopt_nonblocking(fd, env::current() ? Flow::Unknown : Flow::StreamSocket);
+}
+
+Result<Descriptor> open_stream(const Address& address) {
+    int fd = calls::socket(family_of(address), SOCK_STREAM);
+    if (fd < 0) return Error::from_errno(-fd);
+    return own(fd);
+}
+
+Result<void> set(Descriptor& descriptor, int level, int name, int value) {
+    WEFT_TRY(descriptor.with_fd([&](int fd) { return calls::set_option(fd, level, name, value); }));
+    return {};
+}
+
+Result<void> set_all(Descriptor& descriptor, const SocketOptions& options, Address::Kind kind) {
+    if (options.send_buffer_bytes > 0)
+        WEFT_TRY(set(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes));
+    if (options.receive_buffer_bytes > 0)
+        WEFT_TRY(set(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes));
+    if (kind == Address::Kind::Unix) return {};
+    WEFT_TRY(set(descriptor, IPPROTO_TCP, TCP_NODELAY, options.no_delay));
+    return set(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keep_alive);
+}
+
+Result<Address> name_of(Descriptor& descriptor, int (*ask)(int, sockaddr_storage&)) {
+    sockaddr_storage name{};
+    long bytes = WEFT_TRY(descriptor.with_fd([&](int fd) { return ask(fd, name); }));
+    return Address::from_native(reinterpret_cast<const sockaddr*>(&name),
+                                static_cast<std::size_t>(bytes));
+}
+
+// The backlog of a Unix listener is full, and nothing tells when it is not.
+Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
+    if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
+    WEFT_TRY(sleep_until(earlier(Deadline::after(wait), deadline)));
+    wait = std::min(wait * 2, kBacklogWaitMax);
+    return {};
+}
+
+// What is left of the parts of a vectored write.
+class Remainder {
+public:
+    explicit Remainder(std::span<const Bytes> parts) : parts_(parts) { skip_empty(); }
+
+    bool empty() const { return parts_.empty(); }
+    // As many as fit. `bytes` becomes their sum.
+    std::span<const iovec> gather(std::span<iovec> room, std::size_t& bytes) const {
+        std::size_t count = std::min(room.size(), parts_.size());
+        bytes = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            Bytes part = i == 0 ? parts_[0].subspan(offset_) : parts_[i];
+            room[i] = {const_cast<std::byte*>(part.data()), part.size()};
+            bytes += part.size();
+        }
+        return room.first(count);
+    }
+    void advance(std::size_t count) {
+        while (count > 0) {
+            std::size_t here = std::min(count, parts_[0].size() - offset_);
+            offset_ += here;
+            count -= here;
+            skip_empty();
+        }
+    }
+
+private:
+    void skip_empty() {
+        while (!parts_.empty() && offset_ == parts_[0].size()) {
+            parts_ = parts_.subspan(1);
+            offset_ = 0;
+        }
+    }
+
+    std::span<const Bytes> parts_;
+    std::size_t offset_ = 0;  // into the first
+};
+
+// accept(2): errors of the connection and of the network that it came from, not of the listener.
+bool concerns_the_connection(int error) {
+    switch (error) {
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENOPROTOOPT:
+    case ENONET: return true;
+    default: return false;
+    }
+}
+
+// A file stays behind when its listener was killed.
+bool is_stale(const Address& address) {
+    // Only a socket: connecting to any other file is refused as well.
+    if (calls::socket_inode(address.path()) == 0) return false;
+    int fd = calls::socket(AF_UNIX, SOCK_STREAM);
+    if (fd < 0) return false;
+    Descriptor probe = own(fd);
+    return calls::connect(fd, address) == -ECONNREFUSED;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- Socket
+
+Socket Socket::adopt_nonblocking(int fd) { return Socket(own(fd)); }
+
+Result<Socket> Socket::connect(const Address& address, Deadline deadline,
+                               const SocketOptions& options) {
+    Socket socket(WEFT_TRY(open_stream(address)));
+    Descriptor& descriptor = socket.descriptor_;
+    WEFT_TRY(set_all(descriptor, options, address.kind()));
+    Nanoseconds backlog_wait = kBacklogWaitMin;
+    for (;;) {
+        // A call while the first is under way says how that went, as SO_ERROR does, and also when
+        // the wait has ended for nothing.
+        int result = calls::connect(descriptor.fd(), address);
+        if (result == 0 || result == -EISCONN) break;
+        if (result == -EINPROGRESS || result == -EALREADY) {
+            WEFT_TRY(descriptor.wait_writable(deadline));
+        } else if (result == -EAGAIN && address.kind() == Address::Kind::Unix) {
+            WEFT_TRY(wait_for_backlog(backlog_wait, deadline));
+        } else {
+            return Error::from_errno(-result);
+        }
+    }
+    // On the own machine the kernel may choose the very port that is asked for as the socket's own,
+    // and connects it with itself.
+    bool with_itself =
+        address.kind() == Address::Kind::Ip && socket.local_address() == socket.peer_address();
+    if (with_itself) return Error(ErrorKind::Refused, ECONNREFUSED);
+    return socket;
+}
+
+Result<std::pair<Socket, Socket>> Socket::make_pair() {
+    int ends[2];
+    WEFT_TRY(as_result(calls::socket_pair(ends)));
+    return std::pair(Socket(own(ends[0])), Socket(own(ends[1])));
+}
+
+Result<std::size_t> Socket::read(ByteSpace space, Deadline deadline) {
+    return descriptor_.read(space, deadline);
+}
+
+Result<std::optional<std::size_t>> Socket::try_read(ByteSpace space) {
+    return descriptor_.try_read(space);
+}
+
+Result<std::size_t> Socket::read_vectored(std::span<const ByteSpace> spaces, Deadline deadline) {
+    std::array<iovec, kPartsMax> room;
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    for (ByteSpace space : spaces.first(std::min(spaces.size(), kPartsMax))) {
+        room[count++] = {space.data(), space.size()};
+        bytes += space.size();
+    }
+    if (bytes == 0) return 0;
+    auto receive = [&](int fd) {
+        return calls::receive_parts(fd, std::span<const iovec>(room).first(count));
+    };
+    long received = WEFT_TRY(descriptor_.until_ready(kReadable, receive, deadline, nullptr, bytes));
+    return static_cast<std::size_t>(received);
+}
+
+Result<void> Socket::write_all(Bytes bytes, Deadline deadline) {
+    return descriptor_.write_all(bytes, deadline);
+}
+
+Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) {
+    std::array<iovec, kPartsMax> room;
+    for (Remainder rest(parts); !rest.empty();) {
+        std::size_t bytes = 0;
+        std::span<const iovec> some = rest.gather(room, bytes);
+        auto send = [&](int fd) { return calls::send_parts(fd, some); };
+        long sent = WEFT_TRY(descriptor_.until_ready(kWritable, send, deadline, nullptr, bytes));
+        rest.advance(static_cast<std::size_t>(sent));
+    }
+    return {};
+}
+
+Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
+    std::array<iovec, kPartsMax> room;
+    std::size_t total = 0;
+    for (Remainder rest(parts); !rest.empty();) {
+        std::size_t bytes = 0;
+        std::span<const iovec> some = rest.gather(room, bytes);
+        auto send = [&](int fd) { return calls::send_parts(fd, some); };
+        Result<std::optional<long>> sent = descriptor_.try_once(kWritable, send, bytes);
+        // After a part was taken the failure is for the next call to report.
+        if (!sent && total == 0) return sent.error();
+        if (!sent || !*sent) break;
+        auto count = static_cast<std::size_t>(**sent);
+        total += count;
+        if (count < bytes) break;
+        rest.advance(count);
+    }
+    return total;
+}
+
+Result<void> Socket::send_file(int file, std::uint64_t offset, std::uint64_t count,
+                               Deadline deadline) {
+    // On a plain thread a broken connection would be told by a signal.
+    if (!this_worker()) return send_copied(file, offset, count, deadline);
+    while (count > 0) {
+        auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, kSendFileBytesMax));
+        auto send = [&](int fd) { return calls::send_file(fd, file, offset, some); };
+        Result<long> sent = descriptor_.until_ready(kWritable, send, deadline);
+        // Not every file can be sent by the kernel.
+        if (!sent && (sent.error().native_code() == EINVAL || sent.error().native_code() == ENOSYS))
+            return send_copied(file, offset, count, deadline);
+        if (!sent) return sent.error();
+        if (*sent == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        offset += static_cast<std::uint64_t>(*sent);
+        count -= static_cast<std::uint64_t>(*sent);
+    }
+    return {};
+}
+
+Result<void> Socket::send_copied(int file, std::uint64_t offset, std::uint64_t count,
+                                 Deadline deadline) {
+    std::vector<std::byte> buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(count, kCopyBytes)));
+    while (count > 0) {
+        auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer.size()));
+        auto read = [&] { return calls::read_at(file, offset, buffer.data(), some); };
+        long bytes = WEFT_TRY(blocking(read));
+        if (bytes < 0) return Error::from_errno(static_cast<int>(-bytes));
+        if (bytes == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        WEFT_TRY(write_all(Bytes(buffer).first(static_cast<std::size_t>(bytes)), deadline));
+        offset += static_cast<std::uint64_t>(bytes);
+        count -= static_cast<std::uint64_t>(bytes);
+    }
+    return {};
+}
+
+Result<void> Socket::shutdown_write(Deadline) {
+    Result<long> result = descriptor_.with_fd(calls::shutdown_write);
+    // Of a connection that was there and is gone.
+    if (!result && result.error().native_code() == ENOTCONN)
+        return Error(ErrorKind::Reset, ENOTCONN);
+    if (!result) return result.error();
+    return {};
+}
+
+Result<void> Socket::apply(const SocketOptions& options) {
+    Address local = WEFT_TRY(name_of(descriptor_, calls::local_name));
+    return set_all(descriptor_, options, local.kind());
+}
+
+Result<void> Socket::reset_on_close() {
+    WEFT_TRY(descriptor_.with_fd(calls::set_linger_zero));
+    return {};
+}
+
+Address Socket::peer_address() const {
+    return name_of(descriptor_, calls::peer_name).value_or(Address());
+}
+
+Address Socket::local_address() const {
+    return name_of(descriptor_, calls::local_name).value_or(Address());
+}
+
+// ---------------------------------------------------------------- Listener
+
+Listener::Listener(Descriptor descriptor, Address address)
+    : descriptor_(std::move(descriptor)), address_(std::move(address)) {}
+
+Listener::Listener(Listener&& other) noexcept
+    : descriptor_(std::move(other.descriptor_)),
+      address_(std::move(other.address_)),
+      // Relaxed, here and below: the owner moves it, and nobody else is in a call.
+      file_(other.file_.exchange(0, std::memory_order_relaxed)) {}
+
+Listener& Listener::operator=(Listener&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    descriptor_ = std::move(other.descriptor_);
+    address_ = std::move(other.address_);
+    // Relaxed: as above.
+    file_.store(other.file_.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+    return *this;
+}
+
+Listener::~Listener() { close(); }
+
+Result<Listener> Listener::open(const Address& address, const ListenOptions& options) {
+    Listener listener(WEFT_TRY(open_stream(address)), address);
+    Descriptor& descriptor = listener.descriptor_;
+    if (address.kind() == Address::Kind::Ip) {
+        // Connections of a former listener that still linger do not keep the port.
+        WEFT_TRY(set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1));
+        // Accepted sockets inherit it.
+        WEFT_TRY(set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1));
+        if (options.reuse_port == ReusePort::Yes)
+            WEFT_TRY(set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1));
+        if (!address.ip().is_v4())
+            WEFT_TRY(set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only));
+    }
+    WEFT_TRY(listener.bind(options));
+    WEFT_TRY(as_result(calls::listen(descriptor.fd(), options.backlog)));
+    listener.address_ = WEFT_TRY(name_of(descriptor, calls::local_name));
+    return listener;
+}
+
+Result<void> Listener::bind(const ListenOptions& options) {
+    int result = calls::bind(descriptor_.fd(), address_);
+    bool has_file = address_.kind() == Address::Kind::Unix && !address_.path().starts_with('@');
+    // NB: of two that find the same stale file at the same time one may lose its name.
+    if (result == -EADDRINUSE && has_file && is_stale(address_)) {
+        calls::remove(address_.path());
+        result = calls::bind(descriptor_.fd(), address_);
+    }
+    WEFT_TRY(as_result(result));
+    if (!has_file) return {};
+    // Relaxed: nobody else knows the listener yet.
+    file_.store(calls::socket_inode(address_.path()), std::memory_order_relaxed);
+    // Before it listens, so that nobody comes in by the mode that the process's mask has given.
+    return as_result(calls::set_mode(address_.path(), options.unix_mode));
+}
+
+Result<Socket> Listener::accept(Deadline deadline) {
+    for (;;) {
+        Result<long> fd = descriptor_.until_ready(kReadable, calls::accept, deadline);
+        if (fd) return Socket::adopt_nonblocking(static_cast<int>(*fd));
+        if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+    }
+}
+
+Result<std::optional<Socket>> Listener::try_accept() {
+    for (;;) {
+        Result<std::optional<long>> fd = descriptor_.try_once(kReadable, calls::accept);
+        if (fd && !*fd) return std::optional<Socket>();
+        if (fd) return std::optional(Socket::adopt_nonblocking(static_cast<int>(**fd)));
+        if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+    }
+}
+
+void Listener::close() {
+    remove_file();
+    descriptor_.close();
+}
+
+void Listener::remove_file() {
+    // Relaxed: the number is all there is; of several who close one gets it.
+    std::uint64_t file = file_.exchange(0, std::memory_order_relaxed);
+    // It may have been replaced by another listener's.
+    if (file != 0 && calls::socket_inode(address_.path()) == file) calls::remove(address_.path());
+}
+
+}  // namespace weft::net
