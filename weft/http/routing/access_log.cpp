@@ -140,15 +140,15 @@ void append_json(std::string& line, const AccessRecord& record, std::int64_t wal
 
 }  // namespace
 
-std::string format_access(AccessFormat format, const AccessRecord& record, std::int64_t wall_ns) {
+std::string format_access(AccessFormat style, const AccessRecord& record, std::int64_t wall_ns) {
     std::string line;
     line.reserve(256);
-    if (format == AccessFormat::Json) {
+    if (style == AccessFormat::Json) {
         append_json(line, record, wall_ns);
     } else {
         append_common(line, record, wall_ns);
     }
-    if (format == AccessFormat::Combined) {
+    if (style == AccessFormat::Combined) {
         append_header(line, record, "referer");
         append_header(line, record, "user-agent");
     }
@@ -221,11 +221,8 @@ void AccessLog::write_out(const Batch& batch) {
     Result<void> written = file_.write_all(as_bytes(batch.text));
     if (written) return;
     counters_.lost.add(batch.lines);
-    if (!complained_) {
-        log(LogLevel::Error, "access log: {} lines lost: {}", batch.lines,
-            written.error().message());
-    }
-    complained_ = true;
+    log_once(complained_, LogLevel::Error, "access log: {} lines lost: {}", batch.lines,
+             written.error().message());
 }
 
 void AccessLog::close() {

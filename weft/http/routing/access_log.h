@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/log.h"
 #include "weft/base/metrics.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -39,7 +40,7 @@ enum class AccessFormat : std::uint8_t {
 inline constexpr std::size_t kAccessFieldBytesMax = 2048;
 
 // With its end of line. `wall_ns` is the end of the request, since 1970.
-std::string format_access(AccessFormat format, const AccessRecord& record, std::int64_t wall_ns);
+std::string format_access(AccessFormat style, const AccessRecord& record, std::int64_t wall_ns);
 
 struct AccessLogOptions {
     AccessFormat format = AccessFormat::Combined;
@@ -86,7 +87,7 @@ private:
     SpinLock lock_;
     Batch gathered_;  // under the lock, as is the next
     bool closed_ = false;
-    bool complained_ = false;  // of run() alone
+    LogOnce complained_;
 };
 
 }  // namespace weft::http
