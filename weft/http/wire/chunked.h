@@ -22,10 +22,7 @@ namespace weft::http::wire {
 
 struct ChunkedLimits {
     std::size_t extension_bytes = 256;  // of one chunk
-<<<<<<< HEAD
-=======
     std::size_t extension_bytes_total = 16 * 1024;
->>>>>>> wire
     std::size_t trailer_bytes = 8 * 1024;
     std::size_t trailers = 32;
 };
@@ -49,9 +46,6 @@ public:
 private:
     enum class State : std::uint8_t {
         Size,
-<<<<<<< HEAD
-        Extension,
-=======
         ExtensionBegin,  // behind ';'
         ExtensionName,
         ExtensionNameEnd,
@@ -61,16 +55,11 @@ private:
         ExtensionEscape,
         ExtensionQuotedEnd,
         ExtensionValueEnd,
->>>>>>> wire
         SizeEnd,
         Content,
         ContentEnd,
         ContentEndLf,
         Trailer,
-<<<<<<< HEAD
-        TrailerEnd,
-=======
->>>>>>> wire
         Done,
     };
 
@@ -83,18 +72,11 @@ private:
 
     ChunkedLimits limits_;
     State state_ = State::Size;
-<<<<<<< HEAD
-    std::uint64_t left_ = 0;  // of the size, then of the content
-    unsigned digits_ = 0;
-    std::size_t extension_ = 0;
-    std::string line_;  // an extension or a trailer that came in parts
-=======
     std::uint64_t left_ = 0;  // of the content; before, what its size is so far
     unsigned digits_ = 0;
     std::size_t extension_bytes_ = 0;
     std::size_t extension_bytes_total_ = 0;
     std::string line_;  // of a trailer, as far as it came
->>>>>>> wire
     std::size_t trailer_bytes_ = 0;
     Headers trailers_;
     ParseError error_;

@@ -61,19 +61,11 @@ struct RequestHead {
     Version version = Version::Http11;
     Headers headers;  // borrowed from the bytes
     Framing framing = Framing::None;
-<<<<<<< HEAD
-    std::uint64_t length = 0;  // of Framing::Length
-    bool keep_alive = true;    // the client would send another request
-    bool expects_continue = false;
-    bool upgrades = false;  // Connection: upgrade with an Upgrade field, on HTTP/1.1
-    std::string_view host;  // of the Host field, or of an absolute target
-=======
     std::uint64_t length = 0;       // of Framing::Length
     bool keep_alive = true;         // the client would send another request
     bool expects_continue = false;  // "100 Continue" is waited for, and there is a body
     bool upgrades = false;          // Connection: upgrade with an Upgrade field, on HTTP/1.1
     std::string_view host;          // of the Host field, or of an absolute target
->>>>>>> wire
 };
 
 class RequestParser {
