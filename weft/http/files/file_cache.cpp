@@ -41,8 +41,7 @@ FileCache::Found FileCache::find(std::string_view path, Instant now) {
     return {entry.resource, is_stale};
 }
 
-void FileCache::keep(std::string_view path, std::shared_ptr<const Resource> resource,
-                      Instant now) {
+void FileCache::keep(std::string_view path, std::shared_ptr<const Resource> resource, Instant now) {
     std::size_t files = files_of(*resource);
     std::size_t memory_bytes = resource->memory_bytes;
     if (files > shard_files_max_ || memory_bytes > shard_memory_max_) return forget(path);

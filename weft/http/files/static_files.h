@@ -39,7 +39,7 @@ struct StaticFilesOptions {
     Dotfiles dotfiles = Dotfiles::Hide;
     Links links = Links::Refuse;  // symbolic ones
     Precompressed precompressed = Precompressed::Use;
-    std::string cache_control;  // sent with every file; empty: none
+    std::string cache_control = {};  // sent with every file; empty: none
 
     Nanoseconds fresh_time = std::chrono::seconds(1);  // before a file is looked at again
     std::size_t cached_files_max = 1024;               // compressed ones count by themselves

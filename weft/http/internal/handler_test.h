@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -109,6 +110,25 @@ inline Result<Response> ask(const Handler& handler, std::string_view method,
 
 inline std::string header(const Response& response, std::string_view name) {
     return std::string(response.headers.get(name).value_or("(none)"));
+}
+
+// The whole body, wherever it lies; an error as text in parentheses.
+inline std::string content(Response& response) {
+    if (auto text = response.body.text()) return std::string(*text);
+    if (const Body::FilePart* part = response.body.as_file()) {
+        std::string text(part->count, '\0');
+        std::size_t filled = 0;
+        while (filled < text.size()) {
+            auto space = std::as_writable_bytes(std::span(text)).subspan(filled);
+            Result<std::size_t> count = part->file->read_at(part->offset + filled, space);
+            if (!count || *count == 0) return "(cut off)";
+            filled += *count;
+        }
+        return text;
+    }
+    TextWriter writer;
+    Result<void> produced = response.body.as_produced()->producer(writer);
+    return produced ? writer.text : "(" + produced.error().message() + ")";
 }
 
 }  // namespace weft::http::handler_test
