@@ -67,8 +67,14 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
-    if (!self.shard_.wake(self)) return end(self);
+    if (!self.shard_.wake(self)) return self.close_idle();
     self.wake_up();
+}
+
+void Connection::close_idle() {
+    if (!shard_.core().is_draining()) return end(*this);
+    looks_once_more = true;
+    wake_up();
 }
 
 void Connection::wake_up() {
@@ -219,7 +225,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (!written) return Next::End;
     shard_.tally.responses.add();
     if (!writer.keep_alive()) {
-        linger(exchange);
+        if (unread || !exchange.buffer.empty()) linger(exchange);
         return Next::End;
     }
     if (unread) {

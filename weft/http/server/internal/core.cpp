@@ -55,7 +55,8 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
 ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Deadline until) {
     {
         SpinGuard guard(lock_);
-        if (core_.is_draining()) return Rest::End;
+        if (core_.is_draining())
+            return std::exchange(connection.looks_once_more, true) ? Rest::End : Rest::Ready;
         auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
         if (!armed) return Rest::End;
         if (!*armed) return Rest::Ready;
@@ -91,8 +92,8 @@ Deadline ServerShard::close_idle(Instant now, bool all) {
         }
     }
     while (Connection* connection = closing.pop_front()) {
-        // If it is being called at this moment, it finds the state and ends itself.
-        if (connection->stream().descriptor().disarm(*connection)) Connection::end(*connection);
+        // If it is being called at this moment, it finds the state and does this itself.
+        if (connection->stream().descriptor().disarm(*connection)) connection->close_idle();
     }
     return next;
 }
@@ -107,7 +108,7 @@ Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
 }
 
 Result<void> Acceptor::begin() {
-    WEFT_TRY(shard_.core().gate().enter());
+    WEFT_TRY(shard_.core().accepting().enter());
     return post_here(shard_.worker(), turn_);
 }
 
@@ -174,7 +175,7 @@ Acceptor::Backlog Acceptor::accept_some() {
 
 void Acceptor::end() {
     listener_.close();
-    shard_.core().gate().leave();
+    shard_.core().accepting().leave();
 }
 
 // ---------------------------------------------------------------- the core
@@ -254,6 +255,7 @@ void ServerCore::end_everything() {
     for (auto& shard : shards_) {
         for (auto& acceptor : shard->acceptors) acceptor->stop();
     }
+    static_cast<void>(accepting_.close());
     close_idle(true);
     static_cast<void>(gate_.close());
 }
@@ -301,7 +303,7 @@ bool ServerCore::admit(const net::Address& peer) {
         room = count < limits().connections_per_address;
         if (room) ++count;
     }
-    // Its acceptor is inside, so the gate is not closed yet.
+    // Closed only when no acceptor is left.
     if (room && gate_.enter()) return true;
     connections_.fetch_sub(1, std::memory_order_relaxed);
     return false;

@@ -29,7 +29,7 @@ class ServerCore;
 class ServerShard;
 
 // Accepts in the worker's loop, without a fiber, until there is nobody left in the backlog; then it
-// sleeps. It is inside the core's gate until its listener is closed.
+// sleeps. It is inside its gate of the core until its listener is closed.
 class Acceptor : public Dormant {
 public:
     Acceptor(ServerShard& shard, net::Listener listener,
@@ -130,8 +130,7 @@ public:
     bool admit(const net::Address& peer);
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
-    // Everybody who must have left before serve() returns.
-    Gate& gate() { return gate_; }
+    Gate& accepting() { return accepting_; }  // of the acceptors
     // An acceptor rests.
     void look_soon() { wake_.set(); }
     // Somebody has gone to sleep until then.
@@ -150,7 +149,8 @@ private:
     Atomic<std::size_t> connections_{0};
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     Event wake_;
-    Gate gate_;
+    Gate accepting_;
+    Gate gate_;  // of the connections; closed after the other
     SpinLock addresses_lock_;
     std::map<net::IpAddress, std::uint32_t> addresses_;  // connections of each
 };
