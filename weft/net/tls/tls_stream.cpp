@@ -1,14 +1,12 @@
 #include "weft/net/tls/tls_stream.h"
 
-#include <unistd.h>  // tidy: allow foreign: pread, for files that go out encrypted
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include "weft/fiber/io.h"
 #include "weft/net/address.h"
+#include "weft/net/internal/calls.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
 
@@ -26,16 +24,6 @@ constexpr std::size_t kRepliesBytesMax = 16 * 1024;
 // Parts of a message below this share a record.
 constexpr std::size_t kGatheredBytesMax = 4 * 1024;
 constexpr std::size_t kFileBytes = 64 * 1024;
-
-// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
-[[gnu::noinline]] long read_file_at(int file, std::byte* space, std::size_t size,
-                                    std::uint64_t offset) {
-    for (;;) {
-        ssize_t count = ::pread(file, space, size, static_cast<off_t>(offset));
-        if (count >= 0) return count;
-        if (errno != EINTR) return -errno;
-    }
-}
 
 }  // namespace
 
@@ -340,7 +328,7 @@ Result<void> TlsStream::send_file(int file, std::uint64_t offset, std::uint64_t 
     auto buffer = std::make_unique_for_overwrite<std::byte[]>(kFileBytes);
     while (count > 0) {
         std::size_t wanted = std::min<std::uint64_t>(count, kFileBytes);
-        long got = read_file_at(file, buffer.get(), wanted, offset);
+        long got = calls::read_at(file, offset, buffer.get(), wanted);
         if (got < 0) return Error::from_errno(static_cast<int>(-got));
         if (got == 0) return Error(ErrorKind::Closed, "the file ended too early");
         Bytes bytes(buffer.get(), static_cast<std::size_t>(got));
