@@ -40,7 +40,7 @@ TEST(Descriptors, NET_3_a_service_without_descriptors_rests_and_recovers_within_
         // tenth of a second of one core.
         EXPECT_EQ(clients.front().ask(kGet), KeptAlive::Answer::Kept);
         std::uint64_t before = cpu_ticks(service.process().pid());
-        WEFT_TRY(sleep_for(1s));
+        WEFT_TRY(weft::sleep_for(1s));
         EXPECT_LE(cpu_ticks(service.process().pid()) - before, 10U);
         EXPECT_EQ(clients.front().ask(kGet), KeptAlive::Answer::Kept);
         // Room again: the ones that wait are accepted.

@@ -45,7 +45,7 @@ TEST(Drain, HTTP_4_a_service_that_gets_sigterm_under_load_loses_no_request) {
             for (int index = 0; index < 64; ++index)
                 clients.push_back(spawn([&] { return load(service.address(), tally); }));
             // Each round at another moment.
-            WEFT_TRY(sleep_for(20ms + std::chrono::milliseconds(round * 7 % 50)));
+            WEFT_TRY(weft::sleep_for(20ms + std::chrono::milliseconds(round * 7 % 50)));
             ExitStatus status = WEFT_TRY(service.stop());
             EXPECT_TRUE(status.is_success()) << status.code << " " << status.signal;
             for (auto& client : clients) WEFT_TRY(client.join());

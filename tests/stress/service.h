@@ -19,7 +19,7 @@ namespace weft::stress {
 
 inline constexpr std::chrono::seconds kPatience{20};
 
-// The program writes "http://ADDRESS/..." as the first line of its output.
+// The program writes its URL, "http://127.0.0.1:8080/ ..." as the first line of its output.
 class Service {
 public:
     static Result<Service> start(std::vector<std::string> arguments) {
