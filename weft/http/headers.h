@@ -39,6 +39,7 @@ public:
     void set(std::string_view name, std::string_view value);  // instead of all of that name
     void remove(std::string_view name);
     void clear();
+    void reserve(std::size_t fields) { fields_.reserve(fields); }
     // The caller has checked the field, and its text outlives this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) {
         fields_.push_back({name, value});

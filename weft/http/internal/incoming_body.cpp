@@ -24,6 +24,7 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
     hurry_ = Deadline::never();
     limits_ = limits;
     before_wait_ = nullptr;
+    trailers_.clear();
     if (framing == Framing::Chunked) decoder_ = wire::ChunkedDecoder(limits.chunked);
 }
 
@@ -92,6 +93,7 @@ Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
             return fail(Error(ErrorKind::Other, decoder_.error().reason), decoder_.error().status);
         }
         finished_ = step.progress == Progress::Done;
+        if (finished_) trailers_ = std::move(decoder_.trailers());
         if (!step.content.empty()) {
             std::memcpy(space.data(), step.content.data(), step.content.size());
             return count_in(step.content.size());

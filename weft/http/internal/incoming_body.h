@@ -39,7 +39,7 @@ public:
 
     Result<std::size_t> read(ByteSpace space) override;
     std::optional<std::uint64_t> size() const override;
-    const Headers& trailers() const override { return decoder_.trailers(); }
+    const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
 
     bool is_finished() const { return finished_; }
@@ -73,6 +73,7 @@ private:
     Deadline hurry_;   // of drop_rest()
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
+    Headers trailers_;
     BeforeWait before_wait_;
     Error error_ = ErrorKind::Closed;
 };

@@ -2,7 +2,9 @@
 //
 // The decoder is given bytes as they come and says how many it has used and which part of them is
 // content; it never looks behind. Strict: CRLF only, hexadecimal digits only, extensions are read
-// by their grammar, bounded and dropped. Trailer fields are kept if they may stand there.
+// by their grammar, bounded and dropped. Trailer fields are kept if they may stand there; those
+// that would change framing, routing or the connection are an error, others that must not stand
+// there (RFC 9110 §6.5.1) are dropped.
 //
 // Owned by one fiber at a time.
 #pragma once
@@ -20,6 +22,7 @@ namespace weft::http::wire {
 
 struct ChunkedLimits {
     std::size_t extension_bytes = 256;  // of one chunk
+    std::size_t extension_bytes_total = 16 * 1024;
     std::size_t trailer_bytes = 8 * 1024;
     std::size_t trailers = 32;
 };
@@ -29,11 +32,12 @@ public:
     explicit ChunkedDecoder(const ChunkedLimits& limits = {}) : limits_(limits) {}
 
     struct Step {
-        std::size_t used = 0;      // of the bytes given; the rest comes again, with more
+        std::size_t used = 0;      // of the bytes given; the rest comes again
         std::string_view content;  // lies in the bytes given
         Progress progress = Progress::NeedMore;
     };
-    // At most one piece of content at a time. Done: the body ended, `used` bytes ago.
+    // At most one piece of content at a time, so with NeedMore call again until all is used. Done:
+    // the body ended with the last byte used, and there is no content.
     Step decode(std::string_view bytes);
     const ParseError& error() const { return error_; }
     Headers& trailers() { return trailers_; }  // after Done; owns its texts
@@ -42,22 +46,37 @@ public:
 private:
     enum class State : std::uint8_t {
         Size,
-        Extension,
+        ExtensionBegin,  // behind ';'
+        ExtensionName,
+        ExtensionNameEnd,
+        ExtensionValueBegin,  // behind '='
+        ExtensionValue,
+        ExtensionQuoted,
+        ExtensionEscape,
+        ExtensionQuotedEnd,
+        ExtensionValueEnd,
         SizeEnd,
         Content,
         ContentEnd,
         ContentEndLf,
         Trailer,
-        TrailerEnd,
         Done,
     };
 
+    bool fail(std::uint16_t status, const char* reason);
+    bool take(char c);  // false once it has failed
+    bool take_size(char c);
+    bool take_extension(char c);
+    bool take_trailer(char c);
+    bool end_trailer();
+
     ChunkedLimits limits_;
     State state_ = State::Size;
-    std::uint64_t left_ = 0;  // of the size, then of the content
+    std::uint64_t left_ = 0;  // of the content; before, what its size is so far
     unsigned digits_ = 0;
-    std::size_t extension_ = 0;
-    std::string line_;  // an extension or a trailer that came in parts
+    std::size_t extension_bytes_ = 0;
+    std::size_t extension_bytes_total_ = 0;
+    std::string line_;  // of a trailer, as far as it came
     std::size_t trailer_bytes_ = 0;
     Headers trailers_;
     ParseError error_;

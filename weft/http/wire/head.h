@@ -3,7 +3,13 @@
 // A parser is given all bytes of the head that have come so far, again from the beginning each
 // time, until it is done. It does no I/O, allocates nothing for a field, and keeps views into the
 // bytes it was last given. It is strict: what two implementations could read in two ways is an
-// error, with the status that the sender deserves, and the connection must be closed after it.
+// error, with the status that the sender deserves, and the connection must be closed after it. What
+// is wrong for sure is refused before the head is whole, but not each such thing at once.
+//
+// Refused though some accept it: bare LF, folded fields, several Content-Length fields even if they
+// are equal, Content-Length beside Transfer-Encoding, any Transfer-Encoding but one "chunked" (501
+// for one other coding, 400 for a list or a parameter), any in HTTP/1.0, an empty or repeated Host,
+// a Host that is not that of the absolute target, HTTP/1.2 to 1.9.
 //
 //     switch (parser.parse(received)) {
 //         case Progress::NeedMore: read more; break;
@@ -20,14 +26,17 @@
 #include <string_view>
 
 #include "weft/http/headers.h"
+#include "weft/http/wire/target.h"
 
 namespace weft::http::wire {
+
+struct MessageFields;
 
 enum class Progress : std::uint8_t { NeedMore, Done, Failed };
 enum class Version : std::uint8_t { Http10, Http11 };
 
 struct ParseError {
-    std::uint16_t status = 0;  // 400, 414, 431, 501, 505; for responses always 502
+    std::uint16_t status = 0;  // 400, 414, 417, 431, 501, 505; for responses always 502
     const char* reason = "";   // for people: "two different Content-Length fields"
 };
 
@@ -52,11 +61,11 @@ struct RequestHead {
     Version version = Version::Http11;
     Headers headers;  // borrowed from the bytes
     Framing framing = Framing::None;
-    std::uint64_t length = 0;  // of Framing::Length
-    bool keep_alive = true;    // the client would send another request
-    bool expects_continue = false;
-    bool upgrades = false;  // Connection: upgrade with an Upgrade field, on HTTP/1.1
-    std::string_view host;  // of the Host field, or of an absolute target
+    std::uint64_t length = 0;       // of Framing::Length
+    bool keep_alive = true;         // the client would send another request
+    bool expects_continue = false;  // "100 Continue" is waited for, and there is a body
+    bool upgrades = false;          // Connection: upgrade with an Upgrade field, on HTTP/1.1
+    std::string_view host;          // of the Host field, or of an absolute target
 };
 
 class RequestParser {
@@ -71,12 +80,19 @@ public:
 
 private:
     Progress fail(std::uint16_t status, const char* reason);
+    Progress attempt(std::string_view bytes);
+    Progress parse_line(const char*& at, const char* end);
+    Progress parse_version(const char*& at, const char* end);
+    Progress conclude(const MessageFields& said);
+    Progress conclude_host(const MessageFields& said);
 
     HeadLimits limits_;
     RequestHead head_;
+    Target target_;
     ParseError error_;
     std::size_t consumed_ = 0;
-    std::size_t seen_ = 0;  // bytes known not to hold the whole head
+    std::size_t seen_ = 0;      // bytes known not to hold the whole head
+    bool line_parsed_ = false;  // those bytes hold the whole request line
 };
 
 struct ResponseHead {
@@ -102,12 +118,16 @@ public:
 
 private:
     Progress fail(const char* reason);
+    Progress attempt(std::string_view bytes, std::string_view request_method);
+    Progress parse_line(const char*& at, const char* end);
+    Progress conclude(const MessageFields& said, std::string_view request_method);
 
     HeadLimits limits_;
     ResponseHead head_;
     ParseError error_;
     std::size_t consumed_ = 0;
     std::size_t seen_ = 0;
+    bool line_parsed_ = false;
 };
 
 }  // namespace weft::http::wire

@@ -35,6 +35,9 @@ struct HostPort {
 // RFC 3986 host [":" port]; nothing for anything else, user information included.
 std::optional<HostPort> parse_host_port(std::string_view text);
 
+// Of http, https, ws and wss; 0 for other schemes.
+std::uint16_t default_port(std::string_view scheme);
+
 // http, https, ws and wss URLs of clients. No user information, no fragment is sent.
 struct Url {
     std::string scheme;  // in lower case

@@ -1,0 +1,358 @@
+#include "weft/http/server/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "weft/http/internal/server_test.h"
+#include "weft/sync/event.h"
+#include "weft/testing/eventually.h"
+
+namespace weft::http {
+namespace {
+
+using namespace std::chrono_literals;
+using async::Context;
+using testing::RawClient;
+using testing::TestServer;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Result<Response> echo(Request& request, Context&) {
+    std::string body = WEFT_TRY(request.body().read_all());
+    std::string text(request.method());
+    text.append(" ").append(request.path()).append(" ").append(body);
+    for (const auto& field : request.body().trailers())
+        text.append(" ").append(field.name).append("=").append(field.value);
+    return Response::text(std::move(text));
+}
+
+constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+TEST(Server, HTTP_1_a_request_is_answered_and_the_connection_kept) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    for (int round = 0; round < 3; ++round) {
+        client.send("GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+        std::string response = client.read_response();
+        EXPECT_THAT(response, StartsWith("HTTP/1.1 200 OK\r\n"));
+        EXPECT_THAT(response, HasSubstr("\r\nDate: "));
+        EXPECT_THAT(response, EndsWith("\r\n\r\nGET /a "));
+    }
+    EXPECT_TRUE(weft::testing::eventually([&] { return server.server().counters().responses == 3; }));
+    EXPECT_EQ(server.server().counters().accepted, 1U);
+}
+
+TEST(Server, HTTP_1_pipelined_requests_are_answered_in_order) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    std::string requests;
+    for (int index = 0; index < 50; ++index)
+        requests += "GET /" + std::to_string(index) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+    client.send(requests);
+    for (int index = 0; index < 50; ++index)
+        EXPECT_THAT(client.read_response(), EndsWith("GET /" + std::to_string(index) + " "));
+}
+
+TEST(Server, HTTP_1_a_head_that_comes_byte_by_byte_is_one_head) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    for (char byte : std::string_view("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"))
+        client.send({&byte, 1});
+    EXPECT_THAT(client.read_response(), EndsWith("POST /x abc"));
+}
+
+TEST(Server, HTTP_1_a_chunked_body_and_its_trailers_are_read) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    client.send(
+        "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nChecksum: 7\r\n\r\n");
+    EXPECT_THAT(client.read_response(), EndsWith("POST /c hello world Checksum=7"));
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), EndsWith("GET / "));
+}
+
+TEST(Server, HTTP_1_a_produced_body_is_sent_in_chunks_with_trailers) {
+    TestServer server([](Request&, Context&) {
+        return Response::stream("text/plain", [](BodyWriter& writer) -> Result<void> {
+            WEFT_TRY(writer.write("one "));
+            WEFT_TRY(writer.flush());
+            WEFT_TRY(writer.write("two"));
+            writer.trailers().set("checksum", "9");
+            return {};
+        });
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_until("0\r\nchecksum: 9\r\n\r\n"),
+                EndsWith("\r\n\r\n4\r\none \r\n3\r\ntwo\r\n0\r\nchecksum: 9\r\n\r\n"));
+    client.send(kGet);
+    EXPECT_THAT(client.read_until("checksum: 9\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked"));
+}
+
+TEST(Server, HTTP_1_http_1_0_gets_no_chunks_and_keeps_alive_only_when_asked) {
+    TestServer server([](Request& request, Context&) {
+        if (request.path() == "/stream") {
+            return Response::stream("text/plain",
+                                    [](BodyWriter& writer) { return writer.write("all of it"); });
+        }
+        return Response::text("text");
+    });
+    std::string streamed = server.ask("GET /stream HTTP/1.0\r\n\r\n");
+    EXPECT_THAT(streamed, EndsWith("\r\n\r\nall of it"));
+    EXPECT_THAT(streamed, Not(HasSubstr("chunked")));
+    EXPECT_THAT(server.ask("GET / HTTP/1.0\r\n\r\n"), HasSubstr("Connection: close"));
+    RawClient client = server.connect();
+    client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    EXPECT_THAT(client.read_response(), HasSubstr("Connection: keep-alive"));
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    EXPECT_THAT(client.read_to_end(), EndsWith("text"));
+}
+
+TEST(Server, HTTP_1_head_has_the_length_but_not_the_body) {
+    TestServer server([](Request&, Context&) { return Response::text("twelve chars"); });
+    std::string response = server.ask("HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(response, HasSubstr("Content-Length: 12\r\n"));
+    EXPECT_THAT(response, EndsWith("\r\n\r\n"));
+}
+
+TEST(Server, HTTP_1_expect_is_answered_when_the_body_is_wanted) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    client.send(
+        "POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("body");
+    EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));
+}
+
+TEST(Server, HTTP_1_expect_is_not_answered_when_the_body_is_not_wanted) {
+    TestServer server([](Request&, Context&) { return Response::plain(403); });
+    std::string response = server.ask(
+        "POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 403 Forbidden\r\n"));
+    EXPECT_THAT(response, HasSubstr("Connection: close"));
+}
+
+TEST(Server, HTTP_1_upgrade_hands_the_connection_over_with_what_came_early) {
+    TestServer server([](Request& request, Context&) {
+        EXPECT_TRUE(request.upgrades());
+        Response response;
+        response.status = 101;
+        response.headers.set("upgrade", "shout");
+        response.upgrade = [](Upgraded& connection) {
+            std::string text(as_text(connection.early));
+            std::array<std::byte, 64> space;
+            while (text.size() < 8) {
+                auto count = connection.stream.read(space);
+                if (!count || *count == 0) return;
+                text.append(as_text(std::span(space).first(*count)));
+            }
+            for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
+            EXPECT_TRUE(connection.stream.write_all(as_bytes(text)));
+        };
+        return response;
+    });
+    RawClient client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\nearl");
+    EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("Connection: upgrade\r\n"));
+    client.send("late");
+    EXPECT_EQ(client.read_to_end(), "EARLLATE");
+}
+
+TEST(Server, HTTP_1_limits_have_their_status) {
+    ServerOptions options;
+    options.limits.body_bytes = 10;
+    TestServer server(echo, options);
+    auto status = [&](std::string_view request) { return server.ask(request).substr(0, 12); };
+    EXPECT_EQ(status("GET /\r\n\r\n"), "HTTP/1.1 400");
+    EXPECT_EQ(status("GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 400");
+    EXPECT_EQ(status("GET / HTTP/3.0\r\nHost: x\r\n\r\n"), "HTTP/1.1 505");
+    EXPECT_EQ(status("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"),
+              "HTTP/1.1 414");
+    std::string fields;
+    for (int index = 0; index < 101; ++index) fields += "a: b\r\n";
+    EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n"), "HTTP/1.1 431");
+    EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world"),
+              "HTTP/1.1 413");
+    EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "b\r\nhello world\r\n0\r\n\r\n"),
+              "HTTP/1.1 413");
+    EXPECT_EQ(status("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"),
+              "HTTP/1.1 501");
+    EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\n\r\n"), "HTTP/1.1 417");
+    EXPECT_TRUE(weft::testing::eventually([&] { return server.server().connections() == 0; }));
+}
+
+TEST(Server, HTTP_1_after_a_refused_request_nothing_more_is_read) {
+    TestServer server(echo);
+    std::string answer = server.ask(
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+    EXPECT_THAT(answer, Not(HasSubstr("smuggled")));
+}
+
+TEST(Server, HTTP_1_a_body_that_nobody_read_is_dropped_before_the_next_request) {
+    TestServer server([](Request& request, Context&) {
+        return Response::text(std::string(request.path()));
+    });
+    RawClient client = server.connect();
+    client.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 27\r\n\r\n" + std::string(kGet) +
+                "GET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.read_response(), EndsWith("/a"));
+    EXPECT_THAT(client.read_response(), EndsWith("/b"));
+}
+
+TEST(Server, HTTP_3_what_a_handler_throws_or_returns_as_error_is_500) {
+    TestServer server([](Request& request, Context&) -> Result<Response> {
+        if (request.path() == "/throw") throw std::runtime_error("thrown");
+        return Error(ErrorKind::Other, "returned");
+    });
+    RawClient client = server.connect();
+    client.send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(Server, HTTP_3_a_response_that_would_split_is_500) {
+    TestServer server([](Request& request, Context&) {
+        if (request.path() == "/length") return Response::text("a").with("content-length", "9");
+        return Response::text("a").with("x-name", "a\r\nSet-Cookie: stolen=1");
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    std::string response = client.read_response();
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 500 "));
+    EXPECT_THAT(response, Not(HasSubstr("stolen")));
+    client.send("GET /length HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(Server, HTTP_3_a_slow_reader_holds_the_producer_back) {
+    Atomic<std::size_t> produced{0};
+    TestServer server([&](Request&, Context&) {
+        return Response::stream("text/plain", [&](BodyWriter& writer) -> Result<void> {
+            std::string piece(64 * 1024, 'x');
+            for (int index = 0; index < 1024; ++index) {
+                WEFT_TRY(writer.write(piece));
+                produced.fetch_add(piece.size(), std::memory_order_relaxed);
+            }
+            return {};
+        });
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    client.read_until("\r\n\r\n");
+    std::size_t before = 0;
+    // It stands still when the buffers of the kernel are full, long before the end.
+    ASSERT_TRUE(weft::testing::eventually([&] {
+        std::size_t now = produced.load(std::memory_order_relaxed);
+        bool stands = now == before && now > 0;
+        before = now;
+        if (!stands) static_cast<void>(weft::sleep_for(50ms));
+        return stands;
+    }));
+    EXPECT_LT(before, 32U * 1024 * 1024);
+    // 1,024 chunks of 10000\r\n...\r\n.
+    EXPECT_EQ(client.read_count(1024 * (7 + 65536 + 2) + 5).size(), 1024U * (7 + 65536 + 2) + 5);
+    EXPECT_EQ(produced.load(std::memory_order_relaxed), 64U * 1024 * 1024);
+}
+
+TEST(Server, HTTP_3_a_handler_that_does_not_read_holds_the_sender_back) {
+    Event go;
+    ServerOptions options;
+    options.limits.body_bytes = 1 << 30;
+    TestServer server(
+        [&](Request& request, Context&) -> Result<Response> {
+            WEFT_TRY(go.wait());
+            std::string body = WEFT_TRY(request.body().read_all());
+            return Response::text(std::to_string(body.size()));
+        },
+        options);
+    RawClient client = server.connect();
+    constexpr std::size_t kSize = 64 * 1024 * 1024;
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(kSize) +
+                "\r\n\r\n");
+    std::string body(kSize, 'x');
+    Bytes rest = as_bytes(body);
+    for (;;) {
+        std::size_t sent = client.socket().try_write(std::span(&rest, 1)).value();
+        if (sent == 0) break;
+        rest = rest.subspan(sent);
+    }
+    EXPECT_GT(rest.size(), kSize / 2);
+    go.set();
+    ASSERT_TRUE(client.socket().write_all(rest, Deadline::after(testing::kPatience)));
+    EXPECT_THAT(client.read_response(), EndsWith(std::to_string(kSize)));
+}
+
+TEST(Server, HTTP_3_the_context_ends_when_the_client_goes_away) {
+    Event entered;
+    Event left;
+    TestServer server([&](Request&, Context& context) -> Result<Response> {
+        entered.set();
+        Event never;
+        Result<void> outcome = never.wait();
+        EXPECT_EQ(outcome.error().kind(), ErrorKind::Cancelled);
+        EXPECT_TRUE(context.is_done());
+        left.set();
+        return outcome.error();
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    ASSERT_TRUE(entered.wait_for(testing::kPatience));
+    client.close();
+    EXPECT_TRUE(left.wait_for(testing::kPatience));
+    EXPECT_TRUE(weft::testing::eventually([&] { return server.server().counters().gone == 1; }));
+}
+
+TEST(Server, HTTP_3_a_half_closed_client_is_gone_unless_that_is_allowed) {
+    for (HalfClose half_close : {HalfClose::IsGone, HalfClose::IsAllowed}) {
+        ServerOptions options;
+        options.half_close = half_close;
+        Event entered;
+        Event go;
+        TestServer server(
+            [&](Request&, Context&) -> Result<Response> {
+                entered.set();
+                WEFT_TRY(go.wait());
+                return Response::text("late");
+            },
+            options);
+        RawClient client = server.connect();
+        client.send(kGet);
+        ASSERT_TRUE(entered.wait_for(testing::kPatience));
+        client.finish();
+        if (half_close == HalfClose::IsGone) {
+            EXPECT_THAT(client.read_to_end(), Not(HasSubstr("late")));
+        } else {
+            go.set();
+            EXPECT_THAT(client.read_to_end(), EndsWith("late"));
+        }
+    }
+}
+
+TEST(Server, HTTP_3_a_request_that_takes_too_long_gets_503) {
+    ServerOptions options;
+    options.limits.request_time = 20ms;
+    TestServer server(
+        [](Request&, Context&) -> Result<Response> {
+            Event never;
+            WEFT_TRY(never.wait());
+            return Response::text("never");
+        },
+        options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 503 "));
+}
+
+}  // namespace
+}  // namespace weft::http

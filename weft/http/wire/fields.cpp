@@ -1,0 +1,122 @@
+#include "weft/http/wire/fields.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/http/wire/characters.h"
+
+namespace weft::http::wire {
+namespace {
+
+// Calls `visit` with each member of a comma-separated list; empty ones do not count.
+template <class Visit>
+void for_each_member(std::string_view list, Visit visit) {
+    while (!list.empty()) {
+        std::size_t comma = std::min(list.find(','), list.size());
+        std::string_view member = trim_blanks(list.substr(0, comma));
+        if (!member.empty()) visit(member);
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+}
+
+}  // namespace
+
+FieldReader::Line FieldReader::next(Headers::Field& field) {
+    if (at_ == end_) return Line::NeedMore;
+    if (*at_ == '\r') {
+        if (end_ - at_ < 2) return Line::NeedMore;
+        if (at_[1] != '\n') return malformed("a CR without its LF");
+        at_ += 2;
+        return Line::End;
+    }
+    const char* colon = skip(Class::Token, at_, end_);
+    if (colon == end_) return Line::NeedMore;
+    if (*colon != ':' || colon == at_) return refuse_name(colon);
+    const char* begin = colon + 1;
+    while (begin != end_ && is_blank(*begin)) ++begin;
+    const char* cr = skip_field_value(begin, end_);
+    if (cr == end_) return Line::NeedMore;
+    if (*cr != '\r') {
+        return malformed(*cr == '\n' ? "a line that ends with a bare LF"
+                                     : "a control character in a field");
+    }
+    if (end_ - cr < 2) return Line::NeedMore;
+    if (cr[1] != '\n') return malformed("a CR without its LF");
+    const char* end = cr;
+    while (end != begin && is_blank(end[-1])) --end;
+    field.name = {at_, colon};
+    field.value = {begin, end};
+    at_ = cr + 2;
+    return Line::Field;
+}
+
+FieldReader::Line FieldReader::refuse_name(const char* stop) {
+    if (stop == at_) {
+        if (is_blank(*stop)) return malformed("a folded field");
+        if (*stop == ':') return malformed("a field without a name");
+        if (*stop == '\n') return malformed("a line that ends with a bare LF");
+    } else if (is_blank(*stop)) {
+        return malformed("a blank in or behind the name of a field");
+    }
+    return malformed("a character that the name of a field cannot have");
+}
+
+void MessageFields::note(const Headers::Field& field) {
+    switch (field.name.size()) {
+    case 4:
+        if (!equal_without_case(field.name, "host")) return;
+        host = field.value;
+        ++hosts;
+        return;
+    case 6:
+        if (equal_without_case(field.name, "expect")) note_expect(field.value);
+        return;
+    case 7:
+        if (equal_without_case(field.name, "upgrade")) has_upgrade = true;
+        return;
+    case 10:
+        if (equal_without_case(field.name, "connection")) note_connection(field.value);
+        return;
+    case 14:
+        if (!equal_without_case(field.name, "content-length")) return;
+        content_length = field.value;
+        ++content_lengths;
+        return;
+    case 17:
+        if (!equal_without_case(field.name, "transfer-encoding")) return;
+        transfer_encoding = field.value;
+        ++transfer_encodings;
+        return;
+    default: return;
+    }
+}
+
+void MessageFields::note_connection(std::string_view options) {
+    for_each_member(options, [this](std::string_view option) {
+        if (equal_without_case(option, "close")) close = true;
+        if (equal_without_case(option, "keep-alive")) keep_alive = true;
+        if (equal_without_case(option, "upgrade")) upgrade_option = true;
+    });
+}
+
+void MessageFields::note_expect(std::string_view expectations) {
+    for_each_member(expectations, [this](std::string_view expectation) {
+        bool known = equal_without_case(expectation, "100-continue");
+        (known ? expects_continue : expects_other) = true;
+    });
+}
+
+std::optional<std::uint64_t> parse_length(std::string_view text) {
+    constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+    if (text.empty()) return std::nullopt;
+    std::uint64_t value = 0;
+    for (char c : text) {
+        if (!is_digit(c)) return std::nullopt;
+        auto digit = static_cast<std::uint64_t>(c - '0');
+        if (value > (kMax - digit) / 10) return std::nullopt;
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+}  // namespace weft::http::wire

@@ -1,0 +1,179 @@
+#include "weft/http/wire/format.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/assert.h"
+
+namespace weft::http::wire {
+namespace {
+
+constexpr unsigned kStatusMin = 100;
+constexpr unsigned kStatusEnd = 600;
+constexpr std::size_t kReasonBegin = 13;  // behind "HTTP/1.1 200 "
+
+using StatusLines = std::array<std::string_view, kStatusEnd - kStatusMin>;
+
+// https://www.iana.org/assignments/http-status-codes
+constexpr std::string_view kRegistered[] = {
+    "HTTP/1.1 100 Continue\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\n",
+    "HTTP/1.1 102 Processing\r\n",
+    "HTTP/1.1 103 Early Hints\r\n",
+    "HTTP/1.1 104 Upload Resumption Supported\r\n",
+    "HTTP/1.1 200 OK\r\n",
+    "HTTP/1.1 201 Created\r\n",
+    "HTTP/1.1 202 Accepted\r\n",
+    "HTTP/1.1 203 Non-Authoritative Information\r\n",
+    "HTTP/1.1 204 No Content\r\n",
+    "HTTP/1.1 205 Reset Content\r\n",
+    "HTTP/1.1 206 Partial Content\r\n",
+    "HTTP/1.1 207 Multi-Status\r\n",
+    "HTTP/1.1 208 Already Reported\r\n",
+    "HTTP/1.1 226 IM Used\r\n",
+    "HTTP/1.1 300 Multiple Choices\r\n",
+    "HTTP/1.1 301 Moved Permanently\r\n",
+    "HTTP/1.1 302 Found\r\n",
+    "HTTP/1.1 303 See Other\r\n",
+    "HTTP/1.1 304 Not Modified\r\n",
+    "HTTP/1.1 305 Use Proxy\r\n",
+    "HTTP/1.1 307 Temporary Redirect\r\n",
+    "HTTP/1.1 308 Permanent Redirect\r\n",
+    "HTTP/1.1 400 Bad Request\r\n",
+    "HTTP/1.1 401 Unauthorized\r\n",
+    "HTTP/1.1 402 Payment Required\r\n",
+    "HTTP/1.1 403 Forbidden\r\n",
+    "HTTP/1.1 404 Not Found\r\n",
+    "HTTP/1.1 405 Method Not Allowed\r\n",
+    "HTTP/1.1 406 Not Acceptable\r\n",
+    "HTTP/1.1 407 Proxy Authentication Required\r\n",
+    "HTTP/1.1 408 Request Timeout\r\n",
+    "HTTP/1.1 409 Conflict\r\n",
+    "HTTP/1.1 410 Gone\r\n",
+    "HTTP/1.1 411 Length Required\r\n",
+    "HTTP/1.1 412 Precondition Failed\r\n",
+    "HTTP/1.1 413 Content Too Large\r\n",
+    "HTTP/1.1 414 URI Too Long\r\n",
+    "HTTP/1.1 415 Unsupported Media Type\r\n",
+    "HTTP/1.1 416 Range Not Satisfiable\r\n",
+    "HTTP/1.1 417 Expectation Failed\r\n",
+    "HTTP/1.1 421 Misdirected Request\r\n",
+    "HTTP/1.1 422 Unprocessable Content\r\n",
+    "HTTP/1.1 423 Locked\r\n",
+    "HTTP/1.1 424 Failed Dependency\r\n",
+    "HTTP/1.1 425 Too Early\r\n",
+    "HTTP/1.1 426 Upgrade Required\r\n",
+    "HTTP/1.1 428 Precondition Required\r\n",
+    "HTTP/1.1 429 Too Many Requests\r\n",
+    "HTTP/1.1 431 Request Header Fields Too Large\r\n",
+    "HTTP/1.1 451 Unavailable For Legal Reasons\r\n",
+    "HTTP/1.1 500 Internal Server Error\r\n",
+    "HTTP/1.1 501 Not Implemented\r\n",
+    "HTTP/1.1 502 Bad Gateway\r\n",
+    "HTTP/1.1 503 Service Unavailable\r\n",
+    "HTTP/1.1 504 Gateway Timeout\r\n",
+    "HTTP/1.1 505 HTTP Version Not Supported\r\n",
+    "HTTP/1.1 506 Variant Also Negotiates\r\n",
+    "HTTP/1.1 507 Insufficient Storage\r\n",
+    "HTTP/1.1 508 Loop Detected\r\n",
+    "HTTP/1.1 510 Not Extended\r\n",
+    "HTTP/1.1 511 Network Authentication Required\r\n",
+};
+
+constexpr StatusLines make_status_lines() {
+    StatusLines lines{};
+    for (std::string_view line : kRegistered) {
+        auto digit = [&](std::size_t at) { return static_cast<unsigned>(line[at] - '0'); };
+        lines[digit(9) * 100 + digit(10) * 10 + digit(11) - kStatusMin] = line;
+    }
+    return lines;
+}
+
+constexpr StatusLines kStatusLines = make_status_lines();
+
+// Empty for a status that is not registered.
+std::string_view status_line(unsigned status) {
+    return status >= kStatusMin && status < kStatusEnd ? kStatusLines[status - kStatusMin]
+                                                       : std::string_view();
+}
+
+// Makes room for `bytes` more and has `write` fill them, without clearing them first.
+template <class Write>
+void append(std::string& out, std::size_t bytes, Write write) {
+    std::size_t before = out.size();
+    // Doubled here, because resize_and_overwrite() may give exactly what was asked for.
+    if (out.capacity() < before + bytes) out.reserve(std::max(before * 2, before + bytes));
+    out.resize_and_overwrite(before + bytes, [&](char* text, std::size_t) {
+        return static_cast<std::size_t>(write(text + before) - text);
+    });
+}
+
+char* put(char* out, std::string_view text) {
+    // memcpy() must not be given the null of an empty view.
+    if (!text.empty()) std::memcpy(out, text.data(), text.size());
+    return out + text.size();
+}
+
+constexpr std::size_t field_bytes(std::string_view name, std::string_view value) {
+    return name.size() + value.size() + 4;
+}
+
+char* put_field(char* out, std::string_view name, std::string_view value) {
+    out = put(put(out, name), ": ");
+    return put(put(out, value), "\r\n");
+}
+
+}  // namespace
+
+std::string_view reason_phrase(unsigned status) {
+    std::string_view line = status_line(status);
+    if (line.empty()) return {};
+    return line.substr(kReasonBegin, line.size() - kReasonBegin - 2);
+}
+
+void append_status_line(std::string& out, unsigned status) {
+    WEFT_ASSERT(status >= kStatusMin && status <= 999);
+    if (std::string_view line = status_line(status); !line.empty()) {
+        out.append(line);
+        return;
+    }
+    DecimalText digits = decimal(status);
+    append(out, kReasonBegin + 2,
+           [&](char* text) { return put(put(put(text, "HTTP/1.1 "), digits.view()), " \r\n"); });
+}
+
+void append_request_line(std::string& out, std::string_view method, std::string_view target) {
+    constexpr std::string_view kVersion = " HTTP/1.1\r\n";
+    append(out, method.size() + 1 + target.size() + kVersion.size(), [&](char* text) {
+        text = put(put(text, method), " ");
+        return put(put(text, target), kVersion);
+    });
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+    append(out, field_bytes(name, value), [&](char* text) { return put_field(text, name, value); });
+}
+
+void append_field(std::string& out, std::string_view name, std::uint64_t value) {
+    append_field(out, name, decimal(value).view());
+}
+
+void append_fields(std::string& out, const Headers& headers) {
+    std::size_t bytes = 0;
+    for (const Headers::Field& field : headers) bytes += field_bytes(field.name, field.value);
+    append(out, bytes, [&](char* text) {
+        for (const Headers::Field& field : headers) text = put_field(text, field.name, field.value);
+        return text;
+    });
+}
+
+DecimalText decimal(std::uint64_t value) {
+    DecimalText result;
+    do {
+        result.text[--result.begin] = static_cast<char>('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    return result;
+}
+
+}  // namespace weft::http::wire

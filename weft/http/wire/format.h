@@ -1,0 +1,39 @@
+// Writes the heads of HTTP/1.1 messages behind what a buffer already holds.
+//
+//     append_status_line(out, 200);
+//     append_field(out, "content-length", 5);
+//     append_fields(out, response.headers);
+//     out += kHeadEnd;
+//
+// Nothing is checked here: Headers has checked its fields, and a parser those that it lent. Each
+// call grows the buffer at most once and allocates nothing else. Any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/http/headers.h"
+
+namespace weft::http::wire {
+
+// "Not Found" of 404; empty for a status that is not registered.
+std::string_view reason_phrase(unsigned status);
+
+// 100 to 999.
+void append_status_line(std::string& out, unsigned status);
+void append_request_line(std::string& out, std::string_view method, std::string_view target);
+void append_field(std::string& out, std::string_view name, std::string_view value);
+void append_field(std::string& out, std::string_view name, std::uint64_t value);
+void append_fields(std::string& out, const Headers& headers);
+inline constexpr std::string_view kHeadEnd = "\r\n";
+
+struct DecimalText {
+    std::array<char, 20> text;
+    std::uint8_t begin = 20;
+    std::string_view view() const { return {text.data() + begin, text.size() - begin}; }
+};
+DecimalText decimal(std::uint64_t value);
+
+}  // namespace weft::http::wire

@@ -1,0 +1,360 @@
+#include "weft/http/wire/head.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/http/wire/characters.h"
+#include "weft/http/wire/fields.h"
+
+namespace weft::http::wire {
+namespace {
+
+constexpr std::size_t kFieldsExpected = 16;
+
+enum class News : std::uint8_t { None, Line, BareLf, Control };
+
+// What the bytes behind `seen` bring. Only a line that they end can make a difference: the start
+// line, or the empty one behind the fields. So a head that comes byte by byte is looked at once,
+// not once a byte.
+News look_at_news(std::string_view bytes, std::size_t seen, bool line_parsed) {
+    for (std::size_t at = seen; at < bytes.size(); ++at) {
+        std::size_t lf = bytes.find('\n', at);
+        if (!line_parsed) {
+            for (char c : bytes.substr(at, lf == bytes.npos ? lf : lf - at)) {
+                if (c != '\r' && !is(Class::FieldValue, c)) return News::Control;
+            }
+        }
+        if (lf == bytes.npos) return News::None;
+        if (lf == 0 || bytes[lf - 1] != '\r') return News::BareLf;
+        bool is_first_empty = lf == 1;
+        if (!line_parsed && !is_first_empty) return News::Line;
+        if (lf >= 3 && bytes[lf - 2] == '\n') return News::Line;
+        at = lf;
+    }
+    return News::None;
+}
+
+// Everything behind the start line. `error` is set with Failed.
+Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits, Headers& headers,
+                      MessageFields& said, ParseError& error) {
+    headers.clear();
+    headers.reserve(kFieldsExpected);
+    FieldReader reader(at, end);
+    auto fail = [&](std::uint16_t status, const char* reason) {
+        error = {status, reason};
+        return Progress::Failed;
+    };
+    while (true) {
+        Headers::Field field;
+        FieldReader::Line line = reader.next(field);
+        const char* line_end = line == FieldReader::Line::NeedMore ? end : reader.at();
+        // Two more for the CRLF.
+        if (static_cast<std::size_t>(line_end - at) > limits.field_bytes + 2) {
+            return fail(431, "a field that is too long");
+        }
+        at = line_end;
+        switch (line) {
+        case FieldReader::Line::NeedMore: return Progress::NeedMore;
+        case FieldReader::Line::Malformed: return fail(400, reader.reason());
+        case FieldReader::Line::End: return Progress::Done;
+        case FieldReader::Line::Field: break;
+        }
+        if (headers.size() == limits.fields) return fail(431, "too many fields");
+        headers.add_borrowed(field.name, field.value);
+        said.note(field);
+    }
+}
+
+bool is_version(const char* text) {
+    return std::memcmp(text, "HTTP/", 5) == 0 && is_digit(text[5]) && text[6] == '.' &&
+           is_digit(text[7]);
+}
+
+// RFC 9112 §6.3, but for the rules about methods and statuses. `framing` stays as it is where
+// neither field was sent.
+ParseError frame(const MessageFields& said, Version version, Framing& framing,
+                 std::uint64_t& length) {
+    if (said.transfer_encodings != 0) {
+        if (said.content_lengths != 0) return {400, "Content-Length beside Transfer-Encoding"};
+        if (said.transfer_encodings > 1) return {400, "several Transfer-Encoding fields"};
+        if (version == Version::Http10) return {400, "Transfer-Encoding in HTTP/1.0"};
+        if (!equal_without_case(said.transfer_encoding, "chunked")) {
+            if (is_token(said.transfer_encoding)) return {501, "an unknown transfer coding"};
+            return {400, "a Transfer-Encoding that is not just chunked"};
+        }
+        framing = Framing::Chunked;
+        return {};
+    }
+    if (said.content_lengths == 0) return {};
+    if (said.content_lengths > 1) return {400, "several Content-Length fields"};
+    std::optional<std::uint64_t> value = parse_length(said.content_length);
+    if (!value) return {400, "a Content-Length that is no number"};
+    framing = Framing::Length;
+    length = *value;
+    return {};
+}
+
+bool stays_open(const MessageFields& said, Version version) {
+    return !said.close && (version == Version::Http11 || said.keep_alive);
+}
+
+bool is_authority_of(const Target& target, const HostPort& host) {
+    std::optional<HostPort> authority = parse_host_port(target.authority);
+    if (!authority || !equal_without_case(authority->host, host.host)) return false;
+    // RFC 9112 §3.2.3 shows a CONNECT whose Host lacks the port.
+    if (target.form == Target::Form::Authority && !host.port) return true;
+    std::uint16_t usual = default_port(target.scheme);
+    return authority->port.value_or(usual) == host.port.value_or(usual);
+}
+
+}  // namespace
+
+Progress RequestParser::fail(std::uint16_t status, const char* reason) {
+    error_ = {status, reason};
+    return Progress::Failed;
+}
+
+void RequestParser::reset() {
+    head_.method = {};
+    head_.target = {};
+    head_.headers.clear();
+    head_.framing = Framing::None;
+    head_.length = 0;
+    head_.keep_alive = true;
+    head_.expects_continue = false;
+    head_.upgrades = false;
+    head_.host = {};
+    error_ = {};
+    consumed_ = 0;
+    seen_ = 0;
+    line_parsed_ = false;
+}
+
+Progress RequestParser::parse(std::string_view bytes) {
+    if (error_.status != 0) return Progress::Failed;
+    std::string_view head = bytes.substr(0, limits_.head_bytes);
+    Progress progress = Progress::NeedMore;
+    if (seen_ == 0) {
+        progress = attempt(head);
+    } else {
+        switch (look_at_news(head, seen_, line_parsed_)) {
+        case News::None: break;
+        case News::Line: progress = attempt(head); break;
+        case News::BareLf: return fail(400, "a line that ends with a bare LF");
+        case News::Control: return fail(400, "a control character in the request line");
+        }
+    }
+    if (progress != Progress::NeedMore) return progress;
+    // Three more than the line: an empty one before it and its CR.
+    if (!line_parsed_ && head.size() > limits_.line_bytes + 3) {
+        return fail(414, "a request line that is too long");
+    }
+    if (head.size() == limits_.head_bytes) {
+        return line_parsed_ ? fail(431, "a head that is too long")
+                            : fail(414, "a request line that is too long");
+    }
+    seen_ = head.size();
+    return Progress::NeedMore;
+}
+
+Progress RequestParser::attempt(std::string_view bytes) {
+    const char* at = bytes.data();
+    const char* end = at + bytes.size();
+    // RFC 9112 §2.2: at least one empty line before a request SHOULD be ignored.
+    if (bytes.starts_with('\r')) {
+        if (bytes.size() < 2) return Progress::NeedMore;
+        if (bytes[1] != '\n') return fail(400, "a CR without its LF");
+        at += 2;
+    }
+    Progress progress = parse_line(at, end);
+    if (progress != Progress::Done) return progress;
+    line_parsed_ = true;
+    MessageFields said;
+    progress = parse_fields(at, end, limits_, head_.headers, said, error_);
+    if (progress != Progress::Done) return progress;
+    consumed_ = static_cast<std::size_t>(at - bytes.data());
+    return conclude(said);
+}
+
+Progress RequestParser::parse_line(const char*& at, const char* end) {
+    const char* begin = at;
+    const char* stop = skip(Class::Token, at, end);
+    if (stop == end) return Progress::NeedMore;
+    if (*stop != ' ' || stop == at) return fail(400, "no method at the beginning");
+    head_.method = {at, stop};
+    at = stop + 1;
+    stop = skip_target(at, end);
+    if (stop == end) return Progress::NeedMore;
+    if (*stop != ' ') return fail(400, "a character that a target cannot have");
+    head_.target = {at, stop};
+    at = stop + 1;
+    Progress progress = parse_version(at, end);
+    if (progress != Progress::Done) return progress;
+    auto line_bytes = static_cast<std::size_t>(at - begin) - 2;
+    if (line_bytes > limits_.line_bytes) return fail(414, "a request line that is too long");
+    std::optional<Target> target = parse_target(head_.method, head_.target);
+    if (!target) return fail(400, "a target that the method cannot have");
+    target_ = *target;
+    return Progress::Done;
+}
+
+Progress RequestParser::parse_version(const char*& at, const char* end) {
+    constexpr std::string_view kVersion = "HTTP/1.1\r\n";
+    std::string_view rest(at, std::min(kVersion.size(), static_cast<std::size_t>(end - at)));
+    if (rest.size() < kVersion.size()) {
+        // Anything else than a beginning of it is refused right away.
+        for (std::size_t i = 0; i < rest.size(); ++i) {
+            bool digit = i == 5 || i == 7;
+            if (digit ? !is_digit(rest[i]) : rest[i] != kVersion[i]) {
+                return fail(400, "no version at the end of the request line");
+            }
+        }
+        return Progress::NeedMore;
+    }
+    if (!is_version(at) || at[8] != '\r' || at[9] != '\n') {
+        return fail(400, "no version at the end of the request line");
+    }
+    if (at[5] != '1' || at[7] > '1') return fail(505, "a version other than HTTP/1.0 and 1.1");
+    head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
+    at += kVersion.size();
+    return Progress::Done;
+}
+
+Progress RequestParser::conclude(const MessageFields& said) {
+    if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
+        return fail(error.status, error.reason);
+    }
+    bool has_body = head_.framing == Framing::Chunked || head_.length != 0;
+    if (has_body && head_.method == "CONNECT") return fail(400, "a CONNECT with a body");
+    if (Progress progress = conclude_host(said); progress != Progress::Done) return progress;
+    head_.keep_alive = stays_open(said, head_.version);
+    if (head_.version == Version::Http10) return Progress::Done;
+    // RFC 9110 §10.1.1: a 100-continue in HTTP/1.0 MUST be ignored; §7.8: so must Upgrade.
+    if (said.expects_other) return fail(417, "an expectation other than 100-continue");
+    head_.expects_continue = said.expects_continue && has_body;
+    head_.upgrades = said.upgrade_option && said.has_upgrade;
+    return Progress::Done;
+}
+
+Progress RequestParser::conclude_host(const MessageFields& said) {
+    bool has_authority =
+        target_.form == Target::Form::Absolute || target_.form == Target::Form::Authority;
+    if (has_authority) head_.host = target_.authority;
+    if (said.hosts == 0) {
+        if (head_.version == Version::Http11) return fail(400, "no Host");
+        return Progress::Done;
+    }
+    if (said.hosts > 1) return fail(400, "several Host fields");
+    std::optional<HostPort> host = parse_host_port(said.host);
+    if (!host) return fail(400, "a Host that is none");
+    if (has_authority && !is_authority_of(target_, *host)) {
+        return fail(400, "a Host other than that of the target");
+    }
+    if (!has_authority) head_.host = said.host;
+    return Progress::Done;
+}
+
+Progress ResponseParser::fail(const char* reason) {
+    error_ = {502, reason};
+    return Progress::Failed;
+}
+
+void ResponseParser::reset() {
+    head_.status = 0;
+    head_.reason = {};
+    head_.headers.clear();
+    head_.framing = Framing::None;
+    head_.length = 0;
+    head_.keep_alive = true;
+    error_ = {};
+    consumed_ = 0;
+    seen_ = 0;
+    line_parsed_ = false;
+}
+
+Progress ResponseParser::parse(std::string_view bytes, std::string_view request_method) {
+    if (error_.status != 0) return Progress::Failed;
+    std::string_view head = bytes.substr(0, limits_.head_bytes);
+    Progress progress = Progress::NeedMore;
+    if (seen_ == 0) {
+        progress = attempt(head, request_method);
+    } else {
+        switch (look_at_news(head, seen_, line_parsed_)) {
+        case News::None: break;
+        case News::Line: progress = attempt(head, request_method); break;
+        case News::BareLf: return fail("a line that ends with a bare LF");
+        case News::Control: return fail("a control character in the status line");
+        }
+    }
+    if (progress != Progress::NeedMore) return progress;
+    if (head.size() == limits_.head_bytes) return fail("a head that is too long");
+    seen_ = head.size();
+    return Progress::NeedMore;
+}
+
+Progress ResponseParser::attempt(std::string_view bytes, std::string_view request_method) {
+    const char* at = bytes.data();
+    const char* end = at + bytes.size();
+    Progress progress = parse_line(at, end);
+    if (progress != Progress::Done) return progress;
+    line_parsed_ = true;
+    MessageFields said;
+    progress = parse_fields(at, end, limits_, head_.headers, said, error_);
+    if (progress == Progress::Failed) return fail(error_.reason);
+    if (progress != Progress::Done) return progress;
+    consumed_ = static_cast<std::size_t>(at - bytes.data());
+    return conclude(said, request_method);
+}
+
+Progress ResponseParser::parse_line(const char*& at, const char* end) {
+    constexpr std::ptrdiff_t kVersionBytes = 8;
+    constexpr std::ptrdiff_t kStatusEnd = 12;  // "HTTP/1.1 200"
+    if (at == end) return Progress::NeedMore;
+    if (*at != 'H') return fail("no version at the beginning");
+    const char* cr = skip_field_value(at, end);
+    if (static_cast<std::size_t>(cr - at) > limits_.line_bytes) {
+        return fail("a status line that is too long");
+    }
+    if (cr == end) return Progress::NeedMore;
+    if (*cr != '\r') return fail("a control character in the status line");
+    if (end - cr < 2) return Progress::NeedMore;
+    if (cr[1] != '\n') return fail("a CR without its LF");
+    if (cr - at < kStatusEnd || !is_version(at) || at[kVersionBytes] != ' ') {
+        return fail("no version at the beginning");
+    }
+    if (at[5] != '1' || at[7] > '1') return fail("a version other than HTTP/1.0 and 1.1");
+    const char* status = at + kVersionBytes + 1;
+    if (!is_digit(status[0]) || !is_digit(status[1]) || !is_digit(status[2])) {
+        return fail("a status that is no number");
+    }
+    if (status[0] < '1' || status[0] > '5') return fail("a status outside of 100 to 599");
+    // NB: RFC 9112 §4 wants the blank even before an empty reason; many servers leave it out.
+    if (cr - at > kStatusEnd && at[kStatusEnd] != ' ') return fail("a status of four digits");
+    head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
+    head_.status = static_cast<std::uint16_t>((status[0] - '0') * 100 + (status[1] - '0') * 10 +
+                                              (status[2] - '0'));
+    const char* reason = std::min(at + kStatusEnd + 1, cr);
+    head_.reason = {reason, cr};
+    at = cr + 2;
+    return Progress::Done;
+}
+
+Progress ResponseParser::conclude(const MessageFields& said, std::string_view request_method) {
+    head_.framing = Framing::UntilClose;
+    if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
+        return fail(error.reason);
+    }
+    head_.keep_alive = stays_open(said, head_.version);
+    unsigned status = head_.status;
+    bool never_has_body = status < 200 || status == 204;
+    bool has_none = never_has_body || status == 304 || request_method == "HEAD" ||
+                    (request_method == "CONNECT" && status < 300);
+    // One that says what it cannot mean may well send the body, which nobody would read.
+    bool announces = head_.framing == Framing::Chunked || head_.length != 0;
+    if (never_has_body && announces) head_.keep_alive = false;
+    if (has_none) head_.framing = Framing::None;
+    if (head_.framing == Framing::UntilClose) head_.keep_alive = false;
+    return Progress::Done;
+}
+
+}  // namespace weft::http::wire

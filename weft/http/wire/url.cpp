@@ -1,0 +1,122 @@
+// The URLs of clients: struct Url of target.h.
+#include <algorithm>
+
+#include "weft/http/headers.h"
+#include "weft/http/wire/characters.h"
+#include "weft/http/wire/target.h"
+
+namespace weft::http::wire {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), to_lower);
+    return result;
+}
+
+// The text before ':' if a URL of its own begins so, else empty (RFC 3986 §4.1).
+std::string_view scheme_of(std::string_view text) {
+    if (text.empty() || !is_alpha(text[0])) return {};
+    std::size_t colon = text.find_first_of(":/?#");
+    if (colon == text.npos || text[colon] != ':') return {};
+    std::string_view scheme = text.substr(0, colon);
+    return consists_of(Class::Scheme, scheme) ? scheme : std::string_view();
+}
+
+// RFC 3986 §5.2.4. The path begins with '/'.
+std::string remove_dot_segments(std::string_view path) {
+    std::string result;
+    result.reserve(path.size());
+    while (!path.empty()) {
+        std::size_t end = std::min(path.find('/', 1), path.size());
+        std::string_view segment = path.substr(1, end - 1);
+        path.remove_prefix(end);
+        if (segment == "..") {
+            if (!result.empty()) result.resize(result.rfind('/'));
+        } else if (segment != ".") {
+            result.append("/").append(segment);
+            continue;
+        }
+        if (path.empty()) result.push_back('/');
+    }
+    return result;
+}
+
+Error malformed(std::string_view message) { return Error(ErrorKind::Misuse, message); }
+
+}  // namespace
+
+std::uint16_t default_port(std::string_view scheme) {
+    if (equal_without_case(scheme, "http") || equal_without_case(scheme, "ws")) return 80;
+    if (equal_without_case(scheme, "https") || equal_without_case(scheme, "wss")) return 443;
+    return 0;
+}
+
+Result<Url> Url::parse(std::string_view text) {
+    text = text.substr(0, text.find('#'));
+    const char* end = text.data() + text.size();
+    if (skip_target(text.data(), end) != end) {
+        return malformed("a URL with a character that must be escaped");
+    }
+    Url url;
+    std::string_view scheme = scheme_of(text);
+    url.scheme = lower(scheme);
+    url.port = default_port(url.scheme);
+    if (url.port == 0) return malformed("a URL that is not http, https, ws or wss");
+    text.remove_prefix(scheme.size());
+    if (!text.starts_with("://")) return malformed("a URL without a host");
+    text.remove_prefix(3);
+    std::size_t authority_end = std::min(text.find_first_of("/?"), text.size());
+    std::optional<HostPort> authority = parse_host_port(text.substr(0, authority_end));
+    if (!authority) return malformed("a URL whose host is none (user information is not taken)");
+    url.host = lower(authority->host);
+    url.port = authority->port.value_or(url.port);
+    if (url.port == 0) return malformed("a URL with port 0");
+    text.remove_prefix(authority_end);
+    url.target = text.starts_with('/') ? std::string(text) : "/" + std::string(text);
+    return url;
+}
+
+Result<Url> Url::resolve(std::string_view reference) const {
+    reference = reference.substr(0, reference.find('#'));
+    // RFC 3986 §5.2.2, step by step; what has a host of its own is a URL that parse() can read.
+    Url url = *this;
+    std::size_t base_question = std::min(target.find('?'), target.size());
+    std::string_view base_path = std::string_view(target).substr(0, base_question);
+    std::size_t question = std::min(reference.find('?'), reference.size());
+    std::string_view path = reference.substr(0, question);
+    std::string_view query = reference.substr(question);
+    if (!scheme_of(reference).empty() || reference.starts_with("//")) {
+        bool has_scheme = !reference.starts_with("//");
+        std::string whole(reference);
+        url = WEFT_TRY(parse(has_scheme ? whole : scheme + ":" + whole));
+        question = std::min(url.target.find('?'), url.target.size());
+        url.target = remove_dot_segments(std::string_view(url.target).substr(0, question)) +
+                     url.target.substr(question);
+        return url;
+    }
+    const char* end = reference.data() + reference.size();
+    if (skip_target(reference.data(), end) != end) {
+        return malformed("a URL with a character that must be escaped");
+    }
+    if (path.empty()) {
+        // "": this very URL; "?y": another query of it.
+        if (!query.empty()) url.target = std::string(base_path).append(query);
+        return url;
+    }
+    std::string merged;
+    if (!path.starts_with('/')) merged = base_path.substr(0, base_path.rfind('/') + 1);
+    url.target = remove_dot_segments(merged.append(path)).append(query);
+    return url;
+}
+
+std::string Url::authority() const {
+    bool is_ipv6 = host.find(':') != host.npos;
+    std::string result = is_ipv6 ? "[" + host + "]" : host;
+    if (port != default_port(scheme)) result += ":" + std::to_string(port);
+    return result;
+}
+
+std::string Url::to_string() const { return scheme + "://" + authority() + target; }
+
+}  // namespace weft::http::wire
