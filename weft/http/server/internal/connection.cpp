@@ -47,8 +47,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
                        std::shared_ptr<net::TlsServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    Deadline until = Deadline::after(shard.core().limits().header_time);
-    switch (shard.put_to_sleep(*connection, until)) {
+    switch (shard.put_to_sleep(*connection)) {
     case ServerShard::Rest::Asleep: return;
     case ServerShard::Rest::Ready: return connection->wake_up();
     case ServerShard::Rest::End: return end(*connection);
@@ -67,8 +66,14 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
-    if (!self.shard_.wake(self)) return end(self);
+    if (!self.shard_.wake(self)) return self.close_idle();
     self.wake_up();
+}
+
+void Connection::close_idle() {
+    if (!shard_.core().is_draining()) return end(*this);
+    has_looked = true;
+    wake_up();
 }
 
 void Connection::wake_up() {
@@ -84,23 +89,22 @@ void Connection::wake_up() {
 }
 
 void Connection::live() {
-    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
-    Next next = shake_hands() ? Next::Again : Next::End;
-    while (next == Next::Again) {
-        next = serve(*exchange);
-        if (next != Next::Sleep) break;
+    bool goes_on = shake_hands();
+    while (goes_on) {
+        std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+        Next next = serve(*exchange);
+        shard_.give_back(std::move(exchange));
+        if (next == Next::End) break;
+        if (stream_->has_buffered()) continue;
         ServerShard& shard = shard_;
-        // Relaxed: a rough count. Before it sleeps, because then it is no longer ours.
+        // Relaxed: a rough count. Before it sleeps: then it is no longer ours, nor is the server.
         shard.awake.fetch_sub(1, std::memory_order_relaxed);
-        Deadline until = Deadline::after(shard.core().limits().idle);
-        ServerShard::Rest rest =
-            stream_->has_buffered() ? ServerShard::Rest::Ready : shard.put_to_sleep(*this, until);
-        if (rest == ServerShard::Rest::Asleep) return shard.give_back(std::move(exchange));
+        ServerShard::Rest rest = shard.put_to_sleep(*this);
+        if (rest == ServerShard::Rest::Asleep) return;
         shard.awake.fetch_add(1, std::memory_order_relaxed);
-        next = rest == ServerShard::Rest::Ready ? Next::Again : Next::End;
+        goes_on = rest == ServerShard::Rest::Ready;
     }
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
-    shard_.give_back(std::move(exchange));
     end(*this);
 }
 
@@ -219,7 +223,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (!written) return Next::End;
     shard_.tally.responses.add();
     if (!writer.keep_alive()) {
-        linger(exchange);
+        if (unread || !exchange.buffer.empty()) linger(exchange);
         return Next::End;
     }
     if (unread) {

@@ -37,11 +37,14 @@ public:
     bool is_fresh() const { return requests_ == 0; }
     // By its owner, while it is asleep or before it has begun.
     static void end(Connection& connection);
+    // The same for one whose time is over, or that drains: what has come by now is served.
+    void close_idle();
 
     // Under the lock of the shard.
     enum class State : std::uint8_t { Awake, Asleep, Closing };
     State state = State::Awake;
-    Deadline asleep_until;
+    bool has_looked = false;  // the server drains, and it was woken for a last look
+    Instant asleep_since{};
     ListLink link;
 
 private:
