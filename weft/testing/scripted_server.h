@@ -87,25 +87,34 @@ private:
 };
 
 // Runs `serve(Peer&)` for each connection on a fiber of its own while `body(address)` runs; then
-// everything ends.
+// everything ends. Serving ends with the connection, or is cancelled soon.
 template <class Serve, class Body>
 Result<void> with_server(Serve serve, Body body) {
     net::Listener listener = WEFT_TRY(net::Listener::open(net::Address::loopback(0)));
     net::Address address = listener.address();
     async::OwnedContext owned = async::Context::current().with_cancel();
     async::Group group(owned.context);
+    Atomic<unsigned> serving{0};
     WEFT_TRY(group.go([&]() -> Result<void> {
         for (unsigned number = 0;; ++number) {
             auto socket = listener.accept();
             if (!socket) return {};
-            auto serve_one = [&serve, number, connection = std::move(*socket)]() mutable {
-                Peer peer(std::move(connection), number);
-                serve(peer);
+            serving.fetch_add(1, std::memory_order_relaxed);
+            auto serve_one = [&, number, connection = std::move(*socket)]() mutable {
+                {
+                    Peer peer(std::move(connection), number);
+                    serve(peer);
+                }
+                serving.fetch_sub(1, std::memory_order_relaxed);
             };
             if (!group.go(std::move(serve_one))) return {};
         }
     }));
     Result<void> outcome = body(address);
+    listener.close();
+    // Those who wait for the client to close see that; the others are ended.
+    for (int i = 0; i < 100 && serving.load(std::memory_order_relaxed) > 0; ++i)
+        static_cast<void>(sleep_for(std::chrono::milliseconds(1)));
     owned.source.cancel();
     static_cast<void>(group.wait());
     return outcome;

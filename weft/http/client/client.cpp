@@ -262,7 +262,7 @@ Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, A
 
 // What the request is after a redirect with this status; false: it cannot be sent again.
 bool Client::follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
-    bool drops = status == 303 ? attempt.method != "HEAD"
+    bool drops = status == 303 ? attempt.method != "HEAD" && attempt.method != "GET"
                                : (status == 301 || status == 302) && attempt.method == "POST";
     if (drops) {
         attempt.method = "GET";

@@ -40,6 +40,9 @@
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
 
+namespace weft::net {
+class Resolver;
+}
 namespace weft::net::tls {
 class ClientContext;
 }
@@ -98,6 +101,8 @@ struct ClientOptions {
     std::vector<std::string> no_proxy = {};  // "host", ".domain" with all below it, or "*"
     // Shared with whoever else uses it; null: one that trusts the system's authorities.
     std::shared_ptr<net::tls::ClientContext> tls = {};
+    // Shared with whoever else uses it; null: one of the client's own.
+    std::shared_ptr<net::Resolver> resolver = {};
     // Asked about each address before it is connected to; an error goes on to the next one.
     std::function<Result<void>(const net::Address&)> check_address = {};
     std::string user_agent = "weft";  // empty: none

@@ -58,6 +58,8 @@ Outcome follow(const std::string& status, std::string method, Body body = {},
                                                      .body = std::move(body)};
                                request.headers.set("content-type", "text/plain");
                                outcome.response = client.send(request);
+                               if (outcome.response)
+                                   static_cast<void>(outcome.response->read_all());
                                return {};
                            });
     });

@@ -7,21 +7,20 @@
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/wire/format.h"
+#include "weft/net/dial.h"
 #include "weft/net/socket.h"
+#include "weft/net/tls/tls_config.h"
+#include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
 
-Result<net::Socket> dial(const std::string& host, std::uint16_t port, const ClientOptions& options,
-                         Deadline deadline) {
-    net::Address address;
-    if (host.starts_with("unix:")) {
-        address = WEFT_TRY(net::Address::parse(host));
-    } else {
-        auto ip = net::IpAddress::parse(host == "localhost" ? "127.0.0.1" : host);
-        if (!ip) return ErrorKind::Dns;
-        address = net::Address(*ip, port);
-    }
+Result<net::Socket> open_socket(ClientPool& pool, const std::string& host, std::uint16_t port,
+                                Deadline deadline) {
+    const ClientOptions& options = pool.options();
+    if (!host.starts_with(kUnixPrefix))
+        return net::dial(pool.resolver(), host, port, deadline, {.allow = options.check_address});
+    net::Address address = WEFT_TRY(net::Address::parse(host));
     if (options.check_address) WEFT_TRY(options.check_address(address));
     return net::Socket::connect(address, deadline);
 }
@@ -82,7 +81,7 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
     bool tunnel = name.route == Route::Tunnel;
     std::string host = tunnel ? options.proxy->host : std::string(name.host);
     std::uint16_t port = tunnel ? options.proxy->port : name.port;
-    auto socket = dial(host, port, options, earlier(total, Deadline::after(timeouts.connect)));
+    auto socket = open_socket(pool, host, port, earlier(total, Deadline::after(timeouts.connect)));
     if (!socket) {
         std::string phase = format("connecting to {}", origin.to_string());
         if (tunnel) phase += format(" through the proxy {}:{}", host, port);
@@ -99,7 +98,10 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
         }
     }
     if (!name.is_secure) return stream;
-    return Error(ErrorKind::Unavailable, "TLS is not there yet");
+    std::shared_ptr<net::tls::ClientContext> context = WEFT_TRY(pool.tls());
+    auto secured = net::TlsStream::connect(std::move(stream), *context, name.host, deadline);
+    if (secured) return secured;
+    return with_place(secured.error(), format("shaking hands with {}", origin.to_string()), total);
 }
 
 }  // namespace weft::http

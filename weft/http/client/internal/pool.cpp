@@ -12,6 +12,8 @@
 #include "weft/fiber/placement.h"
 #include "weft/http/client/internal/connect.h"
 #include "weft/http/client/internal/phase.h"
+#include "weft/net/resolver.h"
+#include "weft/net/tls/tls_config.h"
 
 namespace weft::http {
 namespace {
@@ -76,7 +78,7 @@ Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
       permits_(pool_->options().limits.connections_per_origin) {}
 
 std::string Origin::to_string() const {
-    if (host_.starts_with("unix:")) return host_;
+    if (host_.starts_with(kUnixPrefix)) return host_;
     bool is_ipv6 = host_.find(':') != std::string::npos;
     return is_ipv6 ? format("[{}]:{}", host_, port_) : format("{}:{}", host_, port_);
 }
@@ -252,6 +254,24 @@ bool Origin::is_unused() const {
 }
 
 // ---------------------------------------------------------------- the pool
+
+ClientPool::ClientPool(ClientOptions options)
+    : options_(std::move(options)),
+      resolver_(options_.resolver ? options_.resolver : std::make_shared<net::Resolver>()),
+      tls_(options_.tls) {}
+
+Result<std::shared_ptr<net::tls::ClientContext>> ClientPool::tls() {
+    {
+        SpinGuard guard(lock_);
+        if (tls_) return tls_;
+    }
+    // It reads files: without the lock. Of two who make one, the first one's is used.
+    auto made = std::make_shared<net::tls::ClientContext>(
+        WEFT_TRY(net::tls::ClientContext::create({.alpn = {"http/1.1"}})));
+    SpinGuard guard(lock_);
+    if (!tls_) tls_ = std::move(made);
+    return tls_;
+}
 
 std::shared_ptr<Origin> ClientPool::origin(const OriginName& name) {
     std::vector<std::shared_ptr<Origin>> forgotten;  // destroyed without the lock

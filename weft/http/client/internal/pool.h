@@ -29,6 +29,9 @@ namespace weft::http {
 class ClientPool;
 class Origin;
 
+// Hosts that begin with it are paths of Unix sockets.
+inline constexpr std::string_view kUnixPrefix = "unix:";
+
 // How connections get there.
 enum class Route : std::uint8_t {
     Direct,
@@ -106,7 +109,7 @@ private:
 
 class ClientPool : public std::enable_shared_from_this<ClientPool> {
 public:
-    explicit ClientPool(ClientOptions options) : options_(std::move(options)) {}
+    explicit ClientPool(ClientOptions options);
 
     const ClientOptions& options() const { return options_; }
     std::shared_ptr<Origin> origin(const OriginName& name);
@@ -115,6 +118,7 @@ public:
     bool is_closed() const { return closed_.load(std::memory_order_seq_cst); }
     ClientCounters counters() const;
 
+    net::Resolver& resolver() { return *resolver_; }
     // The options' context, or one that is made now.
     Result<std::shared_ptr<net::tls::ClientContext>> tls();
 
@@ -146,6 +150,7 @@ private:
     void sweep();
 
     const ClientOptions options_;
+    const std::shared_ptr<net::Resolver> resolver_;  // with whoever gave it
     Atomic<bool> closed_{false};
     Atomic<std::size_t> idle_{0};
     Atomic<bool> sweeping_{false};
