@@ -11,6 +11,7 @@
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
 #include "weft/http/wire/target.h"
+#include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
@@ -33,7 +34,7 @@ bool sets_framing(const Headers& headers) {
 }  // namespace
 
 Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls)
+                       std::shared_ptr<net::tls::ServerContext> tls)
     : Dormant{on_bytes},
       shard_(shard),
       stream_(std::move(stream)),
@@ -44,7 +45,7 @@ Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 Connection::~Connection() = default;
 
 void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls) {
+                       std::shared_ptr<net::tls::ServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
     switch (shard.put_to_sleep(*connection)) {
@@ -57,7 +58,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
     net::Address peer = connection.peer_;
-    connection.stream_->close();
+    if (connection.stream_) connection.stream_->close();
     delete &connection;  // tidy: allow delete: see begin()
     core.leave(peer);
 }
@@ -108,7 +109,20 @@ void Connection::live() {
     end(*this);
 }
 
-bool Connection::shake_hands() { return tls_ == nullptr; }
+// On the connection's own fiber: a client that is slow here holds nobody else up.
+bool Connection::shake_hands() {
+    if (!tls_) return true;
+    Deadline deadline = Deadline::after(shard_.core().limits().handshake);
+    auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
+    if (!secured) {
+        log(LogLevel::Debug, "http: no TLS with {}: {}", peer_.to_string(),
+            secured.error().message());
+        return false;
+    }
+    stream_ = std::move(*secured);
+    tls_.reset();
+    return true;
+}
 
 // Until there is nothing more to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {

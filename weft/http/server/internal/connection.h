@@ -17,8 +17,8 @@
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
 
-namespace weft::net {
-class TlsServerContext;
+namespace weft::net::tls {
+class ServerContext;
 }
 
 namespace weft::http {
@@ -31,7 +31,7 @@ class Connection : public Dormant {
 public:
     // Of the one who has admitted it. A connection destroys itself.
     static void begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                      std::shared_ptr<net::TlsServerContext> tls);
+                      std::shared_ptr<net::tls::ServerContext> tls);
 
     net::Stream& stream() { return *stream_; }
     bool is_fresh() const { return requests_ == 0; }
@@ -56,7 +56,7 @@ private:
     enum class Next : std::uint8_t { Sleep, Again, End };
 
     Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-               std::shared_ptr<net::TlsServerContext> tls);
+               std::shared_ptr<net::tls::ServerContext> tls);
     ~Connection();
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
@@ -83,7 +83,7 @@ private:
     ServerShard& shard_;
     std::unique_ptr<net::Stream> stream_;
     // With the server; null: plain, or the handshake is over.
-    std::shared_ptr<net::TlsServerContext> tls_;
+    std::shared_ptr<net::tls::ServerContext> tls_;
     const net::Address peer_;
     Deadline ends_at_;  // its age
     std::uint64_t requests_ = 0;

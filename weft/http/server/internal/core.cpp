@@ -107,7 +107,7 @@ Deadline ServerShard::close_idle(Instant now) {
 // ---------------------------------------------------------------- accepting
 
 Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
-                   std::shared_ptr<net::TlsServerContext> tls)
+                   std::shared_ptr<net::tls::ServerContext> tls)
     : Dormant{wake}, shard_(shard), listener_(std::move(listener)), tls_(std::move(tls)) {
     turn_.acceptor = this;
     turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).acceptor->accept(); };
@@ -154,6 +154,7 @@ void Acceptor::end_if_asleep() {
 }
 
 void Acceptor::go_on() {
+    // Relaxed: only the caller looks at it, until the next rest.
     resting_.store(false, std::memory_order_relaxed);
     take_turn();
 }
@@ -201,7 +202,7 @@ ServerCore::~ServerCore() {
 }
 
 Result<net::Address> ServerCore::listen(const net::Address& address,
-                                        std::shared_ptr<net::TlsServerContext> tls,
+                                        std::shared_ptr<net::tls::ServerContext> tls,
                                         net::ListenOptions options) {
     std::vector<unsigned> workers = WEFT_TRY(workers_here());
     if (shards_.empty()) {

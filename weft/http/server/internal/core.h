@@ -33,7 +33,7 @@ class ServerShard;
 class Acceptor : public Dormant {
 public:
     Acceptor(ServerShard& shard, net::Listener listener,
-             std::shared_ptr<net::TlsServerContext> tls);
+             std::shared_ptr<net::tls::ServerContext> tls);
 
     Result<void> begin();
     // Takes who is in the backlog, and ends; in its own time if it is at work.
@@ -58,7 +58,7 @@ private:
 
     ServerShard& shard_;
     net::Listener listener_;
-    const std::shared_ptr<net::TlsServerContext> tls_;  // with whoever reloads it
+    const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
     Turn turn_;
     Atomic<bool> stopping_{false};
     Atomic<bool> resting_{false};
@@ -115,7 +115,7 @@ public:
     ~ServerCore();
 
     Result<net::Address> listen(const net::Address& address,
-                                std::shared_ptr<net::TlsServerContext> tls,
+                                std::shared_ptr<net::tls::ServerContext> tls,
                                 net::ListenOptions options);
     Result<void> serve();
     void drain();
@@ -125,6 +125,7 @@ public:
     const Handler& handler() const { return handler_; }
     const ServerOptions& options() const { return options_; }
     const ServerLimits& limits() const { return options_.limits; }
+    // seq_cst, both: see drain() and put_to_sleep().
     bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
     bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
     // How long a connection may be asleep.
