@@ -51,7 +51,7 @@ enum class EarlierHops : std::uint8_t { Replace, Extend };
 enum class UnderscoreNames : std::uint8_t { Drop, Pass };
 
 struct ProxyOptions {
-    // "http://host:port", "https://host", "unix:/path"
+    // "http://127.0.0.1:9000", "https://example.org", "unix:/run/app.sock"
     std::vector<std::string> upstreams;
     Balance balance = Balance::RoundRobin;
     ProxyHealth health = {};
@@ -65,8 +65,8 @@ struct ProxyOptions {
 
     HostField host = HostField::Keep;
     EarlierHops earlier_hops = EarlierHops::Replace;
-    bool x_forwarded = true;  // X-Forwarded-For, -Proto and -Host
-    bool forwarded = false;   // Forwarded (RFC 7239)
+    bool x_forwarded = true;   // X-Forwarded-For, -Proto and -Host
+    bool forwarded = false;    // Forwarded (RFC 7239)
     std::string via = "weft";  // the Via field's name; empty: none
     UnderscoreNames underscore_names = UnderscoreNames::Drop;
 };

@@ -8,15 +8,24 @@
 namespace weft::http {
 namespace {
 
-constexpr std::array<std::string_view, 9> kHopByHop{
-    "connection",        "keep-alive", "proxy-authenticate", "proxy-authorization",
-    "proxy-connection",  "te",         "trailer",            "transfer-encoding",
-    "upgrade"};
+constexpr std::array<std::string_view, 9> kHopByHop{"connection",
+                                                    "keep-alive",
+                                                    "proxy-authenticate",
+                                                    "proxy-authorization",
+                                                    "proxy-connection",
+                                                    "te",
+                                                    "trailer",
+                                                    "transfer-encoding",
+                                                    "upgrade"};
 
 // Written by us: Host, the length, what Expect was for, and who was before us.
-constexpr std::array<std::string_view, 7> kReplaced{
-    "host",            "content-length",    "expect",   "x-forwarded-for",
-    "x-forwarded-host", "x-forwarded-proto", "forwarded"};
+constexpr std::array<std::string_view, 7> kReplaced{"host",
+                                                    "content-length",
+                                                    "expect",
+                                                    "x-forwarded-for",
+                                                    "x-forwarded-host",
+                                                    "x-forwarded-proto",
+                                                    "forwarded"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
     return std::ranges::any_of(names, [&](std::string_view candidate) {
@@ -75,8 +84,9 @@ void append_hops(std::string& output, const Request& request, const ProxyOptions
         wire::append_field(output, "X-Forwarded-Host", keeps && said_host ? *said_host : host);
     }
     if (options.forwarded) {
-        append_extended(output, "Forwarded", request, options,
-                        format("for={};proto={};host=\"{}\"", node_of(request.peer()), proto, host));
+        std::string hop =
+            format("for={};proto={};host=\"{}\"", node_of(request.peer()), proto, host);
+        append_extended(output, "Forwarded", request, options, hop);
     }
     if (!options.via.empty()) {
         std::string_view version = request.version() == wire::Version::Http11 ? "1.1 " : "1.0 ";
@@ -107,9 +117,8 @@ Result<ConnectionOptions> ConnectionOptions::of(const Headers& headers) {
 }
 
 bool ConnectionOptions::name(std::string_view field) const {
-    return std::any_of(names_.begin(), names_.begin() + count_, [&](std::string_view listed) {
-        return equal_without_case(listed, field);
-    });
+    return std::any_of(names_.begin(), names_.begin() + count_,
+                       [&](std::string_view listed) { return equal_without_case(listed, field); });
 }
 
 bool is_hop_by_hop(std::string_view name) {

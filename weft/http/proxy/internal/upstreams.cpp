@@ -41,12 +41,14 @@ void Upstream::succeeded() {
 void Upstream::failed(const ProxyHealth& health) {
     failures_.add();
     if (health.failures == 0) return;
+    // Relaxed, here and below: see the members.
     if (failures_in_row_.fetch_add(1, std::memory_order_relaxed) + 1 < health.failures) return;
     Deadline until = Deadline::after(health.out_for);
     out_until_ns_.store(until.instant().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void Upstream::checked(bool good) {
+    // Relaxed: see the members.
     check_failed_.store(!good, std::memory_order_relaxed);
     if (!good) return;
     failures_in_row_.store(0, std::memory_order_relaxed);
@@ -79,8 +81,7 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
             return Error(ErrorKind::Misuse,
                          format("{} is no upstream such as http://127.0.0.1:9000", text));
         auto origin = pool.origin({url->host, url->port, url->is_secure(), Route::Direct});
-        made->upstreams_.push_back(
-            std::make_unique<Upstream>(url->authority(), std::move(origin)));
+        made->upstreams_.push_back(std::make_unique<Upstream>(url->authority(), std::move(origin)));
     }
     return made;
 }
