@@ -59,6 +59,24 @@ TEST(Server, HTTP_1_pipelined_requests_are_answered_in_order) {
         EXPECT_THAT(client.read_response(), EndsWith("GET /" + std::to_string(index) + " "));
 }
 
+TEST(Server, HTTP_1_a_pipelined_request_that_waits_does_not_hold_back_the_responses_before_it) {
+    Event go;
+    TestServer server([&](Request& request, Context&) -> Result<Response> {
+        if (request.path() == "/slow") WEFT_TRY(go.wait());
+        return Response::text(std::string(request.path()));
+    });
+    RawClient client = server.connect();
+    std::string requests;
+    for (std::string_view path : {"/1", "/2", "/slow", "/3"})
+        requests.append("GET ").append(path).append(" HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.send(requests);
+    EXPECT_THAT(client.read_response(), EndsWith("/1"));
+    EXPECT_THAT(client.read_response(), EndsWith("/2"));
+    go.set();
+    EXPECT_THAT(client.read_response(), EndsWith("/slow"));
+    EXPECT_THAT(client.read_response(), EndsWith("/3"));
+}
+
 TEST(Server, HTTP_1_a_head_that_comes_byte_by_byte_is_one_head) {
     TestServer server(echo);
     RawClient client = server.connect();

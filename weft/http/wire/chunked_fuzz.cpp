@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace weft::http::wire;
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
     Outcome whole = decode(bytes, std::max<std::size_t>(size, 1));
-    for (std::size_t piece : {1, 2, 3, 7}) WEFT_ASSERT(decode(bytes, piece) == whole);
+    for (std::size_t piece : {1, 3}) WEFT_ASSERT(decode(bytes, piece) == whole);
     if (whole.progress != Progress::Done) return 0;
     WEFT_ASSERT(bytes.substr(0, whole.used).ends_with("\r\n\r\n"));
     std::string text;

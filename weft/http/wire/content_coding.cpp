@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/http/headers.h"
 #include "weft/http/wire/list_field.h"
 
 namespace weft::http::wire {
@@ -19,12 +20,6 @@ constexpr std::array<std::pair<std::string_view, Coding>, 6> kNames = {{
     {"zstd", Coding::Zstd},
     {"x-gzip", Coding::Gzip},  // RFC 9110 §8.4.1.3
 }};
-
-bool equal_in_any_case(std::string_view name, std::string_view lower) {
-    return std::ranges::equal(name, lower, [](char a, char b) {
-        return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-    });
-}
 
 // RFC 9110 §12.4.2, in thousandths. Nothing for what is no weight.
 std::optional<int> parse_weight(std::string_view text) {
@@ -44,7 +39,7 @@ std::optional<int> parse_weight(std::string_view text) {
 std::optional<int> weight_of(const ListMember& member) {
     if (member.parameters.empty()) return 1000;
     const ListParameter& parameter = member.parameters.front();
-    if (member.parameters.size() > 1 || !equal_in_any_case(parameter.name, "q")) return {};
+    if (member.parameters.size() > 1 || !equal_without_case(parameter.name, "q")) return {};
     if (!parameter.value) return {};
     return parse_weight(*parameter.value);
 }
@@ -83,7 +78,7 @@ std::string_view to_string(Coding coding) { return kNames[static_cast<std::size_
 
 std::optional<Coding> parse_coding(std::string_view name) {
     for (const auto& [known, coding] : kNames) {
-        if (equal_in_any_case(name, known)) return coding;
+        if (equal_without_case(name, known)) return coding;
     }
     return {};
 }

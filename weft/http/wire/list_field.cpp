@@ -3,21 +3,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "weft/http/wire/characters.h"
+
 namespace weft::http::wire {
 namespace {
-
-// RFC 9110 §5.6.2.
-bool is_token_character(char character) {
-    if (character >= '0' && character <= '9') return true;
-    if (character >= 'A' && character <= 'Z') return true;
-    if (character >= 'a' && character <= 'z') return true;
-    return character != '\0' && std::string_view("!#$%&'*+-.^_`|~").contains(character);
-}
-
-// RFC 9110 §5.6.4: what may stand in quotes, escaped or not.
-bool is_quotable(char character) {
-    return character == '\t' || (static_cast<unsigned char>(character) >= ' ' && character != 0x7f);
-}
 
 class Reader {
 public:
@@ -25,7 +14,7 @@ public:
 
     bool at_end() const { return rest_.empty(); }
     void skip_blanks() {
-        while (rest_.starts_with(' ') || rest_.starts_with('\t')) rest_.remove_prefix(1);
+        while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
     }
     bool take(char character) {
         if (!rest_.starts_with(character)) return false;
@@ -33,10 +22,9 @@ public:
         return true;
     }
     std::string_view token() {  // empty if there is none
-        std::size_t count = 0;
-        while (count < rest_.size() && is_token_character(rest_[count])) ++count;
-        std::string_view token = rest_.substr(0, count);
-        rest_.remove_prefix(count);
+        const char* end = skip(Class::Token, rest_.data(), rest_.data() + rest_.size());
+        std::string_view token = rest_.substr(0, static_cast<std::size_t>(end - rest_.data()));
+        rest_.remove_prefix(token.size());
         return token;
     }
     std::optional<std::string> value() {
@@ -47,8 +35,8 @@ public:
         }
         std::string text;
         while (!take('"')) {
-            take('\\');
-            if (rest_.empty() || !is_quotable(rest_.front())) return {};
+            take('\\');  // RFC 9110 §5.6.4: what follows stands for itself
+            if (rest_.empty() || !is(Class::FieldValue, rest_.front())) return {};
             text += rest_.front();
             rest_.remove_prefix(1);
         }

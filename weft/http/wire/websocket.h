@@ -19,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -132,7 +133,7 @@ struct SenderOptions {
     std::size_t compress_from_bytes = 128;  // smaller messages are sent as they are
     std::size_t frame_bytes = 1024 * 1024;  // larger messages are sent in fragments
     // Clients: gives a new key for each frame, which nobody can foresee (RFC 6455 §10.3).
-    std::uint32_t (*mask_key)() = nullptr;
+    std::function<std::uint32_t()> mask_key = {};
 };
 
 class Sender {

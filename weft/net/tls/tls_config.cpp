@@ -127,7 +127,7 @@ Result<void> ServerContext::reload() { return reload(state_->table()->sources())
 
 Result<void> ServerContext::reload(std::vector<Identity> identities) {
     auto table = std::make_shared<const CertificateTable>(
-        WEFT_TRY(CertificateTable::load(std::move(identities))));
+        WEFT_TRY(CertificateTable::load(std::move(identities), state_->context.get())));
     SpinGuard guard(state_->table_lock);
     std::swap(state_->current_table, table);
     return {};
@@ -154,7 +154,7 @@ Result<ClientContext> ClientContext::create(const ClientConfig& config) {
     bool verifies = config.verification == Verification::Full;
     SSL_CTX_set_verify(context, verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     if (!config.identity.certificate.is_empty()) {
-        Credentials own = WEFT_TRY(load_credentials(config.identity));
+        Credentials own = WEFT_TRY(load_credentials(config.identity, context));
         ERR_clear_error();
         if (SSL_CTX_use_cert_and_key(context, own.certificate.get(), own.key.get(), own.chain.get(),
                                      1) != 1) {

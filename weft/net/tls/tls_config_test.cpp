@@ -383,6 +383,21 @@ TEST(TlsFiles, NET_2_a_broken_file_is_named) {
     EXPECT_EQ(kind_of(ServerContext::create({})), ErrorKind::Tls);
 }
 
+TEST(TlsFiles, NET_2_a_key_that_is_too_short_is_refused_when_it_is_loaded) {
+    TestIdentity weak = TestAuthority().issue({.names = {"DNS:example.test"}, .rsa_bits = 1024});
+    Result<ServerContext> made = ServerContext::create({.identities = {weak.identity()}});
+    EXPECT_EQ(kind_of(made), ErrorKind::Tls);
+    EXPECT_THAT(message_of(made), HasSubstr("key too small"));
+}
+
+TEST(TlsFiles, NET_2_an_rsa_key_serves_as_well) {
+    in_runtime(2, []() -> Result<void> {
+        TestAuthority authority;
+        TestIdentity strong = authority.issue({.names = {"DNS:example.test"}, .rsa_bits = 2048});
+        return verdict(strong, {.authorities = authority.pem()});
+    });
+}
+
 TEST(TlsFiles, NET_2_a_new_certificate_is_shown_to_new_connections_only) {
     in_runtime(2, []() -> Result<void> {
         Folder folder;

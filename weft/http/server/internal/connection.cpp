@@ -82,8 +82,7 @@ void Connection::wake_up() {
     std::uint32_t awake = shard_.awake.fetch_add(1, std::memory_order_relaxed);
     woken_ns_ = awake < kAwakeMeasured ? 0 : env::now_ns();
     CancelToken token = CancelToken::adopt(CancelState::create(shard_.token(), Deadline::never()));
-    Result<void> started =
-        spawn_detached([this] { live(); }, {.name = "http connection", .token = token.state()});
+    Result<void> started = spawn_detached([this] { live(); }, {.token = token.state()});
     if (started) return;
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     end(*this);
@@ -213,7 +212,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     }
     Request request({head, *target, exchange.body, peer_, stream_->tls()});
     async::Context context = async::Context::current();
-    Result<Response> outcome = call_in_turn(request);
+    Result<Response> outcome = call_in_turn(request, exchange.output);
     Response response = outcome ? std::move(*outcome) : explain(outcome.error(), exchange, context);
     bool unread = !exchange.body.is_finished();
     // Expect: the client waits for a word; without one it may send its body or not.
@@ -251,7 +250,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request) {
+Result<Response> Connection::call_in_turn(Request& request, std::string& unsent) {
     const ServerLimits& limits = shard_.core().limits();
     async::Context context = async::Context::current();
     bool late = woken_ns_ != 0 && env::now_ns() - woken_ns_ > limits.queue_delay.count();
@@ -269,7 +268,8 @@ Result<Response> Connection::call_in_turn(Request& request) {
         return Response::plain(503).with("retry-after", "1");
     }
     watch(context.token().state());
-    Result<Response> outcome = call_handler(request, context);
+    Result<Response> outcome =
+        unsent.empty() ? call_handler(request, context) : call_beside(request, context, unsent);
     stop_watching();
     shard_.permits.release();
     if (!outcome) return outcome;
@@ -295,6 +295,26 @@ Result<Response> Connection::call_handler(Request& request, const async::Context
     } catch (...) {  // user code: what it throws is its error
         return Error::from_current_exception();
     }
+}
+
+// Responses to earlier requests are gathered and not sent yet. The handler runs on a fiber of its
+// own: if it is not done when this one goes on, it waits for something, and they are sent first.
+Result<Response> Connection::call_beside(Request& request, const async::Context& context,
+                                         std::string& unsent) {
+    Result<Response> outcome = ErrorKind::Other;
+    Future<void> handling = spawn([&] { outcome = call_handler(request, context); });
+    Nanoseconds write_time = shard_.core().limits().write_time;
+    if (!handling) {
+        WEFT_TRY(send_output(*stream_, unsent, write_time));
+        return call_handler(request, context);
+    }
+    yield();
+    Result<void> sent;
+    if (!handling.is_done()) sent = send_output(*stream_, unsent, write_time);
+    // Not cancellable: it works on what is in this frame, and its context reaches it by itself.
+    WEFT_TRY(shield(Deadline::never(), [&] { return handling.join(); }));
+    WEFT_TRY(sent);
+    return outcome;
 }
 
 Response Connection::explain(const Error& error, const Exchange& exchange,

@@ -68,7 +68,9 @@ private:
     Next read_head(Exchange& exchange);
     Next answer(Exchange& exchange);
     Result<Response> call_handler(Request& request, const async::Context& context);
-    Result<Response> call_in_turn(Request& request);
+    Result<Response> call_in_turn(Request& request, std::string& unsent);
+    Result<Response> call_beside(Request& request, const async::Context& context,
+                                 std::string& unsent);
     Response explain(const Error& error, const Exchange& exchange, const async::Context& context);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
     Next hand_over(Exchange& exchange, Response& response);

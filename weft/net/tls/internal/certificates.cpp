@@ -94,7 +94,7 @@ Result<std::vector<OwnedCertificate>> load_certificates(const Pem& pem) {
     return certificates;
 }
 
-Result<Credentials> load_credentials(const Identity& identity) {
+Result<Credentials> load_credentials(const Identity& identity, SSL_CTX* context) {
     std::vector<OwnedCertificate> certificates = WEFT_TRY(load_certificates(identity.certificate));
     Credentials credentials;
     credentials.key = WEFT_TRY(load_key(identity.key));
@@ -106,14 +106,21 @@ Result<Credentials> load_credentials(const Identity& identity) {
     credentials.chain.reset(sk_X509_new_null());
     for (OwnedCertificate& above : std::span(certificates).subspan(1))
         sk_X509_push(credentials.chain.get(), above.release());
+    OwnedSsl trial(SSL_new(context));
+    if (!trial || SSL_use_cert_and_key(trial.get(), credentials.certificate.get(),
+                                       credentials.key.get(), credentials.chain.get(), 1) != 1) {
+        return openssl_error(name_of(identity.certificate, "the certificate") +
+                             ": it cannot be used");
+    }
     return credentials;
 }
 
-Result<CertificateTable> CertificateTable::load(std::vector<Identity> identities) {
+Result<CertificateTable> CertificateTable::load(std::vector<Identity> identities,
+                                                SSL_CTX* context) {
     if (identities.empty()) return Error(ErrorKind::Tls, "a server needs a certificate");
     CertificateTable table;
     for (const Identity& identity : identities) {
-        table.credentials_.push_back(WEFT_TRY(load_credentials(identity)));
+        table.credentials_.push_back(WEFT_TRY(load_credentials(identity, context)));
         std::vector<std::string> names = identity.names;
         if (names.empty()) names = names_in(*table.credentials_.back().certificate);
         std::size_t index = table.credentials_.size() - 1;

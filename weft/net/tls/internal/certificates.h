@@ -23,14 +23,15 @@ struct Credentials {
     OwnedKey key;
 };
 
-Result<Credentials> load_credentials(const Identity& identity);
+// Refuses what `context` could not show, for instance because the key is too short for it.
+Result<Credentials> load_credentials(const Identity& identity, SSL_CTX* context);
 // At least one certificate.
 Result<std::vector<OwnedCertificate>> load_certificates(const Pem& pem);
 
 // Immutable once made.
 class CertificateTable {
 public:
-    static Result<CertificateTable> load(std::vector<Identity> identities);
+    static Result<CertificateTable> load(std::vector<Identity> identities, SSL_CTX* context);
 
     // The exact name, else the wildcard for its parent, else the first of all.
     const Credentials& find(std::string_view server_name) const;

@@ -200,6 +200,8 @@ Result<bool> Connection::handshake() {
 Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
     if (state_ == State::Failed) return failure_;
     if (space.empty()) return std::optional<std::size_t>(0);
+    // OpenSSL would say the same, but takes longer for it.
+    if (is_drained()) return std::optional<std::size_t>();
     ERR_clear_error();
     std::size_t count = 0;
     int done = SSL_read_ex(ssl_.get(), space.data(), space.size(), &count);

@@ -35,7 +35,7 @@ constexpr std::uint64_t kBytesOfLateMessage = 1 << 20;
 class Connection {
 public:
     static Result<std::unique_ptr<Connection>> for_server(ServerContext::State& context);
-    // `server` names it in the cache of sessions.
+    // A session to resume, if there is one.
     static Result<std::unique_ptr<Connection>> for_client(ClientContext::State& context,
                                                           std::string_view host,
                                                           OwnedSession session);
@@ -86,6 +86,10 @@ private:
     Result<void> demand_name(std::string_view host);
     void note_session();
     Error fail(std::string_view doing);
+    bool is_drained() const {
+        return input_.empty() && !input_ended_ && !has_plaintext() &&
+               !(SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN);
+    }
     bool is_flooded() const {
         return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesOfLateMessage;
     }

@@ -10,6 +10,7 @@
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 #include <cstdint>
@@ -51,6 +52,7 @@ struct TestRequest {
     std::string common_name = "weft test";
     long valid_from_seconds = -3600;  // from now
     long valid_until_seconds = 3600;
+    unsigned rsa_bits = 0;  // 0: a key on the curve P-256
 };
 
 class TestAuthority {
@@ -70,7 +72,7 @@ public:
     }
 
     TestIdentity issue(const TestRequest& request) const {
-        OwnedKey key(EVP_EC_gen("P-256"));
+        OwnedKey key(request.rsa_bits > 0 ? EVP_RSA_gen(request.rsa_bits) : EVP_EC_gen("P-256"));
         return make(request, *key, *key_, X509_get_subject_name(certificate_.get()));
     }
 
