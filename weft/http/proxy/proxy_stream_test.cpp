@@ -8,8 +8,8 @@
 #include "weft/async/group.h"
 #include "weft/http/proxy/internal/proxy_test.h"
 #include "weft/http/proxy/reverse_proxy.h"
+#include "weft/http/request.h"
 #include "weft/sync/event.h"
-#include "weft/testing/scale.h"
 
 namespace weft::http {
 namespace {
@@ -265,7 +265,7 @@ TEST(ProxyStream, HTTP_7_an_upgrade_that_is_refused_is_a_response_like_others) {
 // ---------------------------------------------------------------- many
 
 TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
-    constexpr std::size_t kStreams = 2000;
+    static constexpr std::size_t kStreams = 2000;
     in_runtime(1, [] {
         Event all_there;
         Atomic<std::size_t> waiting{0};
