@@ -224,7 +224,10 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (unread && exchange.body.has_failed()) manner.keep_alive = false;
     if (response.upgrade) return hand_over(exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
+    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+    if (response.body.as_produced()) watch(context.token().state());
     Result<void> written = writer.write_response(response, manner);
+    stop_watching();
     if (options.on_access) {
         report({.request = &request,
                 .peer = peer_,
