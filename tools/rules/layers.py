@@ -28,6 +28,7 @@ FOREIGN = [
     (r"fmt/", ["weft/base/"]),
     (r"(liburing|libunwind|linux/io_uring)", ["weft/fiber/"]),
     (r"(gtest|gmock)/", ["weft/testing/", "tests/"]),
+    (r"boost/", ["tests/differential/", "bench/"]),
     (r"(sys/socket|sys/un|netdb|netinet/.*|arpa/.*|ares)", ["weft/net/"]),
     (r"openssl/", ["weft/net/tls/", "weft/api/crypto/"]),
     (r"(nghttp2/|zlib|brotli/|zstd)", ["weft/http/wire/"]),

@@ -93,6 +93,7 @@ void MessageFields::note(const Headers::Field& field) {
 
 void MessageFields::note_connection(std::string_view options) {
     for_each_member(options, [this](std::string_view option) {
+        if (!is_token(option)) has_bad_option = true;
         if (equal_without_case(option, "close")) close = true;
         if (equal_without_case(option, "keep-alive")) keep_alive = true;
         if (equal_without_case(option, "upgrade")) upgrade_option = true;

@@ -48,6 +48,7 @@ struct MessageFields {
     bool close = false;             // Connection: close
     bool keep_alive = false;        // Connection: keep-alive
     bool upgrade_option = false;    // Connection: upgrade
+    bool has_bad_option = false;    // Connection: something that is no token
     bool has_upgrade = false;       // an Upgrade field
     bool expects_continue = false;  // Expect: 100-continue
     bool expects_other = false;     // any other expectation

@@ -74,6 +74,7 @@ bool is_version(const char* text) {
 // neither field was sent.
 ParseError frame(const MessageFields& said, Version version, Framing& framing,
                  std::uint64_t& length) {
+    if (said.has_bad_option) return {400, "a Connection that is no list of tokens"};
     if (said.transfer_encodings != 0) {
         if (said.content_lengths != 0) return {400, "Content-Length beside Transfer-Encoding"};
         if (said.transfer_encodings > 1) return {400, "several Transfer-Encoding fields"};

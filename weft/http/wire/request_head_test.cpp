@@ -292,8 +292,15 @@ TEST(RequestHead, HTTP_1_the_connection_stays_as_the_version_and_the_fields_say)
     EXPECT_FALSE(stays("1.1", "Connection: x\r\nConnection: close\r\n"));
     EXPECT_TRUE(stays("1.1", "Connection: closed\r\n"));
     EXPECT_FALSE(stays("1.0", ""));
+    EXPECT_TRUE(stays("1.1", "Connection: ,\r\nConnection:\r\n"));
     EXPECT_TRUE(stays("1.0", "Connection: Keep-Alive\r\n"));
     EXPECT_FALSE(stays("1.0", "Connection: keep-alive, close\r\n"));
+}
+
+TEST(RequestHead, HTTP_1_a_connection_that_is_no_list_of_tokens_is_refused) {
+    for (std::string_view options : {"a b", "close;", "\"close\"", "a, b c", "close=1"}) {
+        EXPECT_EQ(status_of(with("Connection: " + std::string(options) + "\r\n")), 400) << options;
+    }
 }
 
 TEST(RequestHead, HTTP_1_only_100_continue_may_be_expected) {

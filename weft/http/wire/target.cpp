@@ -143,7 +143,7 @@ std::optional<HostPort> parse_host_port(std::string_view text) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    if (!has_sound_escapes(text)) return std::nullopt;
+    if (!has_sound_escapes(text) || text.find('\0') != text.npos) return std::nullopt;
     std::string result;
     result.reserve(text.size());
     for (std::size_t at = 0; at < text.size(); ++at) {

@@ -54,7 +54,7 @@ struct Url {
     Result<Url> resolve(std::string_view reference) const;
 };
 
-// "%41" to "A". Nothing for a broken escape or an encoded NUL.
+// "%41" to "A". Nothing for a broken escape or a NUL, encoded or not.
 std::optional<std::string> percent_decode(std::string_view text);
 // Everything but unreserved characters (and, of a path, '/') is escaped.
 enum class Slashes : bool { Escape, Keep };

@@ -264,6 +264,7 @@ TEST(Path, HTTP_8_escapes_are_undone_and_done) {
     EXPECT_FALSE(percent_decode("a%4"));
     EXPECT_FALSE(percent_decode("%g1"));
     EXPECT_FALSE(percent_decode("a%00"));
+    EXPECT_FALSE(percent_decode(std::string_view("a\0b", 3)));
     EXPECT_EQ(percent_encode("a b/\xc3\xa4-._~"), "a%20b%2F%C3%A4-._~");
     EXPECT_EQ(percent_encode("/a?b", Slashes::Keep), "/a%3Fb");
 }

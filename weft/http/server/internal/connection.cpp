@@ -11,6 +11,7 @@
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
 #include "weft/http/wire/target.h"
+#include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
@@ -33,7 +34,7 @@ bool sets_framing(const Headers& headers) {
 }  // namespace
 
 Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls)
+                       std::shared_ptr<net::tls::ServerContext> tls)
     : Dormant{on_bytes},
       shard_(shard),
       stream_(std::move(stream)),
@@ -44,11 +45,10 @@ Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 Connection::~Connection() = default;
 
 void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls) {
+                       std::shared_ptr<net::tls::ServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    Deadline until = Deadline::after(shard.core().limits().header_time);
-    switch (shard.put_to_sleep(*connection, until)) {
+    switch (shard.put_to_sleep(*connection)) {
     case ServerShard::Rest::Asleep: return;
     case ServerShard::Rest::Ready: return connection->wake_up();
     case ServerShard::Rest::End: return end(*connection);
@@ -58,7 +58,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
     net::Address peer = connection.peer_;
-    connection.stream_->close();
+    if (connection.stream_) connection.stream_->close();
     delete &connection;  // tidy: allow delete: see begin()
     core.leave(peer);
 }
@@ -67,8 +67,14 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
-    if (!self.shard_.wake(self)) return end(self);
+    if (!self.shard_.wake(self)) return self.close_idle();
     self.wake_up();
+}
+
+void Connection::close_idle() {
+    if (!shard_.core().is_draining()) return end(*this);
+    has_looked = true;
+    wake_up();
 }
 
 void Connection::wake_up() {
@@ -76,35 +82,46 @@ void Connection::wake_up() {
     std::uint32_t awake = shard_.awake.fetch_add(1, std::memory_order_relaxed);
     woken_ns_ = awake < kAwakeMeasured ? 0 : env::now_ns();
     CancelToken token = CancelToken::adopt(CancelState::create(shard_.token(), Deadline::never()));
-    Result<void> started =
-        spawn_detached([this] { live(); }, {.name = "http connection", .token = token.state()});
+    Result<void> started = spawn_detached([this] { live(); }, {.token = token.state()});
     if (started) return;
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     end(*this);
 }
 
 void Connection::live() {
-    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
-    Next next = shake_hands() ? Next::Again : Next::End;
-    while (next == Next::Again) {
-        next = serve(*exchange);
-        if (next != Next::Sleep) break;
+    bool goes_on = shake_hands();
+    while (goes_on) {
+        std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+        Next next = serve(*exchange);
+        shard_.give_back(std::move(exchange));
+        if (next == Next::End) break;
+        if (stream_->has_buffered()) continue;
         ServerShard& shard = shard_;
-        // Relaxed: a rough count. Before it sleeps, because then it is no longer ours.
+        // Relaxed: a rough count. Before it sleeps: then it is no longer ours, nor is the server.
         shard.awake.fetch_sub(1, std::memory_order_relaxed);
-        Deadline until = Deadline::after(shard.core().limits().idle);
-        ServerShard::Rest rest =
-            stream_->has_buffered() ? ServerShard::Rest::Ready : shard.put_to_sleep(*this, until);
-        if (rest == ServerShard::Rest::Asleep) return shard.give_back(std::move(exchange));
+        ServerShard::Rest rest = shard.put_to_sleep(*this);
+        if (rest == ServerShard::Rest::Asleep) return;
         shard.awake.fetch_add(1, std::memory_order_relaxed);
-        next = rest == ServerShard::Rest::Ready ? Next::Again : Next::End;
+        goes_on = rest == ServerShard::Rest::Ready;
     }
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
-    shard_.give_back(std::move(exchange));
     end(*this);
 }
 
-bool Connection::shake_hands() { return tls_ == nullptr; }
+// On the connection's own fiber: a client that is slow here holds nobody else up.
+bool Connection::shake_hands() {
+    if (!tls_) return true;
+    Deadline deadline = Deadline::after(shard_.core().limits().handshake);
+    auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
+    if (!secured) {
+        log(LogLevel::Debug, "http: no TLS with {}: {}", peer_.to_string(),
+            secured.error().message());
+        return false;
+    }
+    stream_ = std::move(*secured);
+    tls_.reset();
+    return true;
+}
 
 // Until there is nothing more to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {
@@ -195,7 +212,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     }
     Request request({head, *target, exchange.body, peer_, stream_->tls()});
     async::Context context = async::Context::current();
-    Result<Response> outcome = call_in_turn(request);
+    Result<Response> outcome = call_in_turn(request, exchange.output);
     Response response = outcome ? std::move(*outcome) : explain(outcome.error(), exchange, context);
     bool unread = !exchange.body.is_finished();
     // Expect: the client waits for a word; without one it may send its body or not.
@@ -219,7 +236,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (!written) return Next::End;
     shard_.tally.responses.add();
     if (!writer.keep_alive()) {
-        linger(exchange);
+        if (unread || !exchange.buffer.empty()) linger(exchange);
         return Next::End;
     }
     if (unread) {
@@ -233,7 +250,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request) {
+Result<Response> Connection::call_in_turn(Request& request, std::string& unsent) {
     const ServerLimits& limits = shard_.core().limits();
     async::Context context = async::Context::current();
     bool late = woken_ns_ != 0 && env::now_ns() - woken_ns_ > limits.queue_delay.count();
@@ -251,7 +268,8 @@ Result<Response> Connection::call_in_turn(Request& request) {
         return Response::plain(503).with("retry-after", "1");
     }
     watch(context.token().state());
-    Result<Response> outcome = call_handler(request, context);
+    Result<Response> outcome =
+        unsent.empty() ? call_handler(request, context) : call_beside(request, context, unsent);
     stop_watching();
     shard_.permits.release();
     if (!outcome) return outcome;
@@ -277,6 +295,26 @@ Result<Response> Connection::call_handler(Request& request, const async::Context
     } catch (...) {  // user code: what it throws is its error
         return Error::from_current_exception();
     }
+}
+
+// Responses to earlier requests are gathered and not sent yet. The handler runs on a fiber of its
+// own: if it is not done when this one goes on, it waits for something, and they are sent first.
+Result<Response> Connection::call_beside(Request& request, const async::Context& context,
+                                         std::string& unsent) {
+    Result<Response> outcome = ErrorKind::Other;
+    Future<void> handling = spawn([&] { outcome = call_handler(request, context); });
+    Nanoseconds write_time = shard_.core().limits().write_time;
+    if (!handling) {
+        WEFT_TRY(send_output(*stream_, unsent, write_time));
+        return call_handler(request, context);
+    }
+    yield();
+    Result<void> sent;
+    if (!handling.is_done()) sent = send_output(*stream_, unsent, write_time);
+    // Not cancellable: it works on what is in this frame, and its context reaches it by itself.
+    WEFT_TRY(shield(Deadline::never(), [&] { return handling.join(); }));
+    WEFT_TRY(sent);
+    return outcome;
 }
 
 Response Connection::explain(const Error& error, const Exchange& exchange,

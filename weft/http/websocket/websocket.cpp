@@ -1,0 +1,212 @@
+#include "weft/http/websocket/websocket.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/http/limits.h"
+#include "weft/http/wire/sha1.h"
+
+namespace weft::http {
+namespace {
+
+namespace close_code = wire::websocket::close_code;
+using wire::websocket::Event;
+
+// How long, and how much, is read from a peer that has been told to go.
+constexpr Nanoseconds kLingerTime = std::chrono::seconds(1);
+constexpr std::size_t kLingerBytes = 256 * 1024;
+// A buffer for frames up to this size is kept for the next message.
+constexpr std::size_t kKeptBytesMax = 64 * 1024;
+
+}  // namespace
+
+WebSocket::MaskKeys::MaskKeys()
+    : secret_{env::random(RandomStream::Workload), env::random(RandomStream::Workload), 0} {}
+
+std::uint32_t WebSocket::MaskKeys::next() {
+    ++secret_[2];
+    auto digest = wire::sha1(std::as_bytes(std::span(secret_)));
+    std::uint32_t key = 0;
+    std::memcpy(&key, digest.data(), sizeof key);
+    return key;
+}
+
+WebSocket::WebSocket(net::Stream& stream, Bytes early, WebSocketRole role,
+                     const WebSocketOptions& options)
+    : stream_(&stream),
+      role_(role),
+      options_(options),
+      receiver_(role, options.limits, options.deflate),
+      buffer_(std::max(early.size(), kReadBufferBytes)),
+      heard_(Clock::now()),
+      sender_(role, {.deflate = options.deflate,
+                     .frame_bytes = options.limits.frame_bytes,
+                     .mask_key = [this] { return mask_keys_.next(); }}) {
+    std::ranges::copy(early, buffer_.begin());
+    unread_ = Bytes(buffer_).first(early.size());
+}
+
+WebSocket::WebSocket(std::unique_ptr<net::Stream> stream, Bytes early, WebSocketRole role,
+                     const WebSocketOptions& options)
+    : WebSocket(*stream, early, role, options) {
+    owned_ = std::move(stream);
+}
+
+WebSocket::~WebSocket() {
+    if (owned_) owned_->close();
+}
+
+Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
+    WEFT_TRY(receiving_.lock_cancellable(deadline));
+    std::lock_guard guard(receiving_, std::adopt_lock);
+    bool read = false;
+    while (!ended_) {
+        Event event = receiver_.receive(unread_);
+        switch (event.kind) {
+        case Event::Kind::Message: return Message{event.type, receiver_.take_message()};
+        case Event::Kind::Ping: {
+            auto answered = write([&] { return sender_.pong(frames_, event.payload); });
+            // A Close was sent: RFC 6455 §5.5.1 has nothing follow it.
+            if (!answered && answered.error().kind() != ErrorKind::Closed) return answered.error();
+            break;
+        }
+        case Event::Kind::Pong: break;
+        case Event::Kind::Close:
+        case Event::Kind::Failed: return end(event);
+        case Event::Kind::NeedMore:
+            // A peer that never stops pinging does not outlast the deadline.
+            if (std::exchange(read, true) && deadline.expired(Clock::now())) {
+                return ErrorKind::TimedOut;
+            }
+            WEFT_TRY(await_bytes(deadline));
+            break;
+        }
+    }
+    return ErrorKind::Closed;
+}
+
+// Until there are bytes, or the caller's deadline.
+Result<void> WebSocket::await_bytes(Deadline deadline) {
+    for (;;) {
+        Deadline silence =
+            Deadline::after(pinged_ ? options_.pong_timeout : options_.ping_interval, heard_);
+        auto count = stream_->read(buffer_, earlier(deadline, silence));
+        if (count && *count > 0) {
+            unread_ = Bytes(buffer_).first(*count);
+            heard_ = Clock::now();
+            pinged_ = false;
+            return {};
+        }
+        if (!count && count.error().kind() == ErrorKind::Cancelled) return count.error();
+        if (!count && count.error().kind() == ErrorKind::TimedOut) {
+            // The deadline of the caller, or the ambient one, which read() honours as well.
+            if (!silence.expired(Clock::now())) return count.error();
+            if (!pinged_) {
+                WEFT_TRY(keep_alive());
+                continue;
+            }
+        }
+        ended_ = true;
+        stream_->close();
+        if (count) return Error(ErrorKind::Closed, "the peer has gone without a Close");
+        if (count.error().kind() != ErrorKind::TimedOut) return count.error();
+        return Error(ErrorKind::Closed, "the peer does not answer pings");
+    }
+}
+
+Result<void> WebSocket::keep_alive() {
+    pinged_ = true;
+    heard_ = Clock::now();
+    auto sent = write([&] { return sender_.ping(frames_); });
+    if (!sent && sent.error().kind() != ErrorKind::Closed) return sent.error();
+    return {};
+}
+
+// The peer has closed, or is to be told that it broke the protocol.
+Result<WebSocket::Message> WebSocket::end(const Event& event) {
+    ended_ = true;
+    bool failed = event.kind == Event::Kind::Failed;
+    Error error = failed ? Error(ErrorKind::Other, event.payload) : Error(ErrorKind::Closed);
+    std::uint16_t code = event.close_code;
+    if (!failed) {
+        peer_code_ = code;
+        peer_reason_ = event.payload;
+    }
+    // Nobody waits for it any more: what keeps it from being sent is not told.
+    static_cast<void>(write([&] {
+        close_sent_ = true;
+        return sender_.close(frames_, code);
+    }));
+    linger();
+    return error;
+}
+
+template <class Append>
+Result<void> WebSocket::write(Append append) {
+    Deadline deadline = Deadline::after(options_.write_time);
+    WEFT_TRY(sending_.lock_cancellable(deadline));
+    std::lock_guard guard(sending_, std::adopt_lock);
+    if (close_sent_) return ErrorKind::Closed;
+    frames_.clear();
+    WEFT_TRY(append());
+    auto written = stream_->write_all(as_bytes(frames_), deadline);
+    if (frames_.capacity() > kKeptBytesMax) frames_ = {};
+    if (written) return {};
+    close_sent_ = true;  // nothing can follow half a frame
+    stream_->close();
+    return written;
+}
+
+Result<void> WebSocket::send(MessageType type, std::string_view payload) {
+    return write([&] { return sender_.message(frames_, type, payload); });
+}
+
+Result<void> WebSocket::ping(std::string_view payload) {
+    return write([&] { return sender_.ping(frames_, payload); });
+}
+
+Result<void> WebSocket::close(std::uint16_t code, std::string_view reason) {
+    auto sent = write([&] {
+        auto appended = sender_.close(frames_, code, reason);
+        if (appended) close_sent_ = true;
+        return appended;
+    });
+    // Somebody has closed before, or the peer has: then its Close is all there is to wait for.
+    if (!sent && sent.error().kind() != ErrorKind::Closed) return sent;
+    auto answered = await_close();
+    if (!answered) stream_->close();
+    return answered;
+}
+
+Result<void> WebSocket::await_close() {
+    Deadline deadline = Deadline::after(options_.close_time);
+    for (;;) {
+        auto message = receive(deadline);
+        if (message) {
+            if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
+            continue;
+        }
+        if (message.error().kind() == ErrorKind::Closed) return {};
+        return message.error();
+    }
+}
+
+// A socket that is closed with bytes unread sends a reset, which can overtake our Close; so they
+// are read first. RFC 6455 §7.1.1: the server is the first to close.
+void WebSocket::linger() {
+    Deadline deadline = Deadline::after(kLingerTime);
+    std::size_t dropped = 0;
+    if (role_ == WebSocketRole::Client || stream_->shutdown_write(deadline)) {
+        while (dropped < kLingerBytes) {
+            auto count = stream_->read(buffer_, deadline);
+            if (!count || *count == 0) break;
+            dropped += *count;
+        }
+    }
+    stream_->close();
+}
+
+}  // namespace weft::http
