@@ -282,6 +282,12 @@ Result<void> Socket::reset_on_close() {
     return {};
 }
 
+Result<void> Socket::wait_in_kernel(Nanoseconds slice) {
+    // When the slice is over a call says that it would block, and the thread waits as usual.
+    WEFT_TRY(descriptor_.with_fd([&](int fd) { return calls::set_blocking(fd, slice); }));
+    return {};
+}
+
 Address Socket::peer_address() const {
     return calls::peer_address(descriptor_).value_or(Address());
 }

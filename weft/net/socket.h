@@ -56,6 +56,9 @@ public:
     Result<void> apply(const SocketOptions& options);
     // Closing discards what was not sent and tells the peer by a reset.
     Result<void> reset_on_close();
+    // For a socket that only plain threads use: they wait in the kernel's own calls, which costs
+    // less. Closing and cancelling are seen after `slice` at the latest.
+    Result<void> wait_in_kernel(Nanoseconds slice);
 
     Descriptor& descriptor() override { return descriptor_; }
     Address peer_address() const override;  // 0.0.0.0:0 when there is none

@@ -92,6 +92,29 @@ TEST_F(StaticFiles, HTTP_8_a_directory_that_is_not_there_is_an_error) {
     EXPECT_FALSE(static_files(path("site/a.txt")));
 }
 
+constexpr std::string_view kEscapes[] = {"/../outside/secret",
+                                         "/%2e%2e/outside/secret",
+                                         "/.%2E/outside/secret",
+                                         "/folder/../../outside/secret",
+                                         "/..%2foutside/secret",
+                                         "/%2e%2e%2foutside%2fsecret",
+                                         "/..%5coutside%5csecret",
+                                         "/..\\outside\\secret",
+                                         "//outside/secret",
+                                         "/folder//../../outside/secret",
+                                         "/absolute/secret",
+                                         "/relative",
+                                         "/magic/",
+                                         "/slash/etc/passwd",
+                                         "/%252e%252e/outside/secret",
+                                         "/a.txt/../../outside/secret",
+                                         "/folder/%2e%2e/%2e%2e/outside/secret",
+                                         "/%c0%ae%c0%ae/outside/secret",
+                                         "/....//outside/secret",
+                                         "/..;/outside/secret",
+                                         "/a.txt%00.html",
+                                         std::string_view("/\0/a.txt", 8)};
+
 TEST_F(StaticFiles, HTTP_8_no_path_leads_out_of_the_root) {
     fs::create_symlink(path("outside"), path("site/absolute"));
     fs::create_symlink("../outside/secret", path("site/relative"));
@@ -99,28 +122,7 @@ TEST_F(StaticFiles, HTTP_8_no_path_leads_out_of_the_root) {
     fs::create_symlink("/proc/self/cwd", path("site/magic"));
     for (Links links : {Links::Refuse, Links::Beneath}) {
         Handler handler = serve({.dotfiles = Dotfiles::Show, .links = links});
-        for (std::string_view target : {"/../outside/secret",
-                                        "/%2e%2e/outside/secret",
-                                        "/.%2E/outside/secret",
-                                        "/folder/../../outside/secret",
-                                        "/..%2foutside/secret",
-                                        "/%2e%2e%2foutside%2fsecret",
-                                        "/..%5coutside%5csecret",
-                                        "/..\\outside\\secret",
-                                        "//outside/secret",
-                                        "/folder//../../outside/secret",
-                                        "/absolute/secret",
-                                        "/relative",
-                                        "/magic/",
-                                        "/slash/etc/passwd",
-                                        "/%252e%252e/outside/secret",
-                                        "/a.txt/../../outside/secret",
-                                        "/folder/%2e%2e/%2e%2e/outside/secret",
-                                        "/%c0%ae%c0%ae/outside/secret",
-                                        "/....//outside/secret",
-                                        "/..;/outside/secret",
-                                        "/a.txt%00.html",
-                                        "/\0/a.txt"}) {
+        for (std::string_view target : kEscapes) {
             EXPECT_EQ(get(handler, target), "404") << target;
         }
     }

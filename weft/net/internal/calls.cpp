@@ -1,5 +1,6 @@
 #include "weft/net/internal/calls.h"
 
+#include <fcntl.h>  // tidy: allow foreign: sockets that block
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/sendfile.h>  // tidy: allow foreign: files to sockets
@@ -7,6 +8,7 @@
 #include <unistd.h>        // tidy: allow foreign: the file of a Unix socket
 
 #include <cerrno>
+#include <chrono>
 
 #include "weft/base/env.h"
 #include "weft/base/env_sockets.h"
@@ -118,6 +120,19 @@ int set_option(int fd, int level, int name, int value) {
 int set_linger_zero(int fd) {
     linger at_once{.l_onoff = 1, .l_linger = 0};
     return set(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+WEFT_KERNEL_CALL int set_blocking(int fd, Nanoseconds slice) {
+    if (env::current()) return -ENOSYS;
+    auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(slice).count();
+    timeval time{.tv_sec = microseconds / 1'000'000, .tv_usec = microseconds % 1'000'000};
+    for (int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+        int result = set(fd, SOL_SOCKET, option, &time, sizeof time);
+        if (result < 0) return result;
+    }
+    int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) return -errno;
+    return 0;
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "weft/base/bytes.h"
+#include "weft/base/time.h"
 #include "weft/fiber/io.h"
 #include "weft/net/address.h"
 
@@ -28,6 +29,8 @@ int connect(int fd, const Address& address);
 int shutdown_write(int fd);
 int set_option(int fd, int level, int name, int value);
 int set_linger_zero(int fd);
+// The calls below do wait from then on, up to `slice` each.
+int set_blocking(int fd, Nanoseconds slice);
 long send_parts(int fd, std::span<const iovec> parts);
 long receive_parts(int fd, std::span<const iovec> parts);
 
