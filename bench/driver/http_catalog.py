@@ -51,29 +51,28 @@ EPOLL_NOTES = {"file10k": FROM_MEMORY, "sse": "one timer for all clients",
                "proxy": "an upstream connection for each client, nothing is parsed"}
 SPEED_NOTES = {"handshake": "`openssl speed`: one signature and two X25519, no bytes sent"}
 
-WEFT_LACKS = {
-    "proxy": "the reverse proxy is not there yet",
-    "handshake": "TLS is not there yet",
-    "tls": "TLS is not there yet",
-}
+BASELINE = ("plaintext", "pipelined", *FILES)
+THREAD_NOTES = dict.fromkeys(BASELINE, "ours, with a thread for each connection")
+WEFT_LACKS = {"proxy": "the reverse proxy is not there yet"}
 
 
-def server(family: str, only: tuple[str, ...], notes: dict[str, str],
-           variable: str = "WORKERS") -> Peer:
-    return Peer(family, 1, variable, only=only, notes=notes, program=f"http.{family}",
-                is_floor=family in ("epoll", "openssl"))
+def server(family: str, only: tuple[str, ...], notes: dict[str, str], variable: str = "WORKERS",
+           program: str = "", is_floor: bool = False) -> Peer:
+    return Peer(family, 1, variable, only=only, notes=notes, program=program or f"http.{family}",
+                is_floor=is_floor)
 
 
 HTTP_PEERS = [
     Peer("weft", 1, "WEFT_WORKERS", lacks=WEFT_LACKS, program="http.weft"),
-    server("epoll", (*PLAIN, *FILES, "proxy", "sse"), EPOLL_NOTES),
+    server("threads", BASELINE, THREAD_NOTES, program="http.weft"),
+    server("epoll", (*PLAIN, *FILES, "proxy", "sse"), EPOLL_NOTES, is_floor=True),
     server("nginx", (*PLAIN, *FILES, "proxy", *TLS), NGINX_NOTES),
     server("haproxy", ("proxy",), {}),
     server("h2o", (*PLAIN, *FILES, "proxy"), H2O_NOTES),
-    server("go", (*PLAIN, *FILES, "proxy", "sse", *TLS), GO_NOTES, "GOMAXPROCS"),
+    server("go", (*PLAIN, *FILES, "proxy", "sse", *TLS), GO_NOTES, variable="GOMAXPROCS"),
     server("node", ("plaintext", "pipelined", "body1m", "sse"), NODE_NOTES),
     server("hyper", ("plaintext", "pipelined", "file10k", "body1m"), HYPER_NOTES),
-    server("openssl", ("handshake",), SPEED_NOTES),
+    server("openssl", ("handshake",), SPEED_NOTES, is_floor=True),
 ]
 
 HTTP = Suite("http", "make bench-http", HTTP_METRICS, HTTP_PEERS, (1,))

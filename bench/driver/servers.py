@@ -19,8 +19,7 @@ NGINX_TLS_LINES = f"""ssl_certificate {TLS}/cert.pem;
         ssl_certificate_key {TLS}/key.pem;
         ssl_protocols TLSv1.3;
         ssl_ecdh_curve X25519;
-        ssl_session_cache off;
-        ssl_session_tickets off;"""
+        ssl_session_cache off;"""
 
 # Configuration file, and the arguments that come before its path.
 CONFIGURED = {
@@ -97,4 +96,5 @@ def environment_of(peer: Peer, ground: Ground) -> dict[str, str]:
         "WWW": str(WWW),
         "UPSTREAM_PORT": str(ground.upstream_port or ""),
         "TLS": str(TLS) if ground.tls else "",
+        "SERVER": peer.family,
     }

@@ -1,7 +1,8 @@
-// The HTTP server of the benchmarks, by the environment: PORT, WWW (the folder of 10k.bin and
-// 1m.bin). WEFT_WORKERS is the number of workers.
+// The HTTP servers of the benchmarks, by the environment: PORT; WWW, the folder of 10k.bin and
+// 1m.bin; TLS, the folder of cert.pem and key.pem (empty: plain); SERVER, `threads` for the one
+// with a thread for each connection. WEFT_WORKERS is the number of workers.
 //
-//   /plaintext  13 bytes      /10k.bin /1m.bin  files      /events  ten events a second
+//   /plaintext  13 bytes      /10k.bin /1m.bin  static files      /events  ten events a second
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,10 +11,12 @@
 
 #include "bench/common/measure.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/file.h"
 #include "weft/fiber/runtime.h"
+#include "weft/http/files/static_files.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
+#include "weft/http/server/thread_server.h"
+#include "weft/net/tls/tls_config.h"
 
 namespace http = weft::http;
 namespace net = weft::net;
@@ -29,23 +32,12 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-// A file that is open for all requests.
-struct OpenFile {
-    std::shared_ptr<const weft::File> file;
-    std::uint64_t bytes = 0;
-
-    static weft::Result<OpenFile> open(const std::string& path) {
-        auto file = std::make_shared<weft::File>(WEFT_TRY(weft::File::open(path)));
-        const weft::FileStatus status = WEFT_TRY(file->status());
-        return OpenFile{std::move(file), status.size};
-    }
-    http::Response respond() const {
-        http::Response response;
-        response.headers.set("content-type", "application/octet-stream");
-        response.body = http::Body::file(file, 0, bytes);
-        return response;
-    }
-};
+http::Response hello() {
+    http::Response response;
+    response.headers.set("content-type", "text/plain");
+    response.body = http::Body::borrowed("Hello, World!");
+    return response;
+}
 
 weft::Result<void> write_events(http::BodyWriter& writer) {
     const std::string padding(kEventPadding, 'x');
@@ -56,24 +48,18 @@ weft::Result<void> write_events(http::BodyWriter& writer) {
     }
 }
 
-struct Site {
-    OpenFile small;
-    OpenFile large;
-
-    http::Response answer(http::Request& request) const {
-        const std::string_view path = request.path();
-        if (path == "/plaintext") {
-            http::Response response;
-            response.headers.set("content-type", "text/plain");
-            response.body = http::Body::borrowed("Hello, World!");
-            return response;
-        }
-        if (path == "/10k.bin") return small.respond();
-        if (path == "/1m.bin") return large.respond();
-        if (path == "/events") return http::Response::stream("text/event-stream", write_events);
-        return http::Response::plain(404);
-    }
-};
+weft::Result<http::Handler> make_site() {
+    http::Handler files = WEFT_TRY(http::static_files(environment("WWW")));
+    return
+        [files = std::move(files)](http::Request& request,
+                                   weft::async::Context& context) -> weft::Result<http::Response> {
+            if (request.path() == "/plaintext") return hello();
+            if (request.path() == "/events") {
+                return http::Response::stream("text/event-stream", write_events);
+            }
+            return files(request, context);
+        };
+}
 
 // The peers count no requests either, and the load has a single address.
 http::ServerOptions options_without_limits() {
@@ -83,24 +69,42 @@ http::ServerOptions options_without_limits() {
     return options;
 }
 
+weft::Result<net::Address> own_address() {
+    return net::Address::parse("127.0.0.1:" + environment("PORT"));
+}
+
+weft::Result<std::shared_ptr<net::tls::ServerContext>> make_tls(const std::string& folder) {
+    auto context = WEFT_TRY(net::tls::ServerContext::create(
+        {.identities = {{.certificate = {.file = folder + "/cert.pem"},
+                         .key = {.file = folder + "/key.pem"}}},
+         .minimum = net::tls::Protocol::Tls13}));
+    return std::make_shared<net::tls::ServerContext>(std::move(context));
+}
+
 weft::Result<void> serve() {
-    const Site site {
-        .small = WEFT_TRY(OpenFile::open(environment("WWW") + "/10k.bin"))
-        , .large = WEFT_TRY(OpenFile::open(environment("WWW") + "/1m.bin"))
-    };
-    http::Server server(
-        [&site](http::Request& request, weft::async::Context&) -> weft::Result<http::Response> {
-            return site.answer(request);
-        },
-        options_without_limits());
-    WEFT_TRY(server.listen(WEFT_TRY(net::Address::parse("127.0.0.1:" + environment("PORT")))));
+    http::Server server(WEFT_TRY(make_site()), options_without_limits());
+    const net::Address address = WEFT_TRY(own_address());
+    const std::string tls = environment("TLS");
+    if (tls.empty()) {
+        WEFT_TRY(server.listen(address));
+    } else {
+        WEFT_TRY(server.listen_tls(address, WEFT_TRY(make_tls(tls))));
+    }
+    return server.serve();
+}
+
+weft::Result<void> serve_with_threads() {
+    http::ThreadServer server(WEFT_TRY(make_site()), options_without_limits());
+    WEFT_TRY(server.listen(WEFT_TRY(own_address())));
     return server.serve();
 }
 
 }  // namespace
 
 int main() {
-    const auto outcome = weft::run(serve, {.workers = bench::workers_from("WEFT_WORKERS")});
+    const auto outcome = environment("SERVER") == "threads"
+                             ? serve_with_threads()
+                             : weft::run(serve, {.workers = bench::workers_from("WEFT_WORKERS")});
     if (outcome) return 0;
     std::fprintf(stderr, "weft-bench-http: %s\n", outcome.error().message().c_str());
     return 1;

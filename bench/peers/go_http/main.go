@@ -77,7 +77,7 @@ func main() {
 	server := &http.Server{
 		Addr:      "127.0.0.1:" + os.Getenv("PORT"),
 		Handler:   mux,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13},
 	}
 	if folder := os.Getenv("TLS"); folder != "" {
 		log.Fatal(server.ListenAndServeTLS(folder+"/cert.pem", folder+"/key.pem"))
