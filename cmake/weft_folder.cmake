@@ -10,7 +10,8 @@
 function(weft_folder name)
     cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS" "PROGRAM" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.S)
-    file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS */CMakeLists.txt)
+    file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS
+         */CMakeLists.txt)
     foreach(list IN LISTS inner)
         cmake_path(GET list PARENT_PATH subfolder)
         list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${subfolder}/")

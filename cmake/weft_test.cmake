@@ -75,22 +75,30 @@ function(weft_model_test source)
     weft_test(model.${stem} ${target})
 endfunction()
 
-# weft_fuzz(<source>): a libFuzzer target in the fuzz build. Its test replays the corpus, which lies
-# in tests/fuzz/<name>/, and tries a bounded number of new inputs.
+# weft_fuzz(<source>): in the fuzz build a libFuzzer target, whose test replays the corpus and tries
+# a bounded number of new inputs; in other builds a program that replays the corpus alone. The
+# corpus lies in tests/fuzz/<name>/, its words, if any, in tests/fuzz/<name>.dict.
 function(weft_fuzz source)
-    if(NOT WEFT_SANITIZE STREQUAL "fuzz")
-        return()
-    endif()
     cmake_path(GET source STEM stem)
     string(REPLACE "_fuzz" "" stem ${stem})
-    add_executable(fuzz_${stem} ${source})
-    target_link_libraries(fuzz_${stem} PRIVATE weft weft_options)
-    target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
     set(corpus "${PROJECT_SOURCE_DIR}/tests/fuzz/${stem}")
     if(NOT IS_DIRECTORY "${corpus}")
         message(FATAL_ERROR "${source} has no corpus: ${corpus}")
     endif()
-    weft_test(fuzz.${stem} fuzz_${stem} ARGS -runs=100000 "${PROJECT_BINARY_DIR}/corpus/${stem}"
-              "${corpus}" LABELS fuzz)
+    if(NOT WEFT_SANITIZE STREQUAL "fuzz")
+        add_executable(replay_${stem} ${source} "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp")
+        target_link_libraries(replay_${stem} PRIVATE weft weft_options)
+        weft_test(corpus.${stem} replay_${stem} ARGS "${corpus}")
+        return()
+    endif()
+    add_executable(fuzz_${stem} ${source})
+    target_link_libraries(fuzz_${stem} PRIVATE weft weft_options)
+    target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
+    set(words "")
+    if(EXISTS "${corpus}.dict")
+        set(words "-dict=${corpus}.dict")
+    endif()
+    weft_test(fuzz.${stem} fuzz_${stem} ARGS -runs=100000 ${words}
+              "${PROJECT_BINARY_DIR}/corpus/${stem}" "${corpus}" LABELS fuzz)
     file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/corpus/${stem}")
 endfunction()

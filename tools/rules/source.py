@@ -73,7 +73,7 @@ class File:
     @property
     def is_test(self):
         """Not shipped: tests, and the helpers of tests."""
-        return self.name.endswith(("_test.cpp", "_fuzz.cpp")) or \
+        return self.name.endswith(("_test.cpp", "_test.h", "_fuzz.cpp")) or \
             self.path.startswith(("tests/", "weft/testing/"))
 
     @property

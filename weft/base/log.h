@@ -58,10 +58,9 @@ inline bool log_enabled(LogLevel level) noexcept {
 }
 
 template <class... Arguments>
-void log(LogLevel level, fmt::format_string<Arguments...> format,
-         Arguments&&... arguments) noexcept {
+void log(LogLevel level, fmt::format_string<Arguments...> text, Arguments&&... arguments) noexcept {
     if (!log_enabled(level)) return;
-    log_internal::write_line(level, format, fmt::make_format_args(arguments...));
+    log_internal::write_line(level, text, fmt::make_format_args(arguments...));
 }
 
 // Remembers whether a message was written. Its owner decides what "once" means: a member for once
@@ -83,10 +82,10 @@ private:
 
 // A level that is off does not use up the one time.
 template <class... Arguments>
-void log_once(LogOnce& once, LogLevel level, fmt::format_string<Arguments...> format,
+void log_once(LogOnce& once, LogLevel level, fmt::format_string<Arguments...> text,
               Arguments&&... arguments) noexcept {
     if (!log_enabled(level) || !once.claim()) return;
-    log_internal::write_line(level, format, fmt::make_format_args(arguments...));
+    log_internal::write_line(level, text, fmt::make_format_args(arguments...));
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "weft/base/env.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/read_entries.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/reactor/file_request.h"
 
@@ -159,27 +160,34 @@ Result<std::vector<DirectoryEntry>> list_on_thread(const std::string& path) {
     auto close_directory = [](DIR* directory) { ::closedir(directory); };
     std::unique_ptr<DIR, decltype(close_directory)> directory(::opendir(path.c_str()));
     if (!directory) return Error::from_errno(errno);
+    std::vector<DirectoryEntry> entries =
+        WEFT_TRY(read_entries(*directory, files::kDirectoryEntriesMax + 1));
+    if (entries.size() > files::kDirectoryEntriesMax) return ErrorKind::Limit;
+    return entries;
+}
+
+}  // namespace
+
+Result<std::vector<DirectoryEntry>> read_entries(DIR& directory, std::size_t entries_max) {
     std::vector<DirectoryEntry> entries;
-    for (;;) {
+    while (entries.size() < entries_max) {
         errno = 0;
-        dirent* raw = ::readdir(directory.get());
+        dirent* raw = ::readdir(&directory);
         if (!raw && errno != 0) return Error::from_errno(errno);
-        if (!raw) return entries;
+        if (!raw) break;
         std::string name = raw->d_name;
         if (name == "." || name == "..") continue;
-        if (entries.size() == files::kDirectoryEntriesMax) return ErrorKind::Limit;
         FileKind kind = kind_of_mode(DTTOIF(raw->d_type));
         struct stat status{};
         // Some file systems do not say.
         if (raw->d_type == DT_UNKNOWN &&
-            ::fstatat(::dirfd(directory.get()), raw->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            ::fstatat(::dirfd(&directory), raw->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
             kind = kind_of_mode(status.st_mode);
         }
         entries.push_back(DirectoryEntry{std::move(name), kind});
     }
+    return entries;
 }
-
-}  // namespace
 
 Result<File> File::open(const std::string& path, const OpenOptions& options, Deadline deadline) {
     WEFT_TRY(check_path(path));
@@ -236,7 +244,7 @@ Result<void> File::write_all(std::span<const std::byte> bytes, Deadline deadline
 }
 
 Result<std::size_t> File::read_at(std::uint64_t offset, std::span<std::byte> buffer,
-                                  Deadline deadline) {
+                                  Deadline deadline) const {
     if (offset > INT64_MAX) return Error(ErrorKind::Misuse, EINVAL);
     return transfer(Operation::Read, fd_, buffer.data(), buffer.size(),
                     static_cast<std::int64_t>(offset), deadline);
@@ -258,7 +266,7 @@ Result<void> File::sync(Deadline deadline) {
     return {};
 }
 
-Result<FileStatus> File::status(Deadline deadline) {
+Result<FileStatus> File::status(Deadline deadline) const {
     if (fd_ < 0) return ErrorKind::Closed;
     FileRequest request;
     request.fd = fd_;

@@ -57,7 +57,8 @@ class File {
 public:
     static Result<File> open(const std::string& path, const OpenOptions& options = {},
                              Deadline deadline = Deadline::never());
-    File() = default;  // none: every call gives Closed
+    static File adopt(int fd) { return File(fd); }  // takes it over
+    File() = default;                               // none: every call gives Closed
     File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     File& operator=(File&& other) noexcept;
     ~File();  // closes on this thread; use close() where that may take long
@@ -69,13 +70,13 @@ public:
     Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline = Deadline::never());
     // At an offset; the position stays.
     Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> buffer,
-                                Deadline deadline = Deadline::never());
+                                Deadline deadline = Deadline::never()) const;
     Result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> bytes,
                                  Deadline deadline = Deadline::never());
 
     // Returns when the disk has it.
     Result<void> sync(Deadline deadline = Deadline::never());
-    Result<FileStatus> status(Deadline deadline = Deadline::never());
+    Result<FileStatus> status(Deadline deadline = Deadline::never()) const;
     // Never cancelled: the descriptor is gone in any case. Some file systems report a failed write
     // here.
     Result<void> close();

@@ -30,6 +30,7 @@ std::optional<std::uint64_t> Body::size() const {
 std::optional<std::string_view> Body::text() const {
     if (const auto* borrowed = std::get_if<std::string_view>(&content_)) return *borrowed;
     if (const auto* owned = std::get_if<std::string>(&content_)) return *owned;
+    if (const auto* shared = std::get_if<SharedText>(&content_)) return shared->text;
     return std::nullopt;
 }
 

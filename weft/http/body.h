@@ -76,6 +76,11 @@ public:
     Body(const char* text) : content_(std::string(text)) {}
     // The text outlives the message: a literal, for one.
     static Body borrowed(std::string_view text) { return Body(Content(text)); }
+    // The text lives as long as its owner, which whoever shares it holds: a cache of files, for
+    // one.
+    static Body shared(std::shared_ptr<const void> owner, std::string_view text) {
+        return Body(Content(SharedText{std::move(owner), text}));
+    }
     static Body file(std::shared_ptr<const File> file, std::uint64_t offset, std::uint64_t count) {
         return Body(Content(FilePart{std::move(file), offset, count}));
     }
@@ -90,7 +95,11 @@ public:
     Produced* as_produced() { return std::get_if<Produced>(&content_); }
 
 private:
-    using Content = std::variant<std::string_view, std::string, FilePart, Produced>;
+    struct SharedText {
+        std::shared_ptr<const void> owner;
+        std::string_view text;
+    };
+    using Content = std::variant<std::string_view, std::string, SharedText, FilePart, Produced>;
     explicit Body(Content content) : content_(std::move(content)) {}
 
     Content content_;

@@ -4,6 +4,7 @@
 // the fiber that handles it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,10 @@ class Request {
 public:
     std::string_view method() const { return head_->method; }
     std::string_view target() const { return head_->target; }  // as it was sent
-    std::string_view path() const { return target_.path; }     // as it was sent: "/a%20b"
-    std::string_view query() const { return target_.query; }   // without '?'
+    // As it was sent, "/a%20b", without the part that whoever mounted this handler has matched.
+    std::string_view path() const { return target_.path.substr(mounted_bytes_); }
+    std::string_view whole_path() const { return target_.path; }
+    std::string_view query() const { return target_.query; }  // without '?'
     wire::Version version() const { return head_->version; }
     std::string_view host() const { return head_->host; }
 
@@ -41,6 +44,13 @@ public:
     void set_parameters(std::vector<std::pair<std::string, std::string>> parameters) {
         parameters_ = std::move(parameters);
     }
+
+    // Instead of an outer router's of the same name.
+    void add_parameter(std::string_view name, std::string value) {
+        parameters_.emplace_back(name, std::move(value));
+    }
+    // For routers: the first bytes of the path are matched, and not the next handler's business.
+    void mount(std::size_t bytes) { mounted_bytes_ += bytes; }
 
     const net::Address& peer() const { return *peer_; }
     const net::TlsSession* tls() const { return tls_; }  // null: plain
@@ -68,6 +78,7 @@ private:
     BodyReader* body_;
     const net::Address* peer_;
     const net::TlsSession* tls_;
+    std::size_t mounted_bytes_ = 0;
     std::vector<std::pair<std::string, std::string>> parameters_;
 };
 

@@ -30,18 +30,13 @@ Result<void> as_result(int result) {
     return {};
 }
 
-int family_of(const Address& address) {
-    if (address.kind() == Address::Kind::Unix) return AF_UNIX;
-    return address.ip().is_v4() ? AF_INET : AF_INET6;
-}
-
 Descriptor own(int fd) {
     // A simulated socket may give less than it has.
     return Descriptor::adopt_nonblocking(fd, env::current() ? Flow::Unknown : Flow::StreamSocket);
 }
 
 Result<Descriptor> open_stream(const Address& address) {
-    int fd = calls::socket(family_of(address), SOCK_STREAM);
+    int fd = calls::socket(calls::family_of(address), SOCK_STREAM);
     if (fd < 0) return Error::from_errno(-fd);
     return own(fd);
 }
@@ -59,13 +54,6 @@ Result<void> set_all(Descriptor& descriptor, const SocketOptions& options, Addre
     if (kind == Address::Kind::Unix) return {};
     WEFT_TRY(set(descriptor, IPPROTO_TCP, TCP_NODELAY, options.no_delay));
     return set(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keep_alive);
-}
-
-Result<Address> name_of(Descriptor& descriptor, int (*ask)(int, sockaddr_storage&)) {
-    sockaddr_storage name{};
-    long bytes = WEFT_TRY(descriptor.with_fd([&](int fd) { return ask(fd, name); }));
-    return Address::from_native(reinterpret_cast<const sockaddr*>(&name),
-                                static_cast<std::size_t>(bytes));
 }
 
 // The backlog of a Unix listener is full, and nothing tells when it is not.
@@ -148,7 +136,8 @@ Socket Socket::adopt_nonblocking(int fd) { return Socket(own(fd)); }
 
 Result<Socket> Socket::connect(const Address& address, Deadline deadline,
                                const SocketOptions& options) {
-    Socket socket(WEFT_TRY(open_stream(address)));
+    Descriptor opened = WEFT_TRY(open_stream(address));
+    Socket socket(std::move(opened));
     Descriptor& descriptor = socket.descriptor_;
     WEFT_TRY(set_all(descriptor, options, address.kind()));
     Nanoseconds backlog_wait = kBacklogWaitMin;
@@ -284,7 +273,7 @@ Result<void> Socket::shutdown_write(Deadline) {
 }
 
 Result<void> Socket::apply(const SocketOptions& options) {
-    Address local = WEFT_TRY(name_of(descriptor_, calls::local_name));
+    Address local = WEFT_TRY(calls::local_address(descriptor_));
     return set_all(descriptor_, options, local.kind());
 }
 
@@ -294,11 +283,11 @@ Result<void> Socket::reset_on_close() {
 }
 
 Address Socket::peer_address() const {
-    return name_of(descriptor_, calls::peer_name).value_or(Address());
+    return calls::peer_address(descriptor_).value_or(Address());
 }
 
 Address Socket::local_address() const {
-    return name_of(descriptor_, calls::local_name).value_or(Address());
+    return calls::local_address(descriptor_).value_or(Address());
 }
 
 // ---------------------------------------------------------------- Listener
@@ -325,7 +314,8 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 Listener::~Listener() { close(); }
 
 Result<Listener> Listener::open(const Address& address, const ListenOptions& options) {
-    Listener listener(WEFT_TRY(open_stream(address)), address);
+    Descriptor opened = WEFT_TRY(open_stream(address));
+    Listener listener(std::move(opened), address);
     Descriptor& descriptor = listener.descriptor_;
     if (address.kind() == Address::Kind::Ip) {
         // Connections of a former listener that still linger do not keep the port.
@@ -339,7 +329,7 @@ Result<Listener> Listener::open(const Address& address, const ListenOptions& opt
     }
     WEFT_TRY(listener.bind(options));
     WEFT_TRY(as_result(calls::listen(descriptor.fd(), options.backlog)));
-    listener.address_ = WEFT_TRY(name_of(descriptor, calls::local_name));
+    listener.address_ = WEFT_TRY(calls::local_address(descriptor));
     return listener;
 }
 

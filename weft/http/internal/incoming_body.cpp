@@ -156,4 +156,22 @@ bool IncomingBody::drop_rest(std::uint64_t bytes_max, Deadline deadline) {
     return true;
 }
 
+bool IncomingBody::drop_buffered() {
+    if (failed_) return false;
+    if (framing_ == Framing::Length) {
+        std::size_t count = std::min<std::uint64_t>(left_, buffer_->view().size());
+        buffer_->consume(count);
+        left_ -= count;
+        finished_ = left_ == 0;
+        return finished_;
+    }
+    while (framing_ == Framing::Chunked && !finished_ && !buffer_->empty()) {
+        auto step = decoder_.decode(buffer_->view());
+        buffer_->consume(step.used);
+        if (step.progress == Progress::Failed) return false;
+        finished_ = step.progress == Progress::Done;
+    }
+    return finished_;
+}
+
 }  // namespace weft::http

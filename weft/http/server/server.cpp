@@ -16,7 +16,7 @@ Result<net::Address> Server::listen(const net::Address& address, net::ListenOpti
 }
 
 Result<net::Address> Server::listen_tls(const net::Address& address,
-                                        std::shared_ptr<net::TlsServerContext> context,
+                                        std::shared_ptr<net::tls::ServerContext> context,
                                         net::ListenOptions options) {
     return core_->listen(address, std::move(context), options);
 }

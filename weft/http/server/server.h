@@ -34,8 +34,8 @@
 #include "weft/net/address.h"
 #include "weft/net/socket.h"
 
-namespace weft::net {
-class TlsServerContext;
+namespace weft::net::tls {
+class ServerContext;
 }
 
 namespace weft::http {
@@ -88,7 +88,7 @@ public:
     Result<net::Address> listen(const net::Address& address, net::ListenOptions options = {});
     // The same with TLS; the context is shared with whoever reloads its certificates.
     Result<net::Address> listen_tls(const net::Address& address,
-                                    std::shared_ptr<net::TlsServerContext> context,
+                                    std::shared_ptr<net::tls::ServerContext> context,
                                     net::ListenOptions options = {});
 
     // Accepts and serves until drain() or close() and the end of the last connection. When the

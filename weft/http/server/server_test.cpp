@@ -15,12 +15,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using async::Context;
-using testing::RawClient;
-using testing::TestServer;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::RawClient;
 using ::testing::StartsWith;
+using testing::TestServer;
 
 Result<Response> echo(Request& request, Context&) {
     std::string body = WEFT_TRY(request.body().read_all());
@@ -43,7 +43,8 @@ TEST(Server, HTTP_1_a_request_is_answered_and_the_connection_kept) {
         EXPECT_THAT(response, HasSubstr("\r\nDate: "));
         EXPECT_THAT(response, EndsWith("\r\n\r\nGET /a "));
     }
-    EXPECT_TRUE(weft::testing::eventually([&] { return server.server().counters().responses == 3; }));
+    EXPECT_TRUE(
+        weft::testing::eventually([&] { return server.server().counters().responses == 3; }));
     EXPECT_EQ(server.server().counters().accepted, 1U);
 }
 
@@ -61,7 +62,8 @@ TEST(Server, HTTP_1_pipelined_requests_are_answered_in_order) {
 TEST(Server, HTTP_1_a_head_that_comes_byte_by_byte_is_one_head) {
     TestServer server(echo);
     RawClient client = server.connect();
-    for (char byte : std::string_view("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"))
+    for (char byte :
+         std::string_view("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"))
         client.send({&byte, 1});
     EXPECT_THAT(client.read_response(), EndsWith("POST /x abc"));
 }
@@ -124,8 +126,7 @@ TEST(Server, HTTP_1_head_has_the_length_but_not_the_body) {
 TEST(Server, HTTP_1_expect_is_answered_when_the_body_is_wanted) {
     TestServer server(echo);
     RawClient client = server.connect();
-    client.send(
-        "POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    client.send("POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
     EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("body");
     EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));
@@ -199,9 +200,8 @@ TEST(Server, HTTP_1_after_a_refused_request_nothing_more_is_read) {
 }
 
 TEST(Server, HTTP_1_a_body_that_nobody_read_is_dropped_before_the_next_request) {
-    TestServer server([](Request& request, Context&) {
-        return Response::text(std::string(request.path()));
-    });
+    TestServer server(
+        [](Request& request, Context&) { return Response::text(std::string(request.path())); });
     RawClient client = server.connect();
     client.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 27\r\n\r\n" + std::string(kGet) +
                 "GET /b HTTP/1.1\r\nHost: x\r\n\r\n");

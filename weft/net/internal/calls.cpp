@@ -120,6 +120,8 @@ int set_linger_zero(int fd) {
     return set(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
+namespace {
+
 WEFT_KERNEL_CALL int local_name(int fd, sockaddr_storage& name) {
     return ask([&](EnvSockets& sockets) { return sockets.local_name(fd, &name, sizeof name); },
                [&] {
@@ -140,6 +142,24 @@ WEFT_KERNEL_CALL int peer_name(int fd, sockaddr_storage& name) {
                });
 }
 
+Result<Address> name_of(Descriptor& descriptor, int (*ask_for)(int, sockaddr_storage&)) {
+    sockaddr_storage name{};
+    long bytes = WEFT_TRY(descriptor.with_fd([&](int fd) { return ask_for(fd, name); }));
+    return Address::from_native(reinterpret_cast<const sockaddr*>(&name),
+                                static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+Result<Address> local_address(Descriptor& descriptor) { return name_of(descriptor, local_name); }
+
+Result<Address> peer_address(Descriptor& descriptor) { return name_of(descriptor, peer_name); }
+
+int family_of(const Address& address) {
+    if (address.kind() == Address::Kind::Unix) return AF_UNIX;
+    return address.ip().is_v4() ? AF_INET : AF_INET6;
+}
+
 WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
     return ask([&](EnvSockets& sockets) { return sockets.send_parts(fd, parts); },
                [&]() -> long {
@@ -158,6 +178,30 @@ WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
                    message.msg_iovlen = parts.size();
                    return finished([&] { return ::recvmsg(fd, &message, 0); });
                });
+}
+
+WEFT_KERNEL_CALL long send_datagram(int fd, Bytes bytes, const Address* to) {
+    if (env::current()) return -EAFNOSUPPORT;
+    if (!to) return finished([&] { return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+    Native native(*to);
+    return finished([&] {
+        return ::sendto(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL, native.pointer(),
+                        native.bytes);
+    });
+}
+
+WEFT_KERNEL_CALL long receive_datagram(int fd, DatagramSpace& space) {
+    if (env::current()) return -EAFNOSUPPORT;
+    iovec part{space.bytes.data(), space.bytes.size()};
+    msghdr message{};
+    message.msg_name = &space.from;
+    message.msg_namelen = sizeof space.from;
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    long count = finished([&] { return ::recvmsg(fd, &message, 0); });
+    space.from_bytes = message.msg_namelen;
+    space.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+    return count;
 }
 
 WEFT_KERNEL_CALL long send_file(int fd, int file, std::uint64_t offset, std::size_t count) {

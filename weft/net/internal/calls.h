@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "weft/base/bytes.h"
+#include "weft/fiber/io.h"
 #include "weft/net/address.h"
 
 namespace weft::net::calls {
@@ -25,10 +28,22 @@ int connect(int fd, const Address& address);
 int shutdown_write(int fd);
 int set_option(int fd, int level, int name, int value);
 int set_linger_zero(int fd);
-int local_name(int fd, sockaddr_storage& name);  // its length
-int peer_name(int fd, sockaddr_storage& name);
 long send_parts(int fd, std::span<const iovec> parts);
 long receive_parts(int fd, std::span<const iovec> parts);
+
+// Datagrams; there are none in simulation. No address: that of the connected peer.
+long send_datagram(int fd, Bytes bytes, const Address* to);
+struct DatagramSpace {
+    ByteSpace bytes;
+    sockaddr_storage from{};
+    std::size_t from_bytes = 0;
+    bool truncated = false;
+};
+long receive_datagram(int fd, DatagramSpace& space);
+
+int family_of(const Address& address);
+Result<Address> local_address(Descriptor& descriptor);
+Result<Address> peer_address(Descriptor& descriptor);
 
 // -ENOSYS in simulation. The one call that a broken connection answers with SIGPIPE, which workers
 // have blocked and plain threads have not.

@@ -11,6 +11,7 @@
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
 #include "weft/http/wire/target.h"
+#include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
@@ -33,7 +34,7 @@ bool sets_framing(const Headers& headers) {
 }  // namespace
 
 Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls)
+                       std::shared_ptr<net::tls::ServerContext> tls)
     : Dormant{on_bytes},
       shard_(shard),
       stream_(std::move(stream)),
@@ -44,11 +45,10 @@ Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 Connection::~Connection() = default;
 
 void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::TlsServerContext> tls) {
+                       std::shared_ptr<net::tls::ServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    Deadline until = Deadline::after(shard.core().limits().header_time);
-    switch (shard.put_to_sleep(*connection, until)) {
+    switch (shard.put_to_sleep(*connection)) {
     case ServerShard::Rest::Asleep: return;
     case ServerShard::Rest::Ready: return connection->wake_up();
     case ServerShard::Rest::End: return end(*connection);
@@ -58,7 +58,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
     net::Address peer = connection.peer_;
-    connection.stream_->close();
+    if (connection.stream_) connection.stream_->close();
     delete &connection;  // tidy: allow delete: see begin()
     core.leave(peer);
 }
@@ -67,8 +67,14 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
-    if (!self.shard_.wake(self)) return end(self);
+    if (!self.shard_.wake(self)) return self.close_idle();
     self.wake_up();
+}
+
+void Connection::close_idle() {
+    if (!shard_.core().is_draining()) return end(*this);
+    has_looked = true;
+    wake_up();
 }
 
 void Connection::wake_up() {
@@ -84,27 +90,39 @@ void Connection::wake_up() {
 }
 
 void Connection::live() {
-    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
-    Next next = shake_hands() ? Next::Again : Next::End;
-    while (next == Next::Again) {
-        next = serve(*exchange);
-        if (next != Next::Sleep) break;
+    bool goes_on = shake_hands();
+    while (goes_on) {
+        std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+        Next next = serve(*exchange);
+        shard_.give_back(std::move(exchange));
+        if (next == Next::End) break;
+        if (stream_->has_buffered()) continue;
         ServerShard& shard = shard_;
-        // Relaxed: a rough count. Before it sleeps, because then it is no longer ours.
+        // Relaxed: a rough count. Before it sleeps: then it is no longer ours, nor is the server.
         shard.awake.fetch_sub(1, std::memory_order_relaxed);
-        Deadline until = Deadline::after(shard.core().limits().idle);
-        ServerShard::Rest rest =
-            stream_->has_buffered() ? ServerShard::Rest::Ready : shard.put_to_sleep(*this, until);
-        if (rest == ServerShard::Rest::Asleep) return shard.give_back(std::move(exchange));
+        ServerShard::Rest rest = shard.put_to_sleep(*this);
+        if (rest == ServerShard::Rest::Asleep) return;
         shard.awake.fetch_add(1, std::memory_order_relaxed);
-        next = rest == ServerShard::Rest::Ready ? Next::Again : Next::End;
+        goes_on = rest == ServerShard::Rest::Ready;
     }
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
-    shard_.give_back(std::move(exchange));
     end(*this);
 }
 
-bool Connection::shake_hands() { return tls_ == nullptr; }
+// On the connection's own fiber: a client that is slow here holds nobody else up.
+bool Connection::shake_hands() {
+    if (!tls_) return true;
+    Deadline deadline = Deadline::after(shard_.core().limits().handshake);
+    auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
+    if (!secured) {
+        log(LogLevel::Debug, "http: no TLS with {}: {}", peer_.to_string(),
+            secured.error().message());
+        return false;
+    }
+    stream_ = std::move(*secured);
+    tls_.reset();
+    return true;
+}
 
 // Until there is nothing more to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {
@@ -219,7 +237,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (!written) return Next::End;
     shard_.tally.responses.add();
     if (!writer.keep_alive()) {
-        linger(exchange);
+        if (unread || !exchange.buffer.empty()) linger(exchange);
         return Next::End;
     }
     if (unread) {

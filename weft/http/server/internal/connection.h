@@ -17,8 +17,8 @@
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
 
-namespace weft::net {
-class TlsServerContext;
+namespace weft::net::tls {
+class ServerContext;
 }
 
 namespace weft::http {
@@ -31,17 +31,20 @@ class Connection : public Dormant {
 public:
     // Of the one who has admitted it. A connection destroys itself.
     static void begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                      std::shared_ptr<net::TlsServerContext> tls);
+                      std::shared_ptr<net::tls::ServerContext> tls);
 
     net::Stream& stream() { return *stream_; }
     bool is_fresh() const { return requests_ == 0; }
     // By its owner, while it is asleep or before it has begun.
     static void end(Connection& connection);
+    // The same for one whose time is over, or that drains: what has come by now is served.
+    void close_idle();
 
     // Under the lock of the shard.
     enum class State : std::uint8_t { Awake, Asleep, Closing };
     State state = State::Awake;
-    Deadline asleep_until;
+    bool has_looked = false;  // the server drains, and it was woken for a last look
+    Instant asleep_since{};
     ListLink link;
 
 private:
@@ -53,7 +56,7 @@ private:
     enum class Next : std::uint8_t { Sleep, Again, End };
 
     Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-               std::shared_ptr<net::TlsServerContext> tls);
+               std::shared_ptr<net::tls::ServerContext> tls);
     ~Connection();
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
@@ -80,7 +83,7 @@ private:
     ServerShard& shard_;
     std::unique_ptr<net::Stream> stream_;
     // With the server; null: plain, or the handshake is over.
-    std::shared_ptr<net::TlsServerContext> tls_;
+    std::shared_ptr<net::tls::ServerContext> tls_;
     const net::Address peer_;
     Deadline ends_at_;  // its age
     std::uint64_t requests_ = 0;

@@ -15,6 +15,7 @@ constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
 // Without descriptors or memory; then accepting is tried again.
 constexpr Nanoseconds kAcceptRest = std::chrono::milliseconds(50);
 constexpr unsigned kAcceptsAtOnceMax = 64;
+constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -51,19 +52,21 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
     ++pooled_;
 }
 
-// Under the lock: whoever wakes it or closes it must find it in its list.
-ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Deadline until) {
-    {
-        SpinGuard guard(lock_);
-        if (core_.is_draining()) return Rest::End;
-        auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
-        if (!armed) return Rest::End;
-        if (!*armed) return Rest::Ready;
-        connection.state = Connection::State::Asleep;
-        connection.asleep_until = until;
-        (connection.is_fresh() ? fresh_ : idle_).push_back(connection);
-    }
-    core_.note_deadline(until);
+// Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
+// done, the server may end, so nothing of it is touched after the lock.
+ServerShard::Rest ServerShard::put_to_sleep(Connection& connection) {
+    Instant now = Clock::now();
+    bool fresh = connection.is_fresh();
+    SpinGuard guard(lock_);
+    if (core_.is_closing())
+        return std::exchange(connection.has_looked, true) ? Rest::End : Rest::Ready;
+    auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
+    if (!armed) return Rest::End;
+    if (!*armed) return Rest::Ready;
+    connection.state = Connection::State::Asleep;
+    connection.asleep_since = now;
+    (fresh ? fresh_ : idle_).push_back(connection);
+    core_.note_deadline(Deadline::after(core_.sleep_of(fresh), now));
     return Rest::Asleep;
 }
 
@@ -75,24 +78,28 @@ bool ServerShard::wake(Connection& connection) {
     return true;
 }
 
-Deadline ServerShard::close_idle(Instant now, bool all) {
+Deadline ServerShard::close_idle(Instant now) {
     Idle closing;
     Deadline next = Deadline::never();
     {
         SpinGuard guard(lock_);
         for (Idle* list : {&fresh_, &idle_}) {
+            Nanoseconds sleep = core_.sleep_of(list == &fresh_);
             while (Connection* first = list->front()) {
-                if (!all && !first->asleep_until.expired(now)) break;
+                Deadline until = Deadline::after(sleep, first->asleep_since);
+                if (!until.expired(now)) {
+                    next = std::min(next, until);
+                    break;
+                }
                 first->state = Connection::State::Closing;
                 list->erase(*first);
                 closing.push_back(*first);
             }
-            if (list->front()) next = std::min(next, list->front()->asleep_until);
         }
     }
     while (Connection* connection = closing.pop_front()) {
-        // If it is being called at this moment, it finds the state and ends itself.
-        if (connection->stream().descriptor().disarm(*connection)) Connection::end(*connection);
+        // If it is being called at this moment, it finds the state and does this itself.
+        if (connection->stream().descriptor().disarm(*connection)) connection->close_idle();
     }
     return next;
 }
@@ -100,14 +107,14 @@ Deadline ServerShard::close_idle(Instant now, bool all) {
 // ---------------------------------------------------------------- accepting
 
 Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
-                   std::shared_ptr<net::TlsServerContext> tls)
+                   std::shared_ptr<net::tls::ServerContext> tls)
     : Dormant{wake}, shard_(shard), listener_(std::move(listener)), tls_(std::move(tls)) {
     turn_.acceptor = this;
     turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).acceptor->accept(); };
 }
 
 Result<void> Acceptor::begin() {
-    WEFT_TRY(shard_.core().gate().enter());
+    WEFT_TRY(shard_.core().accepting().enter());
     return post_here(shard_.worker(), turn_);
 }
 
@@ -124,24 +131,30 @@ void Acceptor::accept() {
         return shard_.core().look_soon();
     case Backlog::Empty: break;
     }
-    if (shard_.core().is_draining()) return end();
+    // seq_cst: see stop().
+    if (stopping_.load(std::memory_order_seq_cst)) return end();
     Descriptor& descriptor = listener_.descriptor();
     auto armed = descriptor.arm(*this, kReadable);
     if (!armed) return end();
     if (!*armed) return take_turn();
-    // The server may have begun to drain in between, and found nobody asleep.
-    if (shard_.core().is_draining()) stop();
+    if (stopping_.load(std::memory_order_seq_cst)) end_if_asleep();
 }
 
 void Acceptor::stop() {
+    // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
+    stopping_.store(true, std::memory_order_seq_cst);
     if (is_resting()) return go_on();
-    if (listener_.descriptor().disarm(*this)) {
-        accept_some();
-        end();
-    }
+    end_if_asleep();
+}
+
+void Acceptor::end_if_asleep() {
+    if (!listener_.descriptor().disarm(*this)) return;
+    accept_some();
+    end();
 }
 
 void Acceptor::go_on() {
+    // Relaxed: only the caller looks at it, until the next rest.
     resting_.store(false, std::memory_order_relaxed);
     take_turn();
 }
@@ -157,7 +170,9 @@ Acceptor::Backlog Acceptor::accept_some() {
         if (!accepted) {
             ErrorKind kind = accepted.error().kind();
             bool later = kind == ErrorKind::OutOfFds || kind == ErrorKind::OutOfMemory;
-            return later && !shard_.core().is_draining() ? Backlog::Refused : Backlog::Empty;
+            // Relaxed: whoever rests in vain is woken once more.
+            bool stops = stopping_.load(std::memory_order_relaxed);
+            return later && !stops ? Backlog::Refused : Backlog::Empty;
         }
         if (!*accepted) return Backlog::Empty;
         auto stream = std::make_unique<net::Socket>(std::move(**accepted));
@@ -174,7 +189,7 @@ Acceptor::Backlog Acceptor::accept_some() {
 
 void Acceptor::end() {
     listener_.close();
-    shard_.core().gate().leave();
+    shard_.core().accepting().leave();
 }
 
 // ---------------------------------------------------------------- the core
@@ -187,7 +202,7 @@ ServerCore::~ServerCore() {
 }
 
 Result<net::Address> ServerCore::listen(const net::Address& address,
-                                        std::shared_ptr<net::TlsServerContext> tls,
+                                        std::shared_ptr<net::tls::ServerContext> tls,
                                         net::ListenOptions options) {
     std::vector<unsigned> workers = WEFT_TRY(workers_here());
     if (shards_.empty()) {
@@ -222,7 +237,7 @@ Result<void> ServerCore::serve() {
     Result<void> outcome;
     while (!is_draining()) {
         Deadline resting = let_acceptors_go_on(Clock::now());
-        Result<void> woken = wake_.wait_until(std::min(close_idle(false), resting));
+        Result<void> woken = wake_.wait_until(std::min(close_idle(), resting));
         wake_.reset();
         if (woken || woken.error().kind() == ErrorKind::TimedOut) continue;
         outcome = woken.error();
@@ -250,20 +265,39 @@ Deadline ServerCore::let_acceptors_go_on(Instant now) {
     return next;
 }
 
+// Who has just been answered may have sent his next request already, and who has just connected his
+// first: they have a moment, and what comes in it is served. All others are closed at once.
 void ServerCore::end_everything() {
+    Instant begun = Clock::now();
+    for (;;) {
+        Deadline next = close_idle();
+        Deadline last_accept = Deadline::after(sleep_of(true), begun);
+        if (last_accept.expired(Clock::now())) break;
+        static_cast<void>(wake_.wait_until(std::min(next, last_accept)));
+        wake_.reset();
+    }
     for (auto& shard : shards_) {
         for (auto& acceptor : shard->acceptors) acceptor->stop();
     }
-    close_idle(true);
+    static_cast<void>(accepting_.close());
+    // seq_cst: from here on nobody goes to sleep any more; those who did are in their lists.
+    closing_.store(true, std::memory_order_seq_cst);
+    close_idle();
     static_cast<void>(gate_.close());
 }
 
-Deadline ServerCore::close_idle(bool all) {
+Nanoseconds ServerCore::sleep_of(bool fresh) const {
+    Nanoseconds sleep = fresh ? limits().header_time : limits().idle;
+    if (is_closing()) return Nanoseconds::zero();
+    return is_draining() ? std::min(sleep, kDrainMoment) : sleep;
+}
+
+Deadline ServerCore::close_idle() {
     // Whoever goes to sleep from here on compares with this; see note_deadline().
     next_look_ns_.store(kNeverNs, std::memory_order_seq_cst);
     Instant now = Clock::now();
     Deadline next = Deadline::never();
-    for (auto& shard : shards_) next = std::min(next, shard->close_idle(now, all));
+    for (auto& shard : shards_) next = std::min(next, shard->close_idle(now));
     if (!next.is_never()) {
         next_look_ns_.store(next.instant().time_since_epoch().count(), std::memory_order_seq_cst);
     }
@@ -278,12 +312,13 @@ void ServerCore::note_deadline(Deadline until) {
 }
 
 void ServerCore::drain() {
-    // seq_cst: an acceptor that goes to sleep looks at it after that; see Acceptor::accept().
+    // seq_cst: whoever goes to sleep computes until when after that, or is found in its list.
     draining_.store(true, std::memory_order_seq_cst);
     wake_.set();
 }
 
 void ServerCore::close() {
+    closing_.store(true, std::memory_order_seq_cst);
     drain();
     source_.cancel(CancelReason::Cancelled);
 }
@@ -301,7 +336,7 @@ bool ServerCore::admit(const net::Address& peer) {
         room = count < limits().connections_per_address;
         if (room) ++count;
     }
-    // Its acceptor is inside, so the gate is not closed yet.
+    // Closed only when no acceptor is left.
     if (room && gate_.enter()) return true;
     connections_.fetch_sub(1, std::memory_order_relaxed);
     return false;

@@ -29,14 +29,14 @@ class ServerCore;
 class ServerShard;
 
 // Accepts in the worker's loop, without a fiber, until there is nobody left in the backlog; then it
-// sleeps. It is inside the core's gate until its listener is closed.
+// sleeps. It is inside its gate of the core until its listener is closed.
 class Acceptor : public Dormant {
 public:
     Acceptor(ServerShard& shard, net::Listener listener,
-             std::shared_ptr<net::TlsServerContext> tls);
+             std::shared_ptr<net::tls::ServerContext> tls);
 
     Result<void> begin();
-    // While the server drains: ends it if it sleeps. If it does not, it sees that by itself.
+    // Takes who is in the backlog, and ends; in its own time if it is at work.
     void stop();
     // It ran out of descriptors or memory; call go_on() a little later.
     bool is_resting() const { return resting_.load(std::memory_order_acquire); }
@@ -52,13 +52,15 @@ private:
     static void wake(Dormant& dormant, std::uint8_t events);
     void accept();  // on the shard's worker
     Backlog accept_some();
+    void end_if_asleep();
     void end();
     void take_turn();
 
     ServerShard& shard_;
     net::Listener listener_;
-    const std::shared_ptr<net::TlsServerContext> tls_;  // with whoever reloads it
+    const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
     Turn turn_;
+    Atomic<bool> stopping_{false};
     Atomic<bool> resting_{false};
     Instant rested_at_{};
 };
@@ -76,14 +78,14 @@ public:
     void give_back(std::unique_ptr<Exchange> exchange);
 
     // A connection that was just accepted, or has nothing more to read, until its next bytes.
-    // Asleep: it is no longer the caller's. Ready: there are bytes. End: the server drains.
+    // Asleep: it is no longer the caller's. Ready: there are bytes. End: it has had its last look.
     enum class Rest : std::uint8_t { Asleep, Ready, End };
-    Rest put_to_sleep(Connection& connection, Deadline until);
+    Rest put_to_sleep(Connection& connection);
     // Its bytes have come. False: somebody is closing it, and the caller does that now.
     bool wake(Connection& connection);
 
-    // Those whose time is over, or all. Gives when the next one is due.
-    Deadline close_idle(Instant now, bool all);
+    // Those whose time is over. Gives when the next one is due.
+    Deadline close_idle(Instant now);
 
     struct Tally {
         Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses;
@@ -113,7 +115,7 @@ public:
     ~ServerCore();
 
     Result<net::Address> listen(const net::Address& address,
-                                std::shared_ptr<net::TlsServerContext> tls,
+                                std::shared_ptr<net::tls::ServerContext> tls,
                                 net::ListenOptions options);
     Result<void> serve();
     void drain();
@@ -123,22 +125,25 @@ public:
     const Handler& handler() const { return handler_; }
     const ServerOptions& options() const { return options_; }
     const ServerLimits& limits() const { return options_.limits; }
+    // seq_cst, both: see drain() and put_to_sleep().
     bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
+    bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
+    // How long a connection may be asleep.
+    Nanoseconds sleep_of(bool fresh) const;
     std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
 
     // Of a new connection; false when there are too many.
     bool admit(const net::Address& peer);
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
-    // Everybody who must have left before serve() returns.
-    Gate& gate() { return gate_; }
+    Gate& accepting() { return accepting_; }  // of the acceptors
     // An acceptor rests.
     void look_soon() { wake_.set(); }
     // Somebody has gone to sleep until then.
     void note_deadline(Deadline until);
 
 private:
-    Deadline close_idle(bool all);
+    Deadline close_idle();
     Deadline let_acceptors_go_on(Instant now);
     void end_everything();
 
@@ -147,10 +152,12 @@ private:
     CancelSource source_;  // of all requests
     std::vector<std::unique_ptr<ServerShard>> shards_;
     Atomic<bool> draining_{false};
+    Atomic<bool> closing_{false};  // nobody sleeps any more
     Atomic<std::size_t> connections_{0};
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     Event wake_;
-    Gate gate_;
+    Gate accepting_;
+    Gate gate_;  // of the connections; closed after the other
     SpinLock addresses_lock_;
     std::map<net::IpAddress, std::uint32_t> addresses_;  // connections of each
 };

@@ -1,0 +1,17 @@
+// What is in a directory; on the calling thread, which it may block.
+#pragma once
+
+#include <dirent.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/fiber/file.h"
+
+namespace weft {
+
+// Without "." and ".."; at most so many of them.
+Result<std::vector<DirectoryEntry>> read_entries(DIR& directory, std::size_t entries_max);
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+#include "weft/http/files/file_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::http {
+namespace {
+
+// A directory counts too: it has a path.
+std::size_t files_of(const Resource& resource) {
+    return std::max<std::size_t>(resource.representations.size(), 1);
+}
+
+}  // namespace
+
+FileCache::FileCache(const FileCacheLimits& limits)
+    : shard_files_max_(limits.files / kShards),
+      shard_memory_max_(limits.memory_bytes / kShards),
+      fresh_time_(limits.fresh_time) {
+    // No table grows under its lock.
+    for (Shard& shard : shards_) shard.by_path.reserve(shard_files_max_ + 1);
+}
+
+void FileCache::Shard::remove(Entries::iterator entry, Entries& gone) {
+    files -= files_of(*entry->resource);
+    memory_bytes -= entry->resource->memory_bytes;
+    by_path.erase(entry->path);
+    gone.splice(gone.end(), entries, entry);
+}
+
+FileCache::Found FileCache::find(std::string_view path, Instant now) {
+    Shard& shard = shard_of(path);
+    SpinGuard guard(shard.lock);
+    auto found = shard.by_path.find(path);
+    if (found == shard.by_path.end()) return {};
+    Entry& entry = *found->second;
+    shard.entries.splice(shard.entries.begin(), shard.entries, found->second);
+    bool is_stale = now - entry.looked_at >= fresh_time_;
+    // The caller looks at it now, so that the others need not.
+    if (is_stale) entry.looked_at = now;
+    return {entry.resource, is_stale};
+}
+
+void FileCache::keep(std::string_view path, std::shared_ptr<const Resource> resource, Instant now) {
+    std::size_t files = files_of(*resource);
+    std::size_t memory_bytes = resource->memory_bytes;
+    if (files > shard_files_max_ || memory_bytes > shard_memory_max_) return forget(path);
+    Entries made;
+    made.push_back({std::string(path), std::move(resource), now});
+    Entries gone;
+    Shard& shard = shard_of(path);
+    SpinGuard guard(shard.lock);
+    auto old = shard.by_path.find(path);
+    if (old != shard.by_path.end()) shard.remove(old->second, gone);
+    while (shard.files + files > shard_files_max_ ||
+           shard.memory_bytes + memory_bytes > shard_memory_max_) {
+        shard.remove(std::prev(shard.entries.end()), gone);
+    }
+    shard.by_path.emplace(made.front().path, made.begin());
+    shard.entries.splice(shard.entries.begin(), made);
+    shard.files += files;
+    shard.memory_bytes += memory_bytes;
+}
+
+void FileCache::forget(std::string_view path) {
+    Entries gone;
+    Shard& shard = shard_of(path);
+    SpinGuard guard(shard.lock);
+    auto old = shard.by_path.find(path);
+    if (old != shard.by_path.end()) shard.remove(old->second, gone);
+}
+
+std::size_t FileCache::files() const {
+    std::size_t sum = 0;
+    for (const Shard& shard : shards_) {
+        SpinGuard guard(shard.lock);
+        sum += shard.files;
+    }
+    return sum;
+}
+
+std::size_t FileCache::memory_bytes() const {
+    std::size_t sum = 0;
+    for (const Shard& shard : shards_) {
+        SpinGuard guard(shard.lock);
+        sum += shard.memory_bytes;
+    }
+    return sum;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,286 @@
+// Time-outs, drain and overload.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/http/internal/server_test.h"
+#include "weft/http/server/server.h"
+#include "weft/sync/event.h"
+#include "weft/testing/eventually.h"
+#include "weft/testing/scale.h"
+
+namespace weft::http {
+namespace {
+
+using namespace std::chrono_literals;
+using async::Context;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::RawClient;
+using ::testing::StartsWith;
+using testing::TestServer;
+using weft::testing::eventually;
+
+constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+Result<Response> hello(Request&, Context&) { return Response::text("hello"); }
+
+Result<Response> read_body(Request& request, Context&) {
+    std::string body = WEFT_TRY(request.body().read_all());
+    return Response::text(std::to_string(body.size()));
+}
+
+// Tells when somebody is in it, and lets him out when told.
+struct Room {
+    Event entered;
+    Event go;
+    Handler handler() {
+        return [this](Request&, Context&) -> Result<Response> {
+            entered.set();
+            WEFT_TRY(go.wait());
+            return Response::text("done");
+        };
+    }
+};
+
+TEST(ServerTime, HTTP_4_a_head_that_takes_too_long_gets_408) {
+    ServerOptions options;
+    options.limits.header_time = 100ms;
+    TestServer server(hello, options);
+    RawClient client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHo");
+    EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+    EXPECT_TRUE(eventually([&] { return server.server().counters().timeouts == 1; }));
+}
+
+TEST(ServerTime, HTTP_4_the_time_of_a_head_does_not_begin_anew_with_each_byte) {
+    ServerOptions options;
+    options.limits.header_time = 200ms;
+    TestServer server(hello, options);
+    RawClient client = server.connect();
+    Instant begun = Clock::now();
+    // A byte every 20 ms would be in time each; together they are not.
+    while (client.send("G") && Clock::now() - begun < 5s) {
+        if (!client.socket().descriptor().wait_readable(Deadline::after(20ms))) continue;
+        break;
+    }
+    EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+    EXPECT_LT(Clock::now() - begun, 3s);
+}
+
+TEST(ServerTime, HTTP_4_one_who_never_speaks_is_closed_after_the_header_time) {
+    ServerOptions options;
+    options.limits.header_time = 100ms;
+    TestServer server(hello, options);
+    RawClient client = server.connect();
+    EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST(ServerTime, HTTP_4_an_idle_connection_is_closed_after_the_idle_time) {
+    ServerOptions options;
+    options.limits.idle = 150ms;
+    TestServer server(hello, options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), EndsWith("hello"));
+    Instant begun = Clock::now();
+    EXPECT_TRUE(client.is_ended());
+    EXPECT_GE(Clock::now() - begun, 100ms);
+    EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+}
+
+TEST(ServerTime, HTTP_4_a_body_that_stops_gets_408) {
+    ServerOptions options;
+    options.limits.body_idle = 100ms;
+    TestServer server(read_body, options);
+    RawClient client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+}
+
+TEST(ServerTime, HTTP_4_a_body_that_trickles_gets_408) {
+    ServerOptions options;
+    options.limits.body_grace = 100ms;
+    options.limits.body_bytes_per_second = 1000;
+    TestServer server(read_body, options);
+    RawClient client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+    Instant begun = Clock::now();
+    while (client.send("x") && Clock::now() - begun < 5s) {
+        if (client.socket().descriptor().wait_readable(Deadline::after(10ms))) break;
+    }
+    EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+    EXPECT_LT(Clock::now() - begun, 3s);
+}
+
+TEST(ServerTime, HTTP_4_one_who_does_not_read_is_closed_after_the_write_time) {
+    ServerOptions options;
+    options.limits.write_time = 100ms;
+    Event ended;
+    TestServer server(
+        [&](Request&, Context&) {
+            return Response::stream("text/plain", [&](BodyWriter& writer) -> Result<void> {
+                std::string piece(256 * 1024, 'x');
+                Result<void> written;
+                while (written) written = writer.write(piece);
+                EXPECT_EQ(written.error().kind(), ErrorKind::TimedOut);
+                ended.set();
+                return written;
+            });
+        },
+        options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_TRUE(ended.wait_for(testing::kPatience));
+    EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+}
+
+TEST(ServerTime, HTTP_4_a_connection_ends_after_so_many_requests) {
+    ServerOptions options;
+    options.limits.requests_per_connection = 2;
+    TestServer server(hello, options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), EndsWith("hello"));
+    client.send(kGet);
+    EXPECT_THAT(client.read_to_end(), HasSubstr("Connection: close"));
+}
+
+TEST(ServerIdle, HTTP_4_an_idle_connection_owns_no_fiber) {
+    TestServer server(hello);
+    std::vector<RawClient> clients;
+    std::size_t count = weft::testing::scaled(100, 1000);
+    for (std::size_t index = 0; index < count; ++index) {
+        clients.push_back(server.connect());
+        clients.back().send(kGet);
+        EXPECT_THAT(clients.back().read_response(), EndsWith("hello"));
+    }
+    // The one that serves.
+    EXPECT_TRUE(eventually([&] { return server.runtime().live_fibers() == 1; }));
+    for (RawClient& client : clients) {
+        client.send(kGet);
+        EXPECT_THAT(client.read_response(), EndsWith("hello"));
+    }
+    EXPECT_EQ(server.server().counters().accepted, count);
+}
+
+TEST(ServerDrain, HTTP_4_idle_connections_are_closed_at_once_and_requests_finish) {
+    Room room;
+    TestServer server(room.handler());
+    RawClient busy = server.connect();
+    busy.send(kGet);
+    ASSERT_TRUE(room.entered.wait_for(testing::kPatience));
+    RawClient idle = server.connect();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 2; }));
+    server.server().drain();
+    EXPECT_TRUE(idle.is_ended());
+    room.go.set();
+    std::string response = busy.read_to_end();
+    EXPECT_THAT(response, HasSubstr("Connection: close\r\n"));
+    EXPECT_THAT(response, EndsWith("done"));
+    EXPECT_TRUE(server.drain());
+    EXPECT_FALSE(net::Socket::connect(server.address()));
+}
+
+TEST(ServerDrain, HTTP_4_close_ends_the_requests_too) {
+    Room room;
+    TestServer server(room.handler());
+    RawClient busy = server.connect();
+    busy.send(kGet);
+    ASSERT_TRUE(room.entered.wait_for(testing::kPatience));
+    server.server().close();
+    EXPECT_THAT(busy.read_to_end(), StartsWith("HTTP/1.1 503 "));
+}
+
+TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
+    for (int round = 0; round < 20; ++round) {
+        TestServer server(hello);
+        std::vector<RawClient> clients;
+        for (int index = 0; index < 20; ++index) {
+            clients.push_back(server.connect());
+            clients.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        // Of each of them the request has arrived before the drain begins.
+        EXPECT_TRUE(server.drain());
+        for (RawClient& client : clients) EXPECT_THAT(client.read_to_end(), EndsWith("hello"));
+    }
+}
+
+TEST(ServerOverload, HTTP_11_connections_over_the_limit_are_closed) {
+    ServerOptions options;
+    options.limits.connections = 2;
+    TestServer server(hello, options);
+    RawClient first = server.connect();
+    RawClient second = server.connect();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 2; }));
+    EXPECT_TRUE(server.connect().is_ended());
+    first.close();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 1; }));
+    RawClient third = server.connect();
+    third.send(kGet);
+    EXPECT_THAT(third.read_response(), EndsWith("hello"));
+    EXPECT_EQ(server.server().counters().refused, 1U);
+}
+
+TEST(ServerOverload, HTTP_11_connections_of_one_address_are_limited) {
+    ServerOptions options;
+    options.limits.connections_per_address = 1;
+    TestServer server(hello, options);
+    RawClient first = server.connect();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 1; }));
+    EXPECT_TRUE(server.connect().is_ended());
+    first.close();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+    RawClient next = server.connect();
+    next.send(kGet);
+    EXPECT_THAT(next.read_response(), EndsWith("hello"));
+}
+
+TEST(ServerOverload, HTTP_11_requests_that_wait_too_long_get_503_with_retry_after) {
+    ServerOptions options;
+    options.limits.requests = 1;
+    options.limits.queue_delay = 50ms;
+    Room room;
+    TestServer server(room.handler(), options, {.workers = 1});
+    RawClient busy = server.connect();
+    busy.send(kGet);
+    ASSERT_TRUE(room.entered.wait_for(testing::kPatience));
+    RawClient late = server.connect();
+    late.send(kGet);
+    std::string response = late.read_response();
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 503 "));
+    EXPECT_THAT(response, HasSubstr("retry-after: 1\r\n"));
+    EXPECT_EQ(server.server().counters().shed, 1U);
+    room.go.set();
+    EXPECT_THAT(busy.read_response(), EndsWith("done"));
+    late.send(kGet);
+    EXPECT_THAT(late.read_response(), EndsWith("done"));
+}
+
+TEST(ServerOverload, HTTP_11_only_so_many_requests_wait) {
+    ServerOptions options;
+    options.limits.requests = 1;
+    options.limits.requests_waiting = 1;
+    options.limits.queue_delay = 10s;
+    Room room;
+    TestServer server(room.handler(), options, {.workers = 1});
+    RawClient busy = server.connect();
+    busy.send(kGet);
+    ASSERT_TRUE(room.entered.wait_for(testing::kPatience));
+    RawClient waits = server.connect();
+    waits.send(kGet);
+    ASSERT_TRUE(eventually([&] { return server.server().counters().requests == 2; }));
+    RawClient refused = server.connect();
+    refused.send(kGet);
+    EXPECT_THAT(refused.read_response(), StartsWith("HTTP/1.1 503 "));
+    room.go.set();
+    EXPECT_THAT(busy.read_response(), EndsWith("done"));
+    EXPECT_THAT(waits.read_response(), EndsWith("done"));
+}
+
+}  // namespace
+}  // namespace weft::http

@@ -1,0 +1,14 @@
+// SHA-1 (FIPS 180-4), for the handshake of WebSocket, which asks for it (RFC 6455 §4.2.2). It is no
+// protection against forgery: use it for nothing else. Any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "weft/base/bytes.h"
+
+namespace weft::http::wire {
+
+std::array<std::byte, 20> sha1(Bytes bytes);
+
+}  // namespace weft::http::wire

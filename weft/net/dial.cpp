@@ -1,0 +1,199 @@
+#include "weft/net/dial.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weft/async/group.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/fiber.h"
+#include "weft/sync/event.h"
+
+namespace weft::net {
+namespace {
+
+// The most telling failure so far.
+class Failure {
+public:
+    explicit Failure(std::string_view host) : host_(host) {}
+
+    void note(const Address& address, const Error& error) {
+        std::string message(host_);
+        message += " (" + address.to_string() + "): " + error.message();
+        // An unreachable network says less than a host that has answered.
+        if (error.kind() == ErrorKind::Unreachable && error_) return;
+        error_ = Error(error.kind(), error.native_code(), message);
+    }
+    Error error() const {
+        return error_.value_or(Error(ErrorKind::Dns, std::string(host_) + ": it has no address"));
+    }
+
+private:
+    const std::string_view host_;
+    std::optional<Error> error_;
+};
+
+Result<void> check(const Address& address, const DialOptions& options) {
+    return options.allow ? options.allow(address) : Result<void>();
+}
+
+Result<Socket> dial_in_turn(const std::vector<Address>& addresses, std::string_view host,
+                            Deadline deadline, const DialOptions& options) {
+    Failure failure(host);
+    for (const Address& address : addresses) {
+        Result<void> allowed = check(address, options);
+        Result<Socket> socket = allowed ? Socket::connect(address, deadline, options.socket)
+                                        : Result<Socket>(allowed.error());
+        if (socket) return socket;
+        failure.note(address, socket.error());
+        WEFT_TRY(async::Context::current().err());
+        if (deadline.expired(Clock::now())) break;
+    }
+    return failure.error();
+}
+
+// The attempts of one dial, which outlives them.
+class Race {
+public:
+    Race(std::string_view host, Deadline deadline, const DialOptions& options)
+        : host_(host),
+          deadline_(deadline),
+          options_(options),
+          owned_(async::Context::current().with_cancel()),
+          group_(owned_.context),
+          failure_(host) {}
+
+    Result<Socket> run(const std::vector<Address>& addresses);
+
+private:
+    Result<void> try_all(const std::vector<Address>& addresses);
+    Result<void> begin(const Address& address);
+    void end(const Address& address, Result<Socket> socket);
+    void note_failure(const Address& address, const Error& error);
+    template <class Condition>
+    Result<void> wait_for(Condition condition, Deadline until);
+
+    const std::string_view host_;
+    const Deadline deadline_;
+    const DialOptions& options_;
+    async::OwnedContext owned_;  // of the attempts
+    async::Group group_;
+
+    Event changed_;
+    SpinLock lock_;  // of the rest
+    std::size_t running_ = 0;
+    std::size_t failures_ = 0;
+    std::optional<Socket> winner_;
+    Failure failure_;
+};
+
+void Race::note_failure(const Address& address, const Error& error) {
+    SpinGuard guard(lock_);
+    ++failures_;
+    failure_.note(address, error);
+}
+
+Result<void> Race::begin(const Address& address) {
+    {
+        SpinGuard guard(lock_);
+        ++running_;
+    }
+    Result<void> started = group_.go(
+        [this, address] { end(address, Socket::connect(address, deadline_, options_.socket)); });
+    if (started) return {};
+    SpinGuard guard(lock_);
+    --running_;
+    return started;
+}
+
+void Race::end(const Address& address, Result<Socket> socket) {
+    if (!socket) note_failure(address, socket.error());
+    {
+        SpinGuard guard(lock_);
+        --running_;
+        if (socket && !winner_) winner_ = std::move(*socket);
+    }
+    changed_.set();
+}
+
+// Until it holds or the time is up. An error means that the caller does not want to wait any more.
+template <class Condition>
+Result<void> Race::wait_for(Condition condition, Deadline until) {
+    for (;;) {
+        changed_.reset();
+        {
+            SpinGuard guard(lock_);
+            if (condition()) return {};
+        }
+        Result<void> changed = changed_.wait_until(until);
+        if (changed) continue;
+        WEFT_TRY(async::Context::current().err());
+        if (changed.error().kind() == ErrorKind::TimedOut) return {};
+        return changed;
+    }
+}
+
+// RFC 8305 §5: the next attempt begins after the delay, or at once when one has failed.
+Result<void> Race::try_all(const std::vector<Address>& addresses) {
+    for (const Address& address : addresses) {
+        if (Result<void> allowed = check(address, options_); !allowed) {
+            note_failure(address, allowed.error());
+            continue;
+        }
+        std::size_t failures_before = [&] {
+            SpinGuard guard(lock_);
+            return failures_;
+        }();
+        WEFT_TRY(begin(address));
+        Deadline delay = Deadline::after(options_.attempt_delay);
+        bool has_winner = false;
+        auto may_go_on = [&] {
+            has_winner = winner_.has_value();
+            return has_winner || failures_ != failures_before;
+        };
+        WEFT_TRY(wait_for(may_go_on, earlier(delay, deadline_)));
+        if (has_winner || deadline_.expired(Clock::now())) return {};
+    }
+    return wait_for([&] { return winner_ || running_ == 0; }, deadline_);
+}
+
+Result<Socket> Race::run(const std::vector<Address>& addresses) {
+    Result<void> outcome = try_all(addresses);
+    owned_.source.cancel();
+    static_cast<void>(group_.wait());  // the attempts have told us themselves
+    if (winner_) return std::move(*winner_);
+    if (!outcome) return outcome.error();
+    if (deadline_.expired(Clock::now()))
+        return Error(ErrorKind::TimedOut, std::string(host_) + ": no address answered in time");
+    return failure_.error();
+}
+
+}  // namespace
+
+std::vector<IpAddress> interleaved(const std::vector<IpAddress>& addresses) {
+    std::vector<IpAddress> ordered = addresses;
+    auto older = std::stable_partition(ordered.begin(), ordered.end(),
+                                       [](const IpAddress& ip) { return !ip.is_v4(); });
+    std::vector<IpAddress> six(ordered.begin(), older);
+    std::vector<IpAddress> four(older, ordered.end());
+    ordered.clear();
+    for (std::size_t i = 0; i < std::max(six.size(), four.size()); ++i) {
+        if (i < six.size()) ordered.push_back(six[i]);
+        if (i < four.size()) ordered.push_back(four[i]);
+    }
+    return ordered;
+}
+
+Result<Socket> dial(Resolver& resolver, std::string_view host, std::uint16_t port,
+                    Deadline deadline, const DialOptions& options) {
+    std::vector<IpAddress> found = interleaved(WEFT_TRY(resolver.resolve(host, deadline)));
+    if (found.size() > kDialAddressesMax) found.resize(kDialAddressesMax);
+    std::vector<Address> addresses;
+    for (const IpAddress& ip : found) addresses.emplace_back(ip, port);
+    if (addresses.size() == 1 || !current())
+        return dial_in_turn(addresses, host, deadline, options);
+    return Race(host, deadline, options).run(addresses);
+}
+
+}  // namespace weft::net

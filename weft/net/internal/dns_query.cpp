@@ -1,0 +1,183 @@
+#include "weft/net/internal/dns_query.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>  // tidy: allow foreign: one descriptor that stands for those of c-ares
+#include <sys/time.h>   // tidy: allow foreign: timeval
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "weft/fiber/io.h"
+
+namespace weft::net {
+namespace {
+
+constexpr int kEventsMax = 16;
+
+bool start_library() {
+    static const bool started = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
+    return started;
+}
+
+// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+[[gnu::noinline]] int make_epoll() {
+    int fd = ::epoll_create1(EPOLL_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+// A channel of c-ares for one name. c-ares opens and closes its sockets and says what it waits for;
+// an epoll descriptor has them all, so that a fiber can wait for it as for any other. A channel is
+// cheap beside a query, and a new one means new ports, and the configuration of this moment.
+class Query {
+public:
+    Query() = default;
+    ~Query() {
+        if (channel_) ares_destroy(channel_);  // ends what is under way, by a last callback
+    }
+    Query(const Query&) = delete;
+    Query& operator=(const Query&) = delete;
+
+    Result<void> start(const std::string& name, const ResolverOptions& options);
+    Result<DnsAnswer> wait(const std::string& name, Deadline deadline);
+
+private:
+    static void on_sockets(void* query, ares_socket_t fd, int readable, int writable);
+    static void on_answer(void* query, int status, int timeouts, ares_addrinfo* addresses);
+    Result<void> open(const ResolverOptions& options);
+    Deadline next_timeout() const;
+    void serve();
+
+    Descriptor epoll_;
+    ares_channel channel_ = nullptr;
+    bool is_done_ = false;
+    int status_ = ARES_SUCCESS;
+    std::vector<IpAddress> found_;
+    Nanoseconds ttl_ = kDnsTtlMax;
+};
+
+void Query::on_sockets(void* query, ares_socket_t fd, int readable, int writable) {
+    int epoll = static_cast<Query*>(query)->epoll_.fd();
+    epoll_event event{};
+    event.events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U);
+    event.data.fd = fd;
+    if (event.events == 0) {
+        ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr);
+    } else if (::epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+void Query::on_answer(void* query, int status, int, ares_addrinfo* addresses) {
+    auto& self = *static_cast<Query*>(query);
+    self.is_done_ = true;
+    self.status_ = status;
+    if (!addresses) return;
+    auto keep_ttl = [&](int seconds) {
+        self.ttl_ = std::min<Nanoseconds>(self.ttl_, std::chrono::seconds(std::max(seconds, 0)));
+    };
+    for (const ares_addrinfo_cname* alias = addresses->cnames; alias; alias = alias->next)
+        keep_ttl(alias->ttl);
+    for (const ares_addrinfo_node* node = addresses->nodes; node; node = node->ai_next) {
+        Result<Address> address = Address::from_native(node->ai_addr, node->ai_addrlen);
+        if (!address) continue;
+        self.found_.push_back(address->ip());
+        keep_ttl(node->ai_ttl);
+    }
+    ares_freeaddrinfo(addresses);
+}
+
+Result<void> Query::open(const ResolverOptions& options) {
+    int epoll = make_epoll();
+    if (epoll < 0) return Error::from_errno(-epoll);
+    epoll_ = Descriptor::adopt_nonblocking(epoll, Flow::Unknown);
+    if (!start_library()) return Error(ErrorKind::Dns, "c-ares cannot be used");
+    char lookups[] = "fb";  // the file of hosts, then the servers
+    ares_options given{};
+    given.sock_state_cb = on_sockets;
+    given.sock_state_cb_data = this;
+    given.timeout = static_cast<int>(options.query_timeout / std::chrono::milliseconds(1));
+    given.tries = options.tries;
+    given.lookups = lookups;
+    // No domains and no dots: a name is asked for as it is, and in no other way.
+    int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+               ARES_OPT_DOMAINS | ARES_OPT_NDOTS;
+    int status = ares_init_options(&channel_, &given, mask);
+    if (status == ARES_SUCCESS && !options.servers.empty()) {
+        std::string servers;
+        for (const Address& server : options.servers)
+            servers += (servers.empty() ? "" : ",") + server.to_string();
+        status = ares_set_servers_ports_csv(channel_, servers.c_str());
+    }
+    if (status != ARES_SUCCESS) return Error(ErrorKind::Dns, ares_strerror(status));
+    return {};
+}
+
+Result<void> Query::start(const std::string& name, const ResolverOptions& options) {
+    WEFT_TRY(open(options));
+    ares_addrinfo_hints hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_flags = ARES_AI_NOSORT;  // dial() tries them in an order of its own
+    ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, this);
+    return {};
+}
+
+Deadline Query::next_timeout() const {
+    timeval left{};
+    if (!ares_timeout(channel_, nullptr, &left)) return Deadline::never();
+    return Deadline::after(std::chrono::seconds(left.tv_sec) +
+                           std::chrono::microseconds(left.tv_usec));
+}
+
+// What is ready is read and written, and what is overdue asked for again.
+void Query::serve() {
+    std::array<epoll_event, kEventsMax> events{};
+    int count = ::epoll_wait(epoll_.fd(), events.data(), kEventsMax, 0);
+    for (const epoll_event& event : std::span(events).first(std::max(count, 0))) {
+        bool failed = event.events & (EPOLLERR | EPOLLHUP);
+        bool readable = failed || (event.events & EPOLLIN);
+        bool writable = event.events & EPOLLOUT;
+        ares_process_fd(channel_, readable ? event.data.fd : ARES_SOCKET_BAD,
+                        writable ? event.data.fd : ARES_SOCKET_BAD);
+    }
+    ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
+    while (!is_done_) {
+        Deadline timeout = next_timeout();
+        Result<void> ready = epoll_.wait_readable(earlier(deadline, timeout));
+        bool is_overdue = !ready && ready.error().kind() == ErrorKind::TimedOut &&
+                          timeout.expired(Clock::now()) && !deadline.expired(Clock::now());
+        if (!ready && !is_overdue) return ready.error();
+        serve();
+    }
+    if (status_ == ARES_SUCCESS && !found_.empty()) return DnsAnswer{std::move(found_), ttl_};
+    auto failed = [&](std::string_view reason, Nanoseconds ttl) {
+        return DnsAnswer{Error(ErrorKind::Dns, name + ": " + std::string(reason)), ttl};
+    };
+    switch (status_) {
+    case ARES_ENOTFOUND: return failed("there is no such name (NXDOMAIN)", kDnsNegativeTtl);
+    case ARES_SUCCESS:
+    case ARES_ENODATA: return failed("the name has no address", kDnsNegativeTtl);
+    case ARES_ETIMEOUT: return failed("timeout", {});
+    case ARES_ESERVFAIL: return failed("the server failed (SERVFAIL)", {});
+    // Older versions of c-ares do not tell a server that fails from one that is not there.
+    case ARES_ECONNREFUSED: return failed("no server could be asked, or all failed (SERVFAIL)", {});
+    default: return failed(ares_strerror(status_), {});
+    }
+}
+
+}  // namespace
+
+Result<DnsAnswer> query_dns(const std::string& name, const ResolverOptions& options,
+                            Deadline deadline) {
+    Query query;
+    WEFT_TRY(query.start(name, options));
+    return query.wait(name, deadline);
+}
+
+}  // namespace weft::net

@@ -1,0 +1,169 @@
+#include "weft/net/resolver.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/net/internal/dns_cache.h"
+#include "weft/net/internal/dns_query.h"
+#include "weft/sync/event.h"
+
+namespace weft::net {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 253;
+constexpr std::size_t kLabelBytesMax = 63;
+
+bool is_label(std::string_view label) {
+    return !label.empty() && label.size() <= kLabelBytesMax &&
+           std::ranges::all_of(label, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+           });
+}
+
+// In lower case and without the last dot; nothing when no host has such a name.
+std::optional<std::string> host_name(std::string_view text) {
+    if (text.ends_with('.')) text.remove_suffix(1);
+    if (text.empty() || text.size() > kNameBytesMax) return std::nullopt;
+    std::string name(text);
+    for (char& c : name) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    std::string_view rest = name;
+    for (;;) {
+        std::size_t dot = rest.find('.');
+        std::string_view label = rest.substr(0, dot);
+        if (!is_label(label)) return std::nullopt;
+        if (dot != std::string_view::npos) {
+            rest.remove_prefix(dot + 1);
+            continue;
+        }
+        // Old libraries take a name that ends in a number for an address, each in its own way.
+        bool is_number = label[0] >= '0' && label[0] <= '9' &&
+                         (label.starts_with("0x") ||
+                          std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; }));
+        if (is_number) return std::nullopt;
+        return name;
+    }
+}
+
+}  // namespace
+
+struct Resolver::State : std::enable_shared_from_this<State> {
+    // A query that is under way. Shared by its fiber, those who wait for it and the table of them.
+    struct Lookup {
+        Event done;
+        DnsOutcome outcome = ErrorKind::Dns;  // published by done
+    };
+
+    explicit State(ResolverOptions given)
+        : options(std::move(given)), cache(options.cached_names_max) {}
+
+    DnsOutcome ask(const std::string& name, Deadline deadline);
+    DnsOutcome ask_on_thread(const std::string& name, Deadline deadline);
+    void run(const std::shared_ptr<Lookup>& lookup, const std::string& name);
+    DnsOutcome keep(const std::string& name, Result<DnsAnswer> answer);
+    void finish(Lookup& lookup, const std::string& name, DnsOutcome outcome);
+
+    const ResolverOptions options;
+    SpinLock lock;  // of the rest
+    DnsCache cache;
+    std::map<std::string, std::shared_ptr<Lookup>> lookups;
+    std::uint64_t queries = 0;
+};
+
+Resolver::Resolver(ResolverOptions options) : state_(std::make_shared<State>(std::move(options))) {}
+Resolver::Resolver(Resolver&&) noexcept = default;
+Resolver& Resolver::operator=(Resolver&&) noexcept = default;
+Resolver::~Resolver() = default;
+
+std::uint64_t Resolver::queries() const {
+    SpinGuard guard(state_->lock);
+    return state_->queries;
+}
+
+Result<std::vector<IpAddress>> Resolver::resolve(std::string_view text, Deadline deadline) {
+    if (Result<IpAddress> literal = IpAddress::parse(text)) return std::vector{*literal};
+    std::optional<std::string> name = host_name(text);
+    if (!name)
+        return Error(ErrorKind::Dns, "'" + std::string(text) + "' is not the name of a host");
+    if (*name == "localhost" || name->ends_with(".localhost")) {
+        constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0,
+                                                          0, 0, 0, 0, 0, 0, 0, 1};
+        return std::vector{IpAddress::v6(kLoopback6), IpAddress::loopback()};
+    }
+    auto known = state_->options.table.find(*name);
+    if (known != state_->options.table.end()) return known->second;
+    if (env::current()) return Error(ErrorKind::Dns, *name + ": it is not in the table");
+    return state_->ask(*name, deadline);
+}
+
+// ---------------------------------------------------------------- asking the servers
+
+DnsOutcome Resolver::State::keep(const std::string& name, Result<DnsAnswer> answer) {
+    if (!answer) return answer.error();
+    SpinGuard guard(lock);
+    cache.put(name, *answer, Clock::now());
+    return std::move(answer->outcome);
+}
+
+void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome outcome) {
+    lookup.outcome = std::move(outcome);
+    {
+        SpinGuard guard(lock);
+        lookups.erase(name);
+    }
+    lookup.done.set();
+}
+
+// The query gets a fiber of its own, below the root of the runtime: who asked first may give up,
+// and the others still want to know.
+void Resolver::State::run(const std::shared_ptr<Lookup>& lookup, const std::string& name) {
+    SpawnOptions spawning{.name = "dns", .token = fiber_internal::root_token()};
+    Result<void> started = spawn_detached(
+        [self = shared_from_this(), lookup, name] {
+            Result<DnsAnswer> answer = query_dns(name, self->options, Deadline::never());
+            self->finish(*lookup, name, self->keep(name, std::move(answer)));
+        },
+        spawning);
+    if (!started) finish(*lookup, name, started.error());
+}
+
+DnsOutcome Resolver::State::ask_on_thread(const std::string& name, Deadline deadline) {
+    {
+        SpinGuard guard(lock);
+        if (std::optional<DnsOutcome> kept = cache.find(name, Clock::now())) return *kept;
+        ++queries;
+    }
+    return keep(name, query_dns(name, options, deadline));
+}
+
+DnsOutcome Resolver::State::ask(const std::string& name, Deadline deadline) {
+    if (!current()) return ask_on_thread(name, deadline);
+    std::shared_ptr<Lookup> lookup;
+    bool is_first = false;
+    {
+        SpinGuard guard(lock);
+        if (std::optional<DnsOutcome> kept = cache.find(name, Clock::now())) return *kept;
+        auto found = lookups.find(name);
+        if (found != lookups.end()) {
+            lookup = found->second;
+        } else {
+            if (lookups.size() >= kDnsQueriesMax)
+                return Error(ErrorKind::Limit, "too many DNS queries are under way");
+            lookup = std::make_shared<Lookup>();
+            lookups.emplace(name, lookup);
+            ++queries;
+            is_first = true;
+        }
+    }
+    if (is_first) run(lookup, name);
+    WEFT_TRY(lookup->done.wait_until(deadline));
+    return lookup->outcome;
+}
+
+}  // namespace weft::net

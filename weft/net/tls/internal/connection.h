@@ -1,0 +1,117 @@
+// Connection: the TLS protocol of one connection, without I/O.
+//
+// Ciphertext is supplied as it comes and collected as it is made; whoever owns the connection reads
+// and writes it, and waits. So OpenSSL never runs over a wait, and its errors, which it keeps for
+// the thread, are always those of the call that was just made; in simulation, where all threads
+// are one, no step falls into it either: callbacks take no lock and touch no atomic.
+//
+// One caller at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/result.h"
+#include "weft/net/stream.h"
+#include "weft/net/tls/internal/certificates.h"
+#include "weft/net/tls/internal/openssl.h"
+#include "weft/net/tls/internal/tickets.h"
+#include "weft/net/tls/tls_config.h"
+
+namespace weft::net::tls {
+
+constexpr std::size_t kRecordBytesMax = 16 * 1024;  // of plaintext
+// Handshake messages after the handshake (key updates, tickets, attempts to renegotiate) cost us
+// more than the peer. It may send these, and one more with each kBytesOfLateMessage it sends.
+constexpr std::uint64_t kLateMessagesMax = 32;
+constexpr std::uint64_t kBytesOfLateMessage = 1 << 20;
+
+class Connection {
+public:
+    static Result<std::unique_ptr<Connection>> for_server(ServerContext::State& context);
+    // `server` names it in the cache of sessions.
+    static Result<std::unique_ptr<Connection>> for_client(ClientContext::State& context,
+                                                          std::string_view host,
+                                                          OwnedSession session);
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    // Ciphertext from the peer, borrowed until it is consumed; only when there is none.
+    void supply(Bytes input) { input_ = input; }
+    void supply_end() { input_ended_ = true; }
+    bool has_input() const { return !input_.empty(); }
+    // Ciphertext for the peer. Whoever takes it empties it.
+    std::vector<std::byte>& output() { return output_; }
+
+    // False: more input is needed.
+    Result<bool> handshake();
+    // Nothing: more input is needed. 0: the peer has said that it will send no more.
+    Result<std::optional<std::size_t>> read(ByteSpace space);
+    // At most kRecordBytesMax, and not nothing.
+    Result<void> write(Bytes bytes);
+    // Makes the close_notify. Nothing can be written afterwards.
+    void end_writing();
+
+    bool has_plaintext() const { return SSL_pending(ssl_.get()) > 0; }
+    const TlsSession& session() const { return session_; }
+    // Those that the server has given since the last call.
+    std::vector<OwnedSession> take_sessions() { return std::exchange(new_sessions_, {}); }
+    bool has_sessions() const { return !new_sessions_.empty(); }
+
+    // OpenSSL's callbacks.
+    static int on_certificate(SSL* ssl, void* unused);
+    static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                         EVP_MAC_CTX* hash, int seals);
+    static int on_session(SSL* ssl, SSL_SESSION* session);
+    static void on_message(int is_written, int version, int type, const void* bytes,
+                           std::size_t size, SSL* ssl, void* unused);
+
+private:
+    enum class State : std::uint8_t { Handshake, Open, Failed };
+
+    Connection() = default;
+    static const BIO_METHOD* bio_method();
+    static int on_read(BIO* bio, char* space, std::size_t size, std::size_t* count);
+    static int on_write(BIO* bio, const char* bytes, std::size_t size, std::size_t* count);
+    static long on_control(BIO* bio, int command, long number, void* pointer);
+    static Connection& of(SSL* ssl) { return *static_cast<Connection*>(SSL_get_app_data(ssl)); }
+
+    Result<void> open(SSL_CTX* context);
+    Result<void> demand_name(std::string_view host);
+    void note_session();
+    Error fail(std::string_view doing);
+    bool is_flooded() const {
+        return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesOfLateMessage;
+    }
+
+    // Owned here and by the context, as long as the handshake goes on.
+    std::shared_ptr<const CertificateTable> table_;
+    std::shared_ptr<const TicketKeys> tickets_;
+
+    State state_ = State::Handshake;
+    bool is_server_ = false;
+    bool verifies_ = false;
+    bool input_ended_ = false;
+    bool end_was_read_ = false;
+    bool writing_ended_ = false;
+    Error failure_ = ErrorKind::Tls;  // in State::Failed
+    Bytes input_;
+    std::vector<std::byte> output_;
+    std::uint64_t late_messages_ = 0;
+    std::uint64_t received_bytes_ = 0;
+    std::vector<OwnedSession> new_sessions_;
+    std::string host_;  // of the server; empty in servers
+    std::string server_name_;
+    std::string peer_name_;
+    std::string alpn_;
+    TlsSession session_;
+    OwnedSsl ssl_;  // last: goes first, while all that it could call back to is there
+};
+
+}  // namespace weft::net::tls

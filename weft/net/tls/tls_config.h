@@ -1,0 +1,115 @@
+// What a server shows and a client demands in a TLS handshake.
+//
+//     auto server = WEFT_TRY(tls::ServerContext::create({
+//         .identities = {{.certificate = {.file = "a.pem"}, .key = {.file = "a.key"}}},
+//         .alpn = {"http/1.1"}}));
+//     auto client = WEFT_TRY(tls::ClientContext::create({}));     // verifies, by the system's CAs
+//
+// TLS 1.2 with forward secrecy and authenticated ciphers, and TLS 1.3; nothing older, no
+// compression, no renegotiation, no early data. Sessions are resumed by tickets, so a server keeps
+// nothing for a client that is gone.
+//
+// Contexts: any fiber and any thread; streams made from one may outlive it. Failures are
+// ErrorKind::Tls and name the file or the certificate that is at fault.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft::net {
+class TlsStream;
+}
+
+namespace weft::net::tls {
+
+enum class Protocol : std::uint8_t { Tls12, Tls13 };
+
+// PEM text, or the file that holds it. A file is read by create() and reload() only.
+struct Pem {
+    std::string text = {};
+    std::string file = {};
+
+    bool is_empty() const { return text.empty() && file.empty(); }
+};
+
+// A certificate, followed by the chain above it, and its private key (without a password).
+struct Identity {
+    Pem certificate;
+    Pem key;
+    // For whom it is shown: "example.org", "*.example.org". None: the DNS names in it.
+    std::vector<std::string> names = {};
+};
+
+enum class ClientCertificates : std::uint8_t { None, Optional, Required };
+
+struct ServerConfig {
+    // By server name: an exact name before a wildcard; the first one where none fits.
+    std::vector<Identity> identities = {};
+    // In order of preference. A client that offers only others is refused.
+    std::vector<std::string> alpn = {};
+    ClientCertificates client_certificates = ClientCertificates::None;
+    Pem client_authorities = {};  // who may have signed them
+    Protocol minimum = Protocol::Tls12;
+    Protocol maximum = Protocol::Tls13;
+    // A new key for tickets is made that often; the one before is still accepted.
+    Nanoseconds ticket_key_lifetime = std::chrono::hours(1);
+};
+
+class ServerContext {
+public:
+    static Result<ServerContext> create(ServerConfig config);
+    ServerContext(ServerContext&&) noexcept;
+    ServerContext& operator=(ServerContext&&) noexcept;
+    ~ServerContext();
+
+    // Reads the files of all identities anew, and shows those from the next handshake on;
+    // connections that are up stay. After an error everything is as it was.
+    Result<void> reload();
+    // The same with other identities.
+    Result<void> reload(std::vector<Identity> identities);
+
+    struct State;  // OpenSSL's part
+
+private:
+    friend class net::TlsStream;
+    explicit ServerContext(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+// Insecure takes whatever certificate comes: anybody on the way can read and change everything.
+enum class Verification : std::uint8_t { Full, Insecure };
+
+struct ClientConfig {
+    Verification verification = Verification::Full;
+    Pem authorities = {};                // none: those of the system
+    Identity identity = {};              // shown when the server asks for one
+    std::vector<std::string> alpn = {};  // in order of preference
+    Protocol minimum = Protocol::Tls12;
+    std::size_t sessions_max = 256;  // kept for resumption; 0: none
+};
+
+class ClientContext {
+public:
+    static Result<ClientContext> create(const ClientConfig& config);
+    ClientContext(ClientContext&&) noexcept;
+    ClientContext& operator=(ClientContext&&) noexcept;
+    ~ClientContext();
+
+    struct State;  // OpenSSL's part
+
+private:
+    friend class net::TlsStream;
+    explicit ClientContext(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace weft::net::tls

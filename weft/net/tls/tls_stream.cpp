@@ -1,0 +1,342 @@
+#include "weft/net/tls/tls_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "weft/fiber/io.h"
+#include "weft/net/address.h"
+#include "weft/net/internal/calls.h"
+#include "weft/net/tls/internal/connection.h"
+#include "weft/net/tls/internal/contexts.h"
+
+namespace weft::net {
+namespace {
+
+// A connection that waits for a request keeps the small one; a record fits into the large one.
+constexpr std::size_t kInputBytesMin = 4 * 1024;
+constexpr std::size_t kInputBytesMax = 17 * 1024;
+// So much is encrypted before it is sent, and of that so much memory is kept.
+constexpr std::size_t kOutputBytesMax = 64 * 1024;
+constexpr std::size_t kOutputBytesKept = 4 * 1024;
+// What the protocol itself may have to say to a peer that does not listen.
+constexpr std::size_t kRepliesBytesMax = 16 * 1024;
+// Parts of a message below this share a record.
+constexpr std::size_t kGatheredBytesMax = 4 * 1024;
+constexpr std::size_t kFileBytes = 64 * 1024;
+
+}  // namespace
+
+// The parts of a message, cut into pieces for records.
+class TlsStream::Parts {
+public:
+    explicit Parts(std::span<const Bytes> parts) : parts_(parts) { skip_empty(); }
+
+    bool is_empty() const { return parts_.empty(); }
+
+    // The next piece, gone from the front: a large part in place, small ones together.
+    Bytes next() {
+        if (first().size() >= kGatheredBytesMax || parts_.size() == 1)
+            return take(std::min(first().size(), tls::kRecordBytesMax));
+        std::size_t filled = 0;
+        while (!is_empty() && filled < gathered_.size()) {
+            Bytes piece = take(std::min(first().size(), gathered_.size() - filled));
+            std::ranges::copy(piece, gathered_.begin() + static_cast<std::ptrdiff_t>(filled));
+            filled += piece.size();
+        }
+        return Bytes(gathered_).first(filled);
+    }
+
+    // How much was skipped: less than asked for when there is no more.
+    std::size_t skip(std::size_t count) {
+        std::size_t skipped = 0;
+        while (skipped < count && !is_empty())
+            skipped += take(std::min(first().size(), count - skipped)).size();
+        return skipped;
+    }
+
+private:
+    Bytes first() const { return parts_.front().subspan(taken_); }
+    Bytes take(std::size_t count) {
+        Bytes piece = first().first(count);
+        taken_ += count;
+        skip_empty();
+        return piece;
+    }
+    void skip_empty() {
+        while (!parts_.empty() && taken_ == parts_.front().size()) {
+            parts_ = parts_.subspan(1);
+            taken_ = 0;
+        }
+    }
+
+    std::span<const Bytes> parts_;
+    std::size_t taken_ = 0;  // of the first
+    std::array<std::byte, kGatheredBytesMax> gathered_;
+};
+
+// ---------------------------------------------------------------- opening and closing
+
+TlsStream::TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection)
+    : below_(std::move(below)), connection_(std::move(connection)) {}
+
+TlsStream::~TlsStream() { TlsStream::close(); }
+
+Result<std::unique_ptr<TlsStream>> TlsStream::accept(std::unique_ptr<Stream> below,
+                                                     tls::ServerContext& context,
+                                                     Deadline deadline) {
+    auto connection = WEFT_TRY(tls::Connection::for_server(*context.state_));
+    // tidy: allow new: a private constructor
+    std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
+    WEFT_TRY(made->shake_hands(deadline));
+    return made;
+}
+
+Result<std::unique_ptr<TlsStream>> TlsStream::connect(std::unique_ptr<Stream> below,
+                                                      tls::ClientContext& context,
+                                                      std::string_view host, Deadline deadline) {
+    std::string server(host);
+    server += ':' + std::to_string(below->peer_address().port());
+    std::shared_ptr<tls::SessionCache> sessions = context.state_->sessions;
+    auto connection =
+        WEFT_TRY(tls::Connection::for_client(*context.state_, host, sessions->take(server)));
+    // tidy: allow new: a private constructor
+    std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
+    made->sessions_ = std::move(sessions);
+    made->server_ = std::move(server);
+    WEFT_TRY(made->shake_hands(deadline));
+    return made;
+}
+
+Result<void> TlsStream::shake_hands(Deadline deadline) {
+    for (;;) {
+        Result<bool> done = [&] {
+            SpinGuard guard(lock_);
+            return connection_->handshake();
+        }();
+        if (!done) {
+            // The alert that tells the peer why.
+            static_cast<void>(try_flush());
+            return done.error();
+        }
+        WEFT_TRY(flush(deadline));
+        if (*done) break;
+        WEFT_TRY(fill(deadline));
+    }
+    keep_sessions();
+    return {};
+}
+
+Result<void> TlsStream::shutdown_write(Deadline deadline) {
+    {
+        SpinGuard guard(lock_);
+        connection_->end_writing();
+    }
+    WEFT_TRY(flush(deadline));
+    return below_->shutdown_write(deadline);
+}
+
+void TlsStream::close() {
+    // Somebody who is in the middle of a call gets Closed from below; the peer is then told by the
+    // end of the stream alone.
+    if (lock_.try_lock()) {
+        connection_->end_writing();
+        lock_.unlock();
+        static_cast<void>(try_flush());
+    }
+    below_->close();
+}
+
+Address TlsStream::peer_address() const { return below_->peer_address(); }
+Address TlsStream::local_address() const { return below_->local_address(); }
+const TlsSession* TlsStream::tls() const { return &connection_->session(); }
+
+// ---------------------------------------------------------------- reading
+
+// Where the next ciphertext goes. The connection has consumed what was there.
+ByteSpace TlsStream::input_space() {
+    std::size_t size = input_was_full_ ? kInputBytesMax : kInputBytesMin;
+    if (size != input_bytes_) {
+        input_ = std::make_unique_for_overwrite<std::byte[]>(size);
+        input_bytes_ = size;
+    }
+    return {input_.get(), input_bytes_};
+}
+
+void TlsStream::supply(ByteSpace space, std::size_t count) {
+    // A large buffer stays until a read shows that a small one would have done.
+    input_was_full_ = count == space.size() || (input_was_full_ && count > kInputBytesMin);
+    SpinGuard guard(lock_);
+    if (count == 0) {
+        connection_->supply_end();
+    } else {
+        connection_->supply(space.first(count));
+    }
+}
+
+Result<void> TlsStream::fill(Deadline deadline) {
+    ByteSpace space = input_space();
+    std::size_t count = WEFT_TRY(below_->read(space, deadline));
+    supply(space, count);
+    return {};
+}
+
+Result<bool> TlsStream::try_fill() {
+    ByteSpace space = input_space();
+    std::optional<std::size_t> count = WEFT_TRY(below_->try_read(space));
+    if (!count) {
+        // Nobody waits in here: an idle connection keeps nothing.
+        input_.reset();
+        input_bytes_ = 0;
+        return false;
+    }
+    supply(space, *count);
+    return true;
+}
+
+// Nothing: more ciphertext is needed.
+Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadline deadline) {
+    std::size_t replies = 0;
+    bool has_sessions = false;
+    Result<std::optional<std::size_t>> count = [&] {
+        SpinGuard guard(lock_);
+        auto outcome = connection_->read(space);
+        replies = connection_->output().size();
+        has_sessions = connection_->has_sessions();
+        return outcome;
+    }();
+    if (has_sessions) keep_sessions();
+    // What the protocol has to say (an alert, a new key) goes out now if it can, else with what is
+    // written next; but a peer that only asks and never listens is not served without end.
+    if (replies > kRepliesBytesMax) {
+        WEFT_TRY(flush(deadline));
+    } else if (replies > 0) {
+        static_cast<void>(try_flush());
+    }
+    return count;
+}
+
+Result<std::size_t> TlsStream::read(ByteSpace space, Deadline deadline) {
+    for (;;) {
+        std::optional<std::size_t> count = WEFT_TRY(read_once(space, deadline));
+        if (count) return *count;
+        WEFT_TRY(fill(deadline));
+    }
+}
+
+Result<std::optional<std::size_t>> TlsStream::try_read(ByteSpace space) {
+    for (;;) {
+        std::optional<std::size_t> count = WEFT_TRY(read_once(space, Deadline::at(Instant::min())));
+        if (count) return count;
+        bool filled = WEFT_TRY(try_fill());
+        if (!filled) return std::optional<std::size_t>();
+    }
+}
+
+bool TlsStream::has_buffered() const {
+    SpinGuard guard(lock_);
+    return connection_->has_plaintext() || connection_->has_input();
+}
+
+void TlsStream::keep_sessions() {
+    if (!sessions_) return;
+    std::vector<tls::OwnedSession> added = [&] {
+        SpinGuard guard(lock_);
+        return connection_->take_sessions();
+    }();
+    for (tls::OwnedSession& session : added) sessions_->put(server_, std::move(session));
+}
+
+// ---------------------------------------------------------------- writing
+
+// Encrypts from the front until enough is there to be sent; gives how much it was.
+Result<std::size_t> TlsStream::encrypt(Parts& parts) {
+    std::size_t count = 0;
+    while (!parts.is_empty()) {
+        SpinGuard guard(lock_);
+        if (connection_->output().size() >= kOutputBytesMax) break;
+        Bytes piece = parts.next();
+        WEFT_TRY(connection_->write(piece));
+        count += piece.size();
+    }
+    return count;
+}
+
+// True when all that was encrypted so far is sent.
+Result<bool> TlsStream::try_flush() {
+    SpinGuard guard(sending_lock_);
+    for (;;) {
+        if (sent_ == sending_.size()) {
+            sending_.clear();
+            sent_ = 0;
+            if (sending_.capacity() > kOutputBytesKept) std::vector<std::byte>().swap(sending_);
+            SpinGuard connection_guard(lock_);
+            std::swap(sending_, connection_->output());
+        }
+        if (sending_.empty()) return true;
+        Bytes rest = Bytes(sending_).subspan(sent_);
+        std::size_t count = WEFT_TRY(below_->try_write(std::span(&rest, 1)));
+        if (count == 0) return false;
+        sent_ += count;
+    }
+}
+
+Result<void> TlsStream::flush(Deadline deadline) {
+    for (;;) {
+        bool done = WEFT_TRY(try_flush());
+        if (done) return {};
+        WEFT_TRY(below_->descriptor().wait_writable(deadline));
+    }
+}
+
+Result<void> TlsStream::write_all(Bytes bytes, Deadline deadline) {
+    return write_all(std::span(&bytes, 1), deadline);
+}
+
+Result<void> TlsStream::write_all(std::span<const Bytes> given, Deadline deadline) {
+    Parts parts(given);
+    pledged_ -= parts.skip(pledged_);
+    do {
+        WEFT_TRY(encrypt(parts));
+        WEFT_TRY(flush(deadline));
+    } while (!parts.is_empty());
+    return {};
+}
+
+// Only what has left us counts as taken: the rest would be sent by nobody if the caller went on to
+// read. It is pledged instead, and skipped when the caller comes with it again.
+Result<std::size_t> TlsStream::try_write(std::span<const Bytes> given) {
+    bool sent = WEFT_TRY(try_flush());
+    if (!sent) return 0;
+    Parts parts(given);
+    std::size_t taken = parts.skip(pledged_);
+    pledged_ -= taken;
+    while (!parts.is_empty()) {
+        std::size_t encrypted = WEFT_TRY(encrypt(parts));
+        sent = WEFT_TRY(try_flush());
+        if (!sent) {
+            pledged_ = encrypted;
+            return taken;
+        }
+        taken += encrypted;
+    }
+    return taken;
+}
+
+Result<void> TlsStream::send_file(int file, std::uint64_t offset, std::uint64_t count,
+                                  Deadline deadline) {
+    auto buffer = std::make_unique_for_overwrite<std::byte[]>(kFileBytes);
+    while (count > 0) {
+        std::size_t wanted = std::min<std::uint64_t>(count, kFileBytes);
+        long got = calls::read_at(file, offset, buffer.get(), wanted);
+        if (got < 0) return Error::from_errno(static_cast<int>(-got));
+        if (got == 0) return Error(ErrorKind::Closed, "the file ended too early");
+        Bytes bytes(buffer.get(), static_cast<std::size_t>(got));
+        WEFT_TRY(write_all(bytes, deadline));
+        offset += bytes.size();
+        count -= bytes.size();
+    }
+    return {};
+}
+
+}  // namespace weft::net

@@ -1,0 +1,112 @@
+// TlsStream: TLS over another Stream, as a server or as a client.
+//
+//     auto socket = std::make_unique<Socket>(WEFT_TRY(listener.accept()));
+//     auto stream = WEFT_TRY(TlsStream::accept(std::move(socket), context, Deadline::after(10s)));
+//
+// Everything that Stream promises, with two remarks. A peer that closes without saying so
+// (close_notify) may have been cut off by somebody in between: reading then ends with an error of
+// kind Tls and not with 0. And a part of a message that try_write() has not reported as taken may
+// be under way nevertheless: the next write must go on with the same bytes.
+//
+// A failed handshake closes the stream below. Errors of that stream pass unchanged; those of TLS
+// are of kind Tls, with OpenSSL's reason, and when a certificate was refused with the host and the
+// reason. A peer that floods us with handshake messages ends as Limit.
+//
+// Any fiber and any thread; one may read while another writes and a third closes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/spin_lock.h"
+#include "weft/net/stream.h"
+#include "weft/net/tls/tls_config.h"
+
+namespace weft::net {
+
+namespace tls {
+class Connection;
+class SessionCache;
+}  // namespace tls
+
+class TlsStream final : public Stream {
+public:
+    // A silent client holds a connection until the deadline: there should be one.
+    static Result<std::unique_ptr<TlsStream>> accept(std::unique_ptr<Stream> below,
+                                                     tls::ServerContext& context,
+                                                     Deadline deadline);
+    // `host` is the name, or the number, that the server's certificate must be made for.
+    static Result<std::unique_ptr<TlsStream>> connect(std::unique_ptr<Stream> below,
+                                                      tls::ClientContext& context,
+                                                      std::string_view host, Deadline deadline);
+    ~TlsStream() override;
+
+    Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never()) override;
+    Result<std::optional<std::size_t>> try_read(ByteSpace space) override;
+    Result<void> write_all(Bytes bytes, Deadline deadline = Deadline::never()) override;
+    Result<void> write_all(std::span<const Bytes> parts,
+                           Deadline deadline = Deadline::never()) override;
+    Result<std::size_t> try_write(std::span<const Bytes> parts) override;
+    Result<void> send_file(int file, std::uint64_t offset, std::uint64_t count,
+                           Deadline deadline = Deadline::never()) override;
+    // Says close_notify, then half-closes the stream below.
+    Result<void> shutdown_write(Deadline deadline = Deadline::never()) override;
+    // Says close_notify if that goes without waiting.
+    void close() override;
+
+    Descriptor& descriptor() override { return below_->descriptor(); }
+    bool has_buffered() const override;
+    Address peer_address() const override;
+    Address local_address() const override;
+    const TlsSession* tls() const override;
+
+private:
+    class Parts;
+
+    TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection);
+
+    Result<void> shake_hands(Deadline deadline);
+    Result<std::optional<std::size_t>> read_once(ByteSpace space, Deadline deadline);
+    void keep_sessions();
+
+    ByteSpace input_space();
+    void supply(ByteSpace space, std::size_t count);
+    Result<void> fill(Deadline deadline);
+    Result<bool> try_fill();
+
+    Result<std::size_t> encrypt(Parts& parts);
+    Result<bool> try_flush();
+    Result<void> flush(Deadline deadline);
+
+    const std::unique_ptr<Stream> below_;
+
+    // OpenSSL's object is for one at a time. Held for a record's encryption, never over a wait or
+    // a system call.
+    mutable SpinLock lock_;
+    const std::unique_ptr<tls::Connection> connection_;
+
+    // Ciphertext on its way in. The reader's; the connection borrows it.
+    std::unique_ptr<std::byte[]> input_;
+    std::size_t input_bytes_ = 0;
+    bool input_was_full_ = false;
+
+    // Ciphertext on its way out: the reader sends as well, for the protocol. Held for one write to
+    // the stream below that does not wait.
+    SpinLock sending_lock_;
+    std::vector<std::byte> sending_;
+    std::size_t sent_ = 0;  // of sending_
+
+    std::size_t pledged_ = 0;  // plaintext that is encrypted, but not yet reported; the writer's
+
+    // Of clients. Shared by the context and its streams.
+    std::shared_ptr<tls::SessionCache> sessions_;
+    std::string server_;  // "host:port", in sessions_
+};
+
+}  // namespace weft::net
