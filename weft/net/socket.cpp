@@ -212,6 +212,11 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
 }
 
 Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
+    if (parts.size() == 1) {
+        // The common case, by the cheaper call.
+        std::optional<std::size_t> sent = WEFT_TRY(descriptor_.try_write(parts[0]));
+        return sent.value_or(0);
+    }
     std::array<iovec, kPartsMax> room;
     std::size_t total = 0;
     for (Remainder rest(parts); !rest.empty();) {
