@@ -1,6 +1,6 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deep test-long test-cross bench lint format clean
+.PHONY: help run test test-deep test-long test-cross bench bench-http lint format clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -12,15 +12,15 @@ run: ## build and watch the fiber demonstration
 	@build/dev/bin/example_demo
 
 test: ## build and run every test of the plain build
-	@scripts/setup
+	@scripts/setup build js
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers
-	@scripts/setup build deep $(if $(wildcard bench/smoke),bench)
+	@scripts/setup build js deep $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
-	@scripts/setup
+	@scripts/setup build js
 	@scripts/lanes long
 
 test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
@@ -30,6 +30,10 @@ test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
 bench: ## our figures beside the peers' [ONLY=name,...] [PEERS=go,...] [ROUNDS=n]
 	@scripts/setup build bench
 	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run
+
+bench-http: ## the same for the HTTP servers
+	@scripts/setup build bench-http
+	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run http
 
 lint: ## tidy, clang-format and clang-tidy
 	@scripts/setup build lint

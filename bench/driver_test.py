@@ -6,16 +6,23 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from driver import measuring, report, results
+from driver import building, http_measuring, measuring, report, results, servers
 from driver.building import Unavailable
-from driver.catalog import METRICS, PEERS, Peer, all_rows, metric_named, peers_of
+from driver.catalog import FIBERS, PEERS, Peer, peers_of
+from driver.http_catalog import HTTP
+from driver.process import expect_word, running, start
 from driver.targets import TARGETS, Ahead, AtMost, Scaling, Within, verdict
 
 MACHINE = {"cpu": "test"}
+SUITES = report.SUITES.values()
 
 
-def peer_named(name: str) -> Peer:
-    return next(peer for peer in PEERS if peer.name == name)
+def peer_named(name: str, peers: list[Peer] = PEERS) -> Peer:
+    return next(peer for peer in peers if peer.name == name)
+
+
+def server_named(name: str) -> Peer:
+    return peer_named(name, HTTP.peers)
 
 
 def quiet(_: str) -> None:
@@ -25,31 +32,31 @@ def quiet(_: str) -> None:
 class Output(unittest.TestCase):
     def test_all_rows_of_a_metric_are_read_and_other_lines_passed_over(self):
         text = "hello\ngo1 sleep 4.5 ms\ngo1 sleep_cpu 3 ms\ngo2 sleep 9 ms\n"
-        figures = measuring.parse_lines(text, peer_named("go1"), metric_named("sleep"))
+        figures = measuring.parse_lines(text, peer_named("go1"), FIBERS.metric("sleep"))
         self.assertEqual(figures, {"sleep": 4.5, "sleep_cpu": 3.0})
 
     def test_a_missing_line_is_a_failure_with_a_reason(self):
         with self.assertRaisesRegex(measuring.Failed, "no line `go1 yield"):
-            measuring.parse_lines("", peer_named("go1"), metric_named("yield"))
+            measuring.parse_lines("", peer_named("go1"), FIBERS.metric("yield"))
 
     def test_a_program_that_hangs_is_ended(self):
-        short = replace(metric_named("yield"), timeout_seconds=0.2)
+        short = replace(FIBERS.metric("yield"), timeout_seconds=0.2)
         with self.assertRaisesRegex(measuring.Failed, "not finished"):
             measuring.output_of(peer_named("go1"), short, ["sleep", "60"])
 
     def test_a_program_that_fails_says_why(self):
         command = ["sh", "-c", "echo no memory >&2; exit 3"]
         with self.assertRaisesRegex(measuring.Failed, "ended with 3: no memory"):
-            measuring.output_of(peer_named("go1"), metric_named("yield"), command)
+            measuring.output_of(peer_named("go1"), FIBERS.metric("yield"), command)
 
     def test_a_program_that_cannot_be_built_gives_its_reason(self):
         built = {"go": Unavailable("go is not installed")}
         with self.assertRaisesRegex(measuring.Failed, "go is not installed"):
-            measuring.measure(peer_named("go1"), metric_named("yield"), built)
+            measuring.measure(peer_named("go1"), FIBERS.metric("yield"), built)
 
     def test_memory_that_could_not_be_warmed_is_told(self):
         with self.assertRaisesRegex(measuring.Failed, "could not be warmed"):
-            measuring.warm_memory(metric_named("spawn"), {"floor": "false"})
+            measuring.warm_memory(FIBERS.metric("spawn"), {"floor": "false"})
 
 
 class Targets(unittest.TestCase):
@@ -75,11 +82,12 @@ class Targets(unittest.TestCase):
         self.assertEqual(self.judge(Ahead("yield", "weft1", "go1", 5), weft1=4), "not measured")
 
     def test_every_target_names_a_row_and_peers_that_exist(self):
-        names = {peer.name for peer in PEERS}
+        names = {row: {peer.name for peer in suite.peers}
+                 for suite in SUITES for row in suite.rows()}
         for target in TARGETS:
-            self.assertIn(target.row, all_rows())
+            self.assertIn(target.row, names)
             for peer in (getattr(target, "ours", "weft1"), getattr(target, "peer", "weft1")):
-                self.assertIn(peer, names)
+                self.assertIn(peer, names[target.row])
 
 
 class Merging(unittest.TestCase):
@@ -126,8 +134,8 @@ class Report(unittest.TestCase):
         self.table = results.Results(MACHINE)
         self.run_id = self.table.begin_run("a day", "make bench", 3, 0.0)
 
-    def lines(self, row: str) -> str:
-        return "\n".join(report.table_of(self.table, row))
+    def lines(self, row: str, suite=FIBERS) -> str:
+        return "\n".join(report.table_of(self.table, suite, row))
 
     def test_a_ratio_is_the_peer_over_ours_with_as_many_workers(self):
         self.table.record(self.run_id, "yield", "weft2", [5])
@@ -144,15 +152,98 @@ class Report(unittest.TestCase):
         self.assertIn("| tokio1 | UNAVAILABLE | | | cargo is not installed |", self.lines("yield"))
         self.assertIn("| boost1 | UNAVAILABLE | | | Boost.Fiber has no I/O |", self.lines("echo1k"))
 
+    def test_further_figures_of_a_run_are_columns_of_its_table(self):
+        self.table.record(self.run_id, "plaintext", "nginx1", [8])
+        self.table.record(self.run_id, "plaintext.rate", "nginx1", [120_000])
+        table = self.lines("plaintext", HTTP)
+        self.assertIn("| ratio | rate, 1/s | p50, us | p99, us | remark |", table)
+        self.assertIn("| nginx1 | 8 | 8 … 8 | – | 120,000 | – | – |", table)
+
+    def test_a_line_without_figures_has_as_many_cells(self):
+        self.table.record_failure(self.run_id, "plaintext", "nginx1", "nginx is not installed")
+        self.assertIn("| nginx1 | UNAVAILABLE | | | | | | nginx is not installed |",
+                      self.lines("plaintext", HTTP))
+
+    def test_what_the_kernel_leaves_is_no_peer_in_the_summary(self):
+        for peer, value in (("weft1", 7), ("epoll1", 6), ("nginx1", 8)):
+            self.table.record(self.run_id, "plaintext", peer, [value])
+        self.assertIn("| 7 | nginx1 8 | epoll1 6 |",
+                      "\n".join(report.summary(self.table, HTTP)))
+
     def test_every_row_has_a_table(self):
-        for row in all_rows():
-            self.assertIn(f"## {row}", self.lines(row))
+        for suite in SUITES:
+            for row in suite.rows():
+                self.assertIn(f"## {row}", self.lines(row, suite))
+
+
+class Servers(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.ground = servers.Ground(Path(self.folder.name), 8080, 9090)
+
+    def test_a_configuration_has_no_placeholder_left(self):
+        for family, (name, _) in servers.CONFIGURED.items():
+            for ground in (self.ground, replace(self.ground, tls=True)):
+                text = servers.write_configuration(name, ground).read_text()
+                self.assertIn("8080", text, family)
+                self.assertIn("9090", text, family)
+                self.assertNotRegex(text, r"@[A-Z_]+@")
+
+    def test_only_a_tls_server_is_told_of_certificates(self):
+        plain = servers.environment_of(server_named("go1"), self.ground)
+        secure = servers.environment_of(server_named("go1"), replace(self.ground, tls=True))
+        self.assertEqual(plain["TLS"], "")
+        self.assertEqual(secure["TLS"], str(servers.TLS))
+        self.assertEqual(plain["GOMAXPROCS"], "1")
+
+    def test_the_words_of_the_load_are_read(self):
+        self.assertEqual(http_measuring.parse_done("done 300 2.0 51.5 99.0\n"),
+                         (300, 2.0, 51.5, 99.0))
+
+    def test_anything_else_that_the_load_says_is_a_failure(self):
+        with self.assertRaisesRegex(measuring.Failed, "done 300"):
+            http_measuring.parse_done("done 300\n")
+
+    def test_a_load_that_fails_says_why(self):
+        command = ["sh", "-c", "echo not the expected answer >&2"]
+        with running(start(["sleep", "60"]), 5) as server, running(start(command), 5) as client:
+            with self.assertRaisesRegex(measuring.Failed, "not the expected answer"):
+                expect_word(client, server, "ready")
+
+    def test_a_server_that_is_not_installed_gives_its_reason(self):
+        built = {"http.nginx": Unavailable("nginx is not installed")}
+        with self.assertRaisesRegex(measuring.Failed, "nginx is not installed"):
+            measuring.measure(server_named("nginx1"), HTTP.metric("plaintext"), built)
+
+    def test_the_operations_of_a_handshake_are_added_up(self):
+        text = (" 256 bits ecdsa (nistp256)   0.0000s   0.0001s  50000.0  16076.5\n"
+                " 253 bits ecdh (X25519)   0.0000s  40000.0\n")
+        self.assertAlmostEqual(http_measuring.parse_speed(text), 20 + 2 * 25)
+
+    def test_another_openssl_speed_is_a_failure(self):
+        with self.assertRaisesRegex(measuring.Failed, "no such algorithm"):
+            http_measuring.parse_speed("no such algorithm\n")
 
 
 class Catalog(unittest.TestCase):
-    def test_ours_answers_every_metric(self):
-        for metric in METRICS:
-            self.assertEqual(peers_of(metric, PEERS)[0].name, "weft1")
+    def test_ours_answers_every_metric_or_says_why_not(self):
+        for suite in SUITES:
+            for metric in suite.metrics:
+                ours = suite.peers[0]
+                self.assertTrue(ours.is_ours())
+                self.assertEqual(peers_of(metric, suite.peers)[0] is ours,
+                                 ours.why_not(metric.name) is None)
+
+    def test_no_row_is_in_two_suites(self):
+        rows = [row for suite in SUITES for row in suite.rows()]
+        self.assertEqual(len(rows), len(set(rows)))
+
+    def test_every_peer_has_a_program(self):
+        programs = {**building.make_programs(), **building.INSTALLED, **building.OURS}
+        for suite in SUITES:
+            for peer in suite.peers:
+                self.assertIn(peer.built_as, programs)
 
 
 if __name__ == "__main__":

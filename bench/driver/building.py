@@ -56,38 +56,56 @@ def find_go() -> str:
     return shutil.which("go") or next((str(path) for path in debian), "go")
 
 
-def go_program() -> Program:
+def go_program(name: str, folder: str) -> Program:
     # Given as files and without a go.mod, the sources get the toolchain's own defaults; a go.mod
     # that Debian's Go can read would switch newer ones to old timers.
-    files = sorted(str(path) for path in (BENCH / "peers/go").glob("*.go"))
-    binary = OUTPUT / "go_bench"
+    files = sorted(str(path) for path in (BENCH / "peers" / folder).glob("*.go"))
+    binary = OUTPUT / name
     command = [find_go(), "build", "-o", str(binary), *files]
-    return Program("go_bench", ("bench/peers/go/*.go",), find_go(), command, binary, {})
+    return Program(name, (f"bench/peers/{folder}/*.go",), find_go(), command, binary, {})
 
 
-def tokio_program() -> Program:
-    target = OUTPUT / "tokio"
+def cargo_program(name: str, folder: str) -> Program:
+    target = OUTPUT / folder
     command = ["cargo", "build", "--release", "--locked", "--quiet",
-               "--manifest-path", "bench/peers/tokio/Cargo.toml"]
-    sources = ("bench/peers/tokio/Cargo.*", "bench/peers/tokio/src/*.rs")
-    return Program("tokio_bench", sources, "cargo", command, target / "release/tokio_bench",
+               "--manifest-path", f"bench/peers/{folder}/Cargo.toml"]
+    sources = (f"bench/peers/{folder}/Cargo.*", f"bench/peers/{folder}/src/*.rs")
+    return Program(name, sources, "cargo", command, target / "release" / name,
                    {"CARGO_TARGET_DIR": str(target)})
 
 
 def make_programs() -> dict[str, Program]:
-    """By family; `client` is the load of the echo servers."""
+    """By Peer.built_as; `client` is the load of the echo servers."""
     bare = "bench/peers/bare"
     return {
-        "go": go_program(),
+        "go": go_program("go_bench", "go"),
         "boost": cxx_program("boost_bench", "bench/peers/boost/boost_bench.cpp",
                              "-lboost_fiber", "-lboost_context"),
         "asio": cxx_program("asio_bench", "bench/peers/asio/asio_bench.cpp"),
-        "tokio": tokio_program(),
+        "tokio": cargo_program("tokio_bench", "tokio"),
         "epoll": cxx_program("echo_epoll", f"{bare}/echo_epoll.cpp"),
         "uring": cxx_program("echo_uring", f"{bare}/echo_uring.cpp", "-luring"),
         "floor": cxx_program("sleep_floor", f"{bare}/sleep_floor.cpp"),
         "client": cxx_program("echo_client", "bench/load/echo_client.cpp"),
+        "http.go": go_program("go_http", "go_http"),
+        "http.hyper": cargo_program("hyper_http", "hyper"),
+        "http.epoll": cxx_program("http_epoll", f"{bare}/http_epoll.cpp"),
+        "http.load": cxx_program("http_load", "bench/load/http_load.cpp", "-lssl", "-lcrypto"),
     }
+
+
+# Peers that come as packages: Peer.built_as → the program on PATH.
+INSTALLED = {"http.nginx": "nginx", "http.haproxy": "haproxy", "http.h2o": "h2o",
+             "http.node": "node", "http.openssl": "openssl"}
+# Our programs: Peer.built_as → binary and target.
+OURS = {"weft": ("weft_bench", "weft_bench"), "sim": ("weft-sim", "weft-sim"),
+        "http.weft": ("weft-bench-http", "weft-bench-http")}
+
+
+def find_installed(name: str) -> Path | Unavailable:
+    # Debian keeps servers where the PATH of plain users does not look.
+    path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    return Path(path) if path else Unavailable(f"{name} is not installed")
 
 
 def first_error(output: str) -> str:
@@ -127,13 +145,11 @@ def find_ours(name: str, target: str, say) -> Path | Unavailable:
     return binary
 
 
-def build_all(families: set[str], say) -> dict[str, Path | Unavailable]:
-    built = {}
-    for family, program in make_programs().items():
-        if family in families:
-            built[family] = build(program, say)
-    if "weft" in families:
-        built["weft"] = find_ours("weft_bench", "weft_bench", say)
-    if "sim" in families:
-        built["sim"] = find_ours("weft-sim", "weft-sim", say)
+def build_all(names: set[str], say) -> dict[str, Path | Unavailable]:
+    built = {name: build(program, say) for name, program in make_programs().items()
+             if name in names}
+    built |= {name: find_installed(program) for name, program in INSTALLED.items()
+              if name in names}
+    built |= {name: find_ours(binary, target, say) for name, (binary, target) in OURS.items()
+              if name in names}
     return built

@@ -12,14 +12,24 @@ class Metric:
     unit: str
     count: int
     what: str
-    kind: str = "program"  # program, echo, idle or sim: how measuring.py runs it
+    kind: str = "program"  # program, echo, idle, sim, http…: how measuring.py runs it
     also: tuple[str, ...] = ()  # further rows that the same run prints
     timeout_seconds: int = 60
     messages_each: int = 0  # echo: `count` is the connections
     warm_memory: bool = False  # see measuring.warm_memory
+    load: dict[str, str | float] = field(default_factory=dict)  # http: options of http_load
+    upstream: bool = False  # http: a server stands behind the one that is measured
+    columns: tuple[str, ...] = ()  # further figures of the same run, beside the row's own
 
     def rows(self) -> tuple[str, ...]:
         return (self.name, *self.also)
+
+    def column_rows(self) -> tuple[str, ...]:
+        return tuple(column_row(self.name, column) for column in self.columns)
+
+
+def column_row(row: str, column: str) -> str:
+    return f"{row}.{column}"
 
 
 METRICS = [
@@ -84,6 +94,12 @@ class Peer:
     lacks: dict[str, str] = field(default_factory=dict)  # metric → why this peer has no figure
     only: tuple[str, ...] = ()  # not empty: it has these metrics and no other
     notes: dict[str, str] = field(default_factory=dict)  # metric → how its work differs
+    program: str = ""  # of building.py; empty: named like the family
+    is_floor: bool = False  # no peer, but what the kernel or a library leaves
+
+    @property
+    def built_as(self) -> str:
+        return self.program or self.family
 
     @property
     def name(self) -> str:
@@ -165,16 +181,40 @@ def peers_of(metric: Metric, peers: list[Peer]) -> list[Peer]:
     return [peer for peer in peers if peer.why_not(metric.name) is None]
 
 
-def metric_named(name: str) -> Metric:
-    return next(metric for metric in METRICS if metric.name == name)
+# Figures that stand beside those of a row.
+COLUMN_UNITS = {"rate": "1/s", "p50": "us", "p99": "us", "cpu": "us"}
 
 
-def unit_and_text(row: str) -> tuple[str, str]:
-    if row in EXTRA_ROWS:
-        return EXTRA_ROWS[row]
-    metric = metric_named(row)
-    return metric.unit, metric.what
+@dataclass(frozen=True)
+class Suite:
+    """What one make target measures; all suites share one report."""
+
+    name: str
+    command: str
+    metrics: list[Metric]
+    peers: list[Peer]
+    workers: tuple[int, ...]  # of ours, for the summary
+    extra_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def metric(self, name: str) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == name)
+
+    def unit_and_text(self, row: str) -> tuple[str, str]:
+        if row in self.extra_rows:
+            return self.extra_rows[row]
+        metric = self.metric(row)
+        return metric.unit, metric.what
+
+    def unit(self, row: str) -> str:
+        """Of a row or of one of its columns."""
+        _, dot, column = row.partition(".")
+        return COLUMN_UNITS[column] if dot else self.unit_and_text(row)[0]
+
+    def rows(self) -> list[str]:
+        return [row for metric in self.metrics for row in metric.rows()]
+
+    def columns(self, row: str) -> tuple[str, ...]:
+        return () if row in self.extra_rows else self.metric(row).columns
 
 
-def all_rows() -> list[str]:
-    return [row for metric in METRICS for row in metric.rows()]
+FIBERS = Suite("fibers", "make bench", METRICS, PEERS, (1, 2), EXTRA_ROWS)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .building import BENCH, CXX, find_go
+from .building import BENCH, CXX, Unavailable, find_go, find_installed
 
 
 def output_of(*command: str) -> str:
@@ -37,9 +37,19 @@ def package_version(header: str, pattern: str) -> str:
     return field_of(header, pattern) if Path(header).exists() else "not installed"
 
 
-def locked_version(crate: str) -> str:
-    return field_of(str(BENCH / "peers/tokio/Cargo.lock"),
+def locked_version(crate: str, folder: str = "tokio") -> str:
+    return field_of(str(BENCH / f"peers/{folder}/Cargo.lock"),
                     rf'^name = "{crate}"\nversion = "([^"]*)"')
+
+
+def program_version(name: str, option: str) -> str:
+    """The first number with dots that the program says of itself."""
+    path = find_installed(name)
+    if isinstance(path, Unavailable):
+        return "not installed"
+    done = subprocess.run([path, option], capture_output=True, text=True)
+    match = re.search(r"\d+\.[\w.+-]+", done.stdout + done.stderr)
+    return match.group(0) if match else "unknown"
 
 
 def describe_versions() -> dict[str, str]:
@@ -51,6 +61,12 @@ def describe_versions() -> dict[str, str]:
         "rust": output_of("rustc", "--version") or "none",
         "tokio": locked_version("tokio"),
         "async-channel": locked_version("async-channel"),
+        "hyper": locked_version("hyper", "hyper"),
+        "node": program_version("node", "--version"),
+        "nginx": program_version("nginx", "-v"),
+        "haproxy": program_version("haproxy", "-v"),
+        "h2o": program_version("h2o", "--version"),
+        "openssl": program_version("openssl", "version"),
     }
 
 

@@ -2,37 +2,22 @@
 
 import os
 import re
-import resource
-import socket
 import subprocess
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from .building import Unavailable
 from .catalog import Metric, Peer
+from .http_measuring import RUNS as HTTP_RUNS
+from .http_measuring import measure_http
+from .process import (CLIENT_CPU, SERVER_CPU, SPARE_FDS, Failed, Figures, cpu_nanoseconds,
+                      expect_word, free_port, last_line, on_cpu, raise_fd_limit, running, start,
+                      tell)
 
 MESSAGE_BYTES = 64
-SERVER_CPU = 0
-CLIENT_CPU = 1
-SPARE_FDS = 100
 IDLE_SETTLE_SECONDS = 1
 IDLE_SECONDS = 5
 SIM_STEPS = re.compile(r"([\d.]+) M steps/s")
-
-Figures = dict[str, float]  # row → value
-
-
-class Failed(Exception):
-    """The program gave no figure; the text says why."""
-
-
-def raise_fd_limit() -> int:
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard
-
 
 def environment_for(peer: Peer) -> dict[str, str]:
     return os.environ | {peer.workers_variable: str(peer.workers)}
@@ -48,11 +33,6 @@ def parse_lines(text: str, peer: Peer, metric: Metric) -> Figures:
     if metric.name not in figures:
         raise Failed(f"no line `{peer.name} {metric.name} …` in the output")
     return figures
-
-
-def last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:160] if lines else "no message"
 
 
 def output_of(peer: Peer, metric: Metric, command: list) -> str:
@@ -77,63 +57,6 @@ def run_sim(peer: Peer, metric: Metric, binary: Path) -> Figures:
     if match is None:
         raise Failed(f"no `… M steps/s` in the output: {last_line(text)}")
     return {metric.name: float(match.group(1)) * 1e6}
-
-
-def start(command: list, **options) -> subprocess.Popen:
-    return subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, **options)
-
-
-@contextmanager
-def running(child: subprocess.Popen, timeout_seconds: int):
-    """Kills the child at the end of the block, or when it has run for too long."""
-    watchdog = threading.Timer(timeout_seconds, child.kill)
-    watchdog.start()
-    try:
-        yield child
-    finally:
-        watchdog.cancel()
-        child.kill()
-        child.communicate()
-
-
-@contextmanager
-def on_cpu(cpu: int, peer: Peer):
-    """What is started in the block inherits the CPU; peers of several workers use all of them."""
-    allowed = os.sched_getaffinity(0)
-    if peer.workers == 1 and cpu in allowed:
-        os.sched_setaffinity(0, {cpu})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
-
-
-def cpu_nanoseconds(pid: int) -> int:
-    """User and system time of all threads of a process, by the kernel's CPU clock of that process
-    (clock_getcpuclockid): nanoseconds, where /proc/<pid>/stat counts in hundredths of a second."""
-    cpu_clock_of_process = (~pid << 3) | 2
-    return time.clock_gettime_ns(cpu_clock_of_process)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def expect_word(client: subprocess.Popen, server: subprocess.Popen, word: str) -> None:
-    line = client.stdout.readline()
-    if line.startswith(word):
-        return
-    if server.poll() is not None:
-        raise Failed(f"the server ended: {last_line(server.communicate()[1])}")
-    raise Failed(f"the client got no answer: {last_line(client.communicate()[1])}")
-
-
-def tell(client: subprocess.Popen) -> None:
-    client.stdin.write("\n")
-    client.stdin.flush()
 
 
 def run_echo(peer: Peer, metric: Metric, server_binary: Path, client_binary: Path) -> Figures:
@@ -197,7 +120,9 @@ def warm_memory(metric: Metric, built: dict) -> None:
 
 
 def measure(peer: Peer, metric: Metric, built: dict) -> Figures:
-    binary = built["sim" if metric.kind == "sim" else peer.family]
+    if metric.kind in HTTP_RUNS:
+        return measure_http(peer, metric, built)
+    binary = built["sim" if metric.kind == "sim" else peer.built_as]
     if isinstance(binary, Unavailable):
         raise Failed(binary.reason)
     if metric.warm_memory:

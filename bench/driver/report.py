@@ -1,17 +1,21 @@
 """Writes bench/RESULTS.md from the results: what was measured, on what, and what was reached."""
 
 from .building import BENCH
-from .catalog import NEVER_AVAILABLE, PEERS, Peer, all_rows, unit_and_text
+from .catalog import COLUMN_UNITS, FIBERS, NEVER_AVAILABLE, Peer, Suite, column_row
+from .http_catalog import HTTP
 from .results import Results
 from .targets import Target, targets_of, verdict
 
 REPORT_FILE = BENCH / "RESULTS.md"
+SUITES = {suite.name: suite for suite in (FIBERS, HTTP)}
+TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers"}
 
 HEAD = """# Results
 
-Written by `make bench`; the single rounds are in [results.json](results.json). Medians, with the
-smallest and largest round. *Ratio* is the peer's figure over ours with as many workers: above 1 we
-are ahead. `*`: the two figures come from different runs, so their ratio is only a hint.
+Written by `make bench` and `make bench-http`; the single rounds are in
+[results.json](results.json). Medians, with the smallest and largest round. *Ratio* is the peer's
+figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from
+different runs, so their ratio is only a hint.
 """
 
 
@@ -34,20 +38,28 @@ def ratio_cell(results: Results, row: str, peer: Peer) -> str:
     return f"{theirs / ours:.2f}×" + ("" if same_run else " `*`")
 
 
-def peer_line(results: Results, row: str, peer: Peer) -> str | None:
+def column_cells(results: Results, row: str, peer: Peer, columns: tuple[str, ...]) -> str:
+    medians = [results.median(column_row(row, column), peer.name) for column in columns]
+    return "".join(f" {'–' if median is None else shown(median)} |" for median in medians)
+
+
+def peer_line(results: Results, row: str, peer: Peer, columns: tuple[str, ...] = ()) -> str | None:
     note = peer.notes.get(row, "")
     values = results.values(row, peer.name)
     if values:
         spread = f"{shown(min(values))} … {shown(max(values))}"
         median = shown(results.median(row, peer.name))
-        return f"| {peer.name} | {median} | {spread} | {ratio_cell(results, row, peer)} | {note} |"
+        more = column_cells(results, row, peer, columns)
+        return (f"| {peer.name} | {median} | {spread} | {ratio_cell(results, row, peer)} |"
+                f"{more} {note} |")
     why_not = peer.why_not(row)
     if why_not == "":
         return None
     reason = why_not or results.reason(row, peer.name)
+    more = " |" * len(columns)
     if reason is None:
-        return f"| {peer.name} | – | | | not measured yet |"
-    return f"| {peer.name} | UNAVAILABLE | | | {reason} |"
+        return f"| {peer.name} | – | | |{more} not measured yet |"
+    return f"| {peer.name} | UNAVAILABLE | | |{more} {reason} |"
 
 
 def target_lines(results: Results, row: str) -> list[str]:
@@ -59,17 +71,21 @@ def target_lines(results: Results, row: str) -> list[str]:
     return lines
 
 
-def table_of(results: Results, row: str) -> list[str]:
-    unit, what = unit_and_text(row)
+def table_of(results: Results, suite: Suite, row: str) -> list[str]:
+    unit, what = suite.unit_and_text(row)
+    columns = suite.columns(row)
+    names = "".join(f" {column}, {COLUMN_UNITS[column]} |" for column in columns)
     lines = [f"## {row}", "", f"{what[0].upper()}{what[1:]}; {unit}.", ""]
-    lines += ["| peer | median | smallest … largest | ratio | remark |", "|---|--:|--:|--:|---|"]
-    lines += filter(None, (peer_line(results, row, peer) for peer in PEERS))
+    lines += [f"| peer | median | smallest … largest | ratio |{names} remark |",
+              f"|---|--:|--:|--:|{'--:|' * len(columns)}---|"]
+    lines += filter(None, (peer_line(results, row, peer, columns) for peer in suite.peers))
     return lines + target_lines(results, row) + [""]
 
 
-def best_peer(results: Results, row: str, workers: int) -> str:
-    figures = [(results.median(row, peer.name), peer.name) for peer in PEERS
-               if not peer.is_ours() and peer.workers == workers]
+def best_peer(results: Results, suite: Suite, row: str, workers: int, floors: bool = False) -> str:
+    """The best of the peers, or of what no server can get below."""
+    figures = [(results.median(row, peer.name), peer.name) for peer in suite.peers
+               if not peer.is_ours() and peer.workers == workers and peer.is_floor == floors]
     figures = [figure for figure in figures if figure[0] is not None]
     if not figures:
         return "–"
@@ -85,15 +101,22 @@ def count_met(results: Results, targets: list[Target]) -> str:
     return f"{met} of {len(verdicts)}"
 
 
-def summary(results: Results) -> list[str]:
-    lines = ["## Summary", "",
-             "| row | unit | weft1 | best of 1 worker | weft2 | best of 2 workers | targets met |",
-             "|---|---|--:|--:|--:|--:|--:|"]
-    for row in all_rows():
-        ours = [results.median(row, f"weft{n}") for n in (1, 2)]
-        cells = ["–" if value is None else shown(value) for value in ours]
-        lines.append(f"| [{row}](#{row}) | {unit_and_text(row)[0]} | {cells[0]} | "
-                     f"{best_peer(results, row, 1)} | {cells[1]} | {best_peer(results, row, 2)} | "
+def summary(results: Results, suite: Suite) -> list[str]:
+    has_floors = any(peer.is_floor for peer in suite.peers)
+    names = [name for n in suite.workers
+             for name in (f"weft{n}", f"best of {n} worker{'s' if n > 1 else ''}")]
+    names += ["floor"] if has_floors else []
+    lines = [f"## {TITLES[suite.name]}", "",
+             f"| row | unit | {' | '.join(names)} | targets met |",
+             f"|---|---|{'--:|' * len(names)}--:|"]
+    for row in suite.rows():
+        cells = []
+        for workers in suite.workers:
+            ours = results.median(row, f"weft{workers}")
+            cells += ["–" if ours is None else shown(ours),
+                      best_peer(results, suite, row, workers)]
+        cells += [best_peer(results, suite, row, 1, floors=True)] if has_floors else []
+        lines.append(f"| [{row}](#{row}) | {suite.unit(row)} | {' | '.join(cells)} | "
                      f"{count_met(results, targets_of(row))} |")
     return lines + [""]
 
@@ -115,7 +138,10 @@ def run_lines(results: Results) -> list[str]:
 
 
 def write(results: Results) -> None:
-    lines = [HEAD, *machine_lines(results), *run_lines(results), *summary(results)]
-    for row in all_rows():
-        lines += table_of(results, row)
+    lines = [HEAD, *machine_lines(results), *run_lines(results)]
+    for suite in SUITES.values():
+        lines += summary(results, suite)
+    for suite in SUITES.values():
+        for row in suite.rows():
+            lines += table_of(results, suite, row)
     REPORT_FILE.write_text("\n".join(lines).rstrip() + "\n")

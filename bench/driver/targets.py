@@ -117,6 +117,10 @@ def ahead_of(row: str, family: str, factor: float) -> list[Target]:
     return [Ahead(row, f"weft{n}", f"{family}{n}", factor) for n in (1, 2)]
 
 
+def ahead_of_servers(row: str, **factors: float) -> list[Target]:
+    return [Ahead(row, "weft1", f"{family}1", factor) for family, factor in factors.items()]
+
+
 def echo_targets(row: str) -> list[Target]:
     return [
         Within(row, "weft1", "epoll1", 1.05),
@@ -145,6 +149,15 @@ TARGETS: list[Target] = [
     *echo_targets("echo1k"), *echo_targets("echo10k"),
     *both("idle", 0, 0),
     AtLeast("sim", "weft1", 1_000_000),
+    AtMost("plaintext", "weft1", 6.6), *ahead_of_servers("plaintext", nginx=1.15, go=1.75),
+    *ahead_of_servers("pipelined", nginx=2),
+    AtMost("file10k", "weft1", 9), *ahead_of_servers("file10k", nginx=1.15),
+    AtMost("body1m", "weft1", 190),
+    AtMost("proxy", "weft1", 14), *ahead_of_servers("proxy", haproxy=1.1),
+    AtMost("load80", "weft1", 2),
+    AtMost("sse", "weft1", 6.5),
+    AtMost("idle10k", "weft1", 512),
+    *ahead_of_servers("handshake", nginx=0.95), *ahead_of_servers("tls", nginx=1.1),
 ]
 
 

@@ -17,6 +17,12 @@ Result<std::vector<unsigned>> workers_here() {
     return workers;
 }
 
+std::optional<unsigned> worker_here() {
+    Worker* here = this_worker();
+    if (!here) return std::nullopt;
+    return here->index();
+}
+
 Result<void> post_here(unsigned worker, Completion& completion) {
     Worker* here = this_worker();
     if (!here) return ErrorKind::NoRuntime;

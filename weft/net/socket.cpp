@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/base/env.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
@@ -148,6 +149,7 @@ Result<Socket> Socket::connect(const Address& address, Deadline deadline,
         if (result == 0 || result == -EISCONN) break;
         if (result == -EINPROGRESS || result == -EALREADY) {
             WEFT_TRY(descriptor.wait_writable(deadline));
+            if (WEFT_PLANTED("socket.believes_the_event")) break;
         } else if (result == -EAGAIN && address.kind() == Address::Kind::Unix) {
             WEFT_TRY(wait_for_backlog(backlog_wait, deadline));
         } else {
@@ -203,6 +205,7 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
         std::span<const iovec> some = rest.gather(room, bytes);
         auto send = [&](int fd) { return calls::send_parts(fd, some); };
         long sent = WEFT_TRY(descriptor_.until_ready(kWritable, send, deadline, nullptr, bytes));
+        if (WEFT_PLANTED("socket.forgets_the_rest")) sent = static_cast<long>(bytes);
         rest.advance(static_cast<std::size_t>(sent));
     }
     return {};
@@ -360,6 +363,7 @@ Result<Socket> Listener::accept(Deadline deadline) {
         Result<long> fd = descriptor_.until_ready(kReadable, calls::accept, deadline);
         if (fd) return Socket::adopt_nonblocking(static_cast<int>(*fd));
         if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+        if (WEFT_PLANTED("listener.stops_at_the_aborted")) return fd.error();
     }
 }
 

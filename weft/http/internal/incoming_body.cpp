@@ -126,7 +126,8 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     }
     if (begun_ == Instant{}) begun_ = Clock::now();
     auto count = stream_->read(space, next_deadline());
-    if (count) return count;
+    // One whose wait was cut short may go on later.
+    if (count || count.error().kind() == ErrorKind::Cancelled) return count;
     return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
 }
 
@@ -154,6 +155,24 @@ bool IncomingBody::drop_rest(std::uint64_t bytes_max, Deadline deadline) {
         if (count > bytes_max) return false;
     }
     return true;
+}
+
+bool IncomingBody::drop_buffered() {
+    if (failed_) return false;
+    if (framing_ == Framing::Length) {
+        std::size_t count = std::min<std::uint64_t>(left_, buffer_->view().size());
+        buffer_->consume(count);
+        left_ -= count;
+        finished_ = left_ == 0;
+        return finished_;
+    }
+    while (framing_ == Framing::Chunked && !finished_ && !buffer_->empty()) {
+        auto step = decoder_.decode(buffer_->view());
+        buffer_->consume(step.used);
+        if (step.progress == Progress::Failed) return false;
+        finished_ = step.progress == Progress::Done;
+    }
+    return finished_;
 }
 
 }  // namespace weft::http

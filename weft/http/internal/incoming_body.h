@@ -34,6 +34,7 @@ public:
 
     void begin(net::Stream& stream, ReadBuffer& buffer, wire::Framing framing, std::uint64_t length,
                const IncomingLimits& limits);
+    void set_deadline(Deadline deadline) { hurry_ = deadline; }  // of the whole body
     void set_before_wait(BeforeWait before_wait) { before_wait_ = std::move(before_wait); }
     bool has_before_wait() const { return static_cast<bool>(before_wait_); }
 
@@ -49,6 +50,8 @@ public:
     std::uint16_t failure_status() const { return failure_status_; }
     // Reads and drops the rest. False when it is more than `bytes_max` or failed.
     bool drop_rest(std::uint64_t bytes_max, Deadline deadline);
+    // The same with what has already come: true if that was all.
+    bool drop_buffered();
 
 private:
     Result<std::size_t> fail(Error error, std::uint16_t status);
@@ -70,7 +73,7 @@ private:
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
     Instant begun_{};  // the first wait
-    Deadline hurry_;   // of drop_rest()
+    Deadline hurry_;   // of all that is read
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
     Headers trailers_;

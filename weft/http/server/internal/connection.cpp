@@ -216,7 +216,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     Response response = outcome ? std::move(*outcome) : explain(outcome.error(), exchange, context);
     bool unread = !exchange.body.is_finished();
     // Expect: the client waits for a word; without one it may send its body or not.
-    bool waits_for_word = exchange.body.has_before_wait();
+    bool waits_for_word = unread && exchange.body.has_before_wait();
     ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
                                   .keep_alive = head.keep_alive && may_go_on() && !waits_for_word,
                                   .version = head.version,
@@ -224,7 +224,10 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (unread && exchange.body.has_failed()) manner.keep_alive = false;
     if (response.upgrade) return hand_over(exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
+    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+    if (response.body.as_produced()) watch(context.token().state());
     Result<void> written = writer.write_response(response, manner);
+    stop_watching();
     if (options.on_access) {
         report({.request = &request,
                 .peer = peer_,

@@ -93,14 +93,13 @@ Deadline ServerShard::close_idle(Instant now) {
                 }
                 first->state = Connection::State::Closing;
                 list->erase(*first);
-                closing.push_back(*first);
+                // If it is being called at this moment, it finds the state and closes itself; it
+                // must not be in a list then.
+                if (first->stream().descriptor().disarm(*first)) closing.push_back(*first);
             }
         }
     }
-    while (Connection* connection = closing.pop_front()) {
-        // If it is being called at this moment, it finds the state and does this itself.
-        if (connection->stream().descriptor().disarm(*connection)) connection->close_idle();
-    }
+    while (Connection* connection = closing.pop_front()) connection->close_idle();
     return next;
 }
 

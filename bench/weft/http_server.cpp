@@ -1,0 +1,111 @@
+// The HTTP servers of the benchmarks, by the environment: PORT; WWW, the folder of 10k.bin and
+// 1m.bin; TLS, the folder of cert.pem and key.pem (empty: plain); SERVER, `threads` for the one
+// with a thread for each connection. WEFT_WORKERS is the number of workers.
+//
+//   /plaintext  13 bytes      /10k.bin /1m.bin  static files      /events  ten events a second
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "bench/common/measure.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+#include "weft/http/files/static_files.h"
+#include "weft/http/request.h"
+#include "weft/http/server/server.h"
+#include "weft/http/server/thread_server.h"
+#include "weft/net/tls/tls_config.h"
+
+namespace http = weft::http;
+namespace net = weft::net;
+
+namespace {
+
+constexpr auto kEventPeriod = std::chrono::milliseconds(100);
+constexpr std::size_t kEventPadding = 40;
+constexpr std::size_t kConnectionsMax = 20'000;
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+http::Response hello() {
+    http::Response response;
+    response.headers.set("content-type", "text/plain");
+    response.body = http::Body::borrowed("Hello, World!");
+    return response;
+}
+
+weft::Result<void> write_events(http::BodyWriter& writer) {
+    const std::string padding(kEventPadding, 'x');
+    for (int number = 0;; ++number) {
+        WEFT_TRY(weft::sleep_for(kEventPeriod));
+        WEFT_TRY(writer.write("data: " + std::to_string(number) + " " + padding + "\n\n"));
+        WEFT_TRY(writer.flush());
+    }
+}
+
+weft::Result<http::Handler> make_site() {
+    http::Handler files = WEFT_TRY(http::static_files(environment("WWW")));
+    return
+        [files = std::move(files)](http::Request& request,
+                                   weft::async::Context& context) -> weft::Result<http::Response> {
+            if (request.path() == "/plaintext") return hello();
+            if (request.path() == "/events") {
+                return http::Response::stream("text/event-stream", write_events);
+            }
+            return files(request, context);
+        };
+}
+
+// The peers count no requests either, and the load has a single address.
+http::ServerOptions options_without_limits() {
+    http::ServerOptions options;
+    options.limits.requests_per_connection = UINT64_MAX;
+    options.limits.connections_per_address = kConnectionsMax;
+    return options;
+}
+
+weft::Result<net::Address> own_address() {
+    return net::Address::parse("127.0.0.1:" + environment("PORT"));
+}
+
+weft::Result<std::shared_ptr<net::tls::ServerContext>> make_tls(const std::string& folder) {
+    auto context = WEFT_TRY(net::tls::ServerContext::create(
+        {.identities = {{.certificate = {.file = folder + "/cert.pem"},
+                         .key = {.file = folder + "/key.pem"}}},
+         .minimum = net::tls::Protocol::Tls13}));
+    return std::make_shared<net::tls::ServerContext>(std::move(context));
+}
+
+weft::Result<void> serve() {
+    http::Server server(WEFT_TRY(make_site()), options_without_limits());
+    const net::Address address = WEFT_TRY(own_address());
+    const std::string tls = environment("TLS");
+    if (tls.empty()) {
+        WEFT_TRY(server.listen(address));
+    } else {
+        WEFT_TRY(server.listen_tls(address, WEFT_TRY(make_tls(tls))));
+    }
+    return server.serve();
+}
+
+weft::Result<void> serve_with_threads() {
+    http::ThreadServer server(WEFT_TRY(make_site()), options_without_limits());
+    WEFT_TRY(server.listen(WEFT_TRY(own_address())));
+    return server.serve();
+}
+
+}  // namespace
+
+int main() {
+    const auto outcome = environment("SERVER") == "threads"
+                             ? serve_with_threads()
+                             : weft::run(serve, {.workers = bench::workers_from("WEFT_WORKERS")});
+    if (outcome) return 0;
+    std::fprintf(stderr, "weft-bench-http: %s\n", outcome.error().message().c_str());
+    return 1;
+}

@@ -1,0 +1,327 @@
+#include "weft/http/client/client.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "weft/base/format.h"
+#include "weft/http/client/internal/phase.h"
+#include "weft/http/client/internal/pool.h"
+#include "weft/http/client/internal/request_writer.h"
+#include "weft/http/client/internal/response_body.h"
+#include "weft/http/wire/content_coding.h"
+#include "weft/http/wire/format.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::string_view kAcceptedCodings = "gzip, br, zstd";
+
+// RFC 9110 §9.2.2: repeating them changes nothing.
+bool is_idempotent(std::string_view method) {
+    constexpr std::array kMethods{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+    return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
+// A request without content says so only where content would be expected.
+bool expects_content(std::string_view method) {
+    return method == "POST" || method == "PUT" || method == "PATCH";
+}
+
+bool is_redirect(std::uint16_t status) {
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+bool is_clients_own(std::string_view name) {
+    constexpr std::array kNames{"connection", "content-length",      "expect",           "host",
+                                "keep-alive", "proxy-authorization", "proxy-connection", "te",
+                                "trailer",    "transfer-encoding",   "upgrade"};
+    return std::ranges::any_of(kNames,
+                               [&](const char* own) { return equal_without_case(name, own); });
+}
+
+// No blank and no control character: a Url can be made by hand.
+bool is_visible(std::string_view text) {
+    return !text.empty() &&
+           std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
+}
+
+Result<void> check(const ClientRequest& request) {
+    if (!is_token(request.method) || request.method == "CONNECT")
+        return Error(ErrorKind::Misuse, "the method of a request is no token, or is CONNECT");
+    if (!request.headers.is_valid())
+        return Error(ErrorKind::Misuse, "a field of the request cannot be sent");
+    for (const Headers::Field& field : request.headers) {
+        if (is_clients_own(field.name))
+            return Error(ErrorKind::Misuse, format("{} is set by the client", field.name));
+    }
+    if (!request.upgrade.empty() && !is_token(request.upgrade))
+        return Error(ErrorKind::Misuse, "the protocol of an upgrade is no token");
+    return {};
+}
+
+Result<void> check(const Url& url) {
+    bool known =
+        url.scheme == "http" || url.scheme == "https" || url.scheme == "ws" || url.scheme == "wss";
+    if (known && is_visible(url.host) && url.port != 0 && url.target.starts_with('/') &&
+        is_visible(url.target))
+        return {};
+    return Error(ErrorKind::Misuse, "the URL of a request cannot be sent");
+}
+
+// "host", ".domain" or "*".
+bool covers(std::string_view pattern, std::string_view host) {
+    if (pattern == "*") return true;
+    if (!pattern.starts_with('.')) return equal_without_case(pattern, host);
+    if (equal_without_case(pattern.substr(1), host)) return true;
+    return host.size() > pattern.size() &&
+           equal_without_case(host.substr(host.size() - pattern.size()), pattern);
+}
+
+const ForwardProxy* proxy_for(const Url& url, const ClientOptions& options) {
+    if (!options.proxy) return nullptr;
+    bool direct = std::ranges::any_of(
+        options.no_proxy, [&](const std::string& pattern) { return covers(pattern, url.host); });
+    return direct ? nullptr : &*options.proxy;
+}
+
+bool is_same_origin(const Url& a, const Url& b) {
+    return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
+}
+
+}  // namespace
+
+// What is the same for all attempts of one request.
+struct Client::Attempt {
+    const ClientTimeouts& timeouts;
+    Deadline total;
+    std::string_view method;  // a redirect may change it
+    bool with_body = true;    // a redirect may drop it
+    bool foreign = false;     // a redirect has led to another origin
+    bool fresh = false;       // on a new connection
+    bool may_repeat = false;  // the last failure was one of a kept connection
+};
+
+namespace {
+
+void append_own_fields(std::string& output, const ClientRequest& request, bool with_body,
+                       bool foreign) {
+    for (const Headers::Field& field : request.headers) {
+        // Secrets are for the origin that they were given for.
+        if (foreign && (equal_without_case(field.name, "authorization") ||
+                        equal_without_case(field.name, "cookie")))
+            continue;
+        if (!with_body && field.name.size() > 8 &&
+            equal_without_case(field.name.substr(0, 8), "content-"))
+            continue;
+        wire::append_field(output, field.name, field.value);
+    }
+}
+
+}  // namespace
+
+// The head of the request, in the output of the connection.
+void Client::compose(std::string& output, const Url& url, const ClientRequest& request,
+                     const Attempt& attempt, const ForwardProxy* proxy) const {
+    const ClientOptions& options = pool_->options();
+    std::string authority = url.authority();
+    if (proxy && !url.is_secure()) {
+        wire::append_request_line(output, attempt.method,
+                                  format("http://{}{}", authority, url.target));
+    } else {
+        wire::append_request_line(output, attempt.method, url.target);
+    }
+    wire::append_field(output, "Host", authority);
+    append_own_fields(output, request, attempt.with_body, attempt.foreign);
+    if (!options.user_agent.empty() && !request.headers.has("user-agent"))
+        wire::append_field(output, "User-Agent", options.user_agent);
+    if (!request.headers.has("accept")) wire::append_field(output, "Accept", "*/*");
+    if (decodes(request)) wire::append_field(output, "Accept-Encoding", kAcceptedCodings);
+    if (proxy && !url.is_secure() && !proxy->authorization.empty())
+        wire::append_field(output, "Proxy-Authorization", proxy->authorization);
+    if (!request.upgrade.empty()) {
+        wire::append_field(output, "Connection", "upgrade");
+        wire::append_field(output, "Upgrade", request.upgrade);
+    }
+    std::optional<std::uint64_t> size = attempt.with_body ? request.body.size() : 0;
+    if (!size) {
+        wire::append_field(output, "Transfer-Encoding", "chunked");
+    } else if (*size > 0 || expects_content(attempt.method)) {
+        wire::append_field(output, "Content-Length", *size);
+    }
+    if (request.expect_continue && size != 0) wire::append_field(output, "Expect", "100-continue");
+    output.append(wire::kHeadEnd);
+}
+
+bool Client::decodes(const ClientRequest& request) const {
+    return pool_->options().decompression == Decompression::On &&
+           !request.headers.has("accept-encoding") && !request.headers.has("range") &&
+           request.upgrade.empty();
+}
+
+// ---------------------------------------------------------------- one exchange
+
+// Sends the request and waits for the head of the response.
+Result<void> Client::exchange(ClientConnection& connection, ClientRequest& request,
+                              const Attempt& attempt) const {
+    RequestWriter writer(connection, {attempt.timeouts.idle, attempt.total});
+    Body none;
+    Body& body = attempt.with_body ? request.body : none;
+    Result<void> sent;
+    bool asks = request.expect_continue && body.size() != 0;
+    if (asks) {
+        sent = writer.send_head();
+        if (sent) {
+            Deadline patience = earlier(attempt.total, Deadline::after(attempt.timeouts.expect));
+            auto word = connection.wait_for_word(patience);
+            bool silent = !word && word.error().kind() == ErrorKind::TimedOut &&
+                          !attempt.total.expired(Clock::now()) && CancelToken::current().check();
+            if (!word && !silent) return in_phase(word.error(), "waiting for 100", attempt.total);
+            bool refused = WEFT_TRY(connection.look_for_head());
+            // It does not want the body; whether it waits for one, nobody can tell.
+            if (refused) connection.keep_alive = false;
+            if (refused) return {};
+        }
+    }
+    if (sent) sent = writer.send(body);
+    if (!sent && !writer.was_answered()) return sent;
+    Deadline deadline = earlier(attempt.total, Deadline::after(attempt.timeouts.head));
+    Result<void> received = connection.receive_head(deadline);
+    if (!received)
+        return in_phase(received.error(), "waiting for the head of the response", attempt.total);
+    return {};
+}
+
+// A connection that was kept may have been closed by its server at the very moment it was used.
+bool Client::may_repeat(ClientConnection& connection, const ClientRequest& request,
+                        const Attempt& attempt, const Error& error) const {
+    bool cut = error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Reset;
+    return cut && connection.is_reused && !connection.has_received() && !attempt.fresh &&
+           is_idempotent(attempt.method) && (!attempt.with_body || request.body.text());
+}
+
+Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request, Attempt& attempt) {
+    const ClientOptions& options = pool_->options();
+    const ForwardProxy* proxy = proxy_for(url, options);
+    OriginName name{url.host, url.port, url.is_secure(), Route::Direct};
+    if (proxy && url.is_secure()) name.route = Route::Tunnel;
+    if (proxy && !url.is_secure()) name = {proxy->host, proxy->port, false, Route::Direct};
+    attempt.may_repeat = false;
+    Lease lease =
+        WEFT_TRY(pool_->origin(name)->acquire({.timeouts = attempt.timeouts,
+                                               .total = attempt.total,
+                                               .fresh = attempt.fresh,
+                                               .careful = !is_idempotent(attempt.method)}));
+    ClientConnection& connection = *lease;
+    connection.begin(attempt.method, !request.upgrade.empty());
+    compose(connection.output, url, request, attempt, proxy);
+    Result<void> outcome = exchange(connection, request, attempt);
+    if (!outcome) {
+        attempt.may_repeat = may_repeat(connection, request, attempt, outcome.error());
+        return outcome.error();
+    }
+    wire::ResponseHead& head = connection.head();
+    connection.begin_body({.idle = attempt.timeouts.idle, .chunked = options.limits.chunked},
+                          attempt.total);
+    std::optional<wire::Coding> coding;
+    if (auto field = head.headers.get("content-encoding"); field && decodes(request)) {
+        bool several = head.headers.count("content-encoding") > 1;
+        auto parsed = wire::parse_content_encoding(*field);
+        // Layers that we have not asked for are not ours to take off.
+        if (several || (!parsed && parsed.error().kind() == ErrorKind::Limit))
+            return Error(ErrorKind::Limit, "the response has more than one content coding");
+        if (parsed && *parsed != wire::Coding::Identity) coding = *parsed;
+    }
+    std::uint16_t status = head.status;
+    wire::Version version = head.version;
+    Headers headers = head.headers.copy();
+    bool has_content = !connection.body.is_finished();
+    ClientResponse response(
+        WEFT_TRY(ResponseBody::create(std::move(lease), coding, attempt.total)));
+    response.status = status;
+    response.version = version;
+    response.headers = std::move(headers);
+    response.url = url;
+    if (coding && has_content) {
+        response.headers.remove("content-encoding");
+        response.headers.remove("content-length");
+    }
+    return response;
+}
+
+Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, Attempt& attempt) {
+    attempt.fresh = false;
+    Result<ClientResponse> response = send_once(url, request, attempt);
+    if (response || !attempt.may_repeat) return response;
+    pool_->tally.retried.add();
+    attempt.fresh = true;
+    return send_once(url, request, attempt);
+}
+
+// ---------------------------------------------------------------- redirects
+
+// What the request is after a redirect with this status; false: it cannot be sent again.
+bool Client::follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
+    bool drops = status == 303 ? attempt.method != "HEAD" && attempt.method != "GET"
+                               : (status == 301 || status == 302) && attempt.method == "POST";
+    if (drops) {
+        attempt.method = "GET";
+        attempt.with_body = false;
+        return true;
+    }
+    return !attempt.with_body || request.body.text().has_value();
+}
+
+Result<ClientResponse> Client::send(ClientRequest& request) {
+    WEFT_TRY(check(request));
+    const ClientOptions& options = pool_->options();
+    const ClientTimeouts& timeouts = request.timeouts ? *request.timeouts : options.timeouts;
+    Attempt attempt{
+        .timeouts = timeouts, .total = Deadline::after(timeouts.total), .method = request.method};
+    Url url = request.url;
+    for (unsigned redirects = 0;; ++redirects) {
+        WEFT_TRY(check(url));
+        ClientResponse response = WEFT_TRY(send_to(url, request, attempt));
+        if (options.redirects == 0 || !is_redirect(response.status)) return response;
+        auto location = response.headers.get("location");
+        if (!location || !follow(response.status, request, attempt)) return response;
+        if (redirects == options.redirects) return Error(ErrorKind::Limit, "too many redirects");
+        auto next = url.resolve(*location);
+        if (!next) return Error(ErrorKind::Other, "a redirect leads to no URL that can be sent");
+        if (url.is_secure() && !next->is_secure() &&
+            options.plain_redirect == PlainRedirect::Refuse)
+            return Error(ErrorKind::Refused, "a redirect leads from https to http");
+        if (!is_same_origin(url, *next)) attempt.foreign = true;
+        url = std::move(*next);
+    }
+}
+
+Result<ClientResponse> Client::get(std::string_view url) {
+    ClientRequest request { .url = WEFT_TRY(Url::parse(url)) };
+    return send(request);
+}
+
+// ---------------------------------------------------------------- the objects
+
+Client::Client(ClientOptions options) : pool_(std::make_shared<ClientPool>(std::move(options))) {}
+
+Client::~Client() { pool_->close(); }
+
+ClientCounters Client::counters() const { return pool_->counters(); }
+
+ClientResponse::ClientResponse(std::unique_ptr<ResponseBody> body) : body_(std::move(body)) {}
+ClientResponse::ClientResponse(ClientResponse&&) noexcept = default;
+ClientResponse& ClientResponse::operator=(ClientResponse&&) noexcept = default;
+ClientResponse::~ClientResponse() = default;
+
+BodyReader& ClientResponse::body() { return *body_; }
+
+Result<ClientResponse::Upgraded> ClientResponse::take_stream() {
+    ClientConnection* connection = body_->connection();
+    if (status != 101 || !connection || !connection->has_stream())
+        return Error(ErrorKind::Misuse, "there is no connection to take over");
+    std::string early(connection->buffer.view());
+    return Upgraded{connection->take_stream(), std::move(early)};
+}
+
+}  // namespace weft::http

@@ -1,0 +1,327 @@
+#include "weft/http/client/client.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "weft/async/timeout.h"
+#include "weft/testing/scripted_server.h"
+#include "weft/testing/sockets.h"
+
+namespace weft::http {
+namespace {
+
+using namespace testing;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Url url_of(const net::Address& address, std::string_view target = "/") {
+    return *Url::parse("http://" + address.to_string() + std::string(target));
+}
+
+// Answers everything with these bytes, once, and closes.
+auto answers_with(std::string bytes) {
+    return [bytes](Peer& peer) {
+        if (peer.read_request().empty()) return;
+        peer.say(bytes);
+    };
+}
+
+Result<std::string> fetch(Client& client, const net::Address& address) {
+    ClientResponse response = WEFT_TRY(client.send({.url = url_of(address)}));
+    return response.read_all();
+}
+
+// What a client makes of a server that sends these bytes and closes.
+Result<std::string> fetch_of(const std::string& bytes, ClientOptions options = {}) {
+    Result<std::string> outcome = ErrorKind::Other;
+    in_runtime(1, [&] {
+        return with_server(answers_with(bytes), [&](const Address& address) -> Result<void> {
+            Client client(options);
+            outcome = fetch(client, address);
+            return {};
+        });
+    });
+    return outcome;
+}
+
+// ---------------------------------------------------------------- bad servers
+
+TEST(Client, HTTP_5_nobody_there_is_refused_and_says_where) {
+    in_runtime(1, []() -> Result<void> {
+        Address address = WEFT_TRY(free_tcp_address());
+        Client client;
+        auto response = client.send({.url = url_of(address)});
+        EXPECT_EQ(kind_of(response), ErrorKind::Refused);
+        EXPECT_NE(response.error().message().find(address.to_string()), std::string::npos);
+        return {};
+    });
+}
+
+TEST(Client, HTTP_5_a_server_that_closes_without_an_answer_is_an_error) {
+    in_runtime(1, [] {
+        return with_server([](Peer& peer) { peer.read_request(); },
+                           [](const Address& address) -> Result<void> {
+                               Client client;
+                               EXPECT_EQ(kind_of(fetch(client, address)), ErrorKind::Closed);
+                               return {};
+                           });
+    });
+}
+
+TEST(Client, HTTP_5_garbage_is_an_error) {
+    EXPECT_EQ(kind_of(fetch_of("SSH-2.0-OpenSSH_9.2\r\n\r\n")), ErrorKind::Other);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 xyz\r\n\r\n")), ErrorKind::Other);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\r\nbad field\r\n\r\n")), ErrorKind::Other);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\nContent-Length: 2\n\nok")), ErrorKind::Other);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+                               "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")),
+              ErrorKind::Other);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")),
+              ErrorKind::Other);
+}
+
+TEST(Client, HTTP_5_a_flood_of_fields_is_an_error) {
+    std::string many = "HTTP/1.1 200 OK\r\n";
+    for (int i = 0; i < 101; ++i) many += "x: y\r\n";
+    EXPECT_FALSE(fetch_of(many + "Content-Length: 0\r\n\r\n"));
+    std::string large = "HTTP/1.1 200 OK\r\nx: " + std::string(64 * 1024, 'y') + "\r\n\r\n";
+    EXPECT_FALSE(fetch_of(large));
+}
+
+TEST(Client, HTTP_5_informational_responses_are_skipped_but_not_for_ever) {
+    std::string info = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+    std::string final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    EXPECT_EQ(fetch_of("HTTP/1.1 100 Continue\r\n\r\n" + info + final), "ok");
+    std::string flood;
+    for (int i = 0; i < 1000; ++i) flood += info;
+    EXPECT_EQ(kind_of(fetch_of(flood + final)), ErrorKind::Limit);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n"
+                               "Connection: upgrade\r\n\r\n")),
+              ErrorKind::Other);
+}
+
+TEST(Client, HTTP_5_a_body_that_is_cut_off_is_closed_and_never_whole) {
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")),
+              ErrorKind::Closed);
+    EXPECT_EQ(
+        kind_of(fetch_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")),
+        ErrorKind::Closed);
+    EXPECT_EQ(kind_of(fetch_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nha")),
+              ErrorKind::Closed);
+}
+
+TEST(Client, HTTP_5_a_response_larger_than_allowed_is_a_limit) {
+    std::string ten = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789";
+    EXPECT_EQ(kind_of(fetch_of(ten, {.limits = {.body_bytes = 9}})), ErrorKind::Limit);
+    EXPECT_EQ(fetch_of(ten, {.limits = {.body_bytes = 10}}), "0123456789");
+    std::string open = "HTTP/1.0 200 OK\r\n\r\n0123456789";
+    EXPECT_EQ(kind_of(fetch_of(open, {.limits = {.body_bytes = 9}})), ErrorKind::Limit);
+}
+
+// ---------------------------------------------------------------- slow servers
+
+ClientTimeouts quick() {
+    return {.queue = milliseconds(30),
+            .connect = milliseconds(30),
+            .handshake = milliseconds(30),
+            .head = milliseconds(30),
+            .idle = milliseconds(30)};
+}
+
+TEST(Client, HTTP_5_a_head_that_does_not_come_times_out_and_says_so) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) { EXPECT_TRUE(peer.read_request().size() && peer.wait_for_close()); },
+            [](const Address& address) -> Result<void> {
+                Client client({.timeouts = quick()});
+                auto response = client.send({.url = url_of(address)});
+                EXPECT_EQ(kind_of(response), ErrorKind::TimedOut);
+                EXPECT_NE(response.error().message().find("head"), std::string::npos);
+                EXPECT_EQ(client.counters().idle, 0U);
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_a_body_that_stalls_times_out_and_says_so) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                peer.read_request();
+                peer.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+                EXPECT_TRUE(peer.wait_for_close());
+            },
+            [](const Address& address) -> Result<void> {
+                Client client({.timeouts = quick()});
+                auto text = fetch(client, address);
+                EXPECT_EQ(kind_of(text), ErrorKind::TimedOut);
+                EXPECT_NE(text.error().message().find("body"), std::string::npos);
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_the_total_time_ends_a_body_that_trickles) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                peer.read_request();
+                peer.say("HTTP/1.1 200 OK\r\n\r\n");
+                while (sleep_for(milliseconds(5)) && peer.socket().write_all(as_bytes("x"))) {}
+            },
+            [](const Address& address) -> Result<void> {
+                Client client({.timeouts = {.total = milliseconds(50)}});
+                auto text = fetch(client, address);
+                EXPECT_EQ(kind_of(text), ErrorKind::TimedOut);
+                EXPECT_NE(text.error().message().find("the time for the request"),
+                          std::string::npos);
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_a_server_that_does_not_read_times_out_the_body) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                peer.read_head();
+                static_cast<void>(sleep_for(seconds(10)));
+            },
+            [](const Address& address) -> Result<void> {
+                Client client({.timeouts = quick()});
+                ClientRequest request{
+                    .method = "POST", .url = url_of(address), .body = std::string(32 << 20, 'x')};
+                auto response = client.send(request);
+                EXPECT_EQ(kind_of(response), ErrorKind::TimedOut);
+                EXPECT_NE(response.error().message().find("sending"), std::string::npos);
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_the_callers_deadline_counts_and_is_passed_unchanged) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                peer.read_request();
+                EXPECT_TRUE(peer.wait_for_close());
+            },
+            [](const Address& address) -> Result<void> {
+                Client client;
+                auto limited = async::Context::current().with_timeout(milliseconds(20));
+                CancelScope scope(limited.context.token());
+                EXPECT_EQ(kind_of(fetch(client, address)), ErrorKind::TimedOut);
+                EXPECT_TRUE(limited.context.is_done());
+                return {};
+            });
+    });
+}
+
+// ---------------------------------------------------------------- requests
+
+TEST(Client, HTTP_5_fields_that_belong_to_the_client_or_cannot_be_sent_are_misuse) {
+    in_runtime(1, []() -> Result<void> {
+        Client client;
+        Url url = WEFT_TRY(Url::parse("http://127.0.0.1:1/"));
+        for (const char* name : {"Connection", "Content-Length", "Transfer-Encoding", "Host",
+                                 "Expect", "Upgrade", "TE", "Keep-Alive"}) {
+            ClientRequest request{.url = url};
+            request.headers.set(name, "5");
+            EXPECT_EQ(kind_of(client.send(request)), ErrorKind::Misuse) << name;
+        }
+        ClientRequest injected{.url = url};
+        injected.headers.set("x", "y\r\nEvil: 1");
+        EXPECT_EQ(kind_of(client.send(injected)), ErrorKind::Misuse);
+        EXPECT_EQ(kind_of(client.send({.method = "GET /x HTTP/1.1\r\nEvil: 1\r\n", .url = url})),
+                  ErrorKind::Misuse);
+        EXPECT_EQ(kind_of(client.send({.method = "CONNECT", .url = url})), ErrorKind::Misuse);
+        Url by_hand = url;
+        by_hand.target = "/ HTTP/1.1\r\nEvil: 1\r\n\r\n";
+        EXPECT_EQ(kind_of(client.send({.url = by_hand})), ErrorKind::Misuse);
+        by_hand = url;
+        by_hand.host = "a\r\nb";
+        EXPECT_EQ(kind_of(client.send({.url = by_hand})), ErrorKind::Misuse);
+        EXPECT_EQ(kind_of(client.send({})), ErrorKind::Misuse);
+        EXPECT_FALSE(client.get("ftp://127.0.0.1/"));
+        return {};
+    });
+}
+
+TEST(Client, HTTP_5_the_head_says_what_the_request_is) {
+    in_runtime(1, [] {
+        std::string seen;
+        return with_server(
+            [&](Peer& peer) {
+                seen = peer.read_request();
+                peer.respond("ok", "X-Answer: 42\r\n");
+            },
+            [&](const Address& address) -> Result<void> {
+                Client client;
+                ClientRequest request{
+                    .method = "PUT", .url = url_of(address, "/a?b=c"), .body = "hello"};
+                request.headers.set("X-Question", "life");
+                ClientResponse response = WEFT_TRY(client.send(request));
+                EXPECT_EQ(response.status, 200);
+                EXPECT_EQ(response.headers.get("x-answer"), "42");
+                EXPECT_EQ(response.read_all(), "ok");
+                EXPECT_TRUE(seen.starts_with("PUT /a?b=c HTTP/1.1\r\nHost: " + address.to_string() +
+                                             "\r\n"));
+                EXPECT_NE(seen.find("X-Question: life\r\n"), std::string::npos);
+                EXPECT_NE(seen.find("Content-Length: 5\r\n"), std::string::npos);
+                EXPECT_NE(seen.find("Accept-Encoding: gzip, br, zstd\r\n"), std::string::npos);
+                EXPECT_TRUE(seen.ends_with("\r\n\r\nhello"));
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_a_body_is_framed_by_its_size_by_chunks_or_by_the_end) {
+    EXPECT_EQ(fetch_of("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), "ok");
+    EXPECT_EQ(fetch_of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "");
+    EXPECT_EQ(fetch_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nt: 1\r\n\r\n"),
+              "abcde");
+    EXPECT_EQ(fetch_of("HTTP/1.1 200 OK\r\n\r\nto the end"), "to the end");
+    EXPECT_EQ(fetch_of("HTTP/1.0 200 OK\r\n\r\nold"), "old");
+    EXPECT_EQ(fetch_of("HTTP/1.1 204 No Content\r\n\r\n"), "");
+}
+
+TEST(Client, HTTP_5_a_response_to_HEAD_has_no_body) {
+    in_runtime(1, [] {
+        return with_server(
+            [&](Peer& peer) {
+                while (peer.read_request().starts_with("HEAD"))
+                    peer.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+            },
+            [&](const Address& address) -> Result<void> {
+                Client client;
+                for (int i = 0; i < 3; ++i) {
+                    ClientResponse response =
+                        WEFT_TRY(client.send({.method = "HEAD", .url = url_of(address)}));
+                    EXPECT_EQ(response.headers.get("content-length"), "1000");
+                    EXPECT_EQ(response.read_all(), "");
+                }
+                EXPECT_EQ(client.counters().connected, 1U);
+                return {};
+            });
+    });
+}
+
+TEST(Client, HTTP_5_trailers_can_be_read_after_the_end) {
+    in_runtime(1, [] {
+        return with_server(answers_with("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                        "2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n"),
+                           [&](const Address& address) -> Result<void> {
+                               Client client;
+                               ClientResponse response =
+                                   WEFT_TRY(client.send({.url = url_of(address)}));
+                               EXPECT_EQ(response.read_all(), "ok");
+                               EXPECT_EQ(response.body().trailers().get("x-sum"), "7");
+                               return {};
+                           });
+    });
+}
+
+}  // namespace
+}  // namespace weft::http

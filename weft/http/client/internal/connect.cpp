@@ -1,0 +1,107 @@
+#include "weft/http/client/internal/connect.h"
+
+#include <string>
+#include <utility>
+
+#include "weft/base/format.h"
+#include "weft/http/client/internal/phase.h"
+#include "weft/http/client/internal/pool.h"
+#include "weft/http/wire/format.h"
+#include "weft/net/dial.h"
+#include "weft/net/socket.h"
+#include "weft/net/tls/tls_config.h"
+#include "weft/net/tls/tls_stream.h"
+
+namespace weft::http {
+namespace {
+
+Result<net::Socket> open_socket(ClientPool& pool, const std::string& host, std::uint16_t port,
+                                Deadline deadline) {
+    const ClientOptions& options = pool.options();
+    if (!host.starts_with(kUnixPrefix))
+        return net::dial(pool.resolver(), host, port, deadline, {.allow = options.check_address});
+    net::Address address = WEFT_TRY(net::Address::parse(host));
+    if (options.check_address) WEFT_TRY(options.check_address(address));
+    return net::Socket::connect(address, deadline);
+}
+
+// Asks the proxy for a connection to the origin. Nothing may come behind its answer: the server
+// speaks only after us.
+Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const ForwardProxy& proxy,
+                            Deadline deadline) {
+    std::string authority = origin.to_string();
+    std::string request;
+    wire::append_request_line(request, "CONNECT", authority);
+    wire::append_field(request, "Host", authority);
+    if (!proxy.authorization.empty())
+        wire::append_field(request, "Proxy-Authorization", proxy.authorization);
+    request.append(wire::kHeadEnd);
+    WEFT_TRY(stream.write_all(as_bytes(request), deadline));
+    ReadBuffer buffer;
+    wire::ResponseParser parser(origin.pool().options().limits.head);
+    for (unsigned informational = 0; informational <= kInformationalMax;) {
+        wire::Progress progress =
+            buffer.empty() ? wire::Progress::NeedMore : parser.parse(buffer.view(), "CONNECT");
+        if (progress == wire::Progress::Failed)
+            return Error(ErrorKind::Other,
+                         format("the proxy's response is malformed: {}", parser.error().reason));
+        if (progress == wire::Progress::Done) {
+            std::uint16_t status = parser.head().status;
+            buffer.consume(parser.consumed());
+            parser.reset();
+            if (status >= 200 && status < 300 && buffer.empty()) return {};
+            if (status >= 200) return Error(ErrorKind::Refused, format("it answered {}", status));
+            ++informational;
+            continue;
+        }
+        ByteSpace space = buffer.space();
+        if (space.empty()) return ErrorKind::OutOfMemory;
+        std::size_t count = WEFT_TRY(stream.read(space, deadline));
+        if (count == 0) return Error(ErrorKind::Closed, "it closed the connection");
+        buffer.filled(count);
+    }
+    return Error(ErrorKind::Limit, "it sends too many informational responses");
+}
+
+// The kind and code stay, and the text says where it happened.
+Error with_place(const Error& error, std::string_view phase, Deadline total) {
+    if (error.kind() == ErrorKind::TimedOut) return in_phase(error, phase, total);
+    if (error.kind() == ErrorKind::Cancelled) return error;
+    return Error(error.kind(), error.native_code(), format("{}: {}", phase, error.message()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
+                                                     const ClientTimeouts& timeouts,
+                                                     Deadline total) {
+    ClientPool& pool = origin.pool();
+    const ClientOptions& options = pool.options();
+    OriginName name = origin.name();
+    bool tunnel = name.route == Route::Tunnel;
+    std::string host = tunnel ? options.proxy->host : std::string(name.host);
+    std::uint16_t port = tunnel ? options.proxy->port : name.port;
+    auto socket = open_socket(pool, host, port, earlier(total, Deadline::after(timeouts.connect)));
+    if (!socket) {
+        std::string phase = format("connecting to {}", origin.to_string());
+        if (tunnel) phase += format(" through the proxy {}:{}", host, port);
+        return with_place(socket.error(), phase, total);
+    }
+    std::unique_ptr<net::Stream> stream = std::make_unique<net::Socket>(std::move(*socket));
+    Deadline deadline = earlier(total, Deadline::after(timeouts.handshake));
+    if (tunnel) {
+        auto asked = ask_for_tunnel(*stream, origin, *options.proxy, deadline);
+        if (!asked) {
+            std::string phase =
+                format("asking the proxy {}:{} for {}", host, port, origin.to_string());
+            return with_place(asked.error(), phase, total);
+        }
+    }
+    if (!name.is_secure) return stream;
+    std::shared_ptr<net::tls::ClientContext> context = WEFT_TRY(pool.tls());
+    auto secured = net::TlsStream::connect(std::move(stream), *context, name.host, deadline);
+    if (secured) return secured;
+    return with_place(secured.error(), format("shaking hands with {}", origin.to_string()), total);
+}
+
+}  // namespace weft::http

@@ -1,0 +1,114 @@
+#include "weft/http/client/internal/connection.h"
+
+#include <utility>
+
+#include "weft/base/format.h"
+#include "weft/http/client/internal/pool.h"
+
+namespace weft::http {
+namespace {
+
+Error cut_off() {
+    return Error(ErrorKind::Closed, "the server closed the connection instead of answering");
+}
+
+}  // namespace
+
+ClientConnection::ClientConnection(std::shared_ptr<Origin> its_origin,
+                                   std::unique_ptr<net::Stream> stream,
+                                   const wire::HeadLimits& limits, Deadline its_end)
+    : Dormant{Origin::on_event},
+      origin(std::move(its_origin)),
+      ends_at(its_end),
+      stream_(std::move(stream)),
+      parser_(limits) {}
+
+void ClientConnection::begin(std::string_view method, bool upgrades) {
+    method_ = method;
+    upgrades_ = upgrades;
+    informational_ = 0;
+    has_head_ = has_received_ = false;
+    keep_alive = true;
+    output.clear();
+}
+
+// True: the parser has the head of the final response.
+Result<bool> ClientConnection::parse() {
+    while (!buffer.empty()) {
+        switch (parser_.parse(buffer.view(), method_)) {
+        case wire::Progress::NeedMore: return false;
+        case wire::Progress::Failed:
+            return Error(ErrorKind::Other,
+                         format("the response is malformed: {}", parser_.error().reason));
+        case wire::Progress::Done: break;
+        }
+        std::uint16_t status = parser_.head().status;
+        buffer.consume(parser_.consumed());
+        if (status >= 200 || (status == 101 && upgrades_)) {
+            buffer.hold();
+            has_head_ = true;
+            return true;
+        }
+        if (status == 101) return Error(ErrorKind::Other, "the server changes protocols unasked");
+        parser_.reset();
+        if (++informational_ > kInformationalMax)
+            return Error(ErrorKind::Limit, "the server sends too many informational responses");
+    }
+    return false;
+}
+
+Result<bool> ClientConnection::look_for_head() {
+    for (;;) {
+        if (has_head_) return true;
+        bool found = WEFT_TRY(parse());
+        if (found) return true;
+        ByteSpace space = buffer.space();
+        if (space.empty()) return ErrorKind::OutOfMemory;
+        std::optional<std::size_t> count = WEFT_TRY(stream_->try_read(space));
+        if (!count) return false;
+        if (*count == 0) return cut_off();
+        has_received_ = true;
+        buffer.filled(*count);
+    }
+}
+
+Result<void> ClientConnection::receive_head(Deadline deadline) {
+    for (;;) {
+        if (has_head_) return {};
+        bool found = WEFT_TRY(parse());
+        if (found) return {};
+        WEFT_TRY(wait_for_word(deadline));
+    }
+}
+
+Result<void> ClientConnection::wait_for_word(Deadline deadline) {
+    ByteSpace space = buffer.space();
+    if (space.empty()) return ErrorKind::OutOfMemory;
+    std::size_t count = WEFT_TRY(stream_->read(space, deadline));
+    if (count == 0) return cut_off();
+    has_received_ = true;
+    buffer.filled(count);
+    return {};
+}
+
+void ClientConnection::begin_body(const IncomingLimits& limits, Deadline deadline) {
+    const wire::ResponseHead& said = head();
+    body.begin(*stream_, buffer, said.framing, said.length, limits);
+    body.set_deadline(deadline);
+}
+
+bool ClientConnection::is_clean() {
+    if (!keep_alive || !has_head_ || !head().keep_alive || !stream_) return false;
+    if (head().status == 101 || head().framing == wire::Framing::UntilClose) return false;
+    // Bytes behind a response belong to no request.
+    return body.is_finished() && !body.has_failed() && buffer.empty();
+}
+
+void ClientConnection::rest() {
+    parser_.reset();
+    buffer.clear();
+    output.clear();
+    if (output.capacity() > 2 * kWriteGatherBytes) output.shrink_to_fit();
+}
+
+}  // namespace weft::http

@@ -1,0 +1,366 @@
+#include "weft/http/client/internal/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "weft/async/context.h"
+#include "weft/base/format.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/placement.h"
+#include "weft/http/client/internal/connect.h"
+#include "weft/http/client/internal/phase.h"
+#include "weft/net/resolver.h"
+#include "weft/net/tls/tls_config.h"
+
+namespace weft::http {
+namespace {
+
+// Origins without connections are forgotten when there are more than this.
+constexpr std::size_t kOriginsKept = 256;
+// One that has just been used need not be looked at: its server had no reason to close it.
+constexpr Nanoseconds kSurelyOpen = std::chrono::milliseconds(1);
+// The server counts from when it sent; we begin to count later.
+constexpr std::chrono::seconds kKeepAliveMargin{1};
+constexpr Nanoseconds kSweepPause = std::chrono::milliseconds(100);
+
+// What a server says in "Keep-Alive: timeout=5".
+std::optional<std::chrono::seconds> keep_alive_timeout(const Headers& headers) {
+    auto field = headers.get("keep-alive");
+    if (!field) return std::nullopt;
+    constexpr std::string_view kName = "timeout=";
+    std::size_t at = field->find(kName);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::uint32_t seconds = 0;
+    const char* begin = field->data() + at + kName.size();
+    auto read = std::from_chars(begin, field->data() + field->size(), seconds);
+    if (read.ec != std::errc()) return std::nullopt;
+    return std::chrono::seconds(seconds);
+}
+
+// Whether nothing came through an idle connection. TLS may have had a word with itself.
+bool is_quiet(ClientConnection& connection) {
+    ByteSpace space = connection.buffer.space();
+    if (space.empty()) return false;
+    auto count = connection.stream().try_read(space);
+    return count && !*count;
+}
+
+void destroy(ClientConnection* connection) {
+    connection->stream().close();
+    delete connection;  // tidy: allow delete: made by Origin::connect
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- leases
+
+void EndLease::operator()(ClientConnection* connection) const {
+    std::shared_ptr<Origin> origin = connection->origin;
+    origin->end_lease(connection);
+}
+
+void Origin::end_lease(ClientConnection* connection) {
+    // A stream that was handed over is somebody else's now.
+    if (connection->has_stream()) connection->stream().close();
+    delete connection;  // tidy: allow delete: made by connect()
+    permits_.release();
+}
+
+Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
+    : pool_(std::move(pool)),
+      host_(name.host),
+      port_(name.port),
+      is_secure_(name.is_secure),
+      route_(name.route),
+      permits_(pool_->options().limits.connections_per_origin) {}
+
+std::string Origin::to_string() const {
+    if (host_.starts_with(kUnixPrefix)) return host_;
+    bool is_ipv6 = host_.find(':') != std::string::npos;
+    return is_ipv6 ? format("[{}]:{}", host_, port_) : format("{}:{}", host_, port_);
+}
+
+Result<void> Origin::wait_in_line(const Wanted& wanted) {
+    if (permits_.try_acquire()) return {};
+    // Relaxed, twice: a bound; nothing is read through it.
+    bool room = waiting_.fetch_add(1, std::memory_order_relaxed) <
+                pool_->options().limits.waiting_per_origin;
+    Result<void> got = Error(ErrorKind::Limit, "too many requests wait for a connection");
+    if (room) {
+        Deadline deadline = earlier(wanted.total, Deadline::after(wanted.timeouts.queue));
+        got = permits_.acquire_until(deadline);
+    }
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    if (!got) return in_phase(got.error(), "waiting for a free connection", wanted.total);
+    return {};
+}
+
+Result<Lease> Origin::acquire(const Wanted& wanted) {
+    WEFT_TRY(wait_in_line(wanted));
+    if (!wanted.fresh) {
+        if (Lease lease = take_idle(wanted.careful)) {
+            pool_->tally.reused.add();
+            return lease;
+        }
+    }
+    Result<Lease> lease = connect(wanted);
+    if (!lease) permits_.release();
+    return lease;
+}
+
+Result<Lease> Origin::connect(const Wanted& wanted) {
+    std::unique_ptr<net::Stream> stream =
+        WEFT_TRY(open_connection(*this, wanted.timeouts, wanted.total));
+    const ClientLimits& limits = pool_->options().limits;
+    // tidy: allow new: destroyed by whoever finds it without a user, see EndLease and on_event
+    Lease lease(new ClientConnection(shared_from_this(), std::move(stream), limits.head,
+                                     Deadline::after(limits.connection_age)));
+    pool_->tally.connected.add();
+    return lease;
+}
+
+ClientConnection* Origin::pop_idle() {
+    std::size_t here = worker_here().value_or(0) % kShards;
+    SpinGuard guard(lock_);
+    if (idle_count_ == 0) return nullptr;
+    for (std::size_t step = 0; step < kShards; ++step) {
+        ClientConnection* connection = idle_[(here + step) % kShards].front();
+        if (!connection) continue;
+        remove_idle(*connection);
+        connection->state = ClientConnection::State::Leased;
+        return connection;
+    }
+    return nullptr;
+}
+
+void Origin::remove_idle(ClientConnection& connection) {
+    idle_[connection.shard].erase(connection);
+    --idle_count_;
+    pool_->remove_idle();
+}
+
+Lease Origin::take_idle(bool careful) {
+    while (ClientConnection* connection = pop_idle()) {
+        // If it is being called at this moment, the callee finds that it is not idle and ends it.
+        if (!connection->stream().descriptor().disarm(*connection)) continue;
+        Instant now = Clock::now();
+        bool usable = !connection->idle_until.expired(now) && !connection->ends_at.expired(now);
+        bool unsure = careful || now - connection->idle_since > kSurelyOpen;
+        if (usable && (!unsure || is_quiet(*connection))) {
+            connection->is_reused = true;
+            return Lease(connection);
+        }
+        if (usable) pool_->tally.dropped.add();
+        destroy(connection);
+    }
+    return nullptr;
+}
+
+// ---------------------------------------------------------------- at rest
+
+void Origin::give_back(Lease lease) {
+    ClientConnection& connection = *lease;
+    if (!connection.is_clean() || connection.stream().has_buffered()) return;
+    Instant now = Clock::now();
+    if (connection.ends_at.expired(now)) return;
+    // One's own: the connection may be gone as soon as it rests.
+    std::shared_ptr<Origin> origin = connection.origin;
+    ClientPool& pool = *origin->pool_;
+    Nanoseconds time = pool.options().limits.idle_time;
+    if (auto said = keep_alive_timeout(connection.head().headers)) {
+        if (*said <= kKeepAliveMargin) return;
+        time = std::min<Nanoseconds>(time, *said - kKeepAliveMargin);
+    }
+    connection.idle_since = now;
+    connection.idle_until = Deadline::after(time, now);
+    connection.rest();
+    if (!pool.add_idle()) return;
+    Rest rest = origin->put_to_rest(connection);
+    // Bytes may be there, or it is only not known that there are none.
+    if (rest == Rest::Ready && is_quiet(connection)) rest = origin->put_to_rest(connection);
+    if (rest != Rest::Idle) return pool.remove_idle();
+    static_cast<void>(lease.release());
+    origin->permits_.release();
+    pool.watch_idle();
+}
+
+// Under the lock: whoever wakes it or closes it must find it in its list.
+Origin::Rest Origin::put_to_rest(ClientConnection& connection) {
+    unsigned shard = static_cast<unsigned>(worker_here().value_or(0) % kShards);
+    SpinGuard guard(lock_);
+    if (pool_->is_closed() || idle_count_ >= pool_->options().limits.idle_per_origin)
+        return Rest::Refused;
+    auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
+    if (!armed) return Rest::Refused;
+    if (!*armed) return Rest::Ready;
+    connection.state = ClientConnection::State::Idle;
+    connection.shard = shard;
+    idle_[shard].push_front(connection);
+    ++idle_count_;
+    return Rest::Idle;
+}
+
+void Origin::on_event(Dormant& dormant, std::uint8_t) {
+    auto& connection = static_cast<ClientConnection&>(dormant);
+    std::shared_ptr<Origin> origin = connection.origin;
+    bool was_idle = false;
+    {
+        SpinGuard guard(origin->lock_);
+        was_idle = connection.state == ClientConnection::State::Idle;
+        if (was_idle) origin->remove_idle(connection);
+        connection.state = ClientConnection::State::Closing;
+    }
+    if (was_idle && connection.stream().tls() && is_quiet(connection) &&
+        origin->pool_->add_idle()) {
+        if (origin->put_to_rest(connection) == Rest::Idle) return;
+        origin->pool_->remove_idle();
+    }
+    if (was_idle) origin->pool_->tally.dropped.add();
+    destroy(&connection);
+}
+
+Deadline Origin::close_idle(Instant now, bool all) {
+    Idle closing;
+    Deadline next = Deadline::never();
+    {
+        SpinGuard guard(lock_);
+        for (Idle& list : idle_) {
+            for (ClientConnection* connection = list.front(); connection;) {
+                ClientConnection* following = Idle::next(*connection);
+                if (all || connection->idle_until.expired(now)) {
+                    remove_idle(*connection);
+                    connection->state = ClientConnection::State::Closing;
+                    // If it is being called at this moment, the callee ends it.
+                    if (connection->stream().descriptor().disarm(*connection))
+                        closing.push_back(*connection);
+                } else {
+                    next = earlier(next, connection->idle_until);
+                }
+                connection = following;
+            }
+        }
+    }
+    while (ClientConnection* connection = closing.pop_front()) destroy(connection);
+    return next;
+}
+
+bool Origin::is_unused() const {
+    SpinGuard guard(lock_);
+    return idle_count_ == 0;
+}
+
+// ---------------------------------------------------------------- the pool
+
+ClientPool::ClientPool(ClientOptions options)
+    : options_(std::move(options)),
+      resolver_(options_.resolver ? options_.resolver : std::make_shared<net::Resolver>()),
+      tls_(options_.tls) {}
+
+Result<std::shared_ptr<net::tls::ClientContext>> ClientPool::tls() {
+    {
+        SpinGuard guard(lock_);
+        if (tls_) return tls_;
+    }
+    // It reads files: without the lock. Of two who make one, the first one's is used.
+    auto made = std::make_shared<net::tls::ClientContext>(
+        WEFT_TRY(net::tls::ClientContext::create({.alpn = {"http/1.1"}})));
+    SpinGuard guard(lock_);
+    if (!tls_) tls_ = std::move(made);
+    return tls_;
+}
+
+std::shared_ptr<Origin> ClientPool::origin(const OriginName& name) {
+    std::vector<std::shared_ptr<Origin>> forgotten;  // destroyed without the lock
+    SpinGuard guard(lock_);
+    auto found = origins_.find(name);
+    if (found != origins_.end()) return found->second;
+    if (origins_.size() >= kOriginsKept) {
+        for (auto it = origins_.begin(); it != origins_.end();) {
+            // One who has it besides the map has a lease, or asks for one.
+            bool unused = it->second.use_count() == 1 && it->second->is_unused();
+            if (unused) forgotten.push_back(std::move(it->second));
+            it = unused ? origins_.erase(it) : std::next(it);
+        }
+    }
+    auto made = std::make_shared<Origin>(shared_from_this(), name);
+    Name key{std::string(name.host), name.port, name.is_secure, name.route};
+    origins_.emplace(std::move(key), made);
+    return made;
+}
+
+bool ClientPool::add_idle() {
+    // Relaxed, here and below: a bound; nothing is read through it.
+    if (idle_.fetch_add(1, std::memory_order_relaxed) < options_.limits.idle) return true;
+    idle_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+}
+
+void ClientPool::remove_idle() { idle_.fetch_sub(1, std::memory_order_relaxed); }
+
+ClientCounters ClientPool::counters() const {
+    // Relaxed: a moment's value.
+    std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return {.connected = tally.connected.value(),
+            .reused = tally.reused.value(),
+            .retried = tally.retried.value(),
+            .dropped = tally.dropped.value(),
+            .idle = idle};
+}
+
+void ClientPool::close() {
+    // seq_cst: before the look at the lists; one who puts a connection to rest after that look
+    // sees it under the lock of the origin.
+    closed_.store(true, std::memory_order_seq_cst);
+    wake_.set();
+    static_cast<void>(close_idle(Clock::now(), true));
+    std::map<Name, std::shared_ptr<Origin>, Less> origins;
+    SpinGuard guard(lock_);
+    origins.swap(origins_);
+}
+
+Deadline ClientPool::close_idle(Instant now, bool all) {
+    std::vector<std::shared_ptr<Origin>> origins;
+    {
+        SpinGuard guard(lock_);
+        origins.reserve(origins_.size());
+        for (const auto& [name, origin] : origins_) origins.push_back(origin);
+    }
+    Deadline next = Deadline::never();
+    for (const auto& origin : origins) next = earlier(next, origin->close_idle(now, all));
+    return next;
+}
+
+void ClientPool::watch_idle() {
+    // Relaxed: the common case, somebody looks already.
+    if (sweeping_.load(std::memory_order_relaxed)) return;
+    // seq_cst, here and in sweep(): the connection is counted before this, and the sweeper counts
+    // after it has said that it ends; one of the two sees the other.
+    if (sweeping_.exchange(true, std::memory_order_seq_cst)) return;
+    // Below nobody's context: it outlives the request that began it.
+    async::Context root = async::Context::background();
+    Result<void> started =
+        spawn_detached([self = shared_from_this()] { self->sweep(); },
+                       {.name = "http client idle", .token = root.token().state()});
+    if (!started) sweeping_.store(false, std::memory_order_seq_cst);
+}
+
+// The fiber that closes connections whose time is over, as long as there are any.
+void ClientPool::sweep() {
+    for (;;) {
+        Instant now = Clock::now();
+        Deadline next = close_idle(now, is_closed());
+        bool ended = is_closed() || !CancelToken::current().check();
+        if (next.is_never() || ended) {
+            sweeping_.store(false, std::memory_order_seq_cst);
+            bool more = idle_.load(std::memory_order_seq_cst) > 0;
+            if (ended || !more || sweeping_.exchange(true, std::memory_order_seq_cst)) return;
+        }
+        Deadline soon = Deadline::after(kSweepPause, now);
+        static_cast<void>(wake_.wait_until(std::max(next, soon)));
+    }
+}
+
+}  // namespace weft::http

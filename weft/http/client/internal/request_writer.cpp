@@ -1,0 +1,189 @@
+#include "weft/http/client/internal/request_writer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/http/client/internal/ear.h"
+#include "weft/http/client/internal/phase.h"
+#include "weft/http/limits.h"
+#include "weft/http/wire/chunked.h"
+#include "weft/http/wire/format.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::string_view kPhase = "sending the request";
+
+}  // namespace
+
+Result<void> RequestWriter::send(Body& body) {
+    if (auto text = body.text()) return send_text(*text);
+    if (const Body::FilePart* part = body.as_file()) return send_file(*part);
+    Body::Produced& produced = *body.as_produced();
+    begin(produced.size);
+    WEFT_TRY(send_head());
+    Result<void> outcome;
+    try {
+        outcome = produced.producer(*this);
+    } catch (...) {  // user code: what it throws ends the request, as its errors do
+        outcome = Error::from_current_exception();
+    }
+    WEFT_TRY(outcome);
+    return end();
+}
+
+Result<void> RequestWriter::send_head() {
+    Bytes part = as_bytes(connection_.output);
+    Result<void> sent = send_parts(std::span(&part, 1));
+    connection_.output.clear();
+    return sent;
+}
+
+Result<void> RequestWriter::send_text(std::string_view text) {
+    if (text.empty()) return send_head();
+    std::array<Bytes, 2> parts{as_bytes(connection_.output), as_bytes(text)};
+    Result<void> sent = send_parts(parts);
+    connection_.output.clear();
+    return sent;
+}
+
+Result<void> RequestWriter::send_file(const Body::FilePart& part) {
+    WEFT_TRY(send_head());
+    std::uint64_t sent = 0;
+    while (sent < part.count) {
+        std::uint64_t slice = std::min<std::uint64_t>(part.count - sent, kWriteSliceBytes);
+        Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
+        Result<void> outcome =
+            connection_.stream().send_file(part.file->fd(), part.offset + sent, slice, deadline);
+        if (!outcome) return stopped(outcome.error());
+        sent += slice;
+        bool heard = WEFT_TRY(connection_.look_for_head());
+        if (heard && sent < part.count) return answered();
+    }
+    return {};
+}
+
+// ---------------------------------------------------------------- written piece by piece
+
+void RequestWriter::begin(std::optional<std::uint64_t> size) {
+    is_chunked_ = !size;
+    length_ = size.value_or(0);
+}
+
+Result<void> RequestWriter::write(Bytes bytes) {
+    if (bytes.empty()) return {};
+    if (!is_chunked_ && bytes.size() > length_ - written_)
+        return Error(ErrorKind::Misuse, "a body is longer than its request said");
+    written_ += bytes.size();
+    if (gathered_.size() + bytes.size() <= kWriteGatherBytes) {
+        gathered_.append(as_text(bytes));
+        return {};
+    }
+    return send_gathered(bytes);
+}
+
+Result<void> RequestWriter::flush() { return send_gathered({}); }
+
+// What was gathered and `more`, in one chunk where there are chunks.
+Result<void> RequestWriter::send_gathered(Bytes more) {
+    std::size_t size = gathered_.size() + more.size();
+    if (size == 0 && connection_.output.empty()) return {};
+    wire::ChunkHead chunk;
+    bool chunked = is_chunked_ && size > 0;
+    if (chunked) chunk = wire::chunk_head(size);
+    std::array<Bytes, 5> parts{as_bytes(connection_.output), as_bytes(chunk.view()),
+                               as_bytes(gathered_), more,
+                               as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
+    Result<void> sent = send_parts(parts);
+    connection_.output.clear();
+    gathered_.clear();
+    return sent;
+}
+
+Result<void> RequestWriter::end() {
+    if (!is_chunked_) {
+        WEFT_TRY(flush());
+        if (written_ == length_) return {};
+        return Error(ErrorKind::Misuse, "a body is shorter than its request said");
+    }
+    if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
+    std::string& output = connection_.output;
+    if (!gathered_.empty()) {
+        output.append(wire::chunk_head(gathered_.size()).view());
+        output.append(gathered_);
+        output.append(wire::kChunkEnd);
+        gathered_.clear();
+    }
+    output.append("0\r\n");
+    wire::append_fields(output, trailers_);
+    output.append(wire::kHeadEnd);
+    return send_head();
+}
+
+// ---------------------------------------------------------------- bytes
+
+Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
+    std::size_t since_turn = 0;
+    for (;;) {
+        while (!parts.empty() && parts.front().empty()) parts = parts.subspan(1);
+        if (parts.empty()) return {};
+        auto count = connection_.stream().try_write(parts);
+        if (!count) return stopped(count.error());
+        std::size_t sent = *count;
+        since_turn += sent;
+        while (sent > 0) {
+            std::size_t taken = std::min(sent, parts.front().size());
+            parts.front() = parts.front().subspan(taken);
+            sent -= taken;
+            if (parts.front().empty()) parts = parts.subspan(1);
+        }
+        if (parts.empty()) return {};
+        // A server that takes everything at once must not keep the worker for ever.
+        if (*count > 0 && since_turn < kWriteSliceBytes) continue;
+        if (*count > 0) {
+            WEFT_TRY(checkpoint());
+            since_turn = 0;
+        }
+        auto heard = connection_.look_for_head();
+        if (!heard) return stopped(heard.error());
+        if (*heard) return answered();
+        if (*count > 0) continue;
+        if (auto waited = wait_for_room(); !waited) return stopped(waited.error());
+    }
+}
+
+// Until the server takes more, or says something.
+Result<void> RequestWriter::wait_for_room() {
+    Descriptor& descriptor = connection_.stream().descriptor();
+    Ear ear(descriptor);
+    if (!ear.listen()) return {};
+    Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
+    Result<void> waited = descriptor.wait_writable(deadline, ear.token());
+    ear.stop();
+    if (waited || (ear.has_heard() && CancelToken::current().check())) return {};
+    return waited;
+}
+
+Result<void> RequestWriter::answered() {
+    was_answered_ = true;
+    connection_.keep_alive = false;
+    return Error(ErrorKind::Closed, "the server answered before it had the whole request");
+}
+
+Result<bool> RequestWriter::look_for_answer() {
+    auto heard = connection_.look_for_head();
+    if (!heard) has_failed_ = true;
+    if (heard && *heard) static_cast<void>(answered());
+    return heard;
+}
+
+// It takes no more. What it said before it closed may still be here.
+Result<void> RequestWriter::stopped(const Error& error) {
+    if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
+    has_failed_ = true;
+    return in_phase(error, kPhase, pace_.total);
+}
+
+}  // namespace weft::http

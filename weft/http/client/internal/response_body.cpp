@@ -1,0 +1,82 @@
+#include "weft/http/client/internal/response_body.h"
+
+#include <utility>
+
+#include "weft/http/client/internal/phase.h"
+#include "weft/http/limits.h"
+
+namespace weft::http {
+
+Result<std::unique_ptr<ResponseBody>> ResponseBody::create(Lease lease,
+                                                           std::optional<wire::Coding> coding,
+                                                           Deadline total) {
+    auto body = std::make_unique<ResponseBody>(std::move(lease), total);
+    // A response without content has nothing to decode, whatever its fields say.
+    if (!coding || !body->lease_) return body;
+    body->decoder_ = WEFT_TRY(wire::Decoder::create(*coding, {.content_bytes = body->bytes_max_}));
+    body->coded_ = std::make_unique<std::byte[]>(kReadBufferBytes);
+    body->size_.reset();
+    return body;
+}
+
+ResponseBody::ResponseBody(Lease lease, Deadline total)
+    : lease_(std::move(lease)),
+      total_(total),
+      size_(lease_->body.size()),
+      bytes_max_(lease_->origin->pool().options().limits.body_bytes) {
+    bool is_upgraded = lease_->head().status == 101;
+    if (lease_->body.is_finished() && !is_upgraded) finish();
+}
+
+// Whoever stops in the middle ends the connection, unless the rest has come already.
+ResponseBody::~ResponseBody() {
+    if (lease_ && lease_->head().status != 101 && lease_->body.drop_buffered()) finish();
+}
+
+void ResponseBody::finish() {
+    if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
+    Origin::give_back(std::move(lease_));
+}
+
+Result<std::size_t> ResponseBody::fail(const Error& error) {
+    error_ = in_phase(error, "waiting for the body of the response", total_);
+    lease_.reset();
+    return *error_;
+}
+
+Result<std::size_t> ResponseBody::read(ByteSpace space) {
+    if (error_) return *error_;
+    if (space.empty()) return 0;
+    Result<std::size_t> count = decoder_ ? read_coded(space) : read_plain(space);
+    if (!count) return fail(count.error());
+    given_ += *count;
+    if (given_ > bytes_max_) return fail(Error(ErrorKind::Limit, "the response is too large"));
+    return count;
+}
+
+Result<std::size_t> ResponseBody::read_plain(ByteSpace space) {
+    if (!lease_) return 0;
+    std::size_t count = WEFT_TRY(lease_->body.read(space));
+    if (lease_->body.is_finished()) finish();
+    return count;
+}
+
+Result<std::size_t> ResponseBody::read_coded(ByteSpace space) {
+    for (;;) {
+        if (coded_begin_ < coded_end_ || may_have_more_) {
+            Bytes coded(coded_.get() + coded_begin_, coded_end_ - coded_begin_);
+            auto step = WEFT_TRY(decoder_->decode(coded, space));
+            coded_begin_ += step.used;
+            may_have_more_ = step.made == space.size();
+            if (step.made > 0) return step.made;
+            continue;
+        }
+        coded_begin_ = 0;
+        coded_end_ = WEFT_TRY(read_plain({coded_.get(), kReadBufferBytes}));
+        if (coded_end_ > 0) continue;
+        WEFT_TRY(decoder_->finish());
+        return 0;
+    }
+}
+
+}  // namespace weft::http

@@ -1,0 +1,57 @@
+// ResponseBody: what a caller reads of a response, on the connection that it came by.
+//
+// Decodes what was coded for the way. The connection goes back to the pool with the last byte, or
+// is closed. Owned by the fiber that has the response.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/http/body.h"
+#include "weft/http/client/internal/pool.h"
+#include "weft/http/wire/content_coding.h"
+
+namespace weft::http {
+
+class ResponseBody final : public BodyReader {
+public:
+    // `coding` is how the content is to be decoded; nothing: it is given as it comes.
+    static Result<std::unique_ptr<ResponseBody>> create(Lease lease,
+                                                        std::optional<wire::Coding> coding,
+                                                        Deadline total);
+    explicit ResponseBody(Lease lease, Deadline total);
+    ~ResponseBody() override;
+
+    Result<std::size_t> read(ByteSpace space) override;
+    std::optional<std::uint64_t> size() const override { return size_; }
+    const Headers& trailers() const override { return trailers_; }
+    void set_bytes_max(std::uint64_t bytes_max) override { bytes_max_ = bytes_max; }
+
+    // Null once the body has ended.
+    ClientConnection* connection() { return lease_.get(); }
+
+private:
+    Result<std::size_t> read_plain(ByteSpace space);
+    Result<std::size_t> read_coded(ByteSpace space);
+    Result<std::size_t> fail(const Error& error);
+    void finish();
+
+    Lease lease_;
+    const Deadline total_;
+    std::optional<std::uint64_t> size_;
+    std::uint64_t bytes_max_;
+    std::uint64_t given_ = 0;
+    Headers trailers_;
+    std::optional<Error> error_;
+
+    std::optional<wire::Decoder> decoder_;
+    std::unique_ptr<std::byte[]> coded_;  // received, not decoded yet
+    std::size_t coded_begin_ = 0;
+    std::size_t coded_end_ = 0;
+    bool may_have_more_ = false;  // in the decoder
+};
+
+}  // namespace weft::http
