@@ -137,6 +137,7 @@ TEST(ThreadServer, HTTP_10_a_slow_head_gets_408_and_an_idle_connection_is_closed
     ServerOptions options;
     options.limits.header_time = 20ms;
     options.limits.idle = 20ms;
+    options.limits.linger_time = 20ms;
     Threads threads(routes(), options);
     RawClient slow = threads.connect();
     slow.send("GET /hel");
