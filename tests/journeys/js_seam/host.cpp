@@ -30,7 +30,7 @@ Host::Host(Runtime& runtime, OpenEngine open_engine, Options options)
 Host::~Host() {
     server_->drain();
     wait();
-    static_cast<void>(on_owner([&] { engine_.reset(); }));
+    static_cast<void>(on_owner([&] { engine_->close(); }));
 }
 
 void Host::wait() {
