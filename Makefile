@@ -12,15 +12,15 @@ run: ## build and watch the fiber demonstration
 	@build/dev/bin/example_demo
 
 test: ## build and run every test of the plain build
-	@scripts/setup
+	@scripts/setup build js
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers
-	@scripts/setup build deep $(if $(wildcard bench/smoke),bench bench-http)
+	@scripts/setup build js deep $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
-	@scripts/setup
+	@scripts/setup build js
 	@scripts/lanes long
 
 test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user

@@ -17,7 +17,7 @@ class Setup(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.bin = Path(folder.name)
         self.calls = self.bin / "calls"
-        for tool in ("bash", "sed", "grep", "mktemp", "rm", "tail", "env", "cat"):
+        for tool in ("bash", "sed", "grep", "mktemp", "rm", "tail", "env", "cat", "mkdir", "mv"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.pretend("apt-get", f'echo "apt-get $*" >>{self.calls}')
         self.pretend("go", "true")
@@ -36,7 +36,8 @@ for package; do [[ " {' '.join(missing)} " == *" $package "* ]] || echo "install
 
     def run_setup(self, *groups):
         return subprocess.run(["bash", SETUP, *groups], text=True, capture_output=True,
-                              env={**os.environ, "PATH": str(self.bin)}, timeout=30)
+                              env={**os.environ, "PATH": str(self.bin),
+                                   "WEFT_FOREIGN": str(self.bin / "foreign")}, timeout=30)
 
     def installs(self):
         return [line for line in self.calls.read_text().splitlines() if " install " in line] \
@@ -78,6 +79,44 @@ for package; do [[ " {' '.join(missing)} " == *" $package "* ]] || echo "install
         self.assertEqual(self.run_setup("bench").stdout, "")
         (self.bin / "go").unlink()
         self.assertIn("installing golang-go", self.run_setup("bench").stdout)
+
+    def archive(self):
+        """A pretended archive in which libnode-dev needs libnode108, and that needs libuv1."""
+        self.pretend("apt-cache", """case $2 in
+    libnode-dev) echo '  Depends: libssl-dev'; echo '  Depends: libnode108';;
+    libnode108) echo '  Depends: libuv1'; echo '  Depends: node-acorn';;
+esac""")
+        self.pretend("apt-get", f"""echo "apt-get $*" >>{self.calls}
+[[ $* != *download* ]] || for package in "${{@:3}}"; do echo >$package.deb; done""")
+        self.pretend("dpkg-deb", f'echo "$2" >>{self.calls}; mkdir -p "$3/usr"')
+
+    def test_v8_is_unpacked_and_not_installed(self):
+        self.system(user=0, missing=["libnode-dev", "libuv1"])
+        self.archive()
+        done = self.run_setup("js")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(self.installs()), 1)
+        self.assertTrue(self.installs()[0].endswith("--no-install-recommends libuv1"))
+        self.assertEqual(self.calls.read_text().count(".deb"), 2)
+        self.assertEqual([path.name for path in (self.bin / "foreign").iterdir()], ["node"])
+        self.assertEqual([path.name for path in (self.bin / "foreign/node").iterdir()], ["usr"])
+        self.assertEqual(self.run_setup("js").stdout, "")
+
+    def test_v8_that_is_installed_is_left_alone(self):
+        self.system(user=0)
+        self.archive()
+        done = self.run_setup("js")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertFalse(self.calls.exists())
+
+    def test_v8_that_cannot_be_had_is_named_and_no_error(self):
+        self.system(user=0, missing=["libnode-dev", "libuv1"])
+        self.archive()
+        self.pretend("dpkg-deb", "exit 1")
+        done = self.run_setup("js")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("V8 cannot be had", done.stderr)
+        self.assertEqual(list((self.bin / "foreign").iterdir()), [])
 
     def test_a_failed_installation_shows_what_apt_said(self):
         self.system(user=0, missing=["strace"])

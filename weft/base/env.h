@@ -82,8 +82,7 @@ public:
     virtual long write(int fd, const void* buffer, std::size_t size) = 0;
     virtual int pipe(int (&ends)[2]) = 0;
     virtual int close(int fd) = 0;
-    // The network (env_sockets.h); null on a machine without one.
-    virtual EnvSockets* sockets() = 0;
+    virtual EnvSockets& sockets() = 0;  // the network; see env_sockets.h
 
 protected:
     ~Env() = default;

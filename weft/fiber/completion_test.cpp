@@ -1,6 +1,8 @@
 // Completion records: posted from anywhere, run by their owner, once and in order.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <cstddef>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -149,6 +151,69 @@ TEST(Completion, RCT_4a_a_record_may_wake_a_fiber) {
         EXPECT_TRUE(runtime.post(owner, waker));
         EXPECT_TRUE(parked.join());
     }
+}
+
+// Where the thread that runs has its own stack.
+bool is_on_own_stack(const void* address) {
+    pthread_attr_t attributes;
+    void* bottom = nullptr;
+    std::size_t size = 0;
+    EXPECT_EQ(::pthread_getattr_np(::pthread_self(), &attributes), 0);
+    EXPECT_EQ(::pthread_attr_getstack(&attributes, &bottom, &size), 0);
+    ::pthread_attr_destroy(&attributes);
+    const auto* byte = static_cast<const std::byte*>(address);
+    return byte >= bottom && byte < static_cast<std::byte*>(bottom) + size;
+}
+
+struct StackRecord : Completion {
+    bool on_own_stack = false;
+    bool in_fiber = true;
+    Atomic<bool> ran{false};
+    static void look(Completion& completion) {
+        auto& self = static_cast<StackRecord&>(completion);
+        int local = 0;
+        self.on_own_stack = is_on_own_stack(&local);
+        self.in_fiber = current() != nullptr;
+        self.ran.store(true, kRelease);
+    }
+};
+
+// `keep_busy(over)` is the body of two fibers that leave the worker no pause until `over`.
+template <class Body>
+void records_run_in_the_loop(Body keep_busy) {
+    RuntimeOptions options;
+    options.workers = 1;
+    options.pinned_workers = 1;
+    Runtime runtime(options);
+    ASSERT_TRUE(runtime.start());
+    Atomic<bool> over{false};
+    std::vector<Future<void>> busy;
+    for (int i = 0; i < 2; ++i) {
+        busy.push_back(runtime.spawn([&] { keep_busy(over); }));
+        busy.push_back(runtime.spawn_pinned(0, [&] { keep_busy(over); }));
+    }
+    for (unsigned i = 0; i < 200; ++i) {
+        StackRecord record;
+        record.run = StackRecord::look;
+        ASSERT_TRUE(runtime.post(i % 2, record));
+        ASSERT_TRUE(testing::eventually([&] { return record.ran.load(kAcquire); }));
+        EXPECT_TRUE(record.on_own_stack);
+        EXPECT_FALSE(record.in_fiber);
+    }
+    over.store(true, kRelaxed);
+    for (Future<void>& fiber : busy) EXPECT_TRUE(fiber.join());
+}
+
+TEST(Completion, RCT_4a_a_record_runs_on_the_threads_own_stack_between_fibers_that_yield) {
+    records_run_in_the_loop([](Atomic<bool>& over) {
+        while (!over.load(kRelaxed)) yield();
+    });
+}
+
+TEST(Completion, RCT_4a_a_record_runs_on_the_threads_own_stack_between_fibers_that_end) {
+    records_run_in_the_loop([](Atomic<bool>& over) {
+        while (!over.load(kRelaxed)) EXPECT_TRUE(spawn([] {}).join());
+    });
 }
 
 TEST(Completion, RCT_4a_a_record_for_nobody_is_refused) {

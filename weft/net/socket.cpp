@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/base/env.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
@@ -62,6 +63,14 @@ Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
     WEFT_TRY(sleep_until(earlier(Deadline::after(wait), deadline)));
     wait = std::min(wait * 2, kBacklogWaitMax);
     return {};
+}
+
+// On its own machine the kernel may choose the very port that is asked for as the socket's own, and
+// then connects it with itself.
+bool is_connected_with_itself(const Socket& socket, const Address& asked_for) {
+    if (asked_for.kind() == Address::Kind::Unix) return false;
+    Address local = socket.local_address();
+    return local.port() == asked_for.port() && local == socket.peer_address();
 }
 
 // What is left of the parts of a vectored write.
@@ -148,17 +157,14 @@ Result<Socket> Socket::connect(const Address& address, Deadline deadline,
         if (result == 0 || result == -EISCONN) break;
         if (result == -EINPROGRESS || result == -EALREADY) {
             WEFT_TRY(descriptor.wait_writable(deadline));
+            if (WEFT_PLANTED("socket.believes_the_event")) break;
         } else if (result == -EAGAIN && address.kind() == Address::Kind::Unix) {
             WEFT_TRY(wait_for_backlog(backlog_wait, deadline));
         } else {
             return Error::from_errno(-result);
         }
     }
-    // On the own machine the kernel may choose the very port that is asked for as the socket's own,
-    // and connects it with itself.
-    bool with_itself =
-        address.kind() == Address::Kind::Ip && socket.local_address() == socket.peer_address();
-    if (with_itself) return Error(ErrorKind::Refused, ECONNREFUSED);
+    if (is_connected_with_itself(socket, address)) return Error(ErrorKind::Refused, ECONNREFUSED);
     return socket;
 }
 
@@ -203,12 +209,18 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
         std::span<const iovec> some = rest.gather(room, bytes);
         auto send = [&](int fd) { return calls::send_parts(fd, some); };
         long sent = WEFT_TRY(descriptor_.until_ready(kWritable, send, deadline, nullptr, bytes));
+        if (WEFT_PLANTED("socket.forgets_the_rest")) sent = static_cast<long>(bytes);
         rest.advance(static_cast<std::size_t>(sent));
     }
     return {};
 }
 
 Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
+    if (parts.size() == 1) {
+        // The common case, by the cheaper call.
+        std::optional<std::size_t> sent = WEFT_TRY(descriptor_.try_write(parts[0]));
+        return sent.value_or(0);
+    }
     std::array<iovec, kPartsMax> room;
     std::size_t total = 0;
     for (Remainder rest(parts); !rest.empty();) {
@@ -360,6 +372,7 @@ Result<Socket> Listener::accept(Deadline deadline) {
         Result<long> fd = descriptor_.until_ready(kReadable, calls::accept, deadline);
         if (fd) return Socket::adopt_nonblocking(static_cast<int>(*fd));
         if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+        if (WEFT_PLANTED("listener.stops_at_the_aborted")) return fd.error();
     }
 }
 

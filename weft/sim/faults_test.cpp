@@ -95,13 +95,41 @@ TEST(SimFaults, SIM_2f_the_clock_jumps) {
     EXPECT_GT(injected_into("sleepers", &Faults::pauses, &FaultCounts::pauses), 0U);
 }
 
+#ifdef WEFT_NET
+
+TEST(SimFaults, SIM_2b_connections_are_reset) {
+    EXPECT_GT(injected_into("socket-resets", &Faults::resets, &FaultCounts::resets), 0U);
+}
+
+TEST(SimFaults, SIM_2b_connects_fail) {
+    EXPECT_GT(injected_into("socket-connects", &Faults::connects, &FaultCounts::connects), 0U);
+}
+
+TEST(SimFaults, SIM_2b_descriptors_run_out) {
+    EXPECT_GT(injected_into("socket-exhaustion", &Faults::descriptors, &FaultCounts::descriptors),
+              0U);
+}
+
+TEST(SimFaults, SIM_2_sockets_have_the_faults_of_pipes) {
+    EXPECT_GT(injected_into("socket-echo", &Faults::short_transfers, &FaultCounts::short_transfers),
+              0U);
+    EXPECT_GT(injected_into("socket-echo", &Faults::would_block, &FaultCounts::would_block), 0U);
+    EXPECT_GT(injected_into("socket-echo", &Faults::delays, &FaultCounts::delays), 0U);
+    EXPECT_GT(
+        injected_into("socket-echo", &Faults::spurious_readiness, &FaultCounts::spurious_readiness),
+        0U);
+}
+
+#endif
+
 TEST(SimFaults, SIM_2_none_when_switched_off) {
     for (const Scenario& scenario : all_scenarios()) {
         Report report = run(scenario, {.seed = 3, .faults = Faults::none()});
         ASSERT_TRUE(report.ok()) << scenario.name << '\n' << report.text();
         const FaultCounts& counts = report.injected;
         EXPECT_EQ(counts.short_transfers + counts.would_block + counts.spurious_readiness +
-                      counts.delays + counts.pauses + counts.allocation + counts.resets,
+                      counts.delays + counts.pauses + counts.allocation + counts.resets +
+                      counts.connects + counts.descriptors,
                   0U);
     }
 }

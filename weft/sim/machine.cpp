@@ -6,7 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/format.h"
 #include "weft/fiber/dump.h"
-#include "weft/sim/pipes.h"
+#include "weft/sim/descriptors.h"
 
 namespace weft::sim {
 namespace {
@@ -28,6 +28,8 @@ Faults draw(const Faults& wanted, Random& random) {
     faults.pauses = drawn(wanted.pauses, random);
     faults.allocation = drawn(wanted.allocation, random);
     faults.resets = drawn(wanted.resets, random);
+    faults.connects = drawn(wanted.connects, random);
+    faults.descriptors = drawn(wanted.descriptors, random);
     return faults;
 }
 
@@ -41,7 +43,7 @@ Machine::Machine(const Options& options)
       choice_(options.chooser, options.seed * 4),
       faults_(draw(options.faults, fault_random_)),
       interrupt_at_(1 + fault_random_.below(kInterruptWithin)),
-      pipes_(std::make_unique<PipeTable>(*this)),
+      descriptors_(std::make_unique<DescriptorTable>(*this)),
       block_depot_(fiber_blocks::take_simulated()) {
     if (options.interrupt_at != 0) interrupt_at_ = options.interrupt_at;
 }
@@ -277,23 +279,25 @@ void Machine::futex_wake(std::uint32_t* word, unsigned count) {
     step();
 }
 
-Reactor* Machine::make_reactor() { return pipes_->make_reactor().release(); }
+Reactor* Machine::make_reactor() { return descriptors_->make_reactor().release(); }
 
 long Machine::read(int fd, void* buffer, std::size_t size) {
     step();
-    return pipes_->read(fd, buffer, size);
+    return descriptors_->read(fd, buffer, size);
 }
 
 long Machine::write(int fd, const void* buffer, std::size_t size) {
     step();
-    return pipes_->write(fd, buffer, size);
+    return descriptors_->write(fd, buffer, size);
 }
 
-int Machine::pipe(int (&ends)[2]) { return pipes_->open(ends); }
+int Machine::pipe(int (&ends)[2]) { return descriptors_->pipe(ends); }
+
+EnvSockets& Machine::sockets() { return *descriptors_; }
 
 int Machine::close(int fd) {
     step();
-    return pipes_->close(fd);
+    return descriptors_->close(fd);
 }
 
 // ---------------------------------------------------------------- the trace

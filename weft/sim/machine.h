@@ -23,7 +23,7 @@
 
 namespace weft::sim {
 
-class PipeTable;
+class DescriptorTable;
 
 class Machine final : public Env {
 public:
@@ -58,7 +58,7 @@ public:
     long write(int fd, const void* buffer, std::size_t size) override;
     int pipe(int (&ends)[2]) override;
     int close(int fd) override;
-    EnvSockets* sockets() override { return nullptr; }
+    EnvSockets& sockets() override;
 
     // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
     void sleep(const void* on, std::int64_t deadline_ns);
@@ -66,7 +66,6 @@ public:
     const Faults& faults() const { return faults_; }
     FaultCounts& injected() { return injected_; }
     Random& fault_random() { return fault_random_; }
-    PipeTable& pipes() { return *pipes_; }
 
 private:
     struct Thread {
@@ -101,7 +100,7 @@ private:
     Faults faults_;
     FaultCounts injected_;
     std::uint64_t interrupt_at_;
-    std::unique_ptr<PipeTable> pipes_;
+    std::unique_ptr<DescriptorTable> descriptors_;
     fiber_blocks::Depot* const block_depot_;
 
     std::deque<Thread> threads_;  // stable addresses; index = EnvThread handle

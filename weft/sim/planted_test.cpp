@@ -94,6 +94,14 @@ TEST_P(Planted, SIM_1_is_found_within_100000_seeds) {
                 died ? strsignal(WTERMSIG(status)) : "");
 }
 
+std::string test_name(const testing::TestParamInfo<const char*>& bug) {
+    std::string name = bug.param;
+    for (char& letter : name) {
+        if (letter == '.') letter = '_';
+    }
+    return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Planted,
     testing::Values(
@@ -118,14 +126,15 @@ INSTANTIATE_TEST_SUITE_P(
         "pool.lets_in_late", "pool.starts_one_too_many", "scope.cleans_up_oldest_first",
         "scope.cleans_up_too_early", "scope.lets_in_late", "shared_task.gives_up_for_all",
         "supervisor.starts_after_the_end", "ticker.drifts", "timeout.claims_the_parents_deadline",
-        "timeout.leaves_the_job_to_nobody"),
-    [](const auto& bug) {
-        std::string name = bug.param;
-        for (char& letter : name) {
-            if (letter == '.') letter = '_';
-        }
-        return name;
-    });
+        "timeout.leaves_the_job_to_nobody", "io.one_for_all"),
+    test_name);
+
+#ifdef WEFT_NET
+INSTANTIATE_TEST_SUITE_P(Sockets, Planted,
+                         testing::Values("socket.believes_the_event", "socket.forgets_the_rest",
+                                         "listener.stops_at_the_aborted"),
+                         test_name);
+#endif
 
 }  // namespace
 }  // namespace weft::sim

@@ -18,6 +18,7 @@
 #include "weft/sim/scenarios/pools.h"
 #include "weft/sim/scenarios/scopes.h"
 #include "weft/sim/scenarios/selects.h"
+#include "weft/sim/scenarios/sockets.h"
 #include "weft/sim/scenarios/supervisors.h"
 #include "weft/sim/scenarios/tasks.h"
 #include "weft/sim/scenarios/timeouts.h"
@@ -30,6 +31,8 @@ using namespace scenarios;
 
 constexpr Faults kNoMemory = {.allocation = true};
 constexpr Faults kResets = {.resets = true};
+constexpr Faults kNoNetwork = {.connects = true};
+constexpr Faults kNoDescriptors = {.descriptors = true};
 constexpr Faults kSteadyClock = {.pauses = false};
 constexpr Faults kTrueEvents = {.spurious_readiness = false};
 
@@ -150,6 +153,20 @@ constexpr std::array kScenarios = {
     Scenario{"supervisor", "each failure restarts whom it should", supervisor_strategies},
     Scenario{"supervisor-gives-up", "one restart too many", supervisor_gives_up},
     Scenario{"supervisor-anywhere", "cancelled at one exact step", supervisor_anywhere},
+#ifdef WEFT_NET
+    Scenario{"socket-echo", "many clients, each gets back what it sends", socket_echo},
+    Scenario{"socket-half-close", "question, end, answer, end", socket_half_close},
+    Scenario{"socket-close", "closing wakes every call", socket_close_while_waiting},
+    Scenario{"socket-cancel-anywhere", "all cancelled at one exact step", socket_cancel_anywhere},
+    Scenario{"socket-close-anywhere", "closed at one exact step", socket_close_anywhere},
+    Scenario{"socket-exhaustion", "served although descriptors run out", socket_exhaustion,
+             kNoDescriptors},
+    Scenario{"socket-reuse", "old events find nobody", socket_reuse, kTrueEvents},
+    Scenario{"socket-connects", "no socket without a peer", socket_connects, kNoNetwork},
+    Scenario{"socket-full-backlog", "who does not fit waits", socket_full_backlog},
+    Scenario{"socket-resets", "connections break by themselves", socket_resets, kResets},
+    Scenario{"socket-reset-on-close", "what is unread is told", socket_reset_on_close},
+#endif
 };
 
 }  // namespace

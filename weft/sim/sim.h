@@ -36,13 +36,17 @@ struct Faults {
     bool short_transfers = true;  // reads and writes of less than asked
     bool would_block = true;      // EAGAIN first, readiness later
     bool spurious_readiness = true;
-    bool delays = true;       // events arrive late
-    bool pauses = true;       // the clock jumps while somebody runs
-    bool allocation = false;  // stacks, blocks, buffers: the scenario must expect OutOfMemory
-    bool resets = false;      // pipes break: the scenario must expect Reset
+    bool delays = true;        // events arrive late
+    bool pauses = true;        // the clock jumps while somebody runs
+    bool allocation = false;   // stacks, blocks, buffers: the scenario must expect OutOfMemory
+    bool resets = false;       // pipes and connections break: it must expect Reset
+    bool connects = false;     // connects fail: Refused, Unreachable, TimedOut
+    bool descriptors = false;  // there are none left for now: OutOfFds
 
-    static constexpr Faults none() { return {false, false, false, false, false, false, false}; }
-    static constexpr Faults all() { return {true, true, true, true, true, true, true}; }
+    static constexpr Faults none() {
+        return {false, false, false, false, false, false, false, false, false};
+    }
+    static constexpr Faults all() { return {true, true, true, true, true, true, true, true, true}; }
     // Those that are in both.
     friend constexpr Faults operator&(const Faults& a, const Faults& b) {
         return {a.short_transfers && b.short_transfers,
@@ -51,7 +55,9 @@ struct Faults {
                 a.delays && b.delays,
                 a.pauses && b.pauses,
                 a.allocation && b.allocation,
-                a.resets && b.resets};
+                a.resets && b.resets,
+                a.connects && b.connects,
+                a.descriptors && b.descriptors};
     }
 };
 
@@ -64,6 +70,8 @@ struct FaultCounts {
     std::uint64_t pauses = 0;
     std::uint64_t allocation = 0;
     std::uint64_t resets = 0;
+    std::uint64_t connects = 0;
+    std::uint64_t descriptors = 0;
 };
 
 struct Options {

@@ -11,7 +11,7 @@
 namespace weft {
 
 Fiber* Worker::find_work() {
-    run_inbox();
+    take_posted_fibers();
     if (Fiber* fiber = ready_.take_oldest()) return fiber;
     if (is_pinned()) return nullptr;
     if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) return fiber;
@@ -56,27 +56,33 @@ Fiber* Worker::steal_from(Worker& victim) {
     return nullptr;
 }
 
-// The clock, the inbox, due timers, and the reactor if it is time.
+// The clock, posted fibers, due timers, and the reactor if it is time.
 void Worker::look_around() {
     // Relaxed: only a sign of life. One writer.
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     coarse_now_ns_ = env::now_ns();
     // What is called here runs on the stack of the fiber that is leaving, but not as that fiber.
     Fiber* leaving = std::exchange(current_, &loop_fiber_);
-    run_inbox();
+    take_posted_fibers();
     if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
     if (coarse_now_ns_ - polled_ns_ >= kTurnNs) deliver(*reactor_, false, 0);
     current_ = leaving;
     scheduler_.report_if_done();
 }
 
-void Worker::run_inbox() {
+void Worker::take_posted_fibers() {
     for (auto* cell = fiber_inbox_.take_all(); cell;) {
         WaitCell* following = cell->next;
         auto& fiber = static_cast<Fiber&>(*cell);
         if (!ready_.push(&fiber)) overflow(ready_, fiber);
         cell = following;
     }
+}
+
+// Only in the loop itself: on the thread's own stack, which is large, always the same, and known to
+// the engine of a language whose collector looks through it.
+void Worker::run_completions() {
+    if (inbox_.empty()) return;
     for (Completion* completion = inbox_.take_all(); completion;) {
         Completion* following = completion->next;
         completion->run(*completion);

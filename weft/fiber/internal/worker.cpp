@@ -75,12 +75,14 @@ void Worker::yield_current() {
 #endif
     env::step();
     Fiber* next = nullptr;
+    bool to_loop = false;
     if (--turn_left_ == 0) [[unlikely]] {
         next = pick_after_turn();
+        to_loop = !next && !inbox_.empty();
     } else if (next = take_next(); !next) {
         next = fresh_.pop_newest();
     }
-    if (next) {
+    if (next || to_loop) {
         push_ready(*me);
     } else {
         // As many are ready as before, so no other worker needs to hear of it.
@@ -199,6 +201,7 @@ void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
 
 void Worker::loop() {
     for (;;) {
+        run_completions();
         Fiber* fiber = pick();
         if (!fiber) fiber = runnable(find_work());
         if (fiber) {
@@ -214,7 +217,8 @@ void Worker::loop() {
 
 // ---------------------------------------------------------------- queues
 
-// Every turn: a look at the clock and around, and the other end of the queues.
+// Every turn: a look at the clock and around, and the other end of the queues. Null also when the
+// loop has something to do.
 Fiber* Worker::pick_after_turn() {
     std::int64_t before = coarse_now_ns_;
     look_around();
@@ -225,6 +229,8 @@ Fiber* Worker::pick_after_turn() {
         turn_ = std::min(turn_ * 2, kTurnMax);
     }
     turn_left_ = turn_;
+    // Records wait for the loop, which is where the caller goes when there is no successor.
+    if (current_ != &loop_fiber_ && !inbox_.empty()) return nullptr;
     if (!is_pinned()) {
         if (Fiber* fiber = scheduler_.global_ready().pop(1)) return fiber;
     }

@@ -59,7 +59,7 @@ public:
     void add_fresh(Fiber& fiber);
     // Any thread: the fiber runs on this worker, which is woken if need be.
     void post_fiber(Fiber& fiber);
-    // Any thread: runs exactly once on this worker, in arrival order per sender.
+    // Any thread: runs exactly once on this worker, in its loop, in arrival order per sender.
     void post(Completion& completion);
 
     // The running fiber; null while the worker is in its loop.
@@ -112,7 +112,8 @@ private:
     Fiber* steal();
     Fiber* steal_from(Worker& victim);
     void look_around();
-    void run_inbox();
+    void take_posted_fibers();
+    void run_completions();
     void expire_timers(Worker& owner);
     void deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns);
     void push_ready(Fiber& fiber);

@@ -126,7 +126,8 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     }
     if (begun_ == Instant{}) begun_ = Clock::now();
     auto count = stream_->read(space, next_deadline());
-    if (count) return count;
+    // One whose wait was cut short may go on later.
+    if (count || count.error().kind() == ErrorKind::Cancelled) return count;
     return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
 }
 

@@ -39,6 +39,7 @@ using MessageType = wire::websocket::MessageType;
 struct WebSocketOptions {
     wire::websocket::Limits limits = {};
     std::optional<wire::websocket::DeflateParameters> deflate = {};  // as the handshake agreed
+    std::string protocol = {};                                       // the same; empty: none
     // A peer that was silent for so long is sent a ping, and has then so long to say anything.
     Nanoseconds ping_interval = std::chrono::seconds(30);
     Nanoseconds pong_timeout = std::chrono::seconds(10);
@@ -85,6 +86,7 @@ public:
     std::uint16_t close_code() const { return peer_code_; }
     std::string_view close_reason() const { return peer_reason_; }
 
+    std::string_view protocol() const { return options_.protocol; }  // the subprotocol
     net::Stream& stream() { return *stream_; }
 
 private:

@@ -378,6 +378,19 @@ TEST(RequestHead, HTTP_1_nothing_of_one_request_is_left_in_the_next) {
     EXPECT_EQ(parser.head().headers.size(), 1U);
 }
 
+TEST(RequestHead, HTTP_1_a_second_request_needs_no_new_memory_for_its_fields) {
+    std::string fields;
+    for (int i = 0; i < 40; ++i) fields += "name: value\r\n";
+    std::string request = with(fields);
+    RequestParser parser;
+    ASSERT_EQ(parser.parse(request), Progress::Done);
+    const Headers::Field* memory = parser.head().headers.begin();
+    parser.reset();
+    ASSERT_EQ(parser.parse(request), Progress::Done);
+    EXPECT_EQ(parser.head().headers.begin(), memory);
+    EXPECT_EQ(parser.head().headers.size(), 41U);
+}
+
 TEST(RequestHead, HTTP_1_a_failed_parser_stays_failed) {
     RequestParser parser;
     EXPECT_EQ(parser.parse("\x16"), Progress::Failed);

@@ -25,9 +25,7 @@ auto ask(Simulated simulated, Kernel kernel) -> decltype(kernel()) {
     Env* machine = env::current();
     if (!machine) [[likely]]
         return kernel();
-    EnvSockets* sockets = machine->sockets();
-    if (!sockets) return -ENOSYS;
-    return simulated(*sockets);
+    return simulated(machine->sockets());
 }
 
 // Until no signal has cut it off.

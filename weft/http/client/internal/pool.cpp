@@ -233,7 +233,9 @@ Deadline Origin::close_idle(Instant now, bool all) {
                 if (all || connection->idle_until.expired(now)) {
                     remove_idle(*connection);
                     connection->state = ClientConnection::State::Closing;
-                    closing.push_back(*connection);
+                    // If it is being called at this moment, the callee ends it.
+                    if (connection->stream().descriptor().disarm(*connection))
+                        closing.push_back(*connection);
                 } else {
                     next = earlier(next, connection->idle_until);
                 }
@@ -241,10 +243,7 @@ Deadline Origin::close_idle(Instant now, bool all) {
             }
         }
     }
-    while (ClientConnection* connection = closing.pop_front()) {
-        // If it is being called at this moment, the callee ends it.
-        if (connection->stream().descriptor().disarm(*connection)) destroy(connection);
-    }
+    while (ClientConnection* connection = closing.pop_front()) destroy(connection);
     return next;
 }
 
@@ -302,11 +301,13 @@ bool ClientPool::add_idle() {
 void ClientPool::remove_idle() { idle_.fetch_sub(1, std::memory_order_relaxed); }
 
 ClientCounters ClientPool::counters() const {
+    // Relaxed: a moment's value.
+    std::size_t idle = idle_.load(std::memory_order_relaxed);
     return {.connected = tally.connected.value(),
             .reused = tally.reused.value(),
             .retried = tally.retried.value(),
             .dropped = tally.dropped.value(),
-            .idle = idle_.load(std::memory_order_relaxed)};
+            .idle = idle};
 }
 
 void ClientPool::close() {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "weft/base/atomic.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/http/client/internal/ear.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
 #include "weft/http/wire/chunked.h"
@@ -15,43 +15,6 @@ namespace weft::http {
 namespace {
 
 constexpr std::string_view kPhase = "sending the request";
-
-// Cancels its token when the server says something.
-class Ear : public Dormant {
-public:
-    explicit Ear(Descriptor& descriptor) : Dormant{on_event}, descriptor_(descriptor) {}
-    ~Ear() {
-        if (!armed_ || descriptor_.disarm(*this)) return;
-        // Acquire: the callee has left; pairs with its release.
-        for (unsigned attempt = 0; !called_.load(std::memory_order_acquire);)
-            env::spin_pause(attempt++);
-    }
-    Ear(const Ear&) = delete;
-    Ear& operator=(const Ear&) = delete;
-
-    // False: it may have said something already.
-    bool listen() {
-        auto armed = descriptor_.arm(*this, kReadable | kHangUp);
-        // A plain thread cannot: it hears the server when it has sent everything.
-        if (!armed) return true;
-        armed_ = *armed;
-        return armed_;
-    }
-    const CancelToken& token() const { return token_; }
-
-private:
-    static void on_event(Dormant& dormant, std::uint8_t) {
-        auto& self = static_cast<Ear&>(dormant);
-        self.token_.state()->cancel(CancelReason::Cancelled);
-        // Release: the last touch; pairs with the destructor.
-        self.called_.store(true, std::memory_order_release);
-    }
-
-    Descriptor& descriptor_;
-    const CancelToken token_ = CancelSource::detached().token();
-    Atomic<bool> called_{false};
-    bool armed_ = false;
-};
 
 }  // namespace
 
@@ -81,7 +44,6 @@ Result<void> RequestWriter::send_head() {
 Result<void> RequestWriter::send_text(std::string_view text) {
     if (text.empty()) return send_head();
     std::array<Bytes, 2> parts{as_bytes(connection_.output), as_bytes(text)};
-    has_sent_ = true;
     Result<void> sent = send_parts(parts);
     connection_.output.clear();
     return sent;
@@ -91,7 +53,6 @@ Result<void> RequestWriter::send_file(const Body::FilePart& part) {
     WEFT_TRY(send_head());
     std::uint64_t sent = 0;
     while (sent < part.count) {
-        has_sent_ = true;
         std::uint64_t slice = std::min<std::uint64_t>(part.count - sent, kWriteSliceBytes);
         Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
         Result<void> outcome =
@@ -135,7 +96,6 @@ Result<void> RequestWriter::send_gathered(Bytes more) {
     std::array<Bytes, 5> parts{as_bytes(connection_.output), as_bytes(chunk.view()),
                                as_bytes(gathered_), more,
                                as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
-    has_sent_ = has_sent_ || size > 0;
     Result<void> sent = send_parts(parts);
     connection_.output.clear();
     gathered_.clear();
@@ -189,7 +149,8 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         auto heard = connection_.look_for_head();
         if (!heard) return stopped(heard.error());
         if (*heard) return answered();
-        if (*count == 0) WEFT_TRY(wait_for_room());
+        if (*count > 0) continue;
+        if (auto waited = wait_for_room(); !waited) return stopped(waited.error());
     }
 }
 
@@ -200,9 +161,9 @@ Result<void> RequestWriter::wait_for_room() {
     if (!ear.listen()) return {};
     Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
     Result<void> waited = descriptor.wait_writable(deadline, ear.token());
-    if (waited) return {};
-    if (ear.token().is_cancelled() && CancelToken::current().check()) return {};
-    return in_phase(waited.error(), kPhase, pace_.total);
+    ear.stop();
+    if (waited || (ear.has_heard() && CancelToken::current().check())) return {};
+    return waited;
 }
 
 Result<void> RequestWriter::answered() {
@@ -211,9 +172,17 @@ Result<void> RequestWriter::answered() {
     return Error(ErrorKind::Closed, "the server answered before it had the whole request");
 }
 
+Result<bool> RequestWriter::look_for_answer() {
+    auto heard = connection_.look_for_head();
+    if (!heard) has_failed_ = true;
+    if (heard && *heard) static_cast<void>(answered());
+    return heard;
+}
+
 // It takes no more. What it said before it closed may still be here.
 Result<void> RequestWriter::stopped(const Error& error) {
     if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
+    has_failed_ = true;
     return in_phase(error, kPhase, pace_.total);
 }
 

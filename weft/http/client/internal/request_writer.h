@@ -34,8 +34,11 @@ public:
     void begin(std::optional<std::uint64_t> size);
     Result<void> end();
 
+    // For one who waits for more to write: whether the server has answered meanwhile.
+    Result<bool> look_for_answer();
+
     bool was_answered() const { return was_answered_; }
-    bool has_sent() const { return has_sent_; }  // a byte of the body
+    bool has_failed() const { return has_failed_; }  // the server is gone, or does not read
 
     Result<void> write(Bytes bytes) override;
     Result<void> flush() override;
@@ -54,7 +57,7 @@ private:
     const Pace pace_;
     bool is_chunked_ = false;
     bool was_answered_ = false;
-    bool has_sent_ = false;
+    bool has_failed_ = false;
     std::uint64_t length_ = 0;
     std::uint64_t written_ = 0;
     std::string gathered_;

@@ -54,8 +54,7 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
 
 // Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
 // done, the server may end, so nothing of it is touched after the lock.
-ServerShard::Rest ServerShard::put_to_sleep(Connection& connection) {
-    Instant now = Clock::now();
+ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Instant now) {
     bool fresh = connection.is_fresh();
     SpinGuard guard(lock_);
     if (core_.is_closing())
@@ -93,14 +92,13 @@ Deadline ServerShard::close_idle(Instant now) {
                 }
                 first->state = Connection::State::Closing;
                 list->erase(*first);
-                closing.push_back(*first);
+                // If it is being called at this moment, it finds the state and closes itself; it
+                // must not be in a list then.
+                if (first->stream().descriptor().disarm(*first)) closing.push_back(*first);
             }
         }
     }
-    while (Connection* connection = closing.pop_front()) {
-        // If it is being called at this moment, it finds the state and does this itself.
-        if (connection->stream().descriptor().disarm(*connection)) connection->close_idle();
-    }
+    while (Connection* connection = closing.pop_front()) connection->close_idle();
     return next;
 }
 

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/stress/service.h"
+#include "weft/base/atomic.h"
+#include "weft/fiber/runtime.h"
+#include "weft/sync/wait_group.h"
+#include "weft/testing/scale.h"
+
+namespace weft::stress {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+struct Tally {
+    Atomic<std::uint64_t> answered{0};
+    Atomic<std::uint64_t> lost{0};
+};
+
+// Asks until it is told that this was the last answer.
+Result<void> load(const net::Address& address, Tally& tally) {
+    KeptAlive client(WEFT_TRY(net::Socket::connect(address)));
+    for (;;) {
+        switch (client.ask(kGet)) {
+        // Relaxed: counts that are read when everybody has been joined.
+        case KeptAlive::Answer::Lost: tally.lost.fetch_add(1, std::memory_order_relaxed); return {};
+        case KeptAlive::Answer::Last:
+            tally.answered.fetch_add(1, std::memory_order_relaxed);
+            return {};
+        case KeptAlive::Answer::Kept: tally.answered.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+}
+
+TEST(Drain, HTTP_4_a_service_that_gets_sigterm_under_load_loses_no_request) {
+    std::size_t rounds = weft::testing::is_long() ? 100 : 5;
+    auto outcome = run([&]() -> Result<void> {
+        for (std::size_t round = 0; round < rounds; ++round) {
+            Service service = WEFT_TRY(Service::start({WEFT_HELLO_PROGRAM, "127.0.0.1:0"}));
+            Tally tally;
+            std::vector<Future<void>> clients;
+            for (int index = 0; index < 64; ++index)
+                clients.push_back(spawn([&] { return load(service.address(), tally); }));
+            // Each round at another moment.
+            WEFT_TRY(weft::sleep_for(20ms + std::chrono::milliseconds(round * 7 % 50)));
+            ExitStatus status = WEFT_TRY(service.stop());
+            EXPECT_TRUE(status.is_success()) << status.code << " " << status.signal;
+            for (auto& client : clients) WEFT_TRY(client.join());
+            EXPECT_EQ(tally.lost.load(std::memory_order_relaxed), 0U) << "round " << round;
+            EXPECT_GT(tally.answered.load(std::memory_order_relaxed), 64U);
+        }
+        return {};
+    });
+    EXPECT_TRUE(outcome) << outcome.error().message();
+}
+
+}  // namespace
+}  // namespace weft::stress

@@ -1,0 +1,185 @@
+#include "weft/http/proxy/internal/forwarding.h"
+
+#include <algorithm>
+
+#include "weft/base/format.h"
+#include "weft/http/wire/format.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::array<std::string_view, 9> kHopByHop{"connection",
+                                                    "keep-alive",
+                                                    "proxy-authenticate",
+                                                    "proxy-authorization",
+                                                    "proxy-connection",
+                                                    "te",
+                                                    "trailer",
+                                                    "transfer-encoding",
+                                                    "upgrade"};
+
+// Written by us: Host, the length, what Expect was for, and who was before us.
+constexpr std::array<std::string_view, 7> kReplaced{"host",
+                                                    "content-length",
+                                                    "expect",
+                                                    "x-forwarded-for",
+                                                    "x-forwarded-host",
+                                                    "x-forwarded-proto",
+                                                    "forwarded"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+    return std::ranges::any_of(names, [&](std::string_view candidate) {
+        return candidate.size() == name.size() && equal_without_case(candidate, name);
+    });
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+// The target as an origin is asked for it.
+void append_target_line(std::string& output, const Request& request) {
+    std::string_view target = request.target();
+    if (target.starts_with('/') || target == "*")
+        return wire::append_request_line(output, request.method(), target);
+    // Absolute: what stands behind the authority.
+    std::size_t authority = target.find("//") + 2;
+    std::size_t path = target.find_first_of("/?", authority);
+    std::string rest(path == std::string_view::npos ? "/" : target.substr(path));
+    if (rest.starts_with('?')) rest.insert(0, "/");
+    wire::append_request_line(output, request.method(), rest);
+}
+
+std::string node_of(const net::Address& peer) {
+    if (peer.kind() == net::Address::Kind::Unix) return "unknown";
+    net::IpAddress ip = peer.ip().unmapped();
+    return ip.is_v4() ? ip.to_string() : format("\"[{}]\"", ip.to_string());
+}
+
+void append_extended(std::string& output, std::string_view name, const Request& request,
+                     const ProxyOptions& options, std::string_view value) {
+    if (options.earlier_hops == EarlierHops::Replace)
+        return wire::append_field(output, name, value);
+    std::string all;
+    for (const Headers::Field& field : request.headers()) {
+        if (equal_without_case(field.name, name)) all.append(field.value).append(", ");
+    }
+    wire::append_field(output, name, all.append(value));
+}
+
+void append_hops(std::string& output, const Request& request, const ProxyOptions& options) {
+    bool keeps = options.earlier_hops == EarlierHops::Extend;
+    std::string_view proto = request.tls() ? "https" : "http";
+    std::string_view host = request.host();
+    if (options.x_forwarded) {
+        if (request.peer().kind() == net::Address::Kind::Ip) {
+            append_extended(output, "X-Forwarded-For", request, options,
+                            request.peer().ip().unmapped().to_string());
+        }
+        auto said_proto = request.header("x-forwarded-proto");
+        auto said_host = request.header("x-forwarded-host");
+        wire::append_field(output, "X-Forwarded-Proto", keeps && said_proto ? *said_proto : proto);
+        wire::append_field(output, "X-Forwarded-Host", keeps && said_host ? *said_host : host);
+    }
+    if (options.forwarded) {
+        std::string hop =
+            format("for={};proto={};host=\"{}\"", node_of(request.peer()), proto, host);
+        append_extended(output, "Forwarded", request, options, hop);
+    }
+    if (!options.via.empty()) {
+        std::string_view version = request.version() == wire::Version::Http11 ? "1.1 " : "1.0 ";
+        wire::append_field(output, "Via", std::string(version) + options.via);
+    }
+}
+
+}  // namespace
+
+Result<ConnectionOptions> ConnectionOptions::of(const Headers& headers) {
+    ConnectionOptions options;
+    for (const Headers::Field& field : headers) {
+        if (field.name.size() != 10 || !equal_without_case(field.name, "connection")) continue;
+        std::string_view rest = field.value;
+        while (!rest.empty()) {
+            std::size_t comma = std::min(rest.find(','), rest.size());
+            std::string_view token = trimmed(rest.substr(0, comma));
+            rest.remove_prefix(std::min(comma + 1, rest.size()));
+            if (token.empty() || equal_without_case(token, "close") ||
+                equal_without_case(token, "keep-alive") || equal_without_case(token, "upgrade"))
+                continue;
+            if (options.count_ == kNamesMax)
+                return Error(ErrorKind::Misuse, "a Connection field with too many names");
+            options.names_[options.count_++] = token;
+        }
+    }
+    return options;
+}
+
+bool ConnectionOptions::name(std::string_view field) const {
+    return std::any_of(names_.begin(), names_.begin() + count_,
+                       [&](std::string_view listed) { return equal_without_case(listed, field); });
+}
+
+bool is_hop_by_hop(std::string_view name) {
+    // c k p t u, in either case.
+    switch (name.empty() ? 0 : name.front() | 0x20) {
+    case 'c':
+    case 'k':
+    case 'p':
+    case 't':
+    case 'u': return is_one_of(kHopByHop, name);
+    default: return false;
+    }
+}
+
+Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
+                            const ProxyOptions& options, bool has_body,
+                            std::optional<std::uint64_t> body_size) {
+    ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(request.headers()));
+    append_target_line(output, request);
+    wire::append_field(output, "Host", options.host == HostField::Keep ? request.host() : upstream);
+    for (const Headers::Field& field : request.headers()) {
+        if (is_hop_by_hop(field.name) || is_one_of(kReplaced, field.name)) continue;
+        if (listed.name(field.name)) continue;
+        if (options.underscore_names == UnderscoreNames::Drop &&
+            field.name.find('_') != std::string_view::npos)
+            continue;
+        wire::append_field(output, field.name, field.value);
+    }
+    append_hops(output, request, options);
+    bool takes_trailers = request.headers().has_token("te", "trailers");
+    if (takes_trailers) wire::append_field(output, "TE", "trailers");
+    if (request.upgrades()) {
+        for (const Headers::Field& field : request.headers()) {
+            if (equal_without_case(field.name, "upgrade"))
+                wire::append_field(output, field.name, field.value);
+        }
+        wire::append_field(output, "Connection", takes_trailers ? "upgrade, TE" : "upgrade");
+    } else if (takes_trailers) {
+        wire::append_field(output, "Connection", "TE");
+    }
+    if (has_body && !body_size) {
+        wire::append_field(output, "Transfer-Encoding", "chunked");
+    } else if (has_body || request.header("content-length")) {
+        wire::append_field(output, "Content-Length", body_size.value_or(0));
+    }
+    output.append(wire::kHeadEnd);
+    return {};
+}
+
+Result<Headers> fields_for_client(const wire::ResponseHead& head, std::string_view via) {
+    ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(head.headers));
+    Headers fields;
+    fields.reserve(head.headers.size() + 1);
+    for (const Headers::Field& field : head.headers) {
+        bool upgrade = head.status == 101 && equal_without_case(field.name, "upgrade");
+        if (!upgrade && (is_hop_by_hop(field.name) || listed.name(field.name))) continue;
+        if (field.name.size() == 14 && equal_without_case(field.name, "content-length")) continue;
+        fields.add_borrowed(field.name, field.value);
+    }
+    if (!via.empty()) fields.add_borrowed("Via", via);
+    return fields;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,48 @@
+// What of a head a proxy passes on, and what it adds.
+//
+// RFC 9110 §7.6: fields that are for one connection go no further: Connection and those that it
+// names, and some that have always been. Any fiber; nothing here waits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/http/headers.h"
+#include "weft/http/proxy/reverse_proxy.h"
+#include "weft/http/request.h"
+#include "weft/http/wire/head.h"
+
+namespace weft::http {
+
+// The names that a Connection field lists, besides its own words.
+class ConnectionOptions {
+public:
+    static constexpr std::size_t kNamesMax = 16;
+
+    // Misuse when there are more.
+    static Result<ConnectionOptions> of(const Headers& headers);
+    bool name(std::string_view field) const;
+
+private:
+    std::array<std::string_view, kNamesMax> names_{};
+    std::size_t count_ = 0;
+};
+
+// Of a request or a response: the field ends here.
+bool is_hop_by_hop(std::string_view name);
+
+// The head of the request as the upstream gets it, behind what `output` holds. `body_size` is
+// nothing for a body in chunks.
+Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
+                            const ProxyOptions& options, bool has_body,
+                            std::optional<std::uint64_t> body_size);
+
+// The fields of a response for the client, and our Via unless it is empty. All are borrowed: the
+// head and `via` must outlive them.
+Result<Headers> fields_for_client(const wire::ResponseHead& head, std::string_view via);
+
+}  // namespace weft::http

@@ -1,0 +1,48 @@
+// Relay: one exchange of a proxy with an upstream, from the lease of a connection to its last byte.
+//
+// It lives in the response that it makes. Owned by one fiber at a time.
+#pragma once
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/http/body.h"
+#include "weft/http/client/internal/pool.h"
+#include "weft/http/client/internal/request_writer.h"
+#include "weft/http/proxy/internal/upstreams.h"
+#include "weft/http/proxy/reverse_proxy.h"
+#include "weft/http/request.h"
+#include "weft/http/response.h"
+
+namespace weft::http {
+
+class Relay {
+public:
+    // The upstream outlives it.
+    Relay(Upstream& upstream, Lease lease);
+    Relay(Relay&& other) noexcept;
+    Relay& operator=(Relay&&) = delete;
+    ~Relay();
+
+    // Why it failed, and whose fault it was.
+    struct Failure {
+        Error error;
+        bool is_clients = false;  // the request's body could not be read
+        bool may_repeat = false;  // nothing can have come of it
+        bool was_kept = false;    // on a connection that may have been closed meanwhile
+    };
+    // Sends the request and waits for the head of the response.
+    std::optional<Failure> exchange(Request& request, const ProxyOptions& options);
+    // The response; this relay is empty afterwards.
+    Result<Response> respond(const Request& request, const ProxyOptions& options,
+                             std::string_view via) &&;
+
+private:
+    Result<void> send_body(Request& request, RequestWriter& writer);
+    Result<void> stream(BodyWriter& writer);
+    void tunnel(Upgraded& client, Nanoseconds idle);
+
+    Upstream* upstream_;
+    Lease lease_;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,110 @@
+#include "weft/http/proxy/internal/upstreams.h"
+
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "weft/base/format.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::size_t kUpstreamsMax = 64;  // as many as there are bits
+
+std::size_t hash_of(const net::Address& address) {
+    if (address.kind() == net::Address::Kind::Unix) return 0;
+    const auto& bytes = address.ip().unmapped().bytes();
+    return std::hash<std::string_view>()(
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+bool Upstream::is_well(Instant now) const {
+    return !check_failed_.load(std::memory_order_relaxed) &&
+           out_until_ns_.load(std::memory_order_relaxed) <= now.time_since_epoch().count();
+}
+
+void Upstream::begin() {
+    under_way_.fetch_add(1, std::memory_order_relaxed);
+    requests_.add();
+}
+
+void Upstream::end() { under_way_.fetch_sub(1, std::memory_order_relaxed); }
+
+void Upstream::succeeded() {
+    // A look first: many workers share the line, and failures are rare.
+    if (failures_in_row_.load(std::memory_order_relaxed) != 0)
+        failures_in_row_.store(0, std::memory_order_relaxed);
+}
+
+void Upstream::failed(const ProxyHealth& health) {
+    failures_.add();
+    if (health.failures == 0) return;
+    // Relaxed, here and below: see the members.
+    if (failures_in_row_.fetch_add(1, std::memory_order_relaxed) + 1 < health.failures) return;
+    Deadline until = Deadline::after(health.out_for);
+    out_until_ns_.store(until.instant().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void Upstream::checked(bool good) {
+    // Relaxed: see the members.
+    check_failed_.store(!good, std::memory_order_relaxed);
+    if (!good) return;
+    failures_in_row_.store(0, std::memory_order_relaxed);
+    out_until_ns_.store(0, std::memory_order_relaxed);
+}
+
+UpstreamStatus Upstream::status() const {
+    return {.name = origin_->to_string(),
+            .is_well = is_well(Clock::now()),
+            .under_way = under_way(),
+            .requests = requests_.value(),
+            .failures = failures_.value()};
+}
+
+Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options,
+                                                     ClientPool& pool) {
+    auto made = std::make_unique<Upstreams>();
+    if (options.upstreams.empty() || options.upstreams.size() > kUpstreamsMax)
+        return Error(ErrorKind::Misuse, "a proxy has 1 to 64 upstreams");
+    for (const std::string& text : options.upstreams) {
+        if (text.starts_with(kUnixPrefix)) {
+            if (auto address = net::Address::parse(text); !address)
+                return Error(ErrorKind::Misuse, format("{} is no upstream", text));
+            auto origin = pool.origin({text, 0, false, Route::Direct});
+            made->upstreams_.push_back(std::make_unique<Upstream>("localhost", std::move(origin)));
+            continue;
+        }
+        auto url = Url::parse(text);
+        if (!url || url->target != "/" || (url->scheme != "http" && url->scheme != "https"))
+            return Error(ErrorKind::Misuse,
+                         format("{} is no upstream such as http://127.0.0.1:9000", text));
+        auto origin = pool.origin({url->host, url->port, url->is_secure(), Route::Direct});
+        made->upstreams_.push_back(std::make_unique<Upstream>(url->authority(), std::move(origin)));
+    }
+    return made;
+}
+
+std::size_t Upstreams::first_choice(Balance balance, const net::Address& client) {
+    if (balance == Balance::ClientAddress) return hash_of(client);
+    return turn_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::uint64_t& tried) {
+    std::size_t count = upstreams_.size();
+    std::size_t first = count == 1 ? 0 : first_choice(balance, client);
+    Instant now = Clock::now();
+    std::optional<std::size_t> best;
+    for (std::size_t step = 0; step < count; ++step) {
+        std::size_t index = (first + step) % count;
+        if ((tried >> index & 1U) || !upstreams_[index]->is_well(now)) continue;
+        if (!best || upstreams_[index]->under_way() < upstreams_[*best]->under_way()) best = index;
+        if (balance != Balance::LeastRequests) break;
+    }
+    if (!best) return nullptr;
+    tried |= std::uint64_t{1} << *best;
+    return upstreams_[*best].get();
+}
+
+}  // namespace weft::http

@@ -1,0 +1,300 @@
+// What takes a while: events, uploads, early answers, upgraded connections.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/async/group.h"
+#include "weft/http/proxy/internal/proxy_test.h"
+#include "weft/http/proxy/reverse_proxy.h"
+#include "weft/http/request.h"
+#include "weft/sync/event.h"
+
+namespace weft::http {
+namespace {
+
+using namespace testing;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view kEventStream =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST(ProxyStream, HTTP_7_events_leave_as_they_come) {
+    in_runtime(1, [] {
+        Event seen;
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.say(kEventStream);
+                peer.say("9\r\ndata: 1\n\n\r\n");
+                EXPECT_TRUE(seen.wait_for(seconds(10)));
+                peer.say("9\r\ndata: 2\n\n\r\n0\r\n\r\n");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say(kGet);
+                EXPECT_TRUE(has(client.read_until("data: 1\n\n"), "text/event-stream"));
+                seen.set();
+                EXPECT_TRUE(has(client.read_until("0\r\n\r\n"), "data: 2\n\n"));
+                return {};
+            },
+            // An event stream may be silent for longer than other bodies.
+            {.upstreams = {}, .timeouts = {.idle = milliseconds(1)}});
+    });
+}
+
+TEST(ProxyStream, HTTP_7_a_client_that_goes_away_ends_the_event_stream) {
+    in_runtime(1, [] {
+        Event closed;
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.say(kEventStream);
+                peer.say("9\r\ndata: 1\n\n\r\n");
+                // Nothing is said any more, and yet the end is noticed.
+                EXPECT_TRUE(peer.wait_for_close());
+                closed.set();
+            },
+            [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                {
+                    RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                    client.say(kGet);
+                    client.read_until("data: 1\n\n");
+                    EXPECT_EQ(proxy.upstreams()[0].under_way, 1U);
+                }
+                EXPECT_TRUE(closed.wait_for(seconds(10)));
+                EXPECT_TRUE(eventually([&] { return proxy.upstreams()[0].under_way == 0; }));
+                return {};
+            });
+    });
+}
+
+TEST(ProxyStream, HTTP_7_a_client_that_goes_away_before_the_answer_ends_the_request) {
+    in_runtime(1, [] {
+        Event arrived;
+        Event closed;
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                arrived.set();
+                EXPECT_TRUE(peer.wait_for_close());
+                closed.set();
+            },
+            [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                {
+                    RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                    client.say(kGet);
+                    WEFT_TRY(arrived.wait_for(seconds(10)));
+                }
+                EXPECT_TRUE(closed.wait_for(seconds(10)));
+                EXPECT_EQ(proxy.upstreams()[0].failures, 0U);
+                return {};
+            });
+    });
+}
+
+TEST(ProxyStream, HTTP_7_an_upload_is_passed_on_as_it_comes) {
+    in_runtime(1, [] {
+        Event seen;
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_head();
+                EXPECT_EQ(peer.read_exactly(5), "first");
+                seen.set();
+                EXPECT_EQ(peer.read_exactly(6), "second");
+                peer.respond("ok");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nfirst");
+                EXPECT_TRUE(seen.wait_for(seconds(10)));
+                client.say("second");
+                EXPECT_EQ(body_of(client.read_response()), "ok");
+                return {};
+            });
+    });
+}
+
+TEST(ProxyStream, HTTP_7_large_bodies_go_both_ways_and_wait_for_the_slower_side) {
+    in_runtime(2, []() -> Result<void> {
+        Server upstream([](Request& request, async::Context&) -> Result<Response> {
+            request.body().set_bytes_max(UINT64_MAX);
+            return Response::text(WEFT_TRY(request.body().read_all()));
+        });
+        Address behind = WEFT_TRY(upstream.listen(Address::loopback(0)));
+        auto serving = spawn([&] { return upstream.serve(); });
+        ServerOptions options;
+        options.limits.body_bytes = UINT64_MAX;
+        Result<void> outcome = with_proxy(
+            {.upstreams = {url_of(behind)}},
+            [](const Address& address, ReverseProxy&) -> Result<void> {
+                std::string body;
+                while (body.size() < (4 << 20)) body += std::to_string(body.size());
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                for (int i = 0; i < 2; ++i) {
+                    client.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+                               std::to_string(body.size()) + "\r\n\r\n");
+                    client.say(body);
+                    EXPECT_TRUE(body_of(client.read_response()) == body);
+                }
+                return {};
+            },
+            options);
+        upstream.close();
+        WEFT_TRY(serving.join());
+        return outcome;
+    });
+}
+
+TEST(ProxyStream, HTTP_7_an_answer_before_the_end_of_an_upload_is_passed_on) {
+    // The client waits for the answer with half its body unsent, or does not stop sending.
+    for (bool floods : {false, true}) {
+        in_runtime(2, [&] {
+            return with_upstream(
+                [&](Peer& peer) {
+                    peer.read_head();
+                    EXPECT_EQ(peer.read_exactly(4), "half");
+                    peer.say("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\r\ntoo large");
+                },
+                [&](const Address& address, ReverseProxy&) -> Result<void> {
+                    RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                    client.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nhalf");
+                    if (floods) client.say(std::string(200'000, 'x'));
+                    EXPECT_EQ(body_of(client.read_response()), "too large");
+                    return {};
+                });
+        });
+    }
+}
+
+// ---------------------------------------------------------------- upgrades
+
+constexpr std::string_view kUpgrade =
+    "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+    "Sec-WebSocket-Key: x\r\n\r\n";
+
+TEST(ProxyStream, HTTP_7_an_upgraded_connection_is_passed_through) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                std::string head = peer.read_head();
+                EXPECT_TRUE(has(head, "Connection: upgrade\r\n"));
+                EXPECT_TRUE(has(head, "Upgrade: websocket\r\n"));
+                EXPECT_TRUE(has(head, "Sec-WebSocket-Key: x\r\n"));
+                peer.say(
+                    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+                    "Upgrade: websocket\r\nSec-WebSocket-Accept: y\r\n\r\nearly");
+                for (int i = 0; i < 100; ++i) peer.say(peer.read_exactly(4));
+                // The client has sent all it wants, and still listens.
+                EXPECT_TRUE(peer.wait_for_close());
+                peer.say("bye");
+            },
+            [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say(std::string(kUpgrade) + "ping");
+                std::string head = client.read_head();
+                EXPECT_EQ(status_of(head), 101);
+                EXPECT_TRUE(has(head, "Upgrade: websocket\r\n"));
+                EXPECT_TRUE(has(head, "Sec-WebSocket-Accept: y\r\n"));
+                EXPECT_EQ(client.read_exactly(9), "earlyping");
+                for (int i = 1; i < 100; ++i) {
+                    client.say("pong");
+                    EXPECT_EQ(client.read_exactly(4), "pong");
+                }
+                EXPECT_EQ(proxy.upstreams()[0].under_way, 1U);
+                WEFT_TRY(client.socket().shutdown_write());
+                EXPECT_EQ(WEFT_TRY(weft::testing::read_to_end(client.socket())), "bye");
+                EXPECT_TRUE(eventually([&] { return proxy.upstreams()[0].under_way == 0; }));
+                return {};
+            });
+    });
+}
+
+TEST(ProxyStream, HTTP_7_an_upgraded_connection_that_breaks_ends_on_both_sides) {
+    for (bool client_breaks : {true, false}) {
+        in_runtime(1, [&] {
+            return with_upstream(
+                [&](Peer& peer) {
+                    peer.read_head();
+                    peer.say(
+                        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+                        "Upgrade: websocket\r\n\r\n");
+                    EXPECT_EQ(peer.read_exactly(4), "ping");
+                    if (client_breaks) {
+                        EXPECT_TRUE(peer.wait_for_close());
+                    } else {
+                        static_cast<void>(peer.socket().reset_on_close());
+                    }
+                },
+                [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                    RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                    client.say(kUpgrade);
+                    EXPECT_EQ(status_of(client.read_head()), 101);
+                    client.say("ping");
+                    if (client_breaks) {
+                        WEFT_TRY(client.socket().reset_on_close());
+                        client.socket().close();
+                    } else {
+                        EXPECT_TRUE(client.wait_for_close());
+                    }
+                    EXPECT_TRUE(eventually([&] { return proxy.upstreams()[0].under_way == 0; }));
+                    return {};
+                });
+        });
+    }
+}
+
+TEST(ProxyStream, HTTP_7_an_upgrade_that_is_refused_is_a_response_like_others) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                while (!peer.read_request().empty()) peer.respond("no");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                EXPECT_EQ(body_of(client.ask(kUpgrade)), "no");
+                EXPECT_EQ(body_of(client.ask(kGet)), "no");
+                return {};
+            });
+    });
+}
+
+// ---------------------------------------------------------------- many
+
+TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
+    static constexpr std::size_t kStreams = 2000;
+    in_runtime(1, [] {
+        Event all_there;
+        Atomic<std::size_t> waiting{0};
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.say(kEventStream);
+                peer.say("9\r\ndata: 1\n\n\r\n");
+                waiting.fetch_add(1, std::memory_order_relaxed);
+                static_cast<void>(all_there.wait_for(seconds(60)));
+                peer.say("9\r\ndata: 2\n\n\r\n0\r\n\r\n");
+            },
+            [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                std::vector<RawPeer> clients;
+                for (std::size_t i = 0; i < kStreams; ++i) {
+                    clients.push_back(WEFT_TRY(RawPeer::connect(address)));
+                    clients.back().say(kGet);
+                }
+                for (RawPeer& client : clients)
+                    EXPECT_TRUE(has(client.read_until("data: 1\n\n"), "200 OK"));
+                EXPECT_EQ(proxy.upstreams()[0].under_way, kStreams);
+                all_there.set();
+                for (RawPeer& client : clients)
+                    EXPECT_TRUE(has(client.read_until("0\r\n\r\n"), "data: 2\n\n"));
+                return {};
+            },
+            {.upstreams = {}, .limits = {.connections_per_origin = kStreams}});
+    });
+}
+
+}  // namespace
+}  // namespace weft::http

@@ -1,0 +1,210 @@
+#include "weft/http/proxy/reverse_proxy.h"
+
+#include <utility>
+
+#include "weft/async/group.h"
+#include "weft/base/log.h"
+#include "weft/fiber/fiber.h"
+#include "weft/http/client/internal/pool.h"
+#include "weft/http/client/internal/request_writer.h"
+#include "weft/http/proxy/internal/relay.h"
+#include "weft/http/proxy/internal/upstreams.h"
+#include "weft/http/request.h"
+#include "weft/http/wire/format.h"
+
+namespace weft::http {
+namespace {
+
+// Of an answer to a health check, to use its connection again.
+constexpr std::uint64_t kCheckBodyBytesMax = 64 * 1024;
+
+ClientOptions client_options(const ProxyOptions& options) {
+    ClientOptions client;
+    client.timeouts = options.timeouts;
+    client.limits = options.limits;
+    client.decompression = Decompression::Off;
+    client.tls = options.tls;
+    return client;
+}
+
+Response failure_response(const Error& error) {
+    switch (error.kind()) {
+    case ErrorKind::TimedOut:
+        return Response::text("504 Gateway Timeout: the upstream server took too long\n", 504);
+    case ErrorKind::Limit:
+        return Response::text("503 Service Unavailable: too many requests are under way\n", 503)
+            .with("retry-after", "1");
+    case ErrorKind::Other:
+        return Response::text("502 Bad Gateway: the upstream server's response is malformed\n",
+                              502);
+    default: return Response::text("502 Bad Gateway: the upstream server cannot be reached\n", 502);
+    }
+}
+
+}  // namespace
+
+class ProxyCore {
+public:
+    static Result<std::shared_ptr<ProxyCore>> create(ProxyOptions options) {
+        auto core = std::make_shared<ProxyCore>(std::move(options));
+        core->upstreams_ = WEFT_TRY(Upstreams::create(core->options_, *core->pool_));
+        return core;
+    }
+    explicit ProxyCore(ProxyOptions options)
+        : options_(std::move(options)),
+          via_(options_.via.empty() ? "" : "1.1 " + options_.via),
+          pool_(std::make_shared<ClientPool>(client_options(options_))) {}
+    ~ProxyCore() { pool_->close(); }
+    ProxyCore(const ProxyCore&) = delete;
+    ProxyCore& operator=(const ProxyCore&) = delete;
+
+    Result<Response> handle(Request& request);
+    Result<void> check_health();
+    std::vector<UpstreamStatus> upstreams() const;
+
+private:
+    struct Outcome {
+        Result<Response> response = ErrorKind::Other;
+        bool is_final = true;  // no other upstream is to be asked
+    };
+    Outcome ask(Upstream& upstream, Request& request);
+    Outcome ask_once(Upstream& upstream, Request& request, bool fresh, bool& was_stale);
+    Result<void> check(Upstream& upstream);
+
+    const ProxyOptions options_;
+    const std::string via_;
+    const std::shared_ptr<ClientPool> pool_;  // with connections that are in use
+    std::unique_ptr<Upstreams> upstreams_;
+};
+
+// ---------------------------------------------------------------- requests
+
+Result<Response> ProxyCore::handle(Request& request) {
+    if (request.method() == "CONNECT") return Response::plain(501);
+    std::uint64_t tried = 0;
+    std::optional<Result<Response>> last;
+    for (unsigned attempt = 0; attempt <= options_.retries; ++attempt) {
+        Upstream* upstream = upstreams_->choose(options_.balance, request.peer(), tried);
+        if (!upstream) break;
+        Outcome outcome = ask(*upstream, request);
+        if (outcome.is_final) return std::move(outcome.response);
+        last = std::move(outcome.response);
+    }
+    if (last) return std::move(*last);
+    return Response::text("503 Service Unavailable: no upstream server is well\n", 503)
+        .with("retry-after", "1");
+}
+
+// A kept connection may have been closed by the upstream at the very moment it was used: then a new
+// one is tried, and that is no failure of the upstream.
+ProxyCore::Outcome ProxyCore::ask(Upstream& upstream, Request& request) {
+    bool was_stale = false;
+    Outcome outcome = ask_once(upstream, request, false, was_stale);
+    if (was_stale) outcome = ask_once(upstream, request, true, was_stale);
+    return outcome;
+}
+
+ProxyCore::Outcome ProxyCore::ask_once(Upstream& upstream, Request& request, bool fresh,
+                                       bool& was_stale) {
+    auto lease = upstream.origin().acquire({.timeouts = options_.timeouts,
+                                            .total = Deadline::never(),
+                                            .fresh = fresh,
+                                            .careful = request.method() != "GET"});
+    if (!lease) {
+        // The client is gone: nobody waits for a response.
+        if (!CancelToken::current().check()) return {lease.error()};
+        bool is_full = lease.error().kind() == ErrorKind::Limit;
+        if (!is_full) upstream.failed(options_.health);
+        log(LogLevel::Debug, "proxy: {}", lease.error().message());
+        return {failure_response(lease.error()), false};
+    }
+    Relay relay(upstream, std::move(*lease));
+    auto failure = relay.exchange(request, options_);
+    if (!failure) {
+        upstream.succeeded();
+        auto response = std::move(relay).respond(request, options_, via_);
+        if (!response) return {failure_response(ErrorKind::Other)};
+        return {std::move(response)};
+    }
+    if (failure->is_clients) return {failure->error};
+    if (!CancelToken::current().check()) return {failure->error};
+    was_stale = failure->may_repeat && failure->was_kept && !fresh &&
+                failure->error.kind() != ErrorKind::TimedOut;
+    if (was_stale) return {failure->error};
+    upstream.failed(options_.health);
+    log(LogLevel::Debug, "proxy: {}: {}", upstream.origin().to_string(), failure->error.message());
+    // One that timed out may be busy with it: to ask the next one as well would make it worse.
+    bool may_repeat = failure->may_repeat && failure->error.kind() != ErrorKind::TimedOut;
+    return {failure_response(failure->error), !may_repeat};
+}
+
+// ---------------------------------------------------------------- health
+
+Result<void> ProxyCore::check(Upstream& upstream) {
+    Nanoseconds time = options_.health.check_timeout;
+    ClientTimeouts timeouts{.queue = time, .connect = time, .handshake = time};
+    Deadline total = Deadline::after(time);
+    Lease lease = WEFT_TRY(upstream.origin().acquire(
+        {.timeouts = timeouts, .total = total, .fresh = false, .careful = true}));
+    ClientConnection& connection = *lease;
+    connection.begin("GET", false);
+    wire::append_request_line(connection.output, "GET", options_.health.check_path);
+    wire::append_field(connection.output, "Host", upstream.authority());
+    wire::append_field(connection.output, "User-Agent", "weft health check");
+    connection.output.append(wire::kHeadEnd);
+    RequestWriter writer(connection, {time, total});
+    WEFT_TRY(writer.send_head());
+    WEFT_TRY(connection.receive_head(total));
+    bool good = connection.head().status < 400;
+    connection.begin_body({}, total);
+    if (connection.body.drop_rest(kCheckBodyBytesMax, total)) Origin::give_back(std::move(lease));
+    if (good) return {};
+    return Error(ErrorKind::Unavailable, "it says that it is not well");
+}
+
+Result<void> ProxyCore::check_health() {
+    if (options_.health.check_path.empty()) return {};
+    async::Group group;
+    for (const auto& upstream : upstreams_->all()) {
+        WEFT_TRY(group.go([this, &upstream]() -> Result<void> {
+            for (bool was_good = true;;) {
+                Result<void> outcome = check(*upstream);
+                WEFT_TRY(CancelToken::current().check());
+                upstream->checked(outcome.has_value());
+                if (outcome.has_value() != was_good)
+                    log(LogLevel::Warn, "proxy: {} is {}", upstream->origin().to_string(),
+                        outcome ? "well again" : "not well: " + outcome.error().message());
+                was_good = outcome.has_value();
+                WEFT_TRY(sleep_for(options_.health.check_interval));
+            }
+        }));
+    }
+    return group.wait();
+}
+
+std::vector<UpstreamStatus> ProxyCore::upstreams() const {
+    std::vector<UpstreamStatus> all;
+    for (const auto& upstream : upstreams_->all()) all.push_back(upstream->status());
+    return all;
+}
+
+// ---------------------------------------------------------------- the object
+
+Result<ReverseProxy> ReverseProxy::create(ProxyOptions options) {
+    return ReverseProxy(WEFT_TRY(ProxyCore::create(std::move(options))));
+}
+
+ReverseProxy::ReverseProxy(std::shared_ptr<ProxyCore> core) : core_(std::move(core)) {}
+ReverseProxy::ReverseProxy(ReverseProxy&&) noexcept = default;
+ReverseProxy& ReverseProxy::operator=(ReverseProxy&&) noexcept = default;
+ReverseProxy::~ReverseProxy() = default;
+
+Handler ReverseProxy::handler() const {
+    return [core = core_](Request& request, async::Context&) { return core->handle(request); };
+}
+
+Result<void> ReverseProxy::check_health() { return core_->check_health(); }
+
+std::vector<UpstreamStatus> ReverseProxy::upstreams() const { return core_->upstreams(); }
+
+}  // namespace weft::http

@@ -1,0 +1,102 @@
+// ReverseProxy: a handler that passes requests on to upstream servers.
+//
+//     auto proxy = WEFT_TRY(http::ReverseProxy::create({.upstreams = {"http://127.0.0.1:9000"}}));
+//     http::Server server(proxy.handler());
+//
+// Everything is streamed, both ways, at the pace of the slower side: events leave as they come, and
+// an upgraded connection (WebSocket) is passed through. Both messages are framed anew, and fields
+// that are meant for one connection go no further.
+//
+// A request goes to another upstream only if nothing of it has been sent, or if it may be repeated,
+// has no body and no byte of a response has come. What fails is answered with 502 (unreachable or
+// garbage), 503 (no upstream is well), or 504 (too slow); a response that is cut off on its way is
+// cut off for the client as well.
+//
+// create() and handler(): anywhere. The handler: any fiber. check_health(): a fiber, one at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/http/client/client.h"
+#include "weft/http/response.h"
+
+namespace weft::http {
+
+class ProxyCore;
+
+enum class Balance : std::uint8_t {
+    RoundRobin,
+    LeastRequests,  // the one with the fewest under way
+    ClientAddress,  // the same one for the same client, as long as it is well
+};
+
+struct ProxyHealth {
+    unsigned failures = 3;  // in a row; then no requests for a while. 0: never
+    Nanoseconds out_for = std::chrono::seconds(10);
+    // check_health() asks for this path; every status below 400 is good. Empty: it is not asked.
+    std::string check_path = {};
+    Nanoseconds check_interval = std::chrono::seconds(5);
+    Nanoseconds check_timeout = std::chrono::seconds(2);
+};
+
+enum class HostField : std::uint8_t { Keep, Replace };  // by the upstream's
+// What a client says about who was before it: believed and extended, or replaced.
+enum class EarlierHops : std::uint8_t { Replace, Extend };
+enum class UnderscoreNames : std::uint8_t { Drop, Pass };
+
+struct ProxyOptions {
+    // "http://127.0.0.1:9000", "https://example.org", "unix:/run/app.sock"
+    std::vector<std::string> upstreams;
+    Balance balance = Balance::RoundRobin;
+    ProxyHealth health = {};
+    unsigned retries = 2;  // on other upstreams
+    // `idle` does not count for event streams, `total` for nothing.
+    ClientTimeouts timeouts = {};
+    ClientLimits limits = {};
+    std::shared_ptr<net::tls::ClientContext> tls = {};  // as in ClientOptions
+    // An upgraded connection through which nothing comes for so long is closed.
+    Nanoseconds tunnel_idle = std::chrono::hours(1);
+
+    HostField host = HostField::Keep;
+    EarlierHops earlier_hops = EarlierHops::Replace;
+    bool x_forwarded = true;   // X-Forwarded-For, -Proto and -Host
+    bool forwarded = false;    // Forwarded (RFC 7239)
+    std::string via = "weft";  // the Via field's name; empty: none
+    UnderscoreNames underscore_names = UnderscoreNames::Drop;
+};
+
+struct UpstreamStatus {
+    std::string name;
+    bool is_well = true;
+    std::uint32_t under_way = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t failures = 0;
+};
+
+class ReverseProxy {
+public:
+    // Misuse for no upstreams, or one that is no URL.
+    static Result<ReverseProxy> create(ProxyOptions options);
+    ReverseProxy(ReverseProxy&&) noexcept;
+    ReverseProxy& operator=(ReverseProxy&&) noexcept;
+    ~ReverseProxy();
+
+    // Shares the upstreams with this object, and may outlive it.
+    Handler handler() const;
+    // Asks each upstream again and again how it is, until the context ends; gives its error.
+    Result<void> check_health();
+    std::vector<UpstreamStatus> upstreams() const;
+
+private:
+    explicit ReverseProxy(std::shared_ptr<ProxyCore> core);
+
+    std::shared_ptr<ProxyCore> core_;  // with the handlers
+};
+
+}  // namespace weft::http

@@ -1,0 +1,202 @@
+#include "weft/http/websocket/upgrade.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/fiber/cancel.h"
+#include "weft/http/request.h"
+#include "weft/http/wire/format.h"
+#include "weft/http/wire/head.h"
+#include "weft/http/wire/list_field.h"
+#include "weft/http/wire/websocket_handshake.h"
+
+namespace weft::http {
+namespace {
+
+namespace websocket = wire::websocket;
+
+constexpr std::string_view kVersion = "13";
+
+// RFC 9110 §5.3: fields of one name are one list.
+std::string joined(const Headers& headers, std::string_view name) {
+    std::string list;
+    for (const Headers::Field& field : headers) {
+        if (!equal_without_case(field.name, name)) continue;
+        if (!list.empty()) list += ", ";
+        list += field.value;
+    }
+    return list;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        if (!list.empty()) list += ", ";
+        list += name;
+    }
+    return list;
+}
+
+bool is_allowed(const Request& request, const std::vector<std::string>& origins) {
+    auto origin = request.header("origin");
+    if (origins.empty() || !origin) return true;
+    return request.headers().count("origin") == 1 && contains(origins, *origin);
+}
+
+// Nothing is an error: RFC 6455 §4.2.2 lets a server go on without any.
+std::string choose_protocol(std::string_view asked, const std::vector<std::string>& spoken) {
+    auto members = wire::parse_list_field(asked);
+    if (!members) return {};
+    for (const std::string& protocol : spoken) {
+        auto found = std::ranges::find(*members, protocol, &wire::ListMember::name);
+        if (found != members->end()) return protocol;
+    }
+    return {};
+}
+
+}  // namespace
+
+Response accept_websocket(const Request& request, WebSocketHandler serve,
+                          const WebSocketAccept& options) {
+    const Headers& headers = request.headers();
+    if (!request.upgrades() || !headers.has_token("upgrade", "websocket")) {
+        return Response::plain(426).with("upgrade", "websocket");
+    }
+    if (headers.get("sec-websocket-version") != kVersion) {
+        return Response::plain(426)
+            .with("upgrade", "websocket")
+            .with("sec-websocket-version", kVersion);
+    }
+    auto key = headers.get("sec-websocket-key");
+    bool valid = request.method() == "GET" && key && websocket::is_key(*key) &&
+                 headers.count("sec-websocket-key") == 1;
+    if (!valid) return Response::plain(400);
+    if (!is_allowed(request, options.origins)) return Response::plain(403);
+
+    Response response;
+    response.status = 101;
+    response.headers.set("upgrade", "websocket");
+    response.headers.set("sec-websocket-accept", websocket::accept_of(*key));
+    WebSocketOptions connection = options.connection;
+    connection.deflate = {};
+    auto wish = options.deflate.value_or(websocket::DeflateParameters());
+    auto agreement = websocket::accept_deflate(joined(headers, "sec-websocket-extensions"), wish);
+    if (!agreement) return Response::plain(400);
+    if (options.deflate && *agreement) {
+        connection.deflate = (*agreement)->parameters;
+        response.headers.set("sec-websocket-extensions", (*agreement)->answer);
+    }
+    connection.protocol =
+        choose_protocol(joined(headers, "sec-websocket-protocol"), options.protocols);
+    if (!connection.protocol.empty()) {
+        response.headers.set("sec-websocket-protocol", connection.protocol);
+    }
+    response.upgrade = [serve = std::move(serve), connection](Upgraded& upgraded) mutable {
+        WebSocket socket(upgraded.stream, upgraded.early, WebSocketRole::Server, connection);
+        serve(socket);
+        bool stopped = CancelToken::current().is_cancelled();
+        shield(Deadline::after(connection.close_time), [&] {
+            // A no-op after a close(); and nobody is left who could do anything about an error.
+            static_cast<void>(socket.close(stopped ? websocket::close_code::kGoingAway
+                                                   : websocket::close_code::kNormal));
+        });
+    };
+    return response;
+}
+
+namespace {
+
+std::string make_random_key() {
+    std::array<std::byte, 16> nonce;
+    std::array<std::uint64_t, 2> words = {env::random(RandomStream::Workload),
+                                          env::random(RandomStream::Workload)};
+    std::memcpy(nonce.data(), words.data(), nonce.size());
+    return websocket::make_key(nonce);
+}
+
+std::string format_request(const wire::Url& url, std::string_view key,
+                           const WebSocketUpgrade& options, const Headers& headers) {
+    std::string text;
+    wire::append_request_line(text, "GET", url.target);
+    wire::append_field(text, "Host", url.authority());
+    wire::append_field(text, "Connection", "Upgrade");
+    wire::append_field(text, "Upgrade", "websocket");
+    wire::append_field(text, "Sec-WebSocket-Version", kVersion);
+    wire::append_field(text, "Sec-WebSocket-Key", key);
+    if (options.deflate) {
+        wire::append_field(text, "Sec-WebSocket-Extensions",
+                           websocket::deflate_offer(*options.deflate));
+    }
+    if (!options.protocols.empty()) {
+        wire::append_field(text, "Sec-WebSocket-Protocol", joined(options.protocols));
+    }
+    wire::append_fields(text, headers);
+    return text += wire::kHeadEnd;
+}
+
+// RFC 6455 §4.1, the checks of a client.
+Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::string_view key,
+                                        const WebSocketUpgrade& options) {
+    auto refused = [](std::string_view why) { return Error(ErrorKind::Refused, why); };
+    if (head.status != 101) {
+        return refused("the server answers " + std::to_string(head.status) +
+                       " instead of a WebSocket");
+    }
+    const Headers& headers = head.headers;
+    auto upgrade = headers.get("upgrade");
+    if (!upgrade || !equal_without_case(*upgrade, "websocket") ||
+        !headers.has_token("connection", "upgrade")) {
+        return refused("the server switches to another protocol");
+    }
+    if (joined(headers, "sec-websocket-accept") != websocket::accept_of(key)) {
+        return refused("the server has not understood the key");
+    }
+    WebSocketOptions connection = options.connection;
+    connection.deflate = WEFT_TRY(websocket::check_deflate_answer(
+        joined(headers, "sec-websocket-extensions"), options.deflate));
+    connection.protocol = joined(headers, "sec-websocket-protocol");
+    if (!connection.protocol.empty() && !contains(options.protocols, connection.protocol)) {
+        return refused("the server chooses a subprotocol that was not offered");
+    }
+    return connection;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> stream,
+                                                  const wire::Url& url,
+                                                  const WebSocketUpgrade& options,
+                                                  const Headers& headers, Deadline deadline) {
+    if (!headers.is_valid() || !std::ranges::all_of(options.protocols, is_token)) {
+        return Error(ErrorKind::Misuse, "a header or a subprotocol that cannot be sent");
+    }
+    std::string key = make_random_key();
+    WEFT_TRY(stream->write_all(as_bytes(format_request(url, key, options, headers)), deadline));
+
+    wire::ResponseParser parser;
+    std::string received;
+    std::array<std::byte, 4096> space;
+    for (;;) {
+        std::size_t count = WEFT_TRY(stream->read(space, deadline));
+        if (count == 0) return Error(ErrorKind::Closed, "the server has gone without an answer");
+        received += as_text(Bytes(space).first(count));
+        wire::Progress progress = parser.parse(received, "GET");
+        if (progress == wire::Progress::Failed) {
+            return Error(ErrorKind::Refused, parser.error().reason);
+        }
+        if (progress == wire::Progress::Done) break;
+    }
+    auto connection = WEFT_TRY(check_response(parser.head(), key, options));
+    return std::make_unique<WebSocket>(std::move(stream),
+                                       as_bytes(received).subspan(parser.consumed()),
+                                       WebSocketRole::Client, connection);
+}
+
+}  // namespace weft::http

@@ -1,0 +1,152 @@
+// The simulated network behaves as the kernel's does, as far as net/ can tell.
+#ifdef WEFT_NET
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <string>
+
+#include "weft/fiber/runtime.h"
+#include "weft/net/socket.h"
+#include "weft/net/udp.h"
+#include "weft/sim/sim.h"
+#include "weft/testing/sockets.h"
+
+namespace weft::sim {
+namespace {
+
+using net::Address;
+using net::Listener;
+using net::Socket;
+
+constexpr std::uint64_t kSeeds = 50;
+
+// Runs the body in a fiber, once for each seed.
+void over_seeds(const Faults& faults, const std::function<Result<void>()>& body) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        Report report = run({.seed = seed, .faults = faults}, [&] {
+            Runtime runtime({.workers = 2});
+            Result<void> result = runtime.spawn([&] { return body(); }).join();
+            if (!result) fail(result.error().message());
+        });
+        ASSERT_TRUE(report.ok()) << report.text();
+    }
+}
+
+template <class T>
+bool is_error(const Result<T>& result, ErrorKind kind) {
+    return !result && result.error().kind() == kind;
+}
+
+TEST(SimNetwork, SIM_1_connections_take_virtual_time_and_have_names) {
+    std::int64_t longest = 0;
+    over_seeds({}, [&]() -> Result<void> {
+        Address any = WEFT_TRY(Address::parse("[::]:0"));
+        Listener listener = WEFT_TRY(Listener::open(any));
+        require(listener.address().port() != 0, "no port was chosen");
+        Instant begin = Clock::now();
+        Address there = WEFT_TRY(Address::parse("[::1]:0"));
+        Address address(there.ip(), listener.address().port());
+        Socket client = WEFT_TRY(Socket::connect(address));
+        longest = std::max(longest, (Clock::now() - begin).count());
+        Socket server = WEFT_TRY(listener.accept());
+        require(client.peer_address() == address, "the client's peer has another name");
+        require(server.peer_address() == client.local_address(), "the server's peer has");
+        require(server.local_address() == listener.address(), "the server has another name");
+        return {};
+    });
+    EXPECT_GT(longest, 1000);
+}
+
+TEST(SimNetwork, SIM_1_an_address_is_taken_until_its_listener_is_closed) {
+    over_seeds({}, []() -> Result<void> {
+        Listener listener = WEFT_TRY(Listener::open(Address::loopback(7)));
+        require(is_error(Listener::open(Address::loopback(7)), ErrorKind::AddressInUse), "taken");
+        listener.close();
+        Listener next = WEFT_TRY(Listener::open(Address::loopback(7)));
+        return {};
+    });
+}
+
+TEST(SimNetwork, SIM_1_a_listener_that_closes_resets_its_backlog) {
+    over_seeds({}, []() -> Result<void> {
+        Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));
+        Socket client = WEFT_TRY(Socket::connect(listener.address()));
+        listener.close();
+        std::array<std::byte, 1> buffer;
+        require(is_error(client.read(buffer), ErrorKind::Reset), "it was not reset");
+        require(client.read(buffer) == std::size_t{0}, "a reset is told once");
+        require(is_error(client.shutdown_write(), ErrorKind::Reset), "it is not there any more");
+        return {};
+    });
+}
+
+TEST(SimNetwork, SIM_1_writing_to_a_closed_peer_fails_at_once_or_at_the_next_write) {
+    int late = 0;
+    over_seeds({}, [&]() -> Result<void> {
+        auto [one, other] = WEFT_TRY(Socket::make_pair());
+        other.close();
+        Result<void> first = one.write_all(as_bytes("x"));
+        late += first.has_value();
+        require(first || is_error(first, ErrorKind::Reset), "an odd error");
+        require(is_error(one.write_all(as_bytes("x")), ErrorKind::Reset), "nobody is there");
+        return {};
+    });
+    EXPECT_GT(late, 0);
+    EXPECT_LT(late, static_cast<int>(kSeeds));
+}
+
+TEST(SimNetwork, SIM_1_files_are_copied_to_sockets) {
+    testing::TemporaryFile file(100);
+    over_seeds({}, [&]() -> Result<void> {
+        auto [one, other] = WEFT_TRY(Socket::make_pair());
+        auto sender = spawn([&]() -> Result<void> {
+            WEFT_TRY(one.send_file(file.fd(), 10, 20));
+            return one.shutdown_write();
+        });
+        std::string text = WEFT_TRY(testing::read_to_end(other));
+        require(text == file.text().substr(10, 20), "another text came");
+        return sender.join();
+    });
+}
+
+TEST(SimNetwork, SIM_1_there_are_no_datagrams) {
+    over_seeds({}, []() -> Result<void> {
+        Result<net::UdpSocket> socket = net::UdpSocket::open(Address::loopback(0));
+        require(!socket && socket.error().native_code() == EAFNOSUPPORT, "there are");
+        return {};
+    });
+}
+
+TEST(SimNetwork, NET_3_out_of_memory_is_an_error_and_passes) {
+    int failures = 0;
+    Faults faults = Faults::none();
+    faults.allocation = true;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        // On a plain thread: fibers need memory of their own.
+        Report report = run({.seed = seed, .faults = faults}, [&] {
+            auto persist = [&](auto attempt) {
+                for (;;) {
+                    auto result = attempt();
+                    if (result) return std::move(*result);
+                    require(is_error(result, ErrorKind::OutOfMemory), "an odd error");
+                    ++failures;
+                }
+            };
+            Address name = *Address::unix_path("@weft");
+            Listener listener = persist([&] { return Listener::open(name); });
+            Socket client = persist([&] { return Socket::connect(name); });
+            Socket server = persist([&] { return listener.accept(); });
+            require(client.write_all(as_bytes("x")).has_value(), "a write failed");
+        });
+        ASSERT_TRUE(report.ok()) << report.text();
+    }
+    EXPECT_GT(failures, 0);
+}
+
+}  // namespace
+}  // namespace weft::sim
+
+#endif
