@@ -397,4 +397,6 @@ void Listener::remove_file() {
     if (file != 0 && calls::socket_inode(address_.path()) == file) calls::remove(address_.path());
 }
 
+void raise_descriptor_limit() { calls::raise_descriptor_limit(); }
+
 }  // namespace weft::net

@@ -72,6 +72,10 @@ private:
     mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
 };
 
+// Lets the process have as many descriptors as the system allows it: the soft limit of most systems
+// is made for programs that use select(2). For servers; they call it when they listen.
+void raise_descriptor_limit();
+
 enum class ReusePort : bool { No, Yes };
 
 struct ListenOptions {

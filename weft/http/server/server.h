@@ -83,7 +83,7 @@ public:
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // May be called several times; connections wait in the backlog until serve(). Gives the address
+    // Raises the process's limit on descriptors. May be called several times; connections wait in the backlog until serve(). Gives the address
     // with the port that the kernel chose.
     Result<net::Address> listen(const net::Address& address, net::ListenOptions options = {});
     // The same with TLS; the context is shared with whoever reloads its certificates.

@@ -3,6 +3,7 @@
 #include <fcntl.h>  // tidy: allow foreign: sockets that block
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>  // tidy: allow foreign: the limit on descriptors
 #include <sys/sendfile.h>  // tidy: allow foreign: files to sockets
 #include <sys/stat.h>      // tidy: allow foreign: the file of a Unix socket
 #include <unistd.h>        // tidy: allow foreign: the file of a Unix socket
@@ -241,6 +242,13 @@ WEFT_KERNEL_CALL int set_mode(const std::string& path, unsigned mode) {
 
 WEFT_KERNEL_CALL int remove(const std::string& path) {
     return finished([&] { return ::unlink(path.c_str()); });
+}
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (env::current() || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
 }  // namespace weft::net::calls

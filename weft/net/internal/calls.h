@@ -59,4 +59,7 @@ std::uint64_t socket_inode(const std::string& path);  // 0 when it is not a sock
 int set_mode(const std::string& path, unsigned mode);
 int remove(const std::string& path);
 
+// The soft limit on descriptors up to the hard one. Nothing in simulation.
+void raise_descriptor_limit();
+
 }  // namespace weft::net::calls

@@ -203,6 +203,7 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
                                         std::shared_ptr<net::tls::ServerContext> tls,
                                         net::ListenOptions options) {
     std::vector<unsigned> workers = WEFT_TRY(workers_here());
+    net::raise_descriptor_limit();
     if (shards_.empty()) {
         source_ = CancelSource();
         std::size_t permits = std::max<std::size_t>(limits().requests / workers.size(), 1);
