@@ -83,8 +83,8 @@ public:
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // Raises the process's limit on descriptors. May be called several times; connections wait in the backlog until serve(). Gives the address
-    // with the port that the kernel chose.
+    // May be called several times; connections wait in the backlog until serve(). Gives the address
+    // with the port that the kernel chose. Raises the process's limit on descriptors.
     Result<net::Address> listen(const net::Address& address, net::ListenOptions options = {});
     // The same with TLS; the context is shared with whoever reloads its certificates.
     Result<net::Address> listen_tls(const net::Address& address,

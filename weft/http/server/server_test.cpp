@@ -141,6 +141,13 @@ TEST(Server, HTTP_1_head_has_the_length_but_not_the_body) {
     EXPECT_THAT(response, EndsWith("\r\n\r\n"));
 }
 
+TEST(Server, HTTP_1_a_304_without_a_body_says_no_length) {
+    TestServer server([](Request&, Context&) { return Response::plain(304); });
+    std::string response = server.ask("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 304 Not Modified\r\n"));
+    EXPECT_THAT(response, Not(HasSubstr("Content-Length")));
+}
+
 TEST(Server, HTTP_1_expect_is_answered_when_the_body_is_wanted) {
     TestServer server(echo);
     RawClient client = server.connect();

@@ -48,7 +48,9 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     }
     Body& body = response.body;
     std::optional<std::uint64_t> size = body.size();
-    if (has_no_body(response.status)) {
+    // RFC 9110 §8.6: a 304 says the length that a 200 would have, or none.
+    bool unknown = response.status == 304 && size == std::optional<std::uint64_t>(0);
+    if (has_no_body(response.status) || unknown) {
         coding_ = Coding::None;
     } else if (size) {
         coding_ = Coding::Length;
