@@ -5,7 +5,8 @@
 //
 // Everything is streamed, both ways, at the pace of the slower side: events leave as they come, and
 // an upgraded connection (WebSocket) is passed through. Both messages are framed anew, and fields
-// that are meant for one connection go no further.
+// that are meant for one connection go no further. How large a request's body may be is a limit of
+// the server. A response that comes before the end of an upload is passed on, and ends the upload.
 //
 // A request goes to another upstream only if nothing of it has been sent, or if it may be repeated,
 // has no body and no byte of a response has come. What fails is answered with 502 (unreachable or
