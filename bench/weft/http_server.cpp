@@ -1,8 +1,10 @@
 // The HTTP servers of the benchmarks, by the environment: PORT; WWW, the folder of 10k.bin and
-// 1m.bin; TLS, the folder of cert.pem and key.pem (empty: plain); SERVER, `threads` for the one
-// with a thread for each connection. WEFT_WORKERS is the number of workers.
+// 1m.bin; UPSTREAM_PORT, where /1k is passed on to; TLS, the folder of cert.pem and key.pem (empty:
+// plain); SERVER, `threads` for the one with a thread for each connection. WEFT_WORKERS is the
+// number of workers.
 //
-//   /plaintext  13 bytes      /10k.bin /1m.bin  static files      /events  ten events a second
+//   /plaintext  13 bytes      /10k.bin /1m.bin  static files
+//   /1k         the proxy     /events           ten events a second
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/files/static_files.h"
+#include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
 #include "weft/http/server/thread_server.h"
