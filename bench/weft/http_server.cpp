@@ -51,12 +51,23 @@ weft::Result<void> write_events(http::BodyWriter& writer) {
     }
 }
 
+// Without the fields that nginx and haproxy do not add either.
+weft::Result<http::Handler> make_proxy() {
+    const std::string port = environment("UPSTREAM_PORT");
+    if (port.empty()) return http::Handler();
+    const auto proxy = WEFT_TRY(http::ReverseProxy::create(
+        {.upstreams = {"http://127.0.0.1:" + port}, .x_forwarded = false, .via = ""}));
+    return proxy.handler();
+}
+
 weft::Result<http::Handler> make_site() {
     http::Handler files = WEFT_TRY(http::static_files(environment("WWW")));
+    http::Handler proxy = WEFT_TRY(make_proxy());
     return
-        [files = std::move(files)](http::Request& request,
-                                   weft::async::Context& context) -> weft::Result<http::Response> {
+        [files = std::move(files), proxy = std::move(proxy)](
+            http::Request& request, weft::async::Context& context) -> weft::Result<http::Response> {
             if (request.path() == "/plaintext") return hello();
+            if (request.path() == "/1k" && proxy) return proxy(request, context);
             if (request.path() == "/events") {
                 return http::Response::stream("text/event-stream", write_events);
             }
