@@ -53,7 +53,6 @@ SPEED_NOTES = {"handshake": "`openssl speed`: one signature and two X25519, no b
 
 BASELINE = ("plaintext", "pipelined", *FILES)
 THREAD_NOTES = dict.fromkeys(BASELINE, "ours, with a thread for each connection")
-WEFT_LACKS = {"proxy": "the reverse proxy is not there yet"}
 
 
 def server(family: str, only: tuple[str, ...], notes: dict[str, str], variable: str = "WORKERS",
@@ -63,7 +62,7 @@ def server(family: str, only: tuple[str, ...], notes: dict[str, str], variable: 
 
 
 HTTP_PEERS = [
-    Peer("weft", 1, "WEFT_WORKERS", lacks=WEFT_LACKS, program="http.weft"),
+    Peer("weft", 1, "WEFT_WORKERS", program="http.weft"),
     server("threads", BASELINE, THREAD_NOTES, program="http.weft"),
     server("epoll", (*PLAIN, *FILES, "proxy", "sse"), EPOLL_NOTES, is_floor=True),
     server("nginx", (*PLAIN, *FILES, "proxy", *TLS), NGINX_NOTES),

@@ -1,8 +1,10 @@
 // The HTTP servers of the benchmarks, by the environment: PORT; WWW, the folder of 10k.bin and
-// 1m.bin; TLS, the folder of cert.pem and key.pem (empty: plain); SERVER, `threads` for the one
-// with a thread for each connection. WEFT_WORKERS is the number of workers.
+// 1m.bin; UPSTREAM_PORT, where /1k is passed on to; TLS, the folder of cert.pem and key.pem (empty:
+// plain); SERVER, `threads` for the one with a thread for each connection. WEFT_WORKERS is the
+// number of workers.
 //
-//   /plaintext  13 bytes      /10k.bin /1m.bin  static files      /events  ten events a second
+//   /plaintext  13 bytes      /10k.bin /1m.bin  static files
+//   /1k         the proxy     /events           ten events a second
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/files/static_files.h"
+#include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
 #include "weft/http/server/thread_server.h"
@@ -48,12 +51,23 @@ weft::Result<void> write_events(http::BodyWriter& writer) {
     }
 }
 
+// Without the fields that nginx and haproxy do not add either.
+weft::Result<http::Handler> make_proxy() {
+    const std::string port = environment("UPSTREAM_PORT");
+    if (port.empty()) return http::Handler();
+    const auto proxy = WEFT_TRY(http::ReverseProxy::create(
+        {.upstreams = {"http://127.0.0.1:" + port}, .x_forwarded = false, .via = ""}));
+    return proxy.handler();
+}
+
 weft::Result<http::Handler> make_site() {
     http::Handler files = WEFT_TRY(http::static_files(environment("WWW")));
+    http::Handler proxy = WEFT_TRY(make_proxy());
     return
-        [files = std::move(files)](http::Request& request,
-                                   weft::async::Context& context) -> weft::Result<http::Response> {
+        [files = std::move(files), proxy = std::move(proxy)](
+            http::Request& request, weft::async::Context& context) -> weft::Result<http::Response> {
             if (request.path() == "/plaintext") return hello();
+            if (request.path() == "/1k" && proxy) return proxy(request, context);
             if (request.path() == "/events") {
                 return http::Response::stream("text/event-stream", write_events);
             }
