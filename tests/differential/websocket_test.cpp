@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kPatience{20};
 // Nothing: without compression.
 std::vector<std::optional<DeflateParameters>> settings() {
     std::vector<std::optional<DeflateParameters>> all = {std::nullopt};
-    for (std::uint8_t bits = 9; bits <= 15; ++bits) {  // Beast has no 8
+    for (std::uint8_t bits = 9; bits <= 15; bits += 3) {  // Beast has no 8
         all.push_back(DeflateParameters{false, false, bits, 15});
         all.push_back(DeflateParameters{true, false, 15, bits});
         all.push_back(DeflateParameters{false, true, bits, bits});
@@ -96,21 +96,21 @@ void talk_by_beast(BeastSocket& socket) {
 
 TEST(WebSocketDifferential, HTTP_6b_a_client_of_beast_talks_with_our_server) {
     Runtime runtime{RuntimeOptions{}};
-    std::optional<DeflateParameters> wish;
-    http::Server server([&](http::Request& request, async::Context&) -> Result<http::Response> {
+    http::Server server([](http::Request& request, async::Context&) -> Result<http::Response> {
+        std::optional<DeflateParameters> wish;
+        if (request.path() == "/deflate") wish.emplace();
         return http::accept_websocket(request, echo, {{.deflate = wish}, {}});
     });
     auto address = runtime.spawn([&] { return server.listen(net::Address::loopback(0)); }).join();
     ASSERT_TRUE(address);
     auto serving = runtime.spawn([&] { return server.serve(); });
     for (const auto& setting : settings()) {
-        wish = setting ? std::optional(DeflateParameters()) : std::nullopt;
         asio::io_context context;
         BeastSocket client(context);
         client.next_layer().connect({asio::ip::address_v4::loopback(), address->port()});
         client.set_option(for_beast(setting));
         client.write_buffer_bytes(5000);  // its fragments are as large
-        client.handshake("localhost", "/");
+        client.handshake("localhost", setting ? "/deflate" : "/");
         talk_by_beast(client);
         client.close({beast::websocket::close_code::going_away, "enough"});
         EXPECT_EQ(client.reason().code, 1001);
