@@ -15,6 +15,7 @@
 #include "weft/base/bytes.h"
 #include "weft/fiber/fiber.h"
 #include "weft/net/socket.h"
+#include "weft/sync/event.h"
 
 namespace weft::testing {
 
@@ -114,7 +115,7 @@ Result<void> with_server(Serve serve, Body body) {
     listener.close();
     // Those who wait for the client to close see that; the others are ended.
     for (int i = 0; i < 100 && serving.load(std::memory_order_relaxed) > 0; ++i)
-        static_cast<void>(sleep_for(std::chrono::milliseconds(1)));
+        static_cast<void>(Event().wait_for(std::chrono::milliseconds(1)));
     owned.source.cancel();
     static_cast<void>(group.wait());
     return outcome;

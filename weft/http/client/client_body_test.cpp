@@ -122,9 +122,9 @@ TEST(ClientBody, HTTP_5_an_answer_before_the_end_of_the_body_is_heard) {
                 [&](Peer& peer) {
                     peer.read_head();
                     peer.say("HTTP/1.1 100 Continue\r\n\r\n");
-                    static_cast<void>(sleep_for(milliseconds(5)));
+                    peer.read_exactly(100'000);
                     peer.say("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\r\ntoo large");
-                    if (!closes) static_cast<void>(sleep_for(seconds(10)));
+                    if (!closes) static_cast<void>(Event().wait_for(seconds(10)));
                 },
                 [&](const Address& address) -> Result<void> {
                     Client client;
@@ -148,7 +148,8 @@ TEST(ClientBody, HTTP_5_expect_sends_the_body_after_100_or_after_a_while_or_neve
                 std::string head = peer.read_head();
                 EXPECT_NE(head.find("Expect: 100-continue\r\n"), std::string::npos);
                 if (peer.number() == 0) peer.say("HTTP/1.1 100 Continue\r\n\r\n");
-                if (peer.number() < 2) return peer.respond(peer.read_exactly(4));
+                if (peer.number() < 2)
+                    return peer.respond(peer.read_exactly(4), "Connection: close\r\n");
                 peer.say("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno");
                 std::byte byte[1];
                 EXPECT_EQ(peer.socket().read(byte, in_ten_seconds()), 0U);
@@ -162,7 +163,6 @@ TEST(ClientBody, HTTP_5_expect_sends_the_body_after_100_or_after_a_while_or_neve
                                                                     .expect_continue = true}));
                     // Each on a connection of its own.
                     EXPECT_EQ(response.read_all(), expected);
-                    static_cast<void>(sleep_for(milliseconds(2)));
                 }
                 return {};
             });

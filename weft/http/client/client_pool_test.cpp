@@ -7,6 +7,7 @@
 #include "weft/async/group.h"
 #include "weft/http/client/client.h"
 #include "weft/sync/event.h"
+#include "weft/testing/eventually.h"
 #include "weft/testing/scripted_server.h"
 #include "weft/testing/sockets.h"
 
@@ -29,13 +30,6 @@ Result<std::string> fetch(Client& client, const Address& address, std::string me
 
 void answer_all(Peer& peer) {
     while (!peer.read_request().empty()) peer.respond(std::to_string(peer.number()));
-}
-
-// Bounded waiting for what another fiber or the kernel does.
-template <class Condition>
-bool eventually(Condition condition) {
-    for (int i = 0; i < 2000 && !condition(); ++i) static_cast<void>(sleep_for(milliseconds(1)));
-    return condition();
 }
 
 TEST(ClientPool, HTTP_5_a_connection_is_used_again) {
@@ -178,9 +172,8 @@ TEST(ClientPool, HTTP_5_idle_connections_end_after_their_time_without_a_request)
 TEST(ClientPool, HTTP_5_an_old_connection_is_not_used_again) {
     in_runtime(1, [] {
         return with_server(answer_all, [&](const Address& address) -> Result<void> {
-            Client client({.limits = {.connection_age = milliseconds(5)}});
+            Client client({.limits = {.connection_age = Nanoseconds(1)}});
             EXPECT_EQ(fetch(client, address), "0");
-            static_cast<void>(sleep_for(milliseconds(6)));
             EXPECT_EQ(fetch(client, address), "1");
             return {};
         });
@@ -198,7 +191,7 @@ TEST(ClientPool, HTTP_5_no_more_connections_than_allowed_and_the_others_wait_in_
                 while (before < count &&
                        !most.compare_exchange_weak(before, count, std::memory_order_relaxed,
                                                    std::memory_order_relaxed)) {}
-                static_cast<void>(sleep_for(milliseconds(1)));
+                for (int i = 0; i < 20; ++i) yield();
                 now.fetch_sub(1, std::memory_order_relaxed);
                 peer.respond("ok");
             }
@@ -341,13 +334,12 @@ TEST(ClientPool, HTTP_5_nothing_is_repeated_after_a_byte_of_the_response_or_on_a
 
 TEST(ClientPool, HTTP_5_a_cancelled_request_closes_its_connection_and_frees_its_place) {
     in_runtime(1, [] {
-        Event arrived;
+        Event half_read;
         return with_server(
             [&](Peer& peer) {
                 peer.read_request();
                 if (peer.number() == 0) {
                     peer.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
-                    arrived.set();
                     EXPECT_TRUE(peer.wait_for_close());
                     return;
                 }
@@ -356,10 +348,16 @@ TEST(ClientPool, HTTP_5_a_cancelled_request_closes_its_connection_and_frees_its_
             [&](const Address& address) -> Result<void> {
                 Client client({.limits = {.connections_per_origin = 1}});
                 CancelSource source;
-                auto victim = spawn([&] { return fetch(client, address); },
-                                    {.token = source.token().state()});
-                WEFT_TRY(arrived.wait_for(seconds(10)));
-                static_cast<void>(sleep_for(milliseconds(2)));
+                auto victim = spawn(
+                    [&]() -> Result<std::string> {
+                        ClientResponse response = WEFT_TRY(client.send({.url = url_of(address)}));
+                        std::byte space[4];
+                        WEFT_TRY(response.body().read(space));
+                        half_read.set();
+                        return response.read_all();
+                    },
+                    {.token = source.token().state()});
+                WEFT_TRY(half_read.wait_for(seconds(10)));
                 source.cancel();
                 EXPECT_EQ(kind_of(victim.join()), ErrorKind::Cancelled);
                 EXPECT_EQ(client.counters().idle, 0U);

@@ -119,7 +119,7 @@ ProxyCore::Outcome ProxyCore::ask_once(Upstream& upstream, Request& request, boo
         return {failure_response(lease.error()), false};
     }
     Relay relay(upstream, std::move(*lease));
-    auto failure = relay.exchange(request, options_);
+    auto failure = relay.ask(request, options_);
     if (!failure) {
         upstream.succeeded();
         auto response = std::move(relay).respond(request, options_, via_);

@@ -66,7 +66,7 @@ Relay::~Relay() {
 
 // ---------------------------------------------------------------- the request
 
-std::optional<Relay::Failure> Relay::exchange(Request& request, const ProxyOptions& options) {
+std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& options) {
     ClientConnection& connection = *lease_;
     connection.begin(request.method(), request.upgrades());
     std::optional<std::uint64_t> size = request.body().size();
@@ -165,12 +165,12 @@ Result<void> Relay::stream(BodyWriter& writer) {
     ClientConnection& connection = *lease_;
     Space space;
     for (;;) {
+        // What has come leaves before we wait for more.
+        connection.body.set_before_wait([&writer] { return writer.flush(); });
         std::size_t count = WEFT_TRY(connection.body.read(space));
         if (count == 0) break;
         WEFT_TRY(writer.write(Bytes(space).first(count)));
         if (connection.body.is_finished()) break;
-        // What has come leaves before we wait for more.
-        if (connection.buffer.empty()) WEFT_TRY(writer.flush());
     }
     for (const Headers::Field& field : connection.body.trailers())
         writer.trailers().add(field.name, field.value);

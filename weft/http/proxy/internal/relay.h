@@ -31,7 +31,7 @@ public:
         bool was_kept = false;    // on a connection that may have been closed meanwhile
     };
     // Sends the request and waits for the head of the response.
-    std::optional<Failure> exchange(Request& request, const ProxyOptions& options);
+    std::optional<Failure> ask(Request& request, const ProxyOptions& options);
     // The response; this relay is empty afterwards.
     Result<Response> respond(const Request& request, const ProxyOptions& options,
                              std::string_view via) &&;

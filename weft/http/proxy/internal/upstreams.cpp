@@ -88,12 +88,15 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
 
 std::size_t Upstreams::first_choice(Balance balance, const net::Address& client) {
     if (balance == Balance::ClientAddress) return hash_of(client);
+    // Relaxed, here and below: a rough order of turns is enough.
     return turn_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::uint64_t& tried) {
     std::size_t count = upstreams_.size();
-    std::size_t first = count == 1 ? 0 : first_choice(balance, client);
+    // Another try does not take another turn, or the next client would come to the same one.
+    std::size_t first = tried ? turn_.load(std::memory_order_relaxed) : 0;
+    if (!tried && count > 1) first = first_choice(balance, client);
     Instant now = Clock::now();
     std::optional<std::size_t> best;
     for (std::size_t step = 0; step < count; ++step) {
