@@ -198,8 +198,8 @@ class Servers(unittest.TestCase):
         self.assertEqual(plain["GOMAXPROCS"], "1")
 
     def test_the_words_of_the_load_are_read(self):
-        self.assertEqual(http_measuring.parse_done("done 300 2.0 51.5 99.0\n"),
-                         (300, 2.0, 51.5, 99.0))
+        self.assertEqual(http_measuring.parse_done("done 300 2.0 51.5 99.0 1.9\n"),
+                         http_measuring.Done(300, 2.0, 51.5, 99.0, 1.9))
 
     def test_anything_else_that_the_load_says_is_a_failure(self):
         with self.assertRaisesRegex(measuring.Failed, "done 300"):

@@ -19,7 +19,7 @@ HTTP_METRICS = [
     Metric("proxy", REQUEST, 64, "reverse proxy of an upstream that answers 1 KiB",
            kind="http", load={"path": "/1k"}, upstream=True, columns=COLUMNS),
     Metric("load80", "×", 64, "plaintext at 80 % of what the server does at most, sent at fixed "
-           "moments: p99 over p50",
+           "moments: p99 over p50 in the median of all 20 ms (p50 and p99 are of the whole run)",
            kind="rate", load={"path": "/plaintext", "mode": "rate"},
            columns=("rate", "p50", "p99", "cpu")),
     Metric("sse", "% of a core", 1_000, "1,000 clients that get 10 events a second each: CPU",

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from .building import Unavailable
@@ -81,16 +82,25 @@ def program(built: dict, name: str) -> Path:
     return built[name]
 
 
-def parse_done(line: str) -> tuple[float, float, float, float]:
-    """Requests, seconds, and the p50 and p99 of their latency in microseconds."""
+@dataclass(frozen=True)
+class Done:
+    """What the load says at the end; latencies in microseconds."""
+
+    requests: float
+    seconds: float
+    p50: float
+    p99: float
+    steady: float  # p99 over p50 within a short while
+
+
+def parse_done(line: str) -> Done:
     words = line.split()
-    if len(words) != 5 or words[0] != "done":
+    if len(words) != 6 or words[0] != "done":
         raise Failed(f"the load said `{line.strip()}`")
-    requests, seconds, p50, p99 = map(float, words[1:])
-    return requests, seconds, p50, p99
+    return Done(*map(float, words[1:]))
 
 
-def run_load(session: Session) -> tuple[int, tuple[float, float, float, float]]:
+def run_load(session: Session) -> tuple[int, Done]:
     """CPU nanoseconds of the server, and what the load says."""
     client = session.load(session.metric.count)
     before = cpu_nanoseconds(session.server.pid)
@@ -100,25 +110,25 @@ def run_load(session: Session) -> tuple[int, tuple[float, float, float, float]]:
 
 
 def run_requests(session: Session) -> Figures:
-    spent, (requests, seconds, p50, p99) = run_load(session)
+    spent, done = run_load(session)
     name = session.metric.name
-    figures = {column_row(name, "rate"): requests / seconds, column_row(name, "p50"): p50,
-               column_row(name, "p99"): p99}
-    cpu = spent / 1000 / requests
+    figures = {column_row(name, "rate"): done.requests / done.seconds,
+               column_row(name, "p50"): done.p50, column_row(name, "p99"): done.p99}
+    cpu = spent / 1000 / done.requests
     if session.metric.kind == "rate":
-        return {name: p99 / p50, column_row(name, "cpu"): cpu} | figures
+        return {name: done.steady, column_row(name, "cpu"): cpu} | figures
     return {name: cpu} | figures
 
 
 def run_events(session: Session) -> Figures:
-    spent, (events, seconds, _, _) = run_load(session)
-    rate = events / seconds
+    spent, done = run_load(session)
     # The first event of a client may come up to a period after the start.
-    expected = session.metric.count * (EVENTS_PER_SECOND * seconds - 1)
-    if events < EVENTS_ENOUGH * expected:
-        raise Failed(f"only {events:.0f} of {expected:.0f} events came")
+    expected = session.metric.count * (EVENTS_PER_SECOND * done.seconds - 1)
+    if done.requests < EVENTS_ENOUGH * expected:
+        raise Failed(f"only {done.requests:.0f} of {expected:.0f} events came")
     name = session.metric.name
-    return {name: spent / seconds / 1e9 * 100, column_row(name, "rate"): rate}
+    return {name: spent / done.seconds / 1e9 * 100,
+            column_row(name, "rate"): done.requests / done.seconds}
 
 
 def resident_bytes(pid: int) -> int:

@@ -10,7 +10,9 @@
 //
 // It talks with the driver so that only the requests are measured, not the connecting:
 //   connects, warms up, prints `ready`, waits for a line;
-//   works, prints `done <requests> <seconds> <p50 us> <p99 us>`, waits for a line (or the end).
+//   works, prints `done <requests> <seconds> <p50 us> <p99 us> <steady>`, waits for a line (or the
+//   end); steady: p99 over p50 in the median of the 20 ms that the run consists of, as a virtual
+//   machine may stand still for milliseconds, several times a second.
 // Every answer must be 200 and as long as the first one; that holds for all servers here.
 #include <openssl/ssl.h>
 #include <sys/epoll.h>
@@ -85,21 +87,47 @@ struct Connection {
     Moment since;              // when they were asked for, or should have been
 };
 
-// Percentiles of everything that was measured; exact, as a run is short.
+double percentile(std::vector<double>& values, double part) {
+    if (values.empty()) return 0;
+    const auto rank = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + rank, values.end());
+    return values[static_cast<std::size_t>(rank)];
+}
+
+// Everything that was measured, in microseconds; exact, as a run is short.
 class Latencies {
 public:
     Latencies() { all_.reserve(1 << 20); }
-    void add(Clock::duration duration) { all_.push_back(Seconds(duration).count() * 1e6); }
-    void clear() { all_.clear(); }
-    double percentile(double part) {
-        if (all_.empty()) return 0;
-        const auto rank = static_cast<std::ptrdiff_t>(part * static_cast<double>(all_.size() - 1));
-        std::nth_element(all_.begin(), all_.begin() + rank, all_.end());
-        return all_[static_cast<std::size_t>(rank)];
+
+    void begin() {
+        all_.clear();
+        window_.clear();
+        steadiness_.clear();
+        window_end_ = Clock::now() + kWindow;
     }
+    void add(Moment now, Moment since) {
+        if (now >= window_end_) end_window(now);
+        const double microseconds = Seconds(now - since).count() * 1e6;
+        all_.push_back(microseconds);
+        window_.push_back(microseconds);
+    }
+    double at(double part) { return percentile(all_, part); }
+    double steadiness() { return percentile(steadiness_, 0.5); }
 
 private:
+    static constexpr auto kWindow = std::chrono::milliseconds(20);
+
+    void end_window(Moment now) {
+        const double middle = percentile(window_, 0.5);
+        if (middle > 0) steadiness_.push_back(percentile(window_, 0.99) / middle);
+        window_.clear();
+        window_end_ = now + kWindow;
+    }
+
     std::vector<double> all_;
+    std::vector<double> window_;
+    std::vector<double> steadiness_;
+    Moment window_end_;
 };
 
 // A server may need a moment to start, and its backlog may be full for a moment.
@@ -162,7 +190,7 @@ public:
     }
 
     void work() {
-        latencies_.clear();
+        latencies_.begin();
         const Moment begin = Clock::now();
         double requests = 0;
         if (load_.mode == "rate") {
@@ -173,8 +201,8 @@ public:
             requests = run_closed(load_.seconds);
         }
         const double seconds = Seconds(Clock::now() - begin).count();
-        std::printf("done %.0f %.6f %.1f %.1f\n", requests, seconds, latencies_.percentile(0.5),
-                    latencies_.percentile(0.99));
+        std::printf("done %.0f %.6f %.1f %.1f %.2f\n", requests, seconds, latencies_.at(0.5),
+                    latencies_.at(0.99), latencies_.steadiness());
         std::fflush(stdout);
     }
 
@@ -319,7 +347,7 @@ private:
             wait_for_answers(kStallMilliseconds, [&](std::size_t index) {
                 if (!on_readable(connections_[index])) return;
                 const Moment now = Clock::now();
-                latencies_.add(now - connections_[index].since);
+                latencies_.add(now, connections_[index].since);
                 ++rounds;
                 if (now < end) {
                     ask_again(index, now);
@@ -360,7 +388,7 @@ private:
             // It has a core of its own: asking again and again is the finest clock there is.
             wait_for_answers(0, [&](std::size_t index) {
                 if (!on_readable(connections_[index])) return;
-                latencies_.add(Clock::now() - connections_[index].since);
+                latencies_.add(Clock::now(), connections_[index].since);
                 free_.push_back(index);
                 ++answered;
             });

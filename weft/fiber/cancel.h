@@ -82,6 +82,13 @@ public:
 
     void add_ref();
     void release();
+    // Whether somebody besides the caller holds a reference; a moment's value, but no one else can
+    // make it true if it is false.
+    bool is_shared() const {
+        // Acquire: the caller goes on as if it had made the node, and must see what the last of
+        // the others did with it.
+        return references_.load(std::memory_order_acquire) != 1;
+    }
 
     bool cancel(CancelReason reason);  // false if it was cancelled before
     CancelReason reason() const { return reason_.load(std::memory_order_seq_cst); }

@@ -92,19 +92,20 @@ TEST(Dial, NET_5_an_address_that_does_not_answer_is_overtaken_after_the_delay) {
         BlackHole hole = WEFT_TRY(BlackHole::create(Address(ip("127.0.0.1"), 0)));
         std::uint16_t port = hole.listener.address().port();
         Listener listener = WEFT_TRY(Listener::open(Address(ip("127.0.0.3"), port)));
-        // The second one refuses, and the third follows at once.
         Resolver resolver = host_with({ip("127.0.0.1"), ip("127.0.0.2"), ip("127.0.0.3")});
         std::vector<Instant> begun;
-        DialOptions options{.allow = [&](const Address&) -> Result<void> {
+        DialOptions options;
+        options.allow = [&](const Address&) -> Result<void> {
             begun.push_back(Clock::now());
+            // The second one refuses, and the third follows at once, whatever the delay is.
+            if (begun.size() == 2) options.attempt_delay = std::chrono::hours(1);
             return {};
-        }};
+        };
         std::size_t descriptors = open_descriptors();
         Socket socket = WEFT_TRY(dial(resolver, "host.test", port, in_ten_seconds(), options));
         EXPECT_EQ(socket.peer_address(), listener.address());
         EXPECT_EQ(begun.size(), 3U);
         EXPECT_GE(begun[1] - begun[0], milliseconds(250));
-        EXPECT_LT(begun[2] - begun[1], milliseconds(250));
         EXPECT_EQ(open_descriptors(), descriptors + 1);  // the loser is closed
         return {};
     });

@@ -235,7 +235,7 @@ TEST(Resolver, NET_5_a_lost_question_is_asked_again) {
                                   ElementsAre(ip("10.0.0.1")));
                       return {};
                   },
-                  {.query_timeout = milliseconds(50)});
+                  {.query_timeout = milliseconds(200)});
 }
 
 TEST(Resolver, NET_5_an_answer_that_is_cut_off_is_asked_for_over_tcp) {

@@ -65,6 +65,14 @@ Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
     return {};
 }
 
+// On its own machine the kernel may choose the very port that is asked for as the socket's own, and
+// then connects it with itself.
+bool is_connected_with_itself(const Socket& socket, const Address& asked_for) {
+    if (asked_for.kind() == Address::Kind::Unix) return false;
+    Address local = socket.local_address();
+    return local.port() == asked_for.port() && local == socket.peer_address();
+}
+
 // What is left of the parts of a vectored write.
 class Remainder {
 public:
@@ -156,11 +164,7 @@ Result<Socket> Socket::connect(const Address& address, Deadline deadline,
             return Error::from_errno(-result);
         }
     }
-    // On the own machine the kernel may choose the very port that is asked for as the socket's own,
-    // and connects it with itself.
-    bool with_itself =
-        address.kind() == Address::Kind::Ip && socket.local_address() == socket.peer_address();
-    if (with_itself) return Error(ErrorKind::Refused, ECONNREFUSED);
+    if (is_connected_with_itself(socket, address)) return Error(ErrorKind::Refused, ECONNREFUSED);
     return socket;
 }
 
@@ -212,6 +216,11 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
 }
 
 Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
+    if (parts.size() == 1) {
+        // The common case, by the cheaper call.
+        std::optional<std::size_t> sent = WEFT_TRY(descriptor_.try_write(parts[0]));
+        return sent.value_or(0);
+    }
     std::array<iovec, kPartsMax> room;
     std::size_t total = 0;
     for (Remainder rest(parts); !rest.empty();) {

@@ -71,7 +71,7 @@ struct OwnStack {
 struct OpenRequest {
     async::Scope* scope;
     async::Completer<std::string> completer;
-    std::size_t promises;  // open ones
+    std::vector<Ticket> promises;  // open ones
 };
 
 struct OpenPromise {
@@ -81,13 +81,14 @@ struct OpenPromise {
 
 class V8Engine final : public Engine {
 public:
-    explicit V8Engine(EngineOptions options) : options_(std::move(options)) {
-        on_loop([&] { open(); });
-    }
-    ~V8Engine() override {
-        on_loop([&] { close(); });
-    }
+    explicit V8Engine(EngineOptions options) : options_(std::move(options)) {}
 
+    void open() {
+        on_loop([&] { make_isolate(); });
+    }
+    void close() override {
+        on_loop([&] { dispose_isolate(); });
+    }
     Result<void> load(std::string_view source) override;
     Result<std::string> call(std::string_view path, const async::Context& context) override;
     EngineCounters counters() const override;
@@ -107,15 +108,16 @@ private:
     void on_loop(Function function);
 
     // All that follows: in the loop.
-    void open();
-    void close();
+    void make_isolate();
+    void dispose_isolate();
     Result<void> run_script(std::string_view source);
     // Enters JavaScript for a request, calls body(context), and drains the microtasks.
     template <class Body>
     void enter(Ticket request, Body body);
+    void run_platform_tasks();
     void dispatch(Ticket request, std::string_view path);
     void settle(Ticket promise, const Result<std::string>& outcome);
-    void retire(Ticket request);
+    void retire(const std::vector<Ticket>& promises);
     void answer(Ticket request, Result<std::string> outcome);
 
     v8::Local<v8::Context> make_context();
@@ -187,12 +189,13 @@ Result<std::string> V8Engine::call(std::string_view path, const async::Context& 
     return async::run_scope(
         async::ScopeKind::Request, context, [&](async::Scope& scope) -> Result<std::string> {
             async::Pending<std::string> answer(scope);
-            Ticket ticket = WEFT_TRY(requests_.insert(OpenRequest{&scope, answer.completer(), 0}));
+            Ticket ticket = WEFT_TRY(requests_.insert(OpenRequest{&scope, answer.completer(), {}}));
             post([this, ticket, path = std::string(path)] { dispatch(ticket, path); });
             Result<std::string> outcome = answer.wait();
             // From now on nothing finds the scope; what comes later is stale.
             std::optional<OpenRequest> over = requests_.take(ticket);
-            if (over->promises != 0) post([this, ticket] { retire(ticket); });
+            if (!over->promises.empty())
+                post([this, open = std::move(over->promises)] { retire(open); });
             return outcome;
         });
 }
@@ -206,7 +209,7 @@ EngineCounters V8Engine::counters() const {
 
 // ---------------------------------------------------------------- in the loop
 
-void V8Engine::open() {
+void V8Engine::make_isolate() {
     stack_ = OwnStack::of_this_thread();
     platform();
     buffers_.reset(v8::ArrayBuffer::Allocator::NewDefaultAllocator());
@@ -228,7 +231,7 @@ void V8Engine::open() {
     watchdog_.emplace(*isolate_, options_.dispatch_time);
 }
 
-void V8Engine::close() {
+void V8Engine::dispose_isolate() {
     WEFT_ASSERT(requests_.size() == 0 && promises_.size() == 0, "an engine ends when it is idle");
     watchdog_.reset();
     trampoline_.Reset();
@@ -282,15 +285,25 @@ void V8Engine::enter(Ticket request, Body body) {
         v8::BigInt::NewFromUnsigned(isolate_, request.as_u64()));
     body(context);
     if (!caught.HasTerminated()) isolate_->PerformMicrotaskCheckpoint();
+    std::optional<Error> thrown;
+    // Before the watchdog leaves: to make a text of it may run the script's own toString().
+    if (caught.HasCaught() && !caught.HasTerminated()) thrown = to_error(caught);
     bool terminated = watchdog_->end();
     context->SetContinuationPreservedEmbedderData(v8::Undefined(isolate_));
     if (terminated) {
         ++counters_.terminated;
         answer(request, Error(ErrorKind::TimedOut, "the script ran too long and was ended"));
-    } else if (caught.HasCaught()) {
-        answer(request, to_error(caught));
+    } else if (thrown) {
+        answer(request, *thrown);
     }
+    run_platform_tasks();
+}
+
+// Of V8 itself, and the callbacks of finalization registries: nobody's request.
+void V8Engine::run_platform_tasks() {
+    watchdog_->begin();
     while (v8::platform::PumpMessageLoop(&platform(), isolate_)) {}
+    if (watchdog_->end()) ++counters_.terminated;
 }
 
 void V8Engine::dispatch(Ticket request, std::string_view path) {
@@ -312,7 +325,8 @@ void V8Engine::settle(Ticket promise, const Result<std::string>& outcome) {
         ++counters_.late;
         return;
     }
-    if (OpenRequest* request = requests_.find(open->request)) --request->promises;
+    if (OpenRequest* request = requests_.find(open->request))
+        std::erase(request->promises, promise);
     enter(open->request, [&](v8::Local<v8::Context> context) {
         finish(context, open->resolver.Get(isolate_), outcome);
     });
@@ -329,12 +343,9 @@ void V8Engine::finish(v8::Local<v8::Context> context, v8::Local<v8::Promise::Res
 
 // The request is over: whatever it still awaits is rejected, so that its `finally` blocks run, and
 // completions that are on their way find nothing.
-void V8Engine::retire(Ticket request) {
-    std::vector<Ticket> open;
-    promises_.for_each([&](Ticket ticket, OpenPromise& promise) {
-        if (promise.request == request) open.push_back(ticket);
-    });
-    for (Ticket ticket : open) {
+void V8Engine::retire(const std::vector<Ticket>& promises) {
+    for (Ticket ticket : promises) {
+        if (!promises_.find(ticket)) continue;
         ++counters_.retired;
         settle(ticket, Error(ErrorKind::Cancelled, "the request is over"));
     }
@@ -408,7 +419,7 @@ Result<void> V8Engine::start(const Operation& operation, std::string argument, T
         if (!begun) finish(ran.error());
     };
     WEFT_TRY(open->scope->spawn(operation.name, std::move(run)));
-    ++open->promises;
+    open->promises.push_back(promise);
     return {};
 }
 
@@ -439,7 +450,9 @@ extern "C" [[gnu::visibility("default")]] void weft_journeys_open_engine(
     EngineOptions options, std::unique_ptr<Engine>& engine);
 
 void weft_journeys_open_engine(EngineOptions options, std::unique_ptr<Engine>& engine) {
-    engine = std::make_unique<V8Engine>(std::move(options));
+    auto made = std::make_unique<V8Engine>(std::move(options));
+    made->open();
+    engine = std::move(made);
 }
 
 }  // namespace weft::journeys

@@ -51,7 +51,7 @@ struct EngineCounters {
     std::size_t open_promises = 0;
 };
 
-// Fibers of its worker, after open; nothing may be under way when it ends.
+// Fibers of its worker. Before it is destroyed it is closed.
 class Engine {
 public:
     virtual ~Engine() = default;
@@ -62,6 +62,8 @@ public:
     // what the call has under way is cancelled and its promises are rejected.
     virtual Result<std::string> call(std::string_view path, const async::Context& context) = 0;
     virtual EngineCounters counters() const = 0;
+    // When nothing is under way any more.
+    virtual void close() = 0;
 };
 
 // The one symbol of the shared object. On a fiber of the worker.

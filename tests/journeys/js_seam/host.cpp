@@ -22,6 +22,7 @@ OpenEngine load_engine(const char* path) {
 
 Host::Host(Runtime& runtime, OpenEngine open_engine, Options options)
     : runtime_(runtime), options_(std::move(options)) {
+    WEFT_ASSERT(open_engine, "the engine could not be loaded");
     Result<void> opened = on_owner([&] { return open(open_engine); });
     WEFT_ASSERT(opened.has_value(), "the host does not start");
     serving_ = runtime_.spawn_pinned(0, [&] { return server_->serve(); });
@@ -30,7 +31,7 @@ Host::Host(Runtime& runtime, OpenEngine open_engine, Options options)
 Host::~Host() {
     server_->drain();
     wait();
-    static_cast<void>(on_owner([&] { engine_.reset(); }));
+    static_cast<void>(on_owner([&] { engine_->close(); }));
 }
 
 void Host::wait() {

@@ -281,6 +281,7 @@ constexpr std::string_view kSpinScript = R"(
     async function handle(path) {
         if (path === '/spin') while (true) {}
         if (path === '/spin_later') { await sleep(1); while (true) {} }
+        if (path === '/spin_in_text') throw { toString() { while (true) {} } };
         if (path === '/patient') { await sleep(150); return 'patient'; }
         return 'fine';
     }
@@ -321,8 +322,9 @@ TEST(JsSeam, JS_5_ending_one_dispatch_leaves_other_requests_alone) {
     Host host(runtime, engine(), {.script = kSpinScript, .operations = {sleep_operation()}});
     Result<net::Socket> patient = send(host.address(), "/patient");
     EXPECT_EQ(ask(host.address(), "/spin"), "500 the script ran too long and was ended");
+    EXPECT_EQ(ask(host.address(), "/spin_in_text"), "500 the script ran too long and was ended");
     EXPECT_EQ(read_answer(patient), "200 patient");
-    EXPECT_EQ(host.counters().terminated, 1u);
+    EXPECT_EQ(host.counters().terminated, 2u);
 }
 
 // Dispatches that take about as long as they may, so that their end and the watchdog's meet.

@@ -80,14 +80,16 @@ TEST_F(SentFiles, HTTP_8_head_and_304_say_the_length_and_send_nothing) {
 TEST_F(SentFiles, HTTP_8_a_file_that_shrinks_while_it_is_sent_ends_the_connection) {
     TestServer server(static_files(folder_).value());
     RawClient client = server.connect();
-    client.send(get("/large"));
-    // More than the sockets hold is still in the file when it is cut.
+    // More than the sockets hold is still in the file when it is cut. It is one large hole, for the
+    // kernel sends pages as they are at the last moment: no content could be relied on.
+    constexpr std::size_t kBytes = 64 << 20;
+    std::ofstream(folder_ + "/hole").flush();
+    fs::resize_file(folder_ + "/hole", kBytes);
+    client.send(get("/hole"));
     std::string head = client.read_until("\r\n\r\n");
-    EXPECT_THAT(head, HasSubstr("\r\nContent-Length: 8000000\r\n"));
-    fs::resize_file(folder_ + "/large", 100);
-    std::string rest = client.read_to_end();
-    EXPECT_LT(rest.size(), large_.size());
-    EXPECT_EQ(rest, large_.substr(0, rest.size()));
+    EXPECT_THAT(head, HasSubstr(format("\r\nContent-Length: {}\r\n", kBytes)));
+    fs::resize_file(folder_ + "/hole", 100);
+    EXPECT_LT(client.read_to_end().size(), kBytes);
 }
 
 TEST_F(SentFiles, HTTP_8_parts_of_a_file_that_has_shrunk_end_the_connection) {

@@ -74,12 +74,11 @@ std::optional<std::uint16_t> status_of(const Error& error) {
     case ENAMETOOLONG: return 404;
     case EACCES:
     case EPERM: return 403;
-    case EMFILE:
-    case ENFILE:
-    case EAGAIN:
-    case ENOMEM: return 503;
-    default: return std::nullopt;
+    case EAGAIN: return 503;
+    default: break;
     }
+    bool is_short = error.kind() == ErrorKind::OutOfMemory || error.kind() == ErrorKind::OutOfFds;
+    return is_short ? std::optional<std::uint16_t>(503) : std::nullopt;
 }
 
 class StaticFiles {

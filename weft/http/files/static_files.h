@@ -11,8 +11,9 @@
 // with a dot. Not found is 404, not readable 403, no descriptors or memory 503.
 //
 // Files that were asked for stay open for a while, small ones in memory, within limits; a change
-// is seen after fresh_time at the latest. A file that shrinks while it is sent ends the connection,
-// for its length has been promised.
+// is seen after fresh_time at the latest. Put new content in place by renaming: of a file that is
+// overwritten while it is sent, old and new parts may arrive, since the kernel sends its pages as
+// they are. One that shrinks meanwhile ends the connection, for its length has been promised.
 //
 // static_files(): anywhere. The handler: any fiber, many at once; it parks for the disk.
 #pragma once

@@ -5,9 +5,9 @@
 //     return server.serve();                    // until close()
 //
 // It runs the handlers of Server, with the same parser and the same writer of responses; a wait in
-// a handler blocks the thread of its connection. Of the limits it has those of heads, bodies, times
-// and connections. It does not notice a client that goes away during a request, does not shed load
-// and has no TLS. What a fiber is worth is the difference to Server.
+// a handler blocks the thread of its connection. Of the limits it knows those of heads and bodies,
+// header_time, idle, write_time, connections and requests_per_connection. It does not notice a
+// client that goes away during a request, does not shed load, and has neither TLS nor upgrades.
 //
 // listen() and serve(): one plain thread. close() and connections(): any thread. It must not end
 // before serve() has returned.

@@ -75,6 +75,9 @@ Handler routes() {
     router.get("/fails", [](Request&, Context&) -> Result<Response> { return ErrorKind::Other; });
     router.get("/invalid",
                [](Request&, Context&) { return Response::text("x").with("bad", "a\r\nb"); });
+    router.get("/framed", [](Request&, Context&) {
+        return Response::text("x").with("content-length", "100");
+    });
     return std::move(router).build().value();
 }
 
@@ -107,6 +110,7 @@ TEST(ThreadServer, HTTP_10_the_same_handlers_give_the_same_answers_on_threads_an
         "PUT /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
         "GET /fails HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /invalid HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /framed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /hello HTTP/1.1\r\n\r\n",
         "GET  /hello HTTP/1.1\r\nHost: a\r\n\r\n",
         "nonsense\r\n\r\n",
@@ -133,6 +137,7 @@ TEST(ThreadServer, HTTP_10_a_slow_head_gets_408_and_an_idle_connection_is_closed
     ServerOptions options;
     options.limits.header_time = 20ms;
     options.limits.idle = 20ms;
+    options.limits.linger_time = 20ms;
     Threads threads(routes(), options);
     RawClient slow = threads.connect();
     slow.send("GET /hel");

@@ -404,6 +404,78 @@ TEST(TlsStream, NET_2_a_stream_may_outlive_its_context) {
     });
 }
 
+TEST(TlsStream, NET_2_tls_runs_over_tls) {
+    in_runtime(2, []() -> Result<void> {
+        Contexts contexts = WEFT_TRY(Contexts::create());
+        Peers outer = WEFT_TRY(connect_peers(contexts.server, contexts.client));
+        auto accepted = spawn([&]() mutable {
+            return TlsStream::accept(std::move(outer.server), contexts.server, in_ten_seconds());
+        });
+        Peers inner;
+        inner.client = WEFT_TRY(TlsStream::connect(std::move(outer.client), contexts.client,
+                                                   "example.test", in_ten_seconds()));
+        inner.server = WEFT_TRY(accepted.join(in_ten_seconds()));
+        WEFT_TRY(exchange(inner));
+        std::string text = pattern(1'000'000);
+        auto writer = spawn([&] { return inner.server->write_all(as_bytes(text)); });
+        EXPECT_TRUE(WEFT_TRY(read_text(*inner.client, text.size())) == text);
+        return writer.join(in_ten_seconds());
+    });
+}
+
+// What one of many does: it may be cancelled anywhere.
+Result<void> talk(Contexts& contexts, int number) {
+    auto sockets = WEFT_TRY(Socket::make_pair());
+    auto below = std::make_unique<Socket>(std::move(sockets.first));
+    auto server = spawn([&contexts, below = std::move(below)]() mutable -> Result<void> {
+        auto stream =
+            WEFT_TRY(TlsStream::accept(std::move(below), contexts.server, in_ten_seconds()));
+        std::byte space[1000];
+        for (;;) {
+            std::size_t count = WEFT_TRY(stream->read(space, in_ten_seconds()));
+            if (count == 0) return {};
+            WEFT_TRY(stream->write_all(Bytes(space).first(count), in_ten_seconds()));
+        }
+    });
+    auto client = TlsStream::connect(std::make_unique<Socket>(std::move(sockets.second)),
+                                     contexts.client, "example.test", in_ten_seconds());
+    Result<void> outcome = client ? Result<void>() : client.error();
+    std::string text = pattern(static_cast<std::size_t>(number % 7) * 100 + 1);
+    for (int i = 0; i < 10 && outcome; ++i) {
+        outcome = client.value()->write_all(as_bytes(text), in_ten_seconds());
+        Result<std::string> echo = outcome ? read_text(*client.value(), text.size()) : text;
+        if (!echo) outcome = echo.error();
+        EXPECT_TRUE(!echo || *echo == text);
+    }
+    client = ErrorKind::Closed;
+    Result<void> served = shield(in_ten_seconds(), [&] { return server.join(in_ten_seconds()); });
+    return outcome ? served : outcome;
+}
+
+TEST(TlsStream, NET_2_many_connections_at_once_and_some_are_cancelled) {
+    in_runtime(4, []() -> Result<void> {
+        Contexts contexts = WEFT_TRY(Contexts::create());
+        std::vector<CancelSource> sources(60);
+        std::vector<Future<void>> talks;
+        for (int i = 0; i < 60; ++i) {
+            talks.push_back(spawn([&, i] {
+                CancelScope scope(sources[static_cast<std::size_t>(i)].token());
+                return talk(contexts, i);
+            }));
+        }
+        for (std::size_t i = 0; i < 60; i += 3) {
+            for (std::size_t j = 0; j < i; ++j) yield();
+            sources[i].cancel();
+        }
+        for (std::size_t i = 0; i < 60; ++i) {
+            Result<void> outcome = talks[i].join(in_ten_seconds());
+            // Of the cancelled ones either end may have been the first to notice.
+            EXPECT_TRUE(outcome || i % 3 == 0) << message_of(outcome);
+        }
+        return {};
+    });
+}
+
 // ---------------------------------------------------------------- floods
 
 // A client of OpenSSL's own on a thread of its own, which does what ours would never do.

@@ -48,7 +48,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
                        std::shared_ptr<net::tls::ServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    switch (shard.put_to_sleep(*connection)) {
+    switch (shard.put_to_sleep(*connection, Clock::now())) {
     case ServerShard::Rest::Asleep: return;
     case ServerShard::Rest::Ready: return connection->wake_up();
     case ServerShard::Rest::End: return end(*connection);
@@ -81,30 +81,35 @@ void Connection::wake_up() {
     // Relaxed: a rough count.
     std::uint32_t awake = shard_.awake.fetch_add(1, std::memory_order_relaxed);
     woken_ns_ = awake < kAwakeMeasured ? 0 : env::now_ns();
-    CancelToken token = CancelToken::adopt(CancelState::create(shard_.token(), Deadline::never()));
-    Result<void> started = spawn_detached([this] { live(); }, {.token = token.state()});
+    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+    CancelState* token = exchange->fresh_token(shard_.token());
+    Exchange* lent = exchange.release();
+    Result<void> started =
+        spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); }, {.token = token});
     if (started) return;
+    shard_.give_back(std::unique_ptr<Exchange>(lent));
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     end(*this);
 }
 
-void Connection::live() {
+void Connection::live(std::unique_ptr<Exchange> exchange) {
     bool goes_on = shake_hands();
     while (goes_on) {
-        std::unique_ptr<Exchange> exchange = shard_.take_exchange();
-        Next next = serve(*exchange);
-        shard_.give_back(std::move(exchange));
-        if (next == Next::End) break;
+        if (serve(*exchange) == Next::End) break;
         if (stream_->has_buffered()) continue;
         ServerShard& shard = shard_;
-        // Relaxed: a rough count. Before it sleeps: then it is no longer ours, nor is the server.
+        Instant now = exchange->now;
+        // Before it sleeps: then it is no longer ours, nor is the server. Relaxed: a rough count.
+        shard.give_back(std::move(exchange));
         shard.awake.fetch_sub(1, std::memory_order_relaxed);
-        ServerShard::Rest rest = shard.put_to_sleep(*this);
+        ServerShard::Rest rest = shard.put_to_sleep(*this, now);
         if (rest == ServerShard::Rest::Asleep) return;
         shard.awake.fetch_add(1, std::memory_order_relaxed);
+        exchange = shard.take_exchange();
         goes_on = rest == ServerShard::Rest::Ready;
     }
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
+    shard_.give_back(std::move(exchange));
     end(*this);
 }
 
@@ -164,8 +169,12 @@ Connection::Next Connection::read_head(Exchange& exchange) {
         if (buffer.empty()) {
             auto count = stream_->try_read(space);
             if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
-            if (!*count) return Next::Sleep;
+            if (!*count) {
+                exchange.now = Clock::now();
+                return Next::Sleep;
+            }
             buffer.filled(**count);
+            exchange.now = Clock::now();
             continue;
         }
         auto count = stream_->read(space, deadline);
@@ -181,16 +190,16 @@ Connection::Next Connection::read_head(Exchange& exchange) {
 // Whether the context of the fiber has ended: then a wait was not too long, but cut short.
 bool Connection::is_late() const { return CancelToken::current().is_cancelled(); }
 
-bool Connection::may_go_on() const {
+bool Connection::may_go_on(Instant now) const {
     const ServerCore& core = shard_.core();
     return !core.is_draining() && requests_ < core.limits().requests_per_connection &&
-           !ends_at_.expired(Clock::now());
+           !ends_at_.expired(now);
 }
 
 Connection::Next Connection::answer(Exchange& exchange) {
     const ServerOptions& options = shard_.core().options();
     const ServerLimits& limits = options.limits;
-    Instant begun = options.on_access ? Clock::now() : Instant{};
+    Instant begun = exchange.now;
     wire::RequestHead& head = exchange.parser.head();
     auto target = wire::parse_target(head.method, head.target);
     if (!target) return refuse(exchange, 400, "the target of the request is malformed");
@@ -217,10 +226,11 @@ Connection::Next Connection::answer(Exchange& exchange) {
     bool unread = !exchange.body.is_finished();
     // Expect: the client waits for a word; without one it may send its body or not.
     bool waits_for_word = unread && exchange.body.has_before_wait();
-    ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
-                                  .keep_alive = head.keep_alive && may_go_on() && !waits_for_word,
-                                  .version = head.version,
-                                  .server_name = options.server_name};
+    ResponseWriter::Manner manner{
+        .head_only = head.method == "HEAD",
+        .keep_alive = head.keep_alive && may_go_on(exchange.now) && !waits_for_word,
+        .version = head.version,
+        .server_name = options.server_name};
     if (unread && exchange.body.has_failed()) manner.keep_alive = false;
     if (response.upgrade) return hand_over(exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);

@@ -61,7 +61,7 @@ private:
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
     void wake_up();
-    void live();  // on its fiber; destroys it at the end
+    void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
     Next serve(Exchange& exchange);
     bool shake_hands();
 
@@ -74,7 +74,7 @@ private:
     Response explain(const Error& error, const Exchange& exchange, const async::Context& context);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
     Next hand_over(Exchange& exchange, Response& response);
-    bool may_go_on() const;
+    bool may_go_on(Instant now) const;
     bool is_late() const;
     void linger(Exchange& exchange);
     void report(const AccessRecord& record);

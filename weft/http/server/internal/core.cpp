@@ -54,8 +54,7 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
 
 // Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
 // done, the server may end, so nothing of it is touched after the lock.
-ServerShard::Rest ServerShard::put_to_sleep(Connection& connection) {
-    Instant now = Clock::now();
+ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Instant now) {
     bool fresh = connection.is_fresh();
     SpinGuard guard(lock_);
     if (core_.is_closing())

@@ -80,7 +80,7 @@ public:
     // A connection that was just accepted, or has nothing more to read, until its next bytes.
     // Asleep: it is no longer the caller's. Ready: there are bytes. End: it has had its last look.
     enum class Rest : std::uint8_t { Asleep, Ready, End };
-    Rest put_to_sleep(Connection& connection);
+    Rest put_to_sleep(Connection& connection, Instant now);
     // Its bytes have come. False: somebody is closing it, and the caller does that now.
     bool wake(Connection& connection);
 

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/base/env.h"
+#include "weft/base/time.h"
+#include "weft/fiber/cancel.h"
 #include "weft/http/internal/incoming_body.h"
 #include "weft/http/internal/read_buffer.h"
 #include "weft/http/limits.h"
@@ -24,12 +28,21 @@ struct Exchange {
         if (output.capacity() > 2 * kWriteGatherBytes) output.shrink_to_fit();
     }
 
+    // The context of what the exchange is used for next: a new one only if the last was cancelled
+    // or somebody still holds it.
+    CancelState* fresh_token(CancelState* parent) {
+        CancelState* last = token.state();
+        if (!last || last->is_shared() || last->is_cancelled())
+            token = CancelToken::adopt(CancelState::create(parent, Deadline::never()));
+        return token.state();
+    }
+
     // The Date field's value; formatted once a second.
     std::string_view date() {
-        std::int64_t now_s = env::wall_ns() / 1'000'000'000;
-        if (now_s != date_s) {
-            date_s = now_s;
-            date_text = wire::format_date(now_s);
+        if (now >= date_until) {
+            std::int64_t wall_ns = env::wall_ns();
+            date_text = wire::format_date(wall_ns / kSecondNs);
+            date_until = now + Nanoseconds(kSecondNs - wall_ns % kSecondNs);
         }
         return date_text.view();
     }
@@ -37,10 +50,16 @@ struct Exchange {
     wire::RequestParser parser;
     ReadBuffer buffer;
     IncomingBody body;
-    std::string output;  // gathered, not sent yet
-    std::int64_t date_s = -1;
-    wire::DateText date_text{};
+    std::string output;              // gathered, not sent yet
+    Instant now{};                   // of the request
     std::unique_ptr<Exchange> next;  // in the pool
+
+private:
+    static constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+    CancelToken token;
+    Instant date_until{};
+    wire::DateText date_text{};
 };
 
 }  // namespace weft::http

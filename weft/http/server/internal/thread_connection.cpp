@@ -10,6 +10,16 @@
 #include "weft/http/wire/target.h"
 
 namespace weft::http {
+namespace {
+
+bool can_be_sent(const Response& response) {
+    const Headers& headers = response.headers;
+    return headers.is_valid() && !headers.has("content-length") &&
+           !headers.has("transfer-encoding") && !headers.has("connection") && !response.upgrade &&
+           response.status >= 200 && response.status <= 599;
+}
+
+}  // namespace
 
 void ThreadConnection::serve() {
     while (read_head() && answer()) {}
@@ -49,7 +59,7 @@ bool ThreadConnection::read_head() {
 // False: the connection ends with this response.
 bool ThreadConnection::answer() {
     const ServerLimits& limits = options_.limits;
-    Instant begun = options_.on_access ? Clock::now() : Instant{};
+    Instant begun = Clock::now();
     wire::RequestHead& head = exchange_.parser.head();
     std::optional<wire::Target> target = wire::parse_target(head.method, head.target);
     if (!target) {
@@ -80,14 +90,12 @@ bool ThreadConnection::answer() {
                                                             .keep_alive = keeps,
                                                             .version = head.version,
                                                             .server_name = options_.server_name});
-    if (options_.on_access) {
-        options_.on_access({.request = &request,
-                            .peer = peer_,
-                            .status = response.status,
-                            .body_bytes = writer.body_bytes(),
-                            .duration = Clock::now() - begun,
-                            .complete = written.has_value()});
-    }
+    report({.request = &request,
+            .peer = peer_,
+            .status = response.status,
+            .body_bytes = writer.body_bytes(),
+            .duration = Clock::now() - begun,
+            .complete = written.has_value()});
     if (!written) return false;
     if (!writer.keep_alive()) {
         if (!body.is_finished() || !exchange_.buffer.empty()) linger();
@@ -110,7 +118,7 @@ Response ThreadConnection::call_handler(Request& request) {
     } catch (...) {  // user code: what it throws is its error
         outcome = Error::from_current_exception();
     }
-    if (outcome && outcome->headers.is_valid() && !outcome->upgrade) return std::move(*outcome);
+    if (outcome && can_be_sent(*outcome)) return std::move(*outcome);
     const IncomingBody& body = exchange_.body;
     if (body.has_failed() && body.failure_status() != 0) {
         return Response::plain(body.failure_status());
@@ -126,15 +134,23 @@ void ThreadConnection::refuse(std::uint16_t status, const char* reason) {
     ResponseWriter writer(stream_, exchange_, options_.limits);
     Result<void> written =
         writer.write_response(response, {.keep_alive = false, .server_name = options_.server_name});
-    if (options_.on_access) {
-        options_.on_access({.request = nullptr,
-                            .peer = peer_,
-                            .status = status,
-                            .body_bytes = writer.body_bytes(),
-                            .duration = {},
-                            .complete = written.has_value()});
-    }
+    report({.request = nullptr,
+            .peer = peer_,
+            .status = status,
+            .body_bytes = writer.body_bytes(),
+            .duration = {},
+            .complete = written.has_value()});
     if (written) linger();
+}
+
+void ThreadConnection::report(const AccessRecord& record) {
+    if (!options_.on_access) return;
+    try {
+        options_.on_access(record);
+    } catch (...) {  // user code
+        log(LogLevel::Error, "http: the access log failed: {}",
+            Error::from_current_exception().message());
+    }
 }
 
 // To close with unread bytes would send a reset, and the client might lose the response to it.

@@ -29,6 +29,7 @@ private:
     bool answer();
     Response call_handler(Request& request);
     void refuse(std::uint16_t status, const char* reason);
+    void report(const AccessRecord& record);
     void linger();
 
     const Handler& handler_;
