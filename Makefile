@@ -16,7 +16,7 @@ test: ## build and run every test of the plain build
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers
-	@scripts/setup build js deep $(if $(wildcard bench/smoke),bench bench-http)
+	@scripts/setup build js deep peers $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
