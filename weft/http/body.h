@@ -27,7 +27,8 @@ public:
     virtual ~BodyReader() = default;
 
     // At least one byte, or 0 at the end. After an error every call gives the same error: Limit
-    // (too large), TimedOut (too slow), Closed (cut off), Other (malformed).
+    // (too large), TimedOut (too slow), Closed (cut off), Other (malformed). But what only the end
+    // of the reader's context has interrupted can go on in another context.
     virtual Result<std::size_t> read(ByteSpace space) = 0;
     // What the head says about its size; nothing if it will be seen.
     virtual std::optional<std::uint64_t> size() const = 0;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "weft/fiber/cancel.h"
+
 namespace weft::http {
 
 using wire::Framing;
@@ -126,8 +128,8 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     }
     if (begun_ == Instant{}) begun_ = Clock::now();
     auto count = stream_->read(space, next_deadline());
-    // One whose wait was cut short may go on later.
-    if (count || count.error().kind() == ErrorKind::Cancelled) return count;
+    // One whose wait was cut short, by the end of its context, may go on later.
+    if (count || CancelToken::current().is_cancelled()) return count;
     return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
 }
 

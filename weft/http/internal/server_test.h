@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weft/base/bytes.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
@@ -120,5 +121,16 @@ private:
     Future<void> serving_;
     bool ended_ = false;
 };
+
+// The same response, whose body is cut off after a while.
+inline Response within(std::chrono::milliseconds time, Response response) {
+    auto producer = [time, inner = std::move(response.body.as_produced()->producer)](
+                        BodyWriter& writer) mutable -> Result<void> {
+        CancelScope scope(CancelSource::with_deadline(Deadline::after(time)).token());
+        return inner(writer);
+    };
+    response.body = Body::produced(std::move(producer));
+    return response;
+}
 
 }  // namespace weft::http::testing

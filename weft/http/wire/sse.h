@@ -21,8 +21,10 @@ class EventStreamParser {
 public:
     static constexpr std::size_t kEventBytesMax = 256 * 1024;
 
-    explicit EventStreamParser(std::size_t event_bytes_max = kEventBytesMax)
-        : event_bytes_max_(event_bytes_max) {}
+    // The id is that of the last event before this stream: events without one go on with it.
+    explicit EventStreamParser(std::size_t event_bytes_max = kEventBytesMax,
+                               std::string_view last_event_id = {})
+        : event_bytes_max_(event_bytes_max), id_(last_event_id), last_event_id_(last_event_id) {}
 
     // Its texts live until the next call.
     struct Event {

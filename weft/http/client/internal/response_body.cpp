@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
 
@@ -39,9 +40,12 @@ void ResponseBody::finish() {
 }
 
 Result<std::size_t> ResponseBody::fail(const Error& error) {
-    error_ = in_phase(error, "waiting for the body of the response", total_);
+    Error named = in_phase(error, "waiting for the body of the response", total_);
+    // Only the reader's own context has ended: in another one it may go on.
+    if (CancelToken::current().is_cancelled()) return named;
+    error_ = named;
     lease_.reset();
-    return *error_;
+    return named;
 }
 
 Result<std::size_t> ResponseBody::read(ByteSpace space) {
@@ -71,7 +75,7 @@ Result<std::size_t> ResponseBody::read_coded(ByteSpace space) {
             if (step.made > 0) return step.made;
             continue;
         }
-        coded_begin_ = 0;
+        coded_begin_ = coded_end_ = 0;
         coded_end_ = WEFT_TRY(read_plain({coded_.get(), kReadBufferBytes}));
         if (coded_end_ > 0) continue;
         WEFT_TRY(decoder_->finish());

@@ -1,0 +1,105 @@
+#include "weft/http/sse/broadcaster.h"
+
+#include <string>
+#include <utility>
+
+#include "weft/fiber/cancel.h"
+#include "weft/http/request.h"
+#include "weft/http/sse/internal/event_ring.h"
+#include "weft/http/wire/sse.h"
+
+namespace weft::http {
+namespace {
+
+// One client's stream, from its place in the ring on.
+class Subscription {
+public:
+    Subscription(std::shared_ptr<EventRing> ring, std::uint64_t place, Nanoseconds heartbeat)
+        : ring_(std::move(ring)), place_(place), heartbeat_(heartbeat) {
+        // Relaxed, here and below: it is only counted.
+        ring_->subscribers.fetch_add(1, std::memory_order_relaxed);
+    }
+    Subscription(Subscription&&) = default;
+    ~Subscription() {
+        if (ring_) ring_->subscribers.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+    Result<void> write_to(BodyWriter& writer) {
+        for (;;) {
+            Result<void> written = write_pending(writer);
+            if (!written && written.error().kind() == ErrorKind::Closed && ended_) return {};
+            WEFT_TRY(written);
+            WEFT_TRY(writer.flush());
+            Result<void> waited = ring_->wait(place_, Deadline::after(heartbeat_));
+            if (waited) continue;
+            if (waited.error().kind() != ErrorKind::TimedOut) return waited.error();
+            WEFT_TRY(CancelToken::current().check());  // or else it was the request's time
+            WEFT_TRY(writer.write(wire::format_comment()));
+        }
+    }
+
+private:
+    // All that there is; the writer gathers it.
+    Result<void> write_pending(BodyWriter& writer) {
+        EventRing::Batch batch;
+        for (;;) {
+            Result<std::size_t> count = ring_->take(place_, batch);
+            if (!count) return end(count.error());
+            if (*count == 0) return {};
+            for (std::size_t i = 0; i < *count; ++i) {
+                WEFT_TRY(writer.write(*batch[i]));
+                batch[i].reset();
+            }
+        }
+    }
+    Error end(const Error& error) {
+        ended_ = error.kind() == ErrorKind::Closed;
+        // Relaxed: it is only counted.
+        if (!ended_) ring_->dropped.fetch_add(1, std::memory_order_relaxed);
+        return error;
+    }
+
+    std::shared_ptr<EventRing> ring_;  // with the broadcaster, which may end before
+    std::uint64_t place_;
+    Nanoseconds heartbeat_;
+    bool ended_ = false;  // by close(), as opposed to a connection that is closed
+};
+
+}  // namespace
+
+Broadcaster::Broadcaster(const BroadcasterOptions& options)
+    : retry_(options.retry),
+      heartbeat_(options.heartbeat),
+      ring_(std::make_shared<EventRing>(options.events_max, options.bytes_max)) {}
+
+Broadcaster::~Broadcaster() { close(); }
+
+Result<void> Broadcaster::publish(const OutgoingEvent& event) {
+    if (event.id) return Error(ErrorKind::Misuse, "the broadcaster itself gives events their ids");
+    return ring_->append(event);
+}
+
+Response Broadcaster::subscribe(const Request& request) {
+    auto last = request.header("last-event-id");
+    std::uint64_t place = last ? ring_->place_after(*last) : ring_->place_of_next();
+    auto producer = [subscription = Subscription(ring_, place, heartbeat_),
+                     retry = retry_](BodyWriter& writer) mutable -> Result<void> {
+        if (retry) {
+            std::string text = WEFT_TRY(wire::format_event({.retry = retry}));
+            WEFT_TRY(writer.write(text));
+        }
+        return subscription.write_to(writer);
+    };
+    return event_stream_response(std::move(producer));
+}
+
+void Broadcaster::close() { ring_->close(); }
+
+BroadcasterCounters Broadcaster::counters() const {
+    // Relaxed, both: a moment's values.
+    return {.published = ring_->published(),
+            .subscribers = ring_->subscribers.load(std::memory_order_relaxed),
+            .dropped = ring_->dropped.load(std::memory_order_relaxed)};
+}
+
+}  // namespace weft::http

@@ -1,0 +1,136 @@
+#include "weft/http/sse/event_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/http/limits.h"
+
+namespace weft::http {
+namespace {
+
+// Of the delay; added, so that nobody comes before the time that the server has asked for.
+constexpr unsigned kJitterPercent = 25;
+
+bool is_event_stream(const Headers& headers) {
+    std::string_view type = headers.get("content-type").value_or("");
+    std::string_view essence = type.substr(0, type.find(';'));
+    while (essence.ends_with(' ') || essence.ends_with('\t')) essence.remove_suffix(1);
+    return equal_without_case(essence, "text/event-stream");
+}
+
+// What another attempt cannot mend. All else is the network's, or a server's that is starting.
+bool is_final(const Error& error) {
+    return error.kind() == ErrorKind::Misuse || error.kind() == ErrorKind::Limit;
+}
+
+}  // namespace
+
+EventSource::EventSource(Client& client, Url url, EventSourceOptions options)
+    : client_(client),
+      url_(std::move(url)),
+      options_(std::move(options)),
+      last_event_id_(options_.last_event_id),
+      retry_(options_.retry) {}
+
+EventSource::~EventSource() = default;
+
+Result<EventSource::Event> EventSource::next(Deadline deadline) {
+    if (final_) return *final_;
+    CancelScope scope(CancelSource::with_deadline(deadline).token());
+    Result<Event> event = advance();
+    // The end of the caller's context says nothing about the stream.
+    if (!event && !CancelToken::current().is_cancelled()) {
+        final_ = event.error();
+        response_.reset();
+    }
+    return event;
+}
+
+Result<EventSource::Event> EventSource::advance() {
+    for (;;) {
+        if (!response_) WEFT_TRY(connect());
+        auto event = WEFT_TRY(parse());
+        if (event) return std::move(*event);
+        WEFT_TRY(read());
+    }
+}
+
+Result<std::optional<EventSource::Event>> EventSource::parse() {
+    if (unread_.empty()) return std::optional<Event>();
+    auto found = WEFT_TRY(parser_->next(unread_));
+    last_event_id_ = parser_->last_event_id();
+    if (parser_->retry()) retry_ = *parser_->retry();
+    if (!found) return std::optional<Event>();
+    return std::optional<Event>({.type = std::string(found->type),
+                                 .data = std::string(found->data),
+                                 .last_event_id = std::string(found->last_event_id)});
+}
+
+// "Reestablish the connection": until one is open.
+Result<void> EventSource::connect() {
+    while (!response_) {
+        WEFT_TRY(sleep_until(connect_after_));
+        WEFT_TRY(open());
+    }
+    return {};
+}
+
+Result<void> EventSource::open() {
+    ClientTimeouts timeouts;
+    timeouts.total = Nanoseconds::max();
+    timeouts.idle = options_.idle;
+    ClientRequest request{.url = url_, .headers = options_.headers.copy(), .timeouts = timeouts};
+    request.headers.set("accept", "text/event-stream");
+    // A coding would hold events back until there is enough to code.
+    request.headers.set("accept-encoding", "identity");
+    request.headers.set("cache-control", "no-store");
+    // One that no field can hold is not sent, and does not end the stream for good.
+    if (!last_event_id_.empty() && is_field_value(last_event_id_))
+        request.headers.set("last-event-id", last_event_id_);
+    auto response = client_.send(request);
+    if (!response) return lose(response.error(), false);
+    if (response->status == 204) return Error(ErrorKind::Closed, "the stream has ended (204)");
+    if (response->status != 200) {
+        return Error(ErrorKind::Refused,
+                     "instead of events came status " + std::to_string(response->status));
+    }
+    if (!is_event_stream(response->headers))
+        return Error(ErrorKind::Refused, "the response is no text/event-stream");
+    failures_ = 0;
+    response_ = std::move(*response);
+    parser_.emplace(options_.event_bytes_max, last_event_id_);
+    if (!buffer_) buffer_ = std::make_unique<std::byte[]>(kReadBufferBytes);
+    unread_ = {};
+    return {};
+}
+
+Result<void> EventSource::read() {
+    auto count = response_->body().read({buffer_.get(), kReadBufferBytes});
+    if (!count) return lose(count.error(), true);
+    if (*count == 0) return lose(ErrorKind::Closed, true);
+    unread_ = {buffer_.get(), *count};
+    return {};
+}
+
+// Says when the next attempt is due, unless there is no use in one.
+Result<void> EventSource::lose(const Error& why, bool was_open) {
+    WEFT_TRY(CancelToken::current().check());
+    if (is_final(why)) return why;
+    response_.reset();
+    connect_after_ = Deadline::after(delay());
+    if (!was_open) ++failures_;
+    return {};
+}
+
+Nanoseconds EventSource::delay() const {
+    Nanoseconds delay = saturate(retry_);
+    for (unsigned i = 0; i < failures_ && delay < options_.retry_max; ++i)
+        delay = std::min(delay * 2, options_.retry_max);
+    std::uint64_t chance = env::random(RandomStream::Workload) % (kJitterPercent + 1);
+    return delay + delay / 100 * static_cast<std::int64_t>(chance);
+}
+
+}  // namespace weft::http

@@ -1,0 +1,96 @@
+// EventSource: receives server-sent events, and connects again when the stream ends.
+//
+//     http::Client client;
+//     http::EventSource source(client, WEFT_TRY(http::Url::parse("http://example.org/news")));
+//     for (;;) {
+//         auto event = WEFT_TRY(source.next());
+//         use(event.type, event.data);
+//     }
+//
+// As browsers do it (https://html.spec.whatwg.org/multipage/server-sent-events.html): a stream that
+// ends or cannot be reached is asked for again after a while, with the id of the last event, so
+// that a server which keeps its events gives those that were missed. 204 means that there will be
+// no more. Any other status than 200, or another type than text/event-stream, is final as well.
+// Redirects are followed as the client's options say.
+//
+// Between two attempts it waits as long as the server has said, and twice as long after each
+// attempt that fails, up to a limit; a bit of chance keeps many clients from coming all at once.
+//
+// Owned by one fiber at a time. The client outlives it. The destructor closes the connection.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/base/bytes.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/http/client/client.h"
+#include "weft/http/headers.h"
+#include "weft/http/wire/sse.h"
+
+namespace weft::http {
+
+struct EventSourceOptions {
+    Headers headers = {};                                       // sent with each request
+    std::string last_event_id = {};                             // of an earlier life; empty: none
+    std::chrono::milliseconds retry = std::chrono::seconds(2);  // until the server says otherwise
+    Nanoseconds retry_max = std::chrono::seconds(60);           // of what is doubled
+    // A stream that is silent for so long is taken for dead; servers send comments to prevent it.
+    Nanoseconds idle = std::chrono::seconds(60);
+    std::size_t event_bytes_max = wire::EventStreamParser::kEventBytesMax;
+};
+
+class EventSource {
+public:
+    struct Event {
+        std::string type;  // "message" unless the server says otherwise
+        std::string data;
+        std::string last_event_id;
+    };
+
+    EventSource(Client& client, Url url, EventSourceOptions options = {});
+    EventSource(const EventSource&) = delete;
+    EventSource& operator=(const EventSource&) = delete;
+    ~EventSource();
+
+    // Connects if need be. TimedOut at the deadline, Cancelled with the context: nothing of an open
+    // stream is lost, and it can be called again. Everything else is final, and given again: Closed
+    // after 204, Refused for a response that is no event stream, Limit for an event or redirects
+    // beyond it, Misuse for headers that cannot be sent.
+    Result<Event> next(Deadline deadline = Deadline::never());
+
+    std::string_view last_event_id() const { return last_event_id_; }
+    // Whether a stream is open: what comes is what has just happened.
+    bool is_open() const { return response_.has_value(); }
+
+private:
+    Result<Event> advance();
+    Result<std::optional<Event>> parse();
+    Result<void> connect();
+    Result<void> open();
+    Result<void> read();
+    Result<void> lose(const Error& why, bool was_open);
+    Nanoseconds delay() const;
+
+    Client& client_;
+    const Url url_;
+    const EventSourceOptions options_;
+    std::string last_event_id_;
+    std::chrono::milliseconds retry_;
+    Deadline connect_after_ = Deadline::at(Instant::min());  // the next attempt
+    unsigned failures_ = 0;                                  // attempts in a row
+    std::optional<Error> final_;
+
+    // Of the stream that is open.
+    std::optional<ClientResponse> response_;
+    std::optional<wire::EventStreamParser> parser_;
+    std::unique_ptr<std::byte[]> buffer_;
+    Bytes unread_;  // in buffer_
+};
+
+}  // namespace weft::http

@@ -1,0 +1,111 @@
+#include "weft/http/sse/internal/event_ring.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <utility>
+
+#include "weft/base/env.h"
+
+namespace weft::http {
+
+EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
+    : bytes_max_(bytes_max),
+      life_(static_cast<std::uint32_t>(env::random(RandomStream::Workload))),
+      slots_(std::max<std::size_t>(events_max, 1)) {}
+
+// "1f3a9c02-17"
+std::string EventRing::id_of(std::uint64_t number) const {
+    std::array<char, 32> text;
+    char* end = std::to_chars(text.begin(), text.end(), life_, 16).ptr;
+    *end++ = '-';
+    end = std::to_chars(end, text.end(), number).ptr;
+    return std::string(text.begin(), end);
+}
+
+Result<void> EventRing::append(wire::OutgoingEvent event) {
+    std::lock_guard appending(appending_);
+    // Nobody else changes it meanwhile.
+    std::string id = id_of(place_of_next());
+    event.id = id;
+    std::string formatted = WEFT_TRY(wire::format_event(event));
+    if (formatted.size() > bytes_max_)
+        return Error(ErrorKind::Limit, "an event is larger than its ring");
+    auto text = std::make_shared<const std::string>(std::move(formatted));
+    // Memory is taken and freed without the lock.
+    while (evict_for(text->size())) {}
+    auto changed = std::make_shared<Event>();
+    {
+        SpinGuard guard(lock_);
+        if (closed_) return Error(ErrorKind::Closed, "the broadcaster is closed");
+        std::size_t size = text->size();
+        slot(next_) = {std::move(text), bytes_};
+        bytes_ += size;
+        ++next_;
+        changed_.swap(changed);
+    }
+    changed->set();
+    return {};
+}
+
+// The oldest event if it has to make room, and with it the place of those who still need it.
+EventRing::Text EventRing::evict_for(std::size_t bytes) {
+    SpinGuard guard(lock_);
+    if (first_ == next_) return nullptr;
+    bool has_slot = next_ - first_ < slots_.size();
+    bool has_bytes = bytes_ - slot(first_).offset + bytes <= bytes_max_;
+    if (has_slot && has_bytes) return nullptr;
+    return std::exchange(slot(first_++).text, nullptr);
+}
+
+void EventRing::close() {
+    std::shared_ptr<Event> changed;
+    {
+        SpinGuard guard(lock_);
+        closed_ = true;
+        changed = changed_;
+    }
+    changed->set();
+}
+
+std::uint64_t EventRing::place_of_next() const {
+    SpinGuard guard(lock_);
+    return next_;
+}
+
+std::uint64_t EventRing::place_after(std::string_view id) const {
+    std::uint32_t life = 0;
+    std::uint64_t number = 0;
+    const char* end = id.data() + id.size();
+    auto parsed = std::from_chars(id.data(), end, life, 16);
+    bool is_ours =
+        parsed.ec == std::errc() && life == life_ && parsed.ptr != end && *parsed.ptr == '-';
+    if (is_ours) {
+        parsed = std::from_chars(parsed.ptr + 1, end, number);
+        is_ours = parsed.ec == std::errc() && parsed.ptr == end;
+    }
+    SpinGuard guard(lock_);
+    return is_ours && number < next_ ? std::max(number + 1, first_) : first_;
+}
+
+Result<std::size_t> EventRing::take(std::uint64_t& place, Batch& batch) {
+    SpinGuard guard(lock_);
+    if (place < first_) return Error(ErrorKind::Limit, "a subscriber is too slow");
+    std::size_t count = std::min<std::uint64_t>(next_ - place, kBatch);
+    for (std::size_t i = 0; i < count; ++i) batch[i] = slot(place++).text;
+    if (count > 0) return count;
+    if (closed_) return Error(ErrorKind::Closed, "the broadcaster is closed");
+    return 0;
+}
+
+Result<void> EventRing::wait(std::uint64_t place, Deadline deadline) const {
+    std::shared_ptr<Event> changed;
+    {
+        SpinGuard guard(lock_);
+        if (place < next_ || closed_) return {};
+        changed = changed_;
+    }
+    return changed->wait_until(deadline);
+}
+
+}  // namespace weft::http
