@@ -44,14 +44,14 @@ TLS = ("handshake", "tls")
 FROM_MEMORY = "from memory"
 NODE_NOTES = {"body1m": FROM_MEMORY}
 GO_NOTES = {"body1m": FROM_MEMORY}
-HYPER_NOTES = {"file10k": FROM_MEMORY, "body1m": FROM_MEMORY}
-H2O_NOTES = dict.fromkeys(PLAIN, "a file of 13 bytes")
+HYPER_NOTES = {"file10k": FROM_MEMORY}
+H2O_NOTES = {"plaintext": "a file of 13 bytes"}
 NGINX_NOTES = {"idle10k": "without the 19,000 connections that it allocates at the start"}
 EPOLL_NOTES = {"file10k": FROM_MEMORY, "sse": "one timer for all clients",
                "proxy": "an upstream connection for each client, nothing is parsed"}
 SPEED_NOTES = {"handshake": "`openssl speed`: one signature and two X25519, no bytes sent"}
 
-BASELINE = ("plaintext", "pipelined", *FILES)
+BASELINE = ("plaintext", "pipelined", "file10k")
 THREAD_NOTES = dict.fromkeys(BASELINE, "ours, with a thread for each connection")
 
 
@@ -67,10 +67,10 @@ HTTP_PEERS = [
     server("epoll", (*PLAIN, *FILES, "proxy", "sse"), EPOLL_NOTES, is_floor=True),
     server("nginx", (*PLAIN, *FILES, "proxy", *TLS), NGINX_NOTES),
     server("haproxy", ("proxy",), {}),
-    server("h2o", (*PLAIN, *FILES, "proxy"), H2O_NOTES),
+    server("h2o", ("plaintext", *FILES, "proxy"), H2O_NOTES),
     server("go", (*PLAIN, *FILES, "proxy", "sse", *TLS), GO_NOTES, variable="GOMAXPROCS"),
-    server("node", ("plaintext", "pipelined", "body1m", "sse"), NODE_NOTES),
-    server("hyper", ("plaintext", "pipelined", "file10k", "body1m"), HYPER_NOTES),
+    server("node", ("plaintext", "body1m", "sse"), NODE_NOTES),
+    server("hyper", ("plaintext", "pipelined", "file10k"), HYPER_NOTES),
     server("openssl", ("handshake",), SPEED_NOTES, is_floor=True),
 ]
 
