@@ -7,6 +7,7 @@
 
 #include "weft/fiber/fiber.h"
 #include "weft/http/internal/server_test.h"
+#include "weft/testing/eventually.h"
 
 namespace weft::http {
 namespace {
@@ -20,19 +21,8 @@ Handler handler_of(Broadcaster& broadcaster) {
     return [&](Request& request, async::Context&) { return broadcaster.subscribe(request); };
 }
 
-// Until the counters say so.
-template <class Condition>
-bool eventually(Condition condition) {
-    for (Deadline end = Deadline::after(kPatience); !end.expired(Clock::now());) {
-        if (condition()) return true;
-        // tidy: allow sleep: a thread that polls what the server's fibers do
-        static_cast<void>(sleep_for(milliseconds(1)));
-    }
-    return false;
-}
-
 bool has_subscribers(Broadcaster& broadcaster, std::size_t count) {
-    return eventually([&] { return broadcaster.counters().subscribers == count; });
+    return weft::testing::eventually([&] { return broadcaster.counters().subscribers == count; });
 }
 
 // A client whose subscription has begun.
@@ -133,7 +123,7 @@ TEST(Broadcaster, HTTP_6a_a_subscriber_that_is_too_slow_is_dropped_and_the_other
     // It is told when it reads on, by the end of what it is in the middle of.
     std::string rest = slow.read_to_end();
     EXPECT_FALSE(rest.ends_with("0\r\n\r\n"));
-    EXPECT_TRUE(eventually([&] { return broadcaster.counters().dropped == 1; }));
+    EXPECT_TRUE(weft::testing::eventually([&] { return broadcaster.counters().dropped == 1; }));
     EXPECT_TRUE(has_subscribers(broadcaster, 1));
     ASSERT_TRUE(broadcaster.publish({.data = "still here"}));
     EXPECT_NE(read_id(fast, "still here").find('-'), std::string::npos);
