@@ -101,8 +101,9 @@ TEST(Broadcaster, HTTP_6a_the_ring_is_bounded_by_bytes) {
         ASSERT_TRUE(broadcaster.publish({.data = std::string(400, letter)}));
     RawClient client = subscribe(server, request_after("unknown"));
     std::string text = client.read_until(std::string(400, 'c'));
-    EXPECT_EQ(text.find("aa"), std::string::npos);
-    EXPECT_NE(text.find("bb"), std::string::npos);
+    // Two letters alone may also be in an id.
+    EXPECT_EQ(text.find(std::string(400, 'a')), std::string::npos);
+    EXPECT_NE(text.find(std::string(400, 'b')), std::string::npos);
     auto large = broadcaster.publish({.data = std::string(1000, 'd')});
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().kind(), ErrorKind::Limit);
