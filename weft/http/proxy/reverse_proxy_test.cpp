@@ -194,6 +194,11 @@ TEST(ReverseProxy, HTTP_7_the_host_is_kept_or_the_upstreams) {
                     "x_y: 1\r\n"));
 }
 
+TEST(ReverseProxy, HTTP_7_a_request_without_a_host_gets_the_upstreams) {
+    Seen seen = pass("GET / HTTP/1.0\r\n\r\n", kOk);
+    EXPECT_TRUE(seen.request.starts_with("GET / HTTP/1.1\r\nHost: 127.0.0.1:")) << seen.request;
+}
+
 TEST(ReverseProxy, HTTP_7_messages_are_framed_anew) {
     Seen length = pass("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", kOk);
     EXPECT_TRUE(has(length.request, "Content-Length: 3\r\n"));
