@@ -10,6 +10,7 @@
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
 #include "weft/sync/event.h"
+#include "weft/testing/scale.h"
 
 namespace weft::http {
 namespace {
@@ -265,7 +266,9 @@ TEST(ProxyStream, HTTP_7_an_upgrade_that_is_refused_is_a_response_like_others) {
 // ---------------------------------------------------------------- many
 
 TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
-    static constexpr std::size_t kStreams = 2000;
+    // Each has a fiber in the proxy and one in the upstream.
+    static constexpr std::size_t kStreams =
+        weft::testing::kThreadSanitizer ? weft::testing::kThreadSanitizerFibersMax / 4 : 2000;
     in_runtime(1, [] {
         Event all_there;
         Atomic<std::size_t> waiting{0};

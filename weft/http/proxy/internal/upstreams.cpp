@@ -13,7 +13,8 @@ constexpr std::size_t kUpstreamsMax = 64;  // as many as there are bits
 
 std::size_t hash_of(const net::Address& address) {
     if (address.kind() == net::Address::Kind::Unix) return 0;
-    const auto& bytes = address.ip().unmapped().bytes();
+    net::IpAddress ip = address.ip().unmapped();
+    const auto& bytes = ip.bytes();
     return std::hash<std::string_view>()(
         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
