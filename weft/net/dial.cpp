@@ -172,12 +172,10 @@ Result<Socket> Race::run(const std::vector<Address>& addresses) {
 }  // namespace
 
 std::vector<IpAddress> interleaved(const std::vector<IpAddress>& addresses) {
-    std::vector<IpAddress> ordered = addresses;
-    auto older = std::stable_partition(ordered.begin(), ordered.end(),
-                                       [](const IpAddress& ip) { return !ip.is_v4(); });
-    std::vector<IpAddress> six(ordered.begin(), older);
-    std::vector<IpAddress> four(older, ordered.end());
-    ordered.clear();
+    std::vector<IpAddress> six;
+    std::vector<IpAddress> four;
+    for (const IpAddress& address : addresses) (address.is_v4() ? four : six).push_back(address);
+    std::vector<IpAddress> ordered;
     for (std::size_t i = 0; i < std::max(six.size(), four.size()); ++i) {
         if (i < six.size()) ordered.push_back(six[i]);
         if (i < four.size()) ordered.push_back(four[i]);
