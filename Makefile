@@ -6,17 +6,18 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
 	    printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-run: ## build and watch the fiber demonstration
+run: ## build and serve the demonstration page [ADDRESS=127.0.0.1:8080]
 	@scripts/setup
-	@scripts/build dev example_demo
-	@build/dev/bin/example_demo
+	@scripts/build dev example_http_demo
+	@build/dev/bin/example_http_demo $(ADDRESS)
 
 test: ## build and run every test of the plain build
 	@scripts/setup build js
 	@scripts/lanes test
 
-test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers
+test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers, browser
 	@scripts/setup build js deep peers $(if $(wildcard bench/smoke),bench bench-http)
+	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)

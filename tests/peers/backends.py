@@ -155,7 +155,8 @@ def run_cases(servers, name, start, proxy_program, body_of):
         seen.setdefault(client, []).append(request)
     troubles = []
     for case, source, wanted, trouble in checked:
-        trouble = trouble or compare(case, wanted, seen.pop(source, []))
+        of_case = seen.pop(source, [])
+        trouble = trouble or compare(case, wanted, of_case)
         if trouble:
             troubles.append(f"{case.name}: {trouble}")
     if seen:

@@ -8,6 +8,7 @@ import urllib.request
 LARGE = bytes(range(256)) * 1200
 HUGE_BYTES = 16 * 1024 * 1024
 ATTACKERS = 200
+FEW = 5
 
 
 def output_of(*command, limit_s=20):
@@ -92,8 +93,9 @@ def connections(url):
 
 
 def attack(url, mode, target, *more):
-    """slowhttptest with many connections. A good client is answered meanwhile, and the server ends
-    all of the bad ones by itself before the attack is over."""
+    """slowhttptest with many connections. A good client is answered meanwhile, and the server lets
+    go of the bad ones by itself before the attack is over. The attacker need not see that: who does
+    not read does not come to the end of what the kernel still has for him."""
     answers = []
     over = threading.Event()
 
@@ -101,7 +103,7 @@ def attack(url, mode, target, *more):
         while not over.is_set():
             begun = time.monotonic()
             body = urllib.request.urlopen(url, timeout=10).read()
-            answers.append((body, time.monotonic() - begun, connections(url)))
+            answers.append((body, time.monotonic() - begun, connections(url), begun))
             time.sleep(0.02)
 
     good = threading.Thread(target=ask)
@@ -110,16 +112,18 @@ def attack(url, mode, target, *more):
         said = output_of("slowhttptest", mode, "-c", ATTACKERS, "-r", ATTACKERS, "-i", 1, "-l", 8,
                          "-p", 3, "-v", 1, "-u", url + target, *more)[0].decode("latin-1")
     finally:
+        ended = time.monotonic()
         over.set()
         good.join()
     if len(answers) < 5 or any(body != b"hello, world\n" for body, *_ in answers):
         return f"a good client was not answered: {answers[-3:]}"
-    if (slowest := max(took for _, took, _ in answers)) > 2:
+    if (slowest := max(took for _, took, *_ in answers)) > 2:
         return f"a good client was answered after {slowest:.1f} s"
-    if (most := max(count for *_, count in answers)) < ATTACKERS // 4:
+    during = [count for *_, count, when in answers if when < ended - 0.5]
+    if (most := max(during)) < ATTACKERS // 4:
         return f"there was no attack: {most} connections"
-    if "No open connections left" not in said:
-        return f"connections stayed: {said[-300:]}"
+    if "No open connections left" not in said and min(during[during.index(most):]) > FEW:
+        return f"connections stayed: {during[-1]}; {said[-300:]}"
     return ""
 
 

@@ -74,9 +74,9 @@ class Servers:
         return process
 
     def start_ours(self, command):
-        """A program that writes its URL first. Its process and its port."""
+        """A program that writes first where it serves. Its process and its port."""
         process = self.start(command, stdout=subprocess.PIPE, text=True)
-        match = re.search(r":(\d+)/", process.stdout.readline())
+        match = re.search(r"\d:(\d+)\b", process.stdout.readline())
         if not match:
             raise RuntimeError(f"{command[0]} does not say where it serves")
         return process, int(match[1])

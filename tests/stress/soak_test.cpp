@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kClients = 32;
 constexpr std::uint64_t kSeed = 20'100;
 constexpr std::chrono::milliseconds kSampleInterval = 250ms;
-constexpr double kGrowthBytesMax = 2.0 * 1024 * 1024;  // of short runs
+constexpr double kGrowthBytesMax = 4.0 * 1024 * 1024;  // of short runs
 constexpr double kSlopePercentMax = 0.1;               // a minute, of long runs
 constexpr std::chrono::seconds kLongFrom = 10min;      // a slope of less says nothing
 // Theil-Sen looks at every pair.

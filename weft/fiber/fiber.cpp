@@ -149,6 +149,7 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     }
     if (options.token && !options.token->deadline().is_never())
         fiber->flags |= Fiber::kArmsDeadline;
+    if (options.start == Start::InTurn) fiber->flags |= Fiber::kInTurn;
     // Relaxed: the fiber is published by the queue it is put into.
     fiber->scheduler.store(scheduler, std::memory_order_relaxed);
     if (!options.is_default() && !apply(*fiber, options)) [[unlikely]] {
@@ -183,7 +184,9 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     }
     worker->count_spawned(is_counted);
     bool here = fiber.pinned ? fiber.pinned == worker : !worker->is_pinned();
-    if (here) {
+    if (here && (fiber.flags & Fiber::kInTurn)) {
+        worker->ready(fiber);
+    } else if (here) {
         worker->add_fresh(fiber);
     } else {
         scheduler->make_ready(fiber);

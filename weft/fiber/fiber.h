@@ -26,11 +26,17 @@ namespace weft {
 
 enum class FloatState : bool { Default, Keep };
 
+// When a new fiber runs. Soon: before those that were spawned earlier, so that a tree of fibers
+// unfolds depth first and needs few stacks. InTurn: after those that are ready, as if it had been
+// woken; for what answers events from outside, where the earliest must not wait for the latest.
+enum class Start : bool { Soon, InTurn };
+
 struct SpawnOptions {
     std::string_view name = {};   // shown by the dump and by the overflow message
     std::size_t stack_bytes = 0;  // 0: the runtime's default
     // Keep: the body changes rounding or traps, and wants them back after each wait.
     FloatState float_state = FloatState::Default;
+    Start start = Start::Soon;
     Worker* pinned = nullptr;  // set by Runtime::spawn_pinned
     // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also tells
     // the runtime: that at whose root it hangs.

@@ -43,6 +43,20 @@ TEST(Placement, FIB_9_a_record_runs_on_the_worker_that_was_asked) {
     EXPECT_EQ(outcome.join().value(), std::vector{2U});
 }
 
+TEST(Placement, FIB_5_fibers_that_start_in_turn_run_in_the_order_of_their_making) {
+    Runtime runtime({.workers = 1});
+    std::vector<int> order;
+    auto outcome = runtime.spawn([&] {
+        for (int number = 0; number < 4; ++number) {
+            EXPECT_TRUE(spawn_detached([&order, number] { order.push_back(number); },
+                                       {.start = Start::InTurn}));
+        }
+        while (order.size() < 4) yield();
+    });
+    EXPECT_TRUE(outcome.join());
+    EXPECT_EQ(order, (std::vector{0, 1, 2, 3}));
+}
+
 TEST(Placement, FIB_9b_what_a_dormant_of_a_pinned_worker_spawns_stays_there) {
     Runtime runtime({.workers = 2, .pinned_workers = 1});
     struct Sleeper : Dormant {

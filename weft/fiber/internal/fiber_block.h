@@ -35,6 +35,7 @@ struct Fiber : WaitCell {
         kForgotten = 8,  // nobody will ask for the outcome
         // Was given a token with a deadline, for which its runtime may have no timer yet.
         kArmsDeadline = 16,
+        kInTurn = 32,  // see Start
     };
 
     // True while a worker runs on the stack; whoever else wants to run it then puts it back into a

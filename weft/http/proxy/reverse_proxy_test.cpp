@@ -115,6 +115,28 @@ TEST(ReverseProxy, HTTP_7_a_request_whose_body_is_bad_is_refused_and_the_upstrea
     });
 }
 
+// Whether the proxy reads when it learns that the client is gone differs from time to time.
+TEST(ReverseProxy, HTTP_7_a_body_that_its_client_cuts_off_is_never_a_whole_one_to_the_upstream) {
+    for (int round = 0; round < 50; ++round) {
+        in_runtime(2, [] {
+            return with_upstream(
+                [&](Peer& peer) {
+                    peer.read_head();
+                    EXPECT_EQ(peer.read_until("0\r\n\r\n"), "");
+                },
+                [&](const Address& address, ReverseProxy&) -> Result<void> {
+                    RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                    client.say(
+                        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        "2\r\nok\r\n");
+                    WEFT_TRY(client.socket().shutdown_write());
+                    EXPECT_TRUE(client.wait_for_close());
+                    return {};
+                });
+        });
+    }
+}
+
 // ---------------------------------------------------------------- heads
 
 // What the upstream gets, and what the client gets for these fields of the upstream.
@@ -192,6 +214,11 @@ TEST(ReverseProxy, HTTP_7_the_host_is_kept_or_the_upstreams) {
                          {.upstreams = {}, .underscore_names = UnderscoreNames::Pass})
                         .request,
                     "x_y: 1\r\n"));
+}
+
+TEST(ReverseProxy, HTTP_7_a_request_without_a_host_gets_the_upstreams) {
+    Seen seen = pass("GET / HTTP/1.0\r\n\r\n", kOk);
+    EXPECT_TRUE(seen.request.starts_with("GET / HTTP/1.1\r\nHost: 127.0.0.1:")) << seen.request;
 }
 
 TEST(ReverseProxy, HTTP_7_messages_are_framed_anew) {

@@ -260,6 +260,21 @@ TEST(Server, HTTP_3_a_response_that_would_split_is_500) {
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
 }
 
+TEST(Server, HTTP_3_a_port_where_another_server_listens_is_in_use) {
+    Handler handler = [](Request&, async::Context&) { return Response::plain(200); };
+    TestServer first(handler, {}, {.workers = 2});
+    Result<void> outcome = run(
+        [&]() -> Result<void> {
+            Server second(handler);
+            auto refused = second.listen(first.address());
+            EXPECT_EQ(refused ? ErrorKind::Other : refused.error().kind(), ErrorKind::AddressInUse);
+            EXPECT_TRUE(second.listen(first.address(), {.reuse_port = net::ReusePort::Yes}));
+            return {};
+        },
+        {.workers = 2});
+    EXPECT_TRUE(outcome);
+}
+
 TEST(Server, HTTP_3_a_slow_reader_holds_the_producer_back) {
     Atomic<std::size_t> produced{0};
     TestServer server([&](Request&, Context&) {

@@ -7,6 +7,7 @@
 
 #include "weft/fiber/fiber.h"
 #include "weft/http/internal/server_test.h"
+#include "weft/testing/eventually.h"
 
 namespace weft::http {
 namespace {
@@ -20,19 +21,8 @@ Handler handler_of(Broadcaster& broadcaster) {
     return [&](Request& request, async::Context&) { return broadcaster.subscribe(request); };
 }
 
-// Until the counters say so.
-template <class Condition>
-bool eventually(Condition condition) {
-    for (Deadline end = Deadline::after(kPatience); !end.expired(Clock::now());) {
-        if (condition()) return true;
-        // tidy: allow sleep: a thread that polls what the server's fibers do
-        static_cast<void>(sleep_for(milliseconds(1)));
-    }
-    return false;
-}
-
 bool has_subscribers(Broadcaster& broadcaster, std::size_t count) {
-    return eventually([&] { return broadcaster.counters().subscribers == count; });
+    return weft::testing::eventually([&] { return broadcaster.counters().subscribers == count; });
 }
 
 // A client whose subscription has begun.
@@ -111,8 +101,9 @@ TEST(Broadcaster, HTTP_6a_the_ring_is_bounded_by_bytes) {
         ASSERT_TRUE(broadcaster.publish({.data = std::string(400, letter)}));
     RawClient client = subscribe(server, request_after("unknown"));
     std::string text = client.read_until(std::string(400, 'c'));
-    EXPECT_EQ(text.find("aa"), std::string::npos);
-    EXPECT_NE(text.find("bb"), std::string::npos);
+    // Two letters alone may also be in an id.
+    EXPECT_EQ(text.find(std::string(400, 'a')), std::string::npos);
+    EXPECT_NE(text.find(std::string(400, 'b')), std::string::npos);
     auto large = broadcaster.publish({.data = std::string(1000, 'd')});
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().kind(), ErrorKind::Limit);
@@ -133,7 +124,7 @@ TEST(Broadcaster, HTTP_6a_a_subscriber_that_is_too_slow_is_dropped_and_the_other
     // It is told when it reads on, by the end of what it is in the middle of.
     std::string rest = slow.read_to_end();
     EXPECT_FALSE(rest.ends_with("0\r\n\r\n"));
-    EXPECT_TRUE(eventually([&] { return broadcaster.counters().dropped == 1; }));
+    EXPECT_TRUE(weft::testing::eventually([&] { return broadcaster.counters().dropped == 1; }));
     EXPECT_TRUE(has_subscribers(broadcaster, 1));
     ASSERT_TRUE(broadcaster.publish({.data = "still here"}));
     EXPECT_NE(read_id(fast, "still here").find('-'), std::string::npos);

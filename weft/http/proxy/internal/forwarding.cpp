@@ -138,7 +138,9 @@ Result<void> append_request(std::string& output, const Request& request, std::st
                             std::optional<std::uint64_t> body_size) {
     ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(request.headers()));
     append_target_line(output, request);
-    wire::append_field(output, "Host", options.host == HostField::Keep ? request.host() : upstream);
+    // HTTP/1.0 needs no Host, but what we send does, and some refuse an empty one.
+    bool keep = options.host == HostField::Keep && !request.host().empty();
+    wire::append_field(output, "Host", keep ? request.host() : upstream);
     for (const Headers::Field& field : request.headers()) {
         if (is_hop_by_hop(field.name) || is_one_of(kReplaced, field.name)) continue;
         if (listed.name(field.name)) continue;

@@ -103,7 +103,8 @@ Result<void> Relay::send_body(Request& request, RequestWriter& writer) {
     std::optional<Ear> ear;
     std::uint64_t sent = 0;
     for (;;) {
-        Result<std::size_t> count = 0;
+        // Unless it is read: never taken for the end, which would make a whole request of a part.
+        Result<std::size_t> count = ErrorKind::Cancelled;
         if (sent == 0) {
             // Nothing has been sent: the upstream has nothing to say, and both leave together.
             count = body.read(space);

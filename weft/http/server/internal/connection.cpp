@@ -84,8 +84,8 @@ void Connection::wake_up() {
     std::unique_ptr<Exchange> exchange = shard_.take_exchange();
     CancelState* token = exchange->fresh_token(shard_.token());
     Exchange* lent = exchange.release();
-    Result<void> started =
-        spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); }, {.token = token});
+    Result<void> started = spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
+                                          {.start = Start::InTurn, .token = token});
     if (started) return;
     shard_.give_back(std::unique_ptr<Exchange>(lent));
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
@@ -96,7 +96,11 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
     bool goes_on = shake_hands();
     while (goes_on) {
         if (serve(*exchange) == Next::End) break;
-        if (stream_->has_buffered()) continue;
+        // The others first, or one who sends without a pause would keep the worker for himself.
+        if (stream_->has_buffered()) {
+            yield();
+            continue;
+        }
         ServerShard& shard = shard_;
         Instant now = exchange->now;
         // Before it sleeps: then it is no longer ours, nor is the server. Relaxed: a rough count.
@@ -107,6 +111,7 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
         shard.awake.fetch_add(1, std::memory_order_relaxed);
         exchange = shard.take_exchange();
         goes_on = rest == ServerShard::Rest::Ready;
+        yield();
     }
     shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     shard_.give_back(std::move(exchange));

@@ -213,7 +213,13 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
         }
     }
     bool shared = address.kind() == net::Address::Kind::Ip && workers.size() > 1;
-    if (shared) options.reuse_port = net::ReusePort::Yes;
+    if (shared) {
+        // Our listeners share the port among themselves, which would also let them join those of
+        // another server: first see that it is free.
+        bool exclusive = options.reuse_port == net::ReusePort::No && address.port() != 0;
+        if (exclusive) WEFT_TRY(net::Listener::open(address, options));
+        options.reuse_port = net::ReusePort::Yes;
+    }
     net::Address bound = address;
     std::vector<net::Listener> listeners;
     for (std::size_t count = shared ? workers.size() : 1; count > 0; --count) {
