@@ -269,7 +269,9 @@ TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
     // Each has a fiber in the proxy and one in the upstream.
     static constexpr std::size_t kStreams =
         weft::testing::kThreadSanitizer ? weft::testing::kThreadSanitizerFibersMax / 4 : 2000;
-    in_runtime(1, [] {
+    ServerOptions patient;  // all come at once, and nobody is to be shed
+    patient.limits.queue_delay = seconds(60);
+    in_runtime(1, [&] {
         Event all_there;
         Atomic<std::size_t> waiting{0};
         return with_upstream(
@@ -295,7 +297,7 @@ TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
                     EXPECT_TRUE(has(client.read_until("0\r\n\r\n"), "data: 2\n\n"));
                 return {};
             },
-            {.upstreams = {}, .limits = {.connections_per_origin = kStreams}});
+            {.upstreams = {}, .limits = {.connections_per_origin = kStreams}}, patient);
     });
 }
 

@@ -79,12 +79,11 @@ Result<void> with_proxy(ProxyOptions options, Body body, ServerOptions server_op
 
 // A scripted upstream, and a proxy before it.
 template <class Serve, class Body>
-Result<void> with_upstream(Serve serve, Body body, ProxyOptions options = {}) {
+Result<void> with_upstream(Serve serve, Body body, ProxyOptions options = {},
+                           ServerOptions server_options = {}) {
     return with_server(std::move(serve), [&](const Address& upstream) {
         options.upstreams = {url_of(upstream)};
-        return with_proxy(std::move(options), [&](const Address& address, ReverseProxy& proxy) {
-            return body(address, proxy);
-        });
+        return with_proxy(std::move(options), std::move(body), std::move(server_options));
     });
 }
 

@@ -127,7 +127,7 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
     }
     WEFT_TRY(outcome);
     if (coding_ == Coding::Chunked) return end_chunks();
-    WEFT_TRY(flush());
+    // What is left waits in the output: the next response may leave with it.
     if (coding_ == Coding::Length && body_bytes_ != length_)
         return Error(ErrorKind::Misuse, "a body is shorter than its handler said");
     return {};
@@ -138,8 +138,10 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
         return Error(ErrorKind::Misuse, "a body is longer than its handler said");
     body_bytes_ += bytes.size();
-    if (gathered_.size() + bytes.size() <= kWriteGatherBytes) {
-        gathered_.append(as_text(bytes));
+    // Only a chunk must be whole before its head can be written.
+    std::string& gathered = coding_ == Coding::Chunked ? gathered_ : exchange_.output;
+    if (gathered.size() + bytes.size() <= kWriteGatherBytes) {
+        gathered.append(as_text(bytes));
         return {};
     }
     return send(bytes);
@@ -150,8 +152,9 @@ Result<void> ResponseWriter::flush() { return send({}); }
 // What was gathered and `more`, in one chunk where there are chunks.
 Result<void> ResponseWriter::send(Bytes more) {
     std::size_t size = gathered_.size() + more.size();
+    if (size == 0) return send_output(stream_, exchange_.output, limits_.write_time);
     wire::ChunkHead chunk;
-    bool chunked = coding_ == Coding::Chunked && size > 0;
+    bool chunked = coding_ == Coding::Chunked;
     if (chunked) chunk = wire::chunk_head(size);
     std::array<Bytes, 5> parts{as_bytes(exchange_.output), as_bytes(chunk.view()),
                                as_bytes(gathered_), more,
