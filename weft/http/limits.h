@@ -34,7 +34,7 @@ struct ServerLimits {
     Nanoseconds linger_time = std::chrono::seconds(2);
 
     std::size_t connections = 65'536;                   // closed at once
-    std::size_t connections_per_address = 16'384;        // closed at once
+    std::size_t connections_per_address = 16'384;       // closed at once
     std::size_t requests = 16'384;                      // in handlers at once; the others wait
     std::size_t requests_waiting = 4'096;               // 503 with Retry-After
     Nanoseconds queue_delay = std::chrono::seconds(1);  // 503 with Retry-After

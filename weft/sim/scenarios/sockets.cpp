@@ -43,9 +43,7 @@ std::byte byte_at(int name, std::size_t position) {
 }
 
 // Waits on plain threads are served by the workers.
-void start(Runtime& runtime) {
-    require(runtime.start().has_value(), "the runtime did not start");
-}
+void start(Runtime& runtime) { require(runtime.start().has_value(), "the runtime did not start"); }
 
 // Writes `total` bytes in several parts at a time, some of them empty.
 Result<void> write_stream(Socket& socket, int name, std::size_t total) {
