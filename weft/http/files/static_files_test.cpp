@@ -462,6 +462,7 @@ TEST_F(StaticFiles, HTTP_8_without_descriptors_the_cache_still_answers_and_the_r
 }
 
 TEST_F(StaticFiles, HTTP_8_many_fibers_ask_while_files_change) {
+    replace("site/a.txt", "aaaaaaaaaa");
     handler_ = serve({.fresh_time = Nanoseconds(0), .cached_files_max = 16});
     Result<void> outcome = run(
         [&] {

@@ -99,8 +99,9 @@ bool ThreadServer::join_one() {
         SpinGuard guard(lock_);
         // The seat stays until this thread takes it away, whichever list it is in.
         if (!seats_.empty()) seat = &seats_.front();
+        // One may have ended since we looked.
+        if (!seat) return !ended_.empty();
     }
-    if (!seat) return false;
     env::join_thread(seat->thread);
     Seats gone;
     SpinGuard guard(lock_);
