@@ -118,7 +118,7 @@ class Lanes(unittest.TestCase):
 
     def test_TST_2c_the_deep_lanes_run_the_suite_of_a_build_with_NDEBUG(self):
         commands = [lane.command for lane in load().GROUPS["deep"] if "release" in lane.name]
-        self.assertEqual(commands, ["scripts/check release -LE 'house|io_uring'",
+        self.assertEqual(commands, ["scripts/check release -LE 'house|io_uring|soak'",
                                     "scripts/check release -L io_uring"])
         root = LANES.parent.parent
         presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
