@@ -1,9 +1,10 @@
 // Broadcaster: the same server-sent events to many clients.
 //
 //     http::Broadcaster news;
-//     router.get("/news", [&](Request& request, async::Context&) { return news.subscribe(request);
-//     }); stop.on_drain([&] { news.close(); server.drain(); });   // streams do not end by
-//     themselves
+//     router.get("/news", [&](Request& request, async::Context&) {
+//         return news.subscribe(request);
+//     });
+//     stop.on_drain([&] { news.close(); server.drain(); });   // streams do not end by themselves
 //     ...
 //     news.publish({.type = "headline", .data = text});       // from anywhere
 //
