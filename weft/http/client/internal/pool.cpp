@@ -125,13 +125,15 @@ Result<Lease> Origin::connect(const Wanted& wanted) {
 ClientConnection* Origin::pop_idle() {
     std::size_t here = worker_here().value_or(0) % kShards;
     SpinGuard guard(lock_);
-    if (idle_count_ == 0) return nullptr;
-    for (std::size_t step = 0; step < kShards; ++step) {
-        ClientConnection* connection = idle_[(here + step) % kShards].front();
-        if (!connection) continue;
-        remove_idle(*connection);
-        connection->state = ClientConnection::State::Leased;
-        return connection;
+    for (std::size_t step = 0; step < kShards && idle_count_ > 0; ++step) {
+        Idle& list = idle_[(here + step) % kShards];
+        while (ClientConnection* connection = list.front()) {
+            remove_idle(*connection);
+            connection->state = ClientConnection::State::Leased;
+            // Under the lock: if it is being called at this moment, the callee waits for the lock,
+            // then finds that it is not idle and ends it.
+            if (connection->stream().descriptor().disarm(*connection)) return connection;
+        }
     }
     return nullptr;
 }
@@ -144,8 +146,6 @@ void Origin::remove_idle(ClientConnection& connection) {
 
 Lease Origin::take_idle(bool careful) {
     while (ClientConnection* connection = pop_idle()) {
-        // If it is being called at this moment, the callee finds that it is not idle and ends it.
-        if (!connection->stream().descriptor().disarm(*connection)) continue;
         Instant now = Clock::now();
         bool usable = !connection->idle_until.expired(now) && !connection->ends_at.expired(now);
         bool unsure = careful || now - connection->idle_since > kSurelyOpen;
@@ -233,7 +233,7 @@ Deadline Origin::close_idle(Instant now, bool all) {
                 if (all || connection->idle_until.expired(now)) {
                     remove_idle(*connection);
                     connection->state = ClientConnection::State::Closing;
-                    // If it is being called at this moment, the callee ends it.
+                    // If it is being called at this moment, the callee ends it; see pop_idle().
                     if (connection->stream().descriptor().disarm(*connection))
                         closing.push_back(*connection);
                 } else {
