@@ -15,7 +15,7 @@ test: ## build and run every test of the plain build
 	@scripts/setup build js
 	@scripts/lanes test
 
-test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, Clang, peers, browser
+test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, browser
 	@scripts/setup build js deep peers $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep

@@ -1,8 +1,14 @@
 # Tests, examples and benchmarks: how they are built and how ctest runs them.
 
+# Tests compile in half of the time without optimization, with sanitizers in a third. What they test
+# is the library, which is optimized; in the NDEBUG build they are as well.
+add_library(weft_test_options INTERFACE)
+target_compile_options(weft_test_options INTERFACE $<$<NOT:$<CONFIG:Release>>:-O0>)
+
 # The helpers of weft/testing/. All test programs also share its precompiled header.
 add_library(weft_testing STATIC "${PROJECT_SOURCE_DIR}/cmake/test_pch.cpp")
-target_link_libraries(weft_testing PUBLIC weft GTest::gmock GTest::gtest PRIVATE weft_options)
+target_link_libraries(weft_testing PUBLIC weft GTest::gmock GTest::gtest
+                      PRIVATE weft_options weft_test_options)
 target_precompile_headers(weft_testing PRIVATE "${PROJECT_SOURCE_DIR}/cmake/test_pch.h")
 
 # What the sanitizers are told; fibers need the fake stack to see use after return.
@@ -22,7 +28,8 @@ endif()
 # weft_test_program(<target> <source>...): a GoogleTest program.
 function(weft_test_program target)
     add_executable(${target} ${ARGN})
-    target_link_libraries(${target} PRIVATE weft_testing GTest::gmock_main weft_options)
+    target_link_libraries(${target} PRIVATE weft_testing GTest::gmock_main
+                          weft_options weft_test_options)
     target_precompile_headers(${target} REUSE_FROM weft_testing)
 endfunction()
 

@@ -1,6 +1,7 @@
 #include "weft/fiber/internal/scheduler.h"
 
 #include <bit>
+#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -53,7 +54,8 @@ Scheduler::Scheduler(const RuntimeOptions& options)
       io_(std::make_unique<IoTable>(*this)),
       blocking_(std::make_unique<BlockingPool>(*this, options.blocking_threads)),
       options_workers_(options.workers),
-      options_pinned_(options.pinned_workers) {}
+      options_pinned_(options.pinned_workers),
+      forces_migration_(std::getenv("WEFT_FORCE_MIGRATION") != nullptr) {}
 
 Scheduler::~Scheduler() {
     // Relaxed: whoever destroys the scheduler has seen its end.
@@ -142,9 +144,9 @@ void Scheduler::make_ready(Fiber& fiber) {
         return fiber.pinned->post_fiber(fiber);
     }
     if (worker->is_pinned()) return inject(fiber);
-#ifdef WEFT_FORCE_MIGRATION
-    if (Worker* other = other_worker(*worker)) return other->post_fiber(fiber);
-#endif
+    if (forces_migration()) [[unlikely]] {
+        if (Worker* other = other_worker(*worker)) return other->post_fiber(fiber);
+    }
     worker->ready(fiber);
 }
 

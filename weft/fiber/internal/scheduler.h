@@ -66,6 +66,15 @@ public:
     void wake_worker(Worker& worker);
     // Another worker that may run what this one runs; null if there is none.
     Worker* other_worker(const Worker& worker);
+    // Whether every switch takes a fiber to another worker, for tests: WEFT_FORCE_MIGRATION=1 in a
+    // build with assertions.
+    bool forces_migration() const {
+#ifdef NDEBUG
+        return false;
+#else
+        return forces_migration_;
+#endif
+    }
     // The cheap look of a worker that has more than it runs at once.
     void wake_one_if_idle() {
         if (sleepers_.load(std::memory_order_relaxed) & stealing_mask_) [[unlikely]]
@@ -116,6 +125,7 @@ private:
     SchedulerCounters counters_;
     const unsigned options_workers_;
     const unsigned options_pinned_;
+    const bool forces_migration_;
     enum class Stage : std::uint8_t { New, Starting, Running, Failed };
     Atomic<Stage> stage_{Stage::New};
     bool ended_ = false;            // the workers have been joined

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
 #include <thread>
 #include <vector>
@@ -219,9 +220,8 @@ TEST(Scheduler, FIB_5c_one_fiber_wakes_at_most_one_worker) {
 }
 
 TEST(Scheduler, FIB_5c_work_that_its_own_worker_does_at_once_wakes_nobody) {
-#ifdef WEFT_FORCE_MIGRATION
-    GTEST_SKIP() << "here every switch goes to another worker";
-#endif
+    if (std::getenv("WEFT_FORCE_MIGRATION"))
+        GTEST_SKIP() << "here every switch goes to another worker";
     Runtime runtime(with_workers(8));
     Future<std::uint64_t> woken = runtime.spawn([&]() -> Result<std::uint64_t> {
         std::uint64_t before = runtime.counters().wakeups.value();

@@ -66,13 +66,12 @@ void Worker::thread_main(void* self) {
 
 void Worker::yield_current() {
     Fiber* me = current_;
-#ifdef WEFT_FORCE_MIGRATION
-    if (Worker* other = scheduler_.other_worker(*this); other && !me->pinned) {
-        other->post_fiber(*me);
-        switch_to(pick());
-        return;
+    if (scheduler_.forces_migration()) [[unlikely]] {
+        if (Worker* other = scheduler_.other_worker(*this); other && !me->pinned) {
+            other->post_fiber(*me);
+            return switch_to(pick());
+        }
     }
-#endif
     env::step();
     Fiber* next = nullptr;
     bool to_loop = false;
@@ -133,8 +132,7 @@ void Worker::bury(Fiber& fiber) {
 // and the turn is not over; else it is made ready, and the next in the queues is the successor.
 inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
     if (!joiner.cell()) return pick();
-#ifndef WEFT_FORCE_MIGRATION
-    if (!joiner.cell()->is_thread && turn_left_ > 1) {
+    if (!joiner.cell()->is_thread && turn_left_ > 1 && !scheduler_.forces_migration()) {
         auto& fiber = static_cast<Fiber&>(*joiner.cell());
         bool here = fiber.scheduler.load(std::memory_order_relaxed) == &scheduler_ &&
                     fiber.pinned == (is_pinned() ? this : nullptr);
@@ -144,7 +142,6 @@ inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
             return pick();
         }
     }
-#endif
     joiner.resume();
     return pick();
 }
