@@ -12,6 +12,14 @@ constexpr Faults kResets = {.resets = true};
 constexpr std::array kScenarios = {
     Scenario{"http-kept", "a client's connections end while many use it", http_kept_connections},
     Scenario{"http-kept-resets", "the same, and they break", http_kept_connections_break, kResets},
+    Scenario{"http-server", "every request once, all responses in order", http_conversations},
+    Scenario{"http-server-resets", "the same, and connections break", http_conversations_break,
+             kResets},
+    Scenario{"http-gone", "the context of one who goes away ends", http_clients_leave},
+    Scenario{"http-drain-anywhere", "drained at one exact step, nobody is lost",
+             http_drain_anywhere},
+    Scenario{"http-cancel-anywhere", "requests cancelled at one exact step", http_cancel_anywhere},
+    Scenario{"http-timeouts", "each phase of a request can be too long", http_client_timeouts},
 };
 
 }  // namespace

@@ -13,6 +13,12 @@ namespace scenarios {
 
 void http_kept_connections();
 void http_kept_connections_break();
+void http_conversations();
+void http_conversations_break();
+void http_clients_leave();
+void http_drain_anywhere();
+void http_cancel_anywhere();
+void http_client_timeouts();
 
 }  // namespace scenarios
 }  // namespace weft::sim

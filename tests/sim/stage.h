@@ -3,7 +3,7 @@
 
 #include <array>
 #include <chrono>
-#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,16 +38,20 @@ public:
     Promptness(const Promptness&) = delete;
     Promptness& operator=(const Promptness&) = delete;
 
+    // After await_interrupt(): it may come only when everybody else has nothing left but timeouts.
+    void begin_anew() { begun_ = Clock::now(); }
+
 private:
     Instant begun_;
 };
 
-inline http::ServerLimits patient_server() {
-    http::ServerLimits limits;
+inline http::ServerOptions patient_server() {
+    http::ServerOptions options;
+    http::ServerLimits& limits = options.limits;
     limits.header_time = limits.body_idle = limits.body_grace = kForEver;
     limits.idle = limits.write_time = limits.linger_time = limits.queue_delay = kForEver;
     limits.connection_age = 10 * kForEver;
-    return limits;
+    return options;
 }
 inline http::ClientTimeouts patient_client() {
     return {.queue = kForEver,
@@ -122,6 +126,56 @@ private:
 inline std::string response_with(std::string_view body) {
     return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
            std::string(body);
+}
+
+// A server in a runtime. Whoever made it ends it, in plain code: serve() must have returned.
+class Site {
+public:
+    Site(Runtime& runtime, http::Handler handler, http::ServerOptions options = patient_server())
+        : server_(std::move(handler), std::move(options)) {
+        Result<net::Address> bound =
+            runtime.spawn([this] { return server_.listen(net::Address::loopback(0)); }).join();
+        require(bound.has_value(), "a server does not listen");
+        address_ = *bound;
+        serving_ = runtime.spawn([this] { return server_.serve(); });
+    }
+    Site(const Site&) = delete;
+    Site& operator=(const Site&) = delete;
+
+    http::Server& server() { return server_; }
+    const net::Address& address() const { return address_; }
+    void await_end() {
+        require(serving_.join().has_value(), "serving gave an error");
+        require(server_.connections() == 0, "a connection outlived its server");
+    }
+    void drain() {
+        server_.drain();
+        await_end();
+    }
+
+private:
+    http::Server server_;
+    net::Address address_;
+    Future<void> serving_;
+};
+
+// A response that was read by hand; nothing if the connection ended before its end.
+struct Heard {
+    std::string head;
+    std::string body;
+    bool is_last() const { return head.find("Connection: close") != std::string::npos; }
+};
+inline std::optional<Heard> hear_response(Peer& peer) {
+    Heard heard;
+    heard.head = peer.hear_until(kHeadEnd);
+    if (heard.head.empty()) return std::nullopt;
+    require(heard.head.starts_with("HTTP/1.1 200 "), "another status than 200");
+    std::size_t at = heard.head.find("Content-Length: ");
+    require(at != std::string::npos, "a response without a length");
+    std::size_t count = std::stoul(heard.head.substr(at + 16));
+    heard.body = peer.hear(count);
+    if (heard.body.size() < count) return std::nullopt;
+    return heard;
 }
 
 // The target of a request whose head this is: "/name".
