@@ -20,6 +20,12 @@ constexpr std::array kScenarios = {
              http_drain_anywhere},
     Scenario{"http-cancel-anywhere", "requests cancelled at one exact step", http_cancel_anywhere},
     Scenario{"http-timeouts", "each phase of a request can be too long", http_client_timeouts},
+    Scenario{"proxy", "bodies pass both ways, whole", http_proxy},
+    Scenario{"proxy-resets", "whole, or an error", http_proxy_breaks, kResets},
+    Scenario{"proxy-cut-off", "upstreams that go away are noticed", http_proxy_cut_off},
+    Scenario{"websocket", "messages come back in order, a close is answered", websocket_echo},
+    Scenario{"websocket-resets", "the same, and connections break", websocket_echo_breaks, kResets},
+    Scenario{"sse", "nobody misses what is kept", sse_broadcast},
 };
 
 }  // namespace

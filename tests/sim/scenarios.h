@@ -19,6 +19,12 @@ void http_clients_leave();
 void http_drain_anywhere();
 void http_cancel_anywhere();
 void http_client_timeouts();
+void http_proxy();
+void http_proxy_breaks();
+void http_proxy_cut_off();
+void websocket_echo();
+void websocket_echo_breaks();
+void sse_broadcast();
 
 }  // namespace scenarios
 }  // namespace weft::sim
