@@ -15,6 +15,7 @@ constexpr std::array kScenarios = {
     Scenario{"http-server", "every request once, all responses in order", http_conversations},
     Scenario{"http-server-resets", "the same, and connections break", http_conversations_break,
              kResets},
+    Scenario{"http-last", "a server that ends before its clients do", http_last_response},
     Scenario{"http-gone", "the context of one who goes away ends", http_clients_leave},
     Scenario{"http-drain-anywhere", "drained at one exact step, nobody is lost",
              http_drain_anywhere},

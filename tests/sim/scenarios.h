@@ -15,6 +15,7 @@ void http_kept_connections();
 void http_kept_connections_break();
 void http_conversations();
 void http_conversations_break();
+void http_last_response();
 void http_clients_leave();
 void http_drain_anywhere();
 void http_cancel_anywhere();

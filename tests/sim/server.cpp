@@ -133,6 +133,36 @@ void have_conversations(bool may_break) {
 void http_conversations() { have_conversations(false); }
 void http_conversations_break() { have_conversations(true); }
 
+// A server that ends a connection after so many requests, though the client has sent more: what it
+// has handled is answered, and comes before the end.
+void http_last_response() {
+    Promptness promptness;
+    Runtime runtime({.workers = some_workers()});
+    constexpr int kRequests = 4;
+    Book book(kRequests);
+    http::ServerOptions options = patient_server();
+    options.limits.requests_per_connection = random_below(3) + 1;
+    Site site(runtime, echo_into(book), options);
+    Crew crew(runtime);
+    crew.add_fiber([&] {
+        Peer peer = Peer::connect(site.address());
+        Future<void> writer = runtime.spawn([&] {
+            for (int number = 0; number < kRequests && peer.say(request_of(number)); ++number) {}
+        });
+        for (int number = 0; number < kRequests; ++number) {
+            std::optional<Heard> heard = hear_response(peer);
+            require(heard || !book.is_handled(number), "a handled request was not answered");
+            if (!heard) break;
+            require(heard->body == answer_to(number, body_of(number)), "another response came");
+        }
+        require(book.is_handled(0), "nothing was handled");
+        peer.socket().close();
+        require(writer.join().has_value(), "a writer failed");
+    });
+    crew.join();
+    site.drain();
+}
+
 // Handlers that wait for ever end when their clients close, half-close or reset.
 void http_clients_leave() {
     Promptness promptness;
