@@ -1,5 +1,4 @@
 // Kept connections of a client: their servers close them while others take them.
-#include <deque>
 #include <memory>
 
 #include "tests/sim/scenarios.h"
@@ -12,24 +11,12 @@ namespace {
 void answer_and_close(Peer& peer, int answers) {
     for (; answers > 0; --answers) {
         std::string head = peer.hear_until(kHeadEnd);
-        if (head.empty() || !peer.say(response_with(target_of(head)))) return;
+        if (head.empty()) return;
+        // Every 100 ms the client looks for connections whose time is over.
+        if (random_below(4) == 0) pause_for(100ms - up_to_us(300));
+        if (!peer.say(response_with(target_of(head)))) return;
     }
     if (coin()) pause_up_to_us(100);
-}
-
-// Until the listener is closed.
-void serve_by_hand(net::Listener& listener) {
-    std::deque<Future<void>> served;
-    for (;;) {
-        Result<net::Socket> socket = listener.accept();
-        if (is_error(socket, ErrorKind::Closed)) break;
-        require(socket.has_value(), "an accept failed");
-        served.push_back(spawn([socket = std::move(*socket), answers = between(1, 3)]() mutable {
-            Peer peer(std::move(socket));
-            answer_and_close(peer, answers);
-        }));
-    }
-    for (Future<void>& one : served) require(one.join().has_value(), "a server failed");
 }
 
 void share_a_client(bool may_break) {
@@ -45,7 +32,9 @@ void share_a_client(bool may_break) {
         .timeouts = patient_client(),
         .limits = {.connections_per_origin = random_below(3) + 1,
                    .idle_time = ends ? kForEver : Nanoseconds(up_to_us(2000))}});
-    crew.add_fiber([&] { serve_by_hand(listener); });
+    crew.add_fiber([&] {
+        serve_by_hand(listener, [](Peer& peer) { answer_and_close(peer, between(1, 3)); });
+    });
     for (int user = 0; user < users; ++user) {
         crew.add_fiber([&, user] {
             for (int number = between(1, 4); number > 0; --number) {
@@ -71,6 +60,7 @@ void share_a_client(bool may_break) {
 }  // namespace
 
 void http_kept_connections() { share_a_client(false); }
+
 void http_kept_connections_break() { share_a_client(true); }
 
 }  // namespace weft::sim::scenarios

@@ -115,15 +115,7 @@ void http_proxy_cut_off() {
     http::ReverseProxy proxy = proxy_to(listener.address());
     Site site(runtime, proxy.handler());
     Crew crew(runtime);
-    crew.add_fiber([&] {
-        for (;;) {
-            Result<net::Socket> socket = listener.accept();
-            if (is_error(socket, ErrorKind::Closed)) return;
-            require(socket.has_value(), "an accept failed");
-            Peer peer(std::move(*socket));
-            answer_in_part(peer);
-        }
-    });
+    crew.add_fiber([&] { serve_by_hand(listener, answer_in_part); });
     crew.add_fiber([&] {
         http::Client client(patient_options());
         for (int i = between(1, 3); i > 0; --i) {

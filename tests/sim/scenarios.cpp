@@ -21,6 +21,7 @@ constexpr std::array kScenarios = {
              http_drain_anywhere},
     Scenario{"http-cancel-anywhere", "requests cancelled at one exact step", http_cancel_anywhere},
     Scenario{"http-timeouts", "each phase of a request can be too long", http_client_timeouts},
+    Scenario{"http-streams", "bodies in pieces, both ways", http_streams},
     Scenario{"proxy", "bodies pass both ways, whole", http_proxy},
     Scenario{"proxy-resets", "whole, or an error", http_proxy_breaks, kResets},
     Scenario{"proxy-cut-off", "upstreams that go away are noticed", http_proxy_cut_off},

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -122,6 +123,22 @@ private:
     std::string heard_;
     bool ended_ = false;
 };
+
+// Serves each connection on a fiber of its own, until the listener is closed and all have ended.
+template <class Serve>
+void serve_by_hand(net::Listener& listener, Serve serve) {
+    std::deque<Future<void>> served;
+    for (;;) {
+        Result<net::Socket> socket = listener.accept();
+        if (is_error(socket, ErrorKind::Closed)) break;
+        require(socket.has_value(), "an accept failed");
+        served.push_back(spawn([serve, socket = std::move(*socket)]() mutable {
+            Peer peer(std::move(socket));
+            serve(peer);
+        }));
+    }
+    for (Future<void>& one : served) require(one.join().has_value(), "a server failed");
+}
 
 inline std::string response_with(std::string_view body) {
     return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
 #include "weft/sim/scenario.h"
 #include "weft/testing/planted_bug.h"
@@ -13,10 +14,13 @@
 namespace weft::sim {
 namespace {
 
-using testing::name_of_bug;
 using testing::PlantedBug;
 
 constexpr std::uint64_t kSeedsMax = 100'000;
+
+std::string test_name(const ::testing::TestParamInfo<const char*>& bug) {
+    return testing::name_of_bug(bug.param);
+}
 
 class Planted : public ::testing::TestWithParam<const char*> {};
 
@@ -57,13 +61,13 @@ INSTANTIATE_TEST_SUITE_P(
         "scope.cleans_up_too_early", "scope.lets_in_late", "shared_task.gives_up_for_all",
         "supervisor.starts_after_the_end", "ticker.drifts", "timeout.claims_the_parents_deadline",
         "timeout.leaves_the_job_to_nobody", "io.one_for_all"),
-    name_of_bug);
+    test_name);
 
 #ifdef WEFT_NET
 INSTANTIATE_TEST_SUITE_P(Sockets, Planted,
                          ::testing::Values("socket.believes_the_event", "socket.forgets_the_rest",
                                            "listener.stops_at_the_aborted"),
-                         name_of_bug);
+                         test_name);
 #endif
 
 }  // namespace

@@ -85,8 +85,7 @@ private:
 };
 
 // "area.name" as a part of a test's name.
-inline std::string name_of_bug(const ::testing::TestParamInfo<const char*>& bug) {
-    std::string name = bug.param;
+inline std::string name_of_bug(std::string name) {
     for (char& letter : name) {
         if (letter == '.') letter = '_';
     }

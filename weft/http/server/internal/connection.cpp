@@ -414,6 +414,7 @@ void Connection::report(const AccessRecord& record) {
 // ---------------------------------------------------------------- the client goes away
 
 void Connection::watch(CancelState* token) {
+    if (WEFT_PLANTED("server.watches_nobody")) return;
     watch_.on_ready = [](Dormant& dormant, std::uint8_t) {
         auto& self = static_cast<Watch&>(dormant);
         self.token->cancel(CancelReason::Cancelled);
