@@ -88,6 +88,7 @@ private:
         std::string local;
         std::string peer;
         bool resets_on_close = false;
+        bool shares_port = false;
         unsigned refusals = 0;  // of an EAGAIN storm under way
         SimReactor* reactor = nullptr;
         Ticket registration;
@@ -119,7 +120,7 @@ private:
     bool is_due(const Link& link) const;
     std::int64_t some_time_from_now();
     std::string name_with_a_port(std::string name);
-    bool is_taken(const std::string& name) const;
+    bool is_taken(const std::string& name, bool shares) const;
     End* listener_at(const std::string& name);
     int begin_connect(End& end, std::string name);
     int finish_connect(End& end);

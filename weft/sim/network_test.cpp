@@ -70,6 +70,26 @@ TEST(SimNetwork, SIM_1_an_address_is_taken_until_its_listener_is_closed) {
     });
 }
 
+TEST(SimNetwork, SIM_1_connections_are_dealt_out_to_those_who_share_a_port) {
+    unsigned first_got = 0;
+    over_seeds({}, [&]() -> Result<void> {
+        net::ListenOptions shared{.reuse_port = net::ReusePort::Yes};
+        Listener first = WEFT_TRY(Listener::open(Address::loopback(0), shared));
+        Listener second = WEFT_TRY(Listener::open(first.address(), shared));
+        require(is_error(Listener::open(first.address()), ErrorKind::AddressInUse),
+                "somebody else shares the port");
+        Socket client = WEFT_TRY(Socket::connect(first.address()));
+        Deadline soon = Deadline::after(std::chrono::seconds(1));
+        bool by_first = first.accept(soon).has_value();
+        bool by_second = second.accept(soon).has_value();
+        require(by_first != by_second, "a connection came twice, or not at all");
+        first_got += by_first ? 1 : 0;
+        return {};
+    });
+    EXPECT_GT(first_got, 0U);
+    EXPECT_LT(first_got, kSeeds);
+}
+
 TEST(SimNetwork, SIM_1_a_listener_that_closes_resets_its_backlog) {
     over_seeds({}, []() -> Result<void> {
         Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));

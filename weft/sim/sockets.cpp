@@ -21,6 +21,7 @@ constexpr int kStream = 1;
 constexpr int kWriteSide = 1;
 constexpr int kSocketLevel = 1;
 constexpr int kLinger = 13;
+constexpr int kReusePort = 15;
 
 constexpr std::size_t kFamilyBytes = 2;
 constexpr std::size_t kPortAt = 2;
@@ -80,10 +81,12 @@ std::int64_t DescriptorTable::some_time_from_now() {
     return machine_.now_ns() + static_cast<std::int64_t>(random.below(kConnectNsMax));
 }
 
-bool DescriptorTable::is_taken(const std::string& name) const {
+// By somebody with whom it cannot be shared.
+bool DescriptorTable::is_taken(const std::string& name, bool shares) const {
     return std::ranges::any_of(ends_, [&](const End& end) {
         bool holds = end.stage == End::Stage::Fresh || end.stage == End::Stage::Listening;
-        return holds && !end.local.empty() && key_of(end.local) == key_of(name);
+        bool shared = shares && end.shares_port;
+        return holds && !shared && !end.local.empty() && key_of(end.local) == key_of(name);
     });
 }
 
@@ -91,15 +94,18 @@ std::string DescriptorTable::name_with_a_port(std::string name) {
     if (!is_ip(name) || name[kPortAt] != 0 || name[kPortAt + 1] != 0) return name;
     do {
         name = with_port(std::move(name), next_port_++);
-    } while (is_taken(name));
+    } while (is_taken(name, false));
     return name;
 }
 
 auto DescriptorTable::listener_at(const std::string& name) -> End* {
-    auto found = std::ranges::find_if(ends_, [&](const End& end) {
-        return end.stage == End::Stage::Listening && key_of(end.local) == key_of(name);
-    });
-    return found == ends_.end() ? nullptr : &*found;
+    std::vector<End*> found;
+    for (End& end : ends_) {
+        if (end.stage == End::Stage::Listening && key_of(end.local) == key_of(name))
+            found.push_back(&end);
+    }
+    if (found.size() < 2) return found.empty() ? nullptr : found.front();
+    return found[machine_.fault_random().below(found.size())];
 }
 
 int DescriptorTable::local_name(int fd, void* space, std::size_t bytes) {
@@ -146,7 +152,7 @@ int DescriptorTable::bind(int fd, const void* address, std::size_t bytes) {
     if (!end) return -EBADF;
     if (end->stage != End::Stage::Fresh || !end->local.empty()) return -EINVAL;
     std::string name = name_with_a_port(name_from(address, bytes));
-    if (is_taken(name)) return -EADDRINUSE;
+    if (is_taken(name, end->shares_port)) return -EADDRINUSE;
     end->local = std::move(name);
     return 0;
 }
@@ -166,6 +172,7 @@ int DescriptorTable::set_option(int fd, int level, int name, const void*, std::s
     End* end = find(fd);
     if (!end) return -EBADF;
     if (level == kSocketLevel && name == kLinger) end->resets_on_close = true;
+    if (level == kSocketLevel && name == kReusePort) end->shares_port = true;
     return 0;
 }
 

@@ -150,6 +150,19 @@ TEST(ServerTime, HTTP_4_a_connection_ends_after_so_many_requests) {
     EXPECT_THAT(client.read_to_end(), HasSubstr("Connection: close"));
 }
 
+TEST(ServerTime, HTTP_4_the_last_response_is_whole_though_the_next_request_was_sent) {
+    ServerOptions options;
+    options.limits.requests_per_connection = 1;
+    constexpr std::size_t kBytes = 8 << 20;  // more than a connection holds
+    TestServer server([](Request&, Context&) { return Response::text(std::string(kBytes, 'x')); },
+                      options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    client.read_until("\r\n\r\n");
+    client.send(kGet);
+    EXPECT_EQ(client.read_to_end().size(), kBytes);
+}
+
 TEST(ServerIdle, HTTP_4_an_idle_connection_owns_no_fiber) {
     TestServer server(hello);
     std::vector<RawClient> clients;
@@ -182,6 +195,7 @@ TEST(ServerDrain, HTTP_4_idle_connections_are_closed_at_once_and_requests_finish
     std::string response = busy.read_to_end();
     EXPECT_THAT(response, HasSubstr("Connection: close\r\n"));
     EXPECT_THAT(response, EndsWith("done"));
+    busy.close();
     EXPECT_TRUE(server.drain());
     EXPECT_FALSE(net::Socket::connect(server.address()));
 }
@@ -205,8 +219,12 @@ TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
             clients.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         }
         // Of each of them the request has arrived before the drain begins.
+        server.server().drain();
+        for (RawClient& client : clients) {
+            EXPECT_THAT(client.read_to_end(), EndsWith("hello"));
+            client.close();
+        }
         EXPECT_TRUE(server.drain());
-        for (RawClient& client : clients) EXPECT_THAT(client.read_to_end(), EndsWith("hello"));
     }
 }
 

@@ -133,6 +133,20 @@ TEST(ThreadServer, HTTP_10_an_expected_continue_is_said_when_the_body_is_read) {
     EXPECT_THAT(client.read_response(), EndsWith("\r\n\r\nok"));
 }
 
+TEST(ThreadServer, HTTP_10_the_last_response_is_whole_though_the_next_request_was_sent) {
+    ServerOptions options;
+    options.limits.requests_per_connection = 1;
+    constexpr std::size_t kBytes = 8 << 20;  // more than a connection holds
+    Threads threads([](Request&, Context&) { return Response::text(std::string(kBytes, 'x')); },
+                    options);
+    RawClient client = threads.connect();
+    constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.send(kGet);
+    client.read_until("\r\n\r\n");
+    client.send(kGet);
+    EXPECT_EQ(client.read_to_end().size(), kBytes);
+}
+
 TEST(ThreadServer, HTTP_10_a_slow_head_gets_408_and_an_idle_connection_is_closed) {
     ServerOptions options;
     options.limits.header_time = 20ms;

@@ -8,6 +8,7 @@
 
 #include "weft/async/context.h"
 #include "weft/base/format.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/placement.h"
 #include "weft/http/client/internal/connect.h"
@@ -107,7 +108,7 @@ Result<Lease> Origin::acquire(const Wanted& wanted) {
         }
     }
     Result<Lease> lease = connect(wanted);
-    if (!lease) permits_.release();
+    if (!lease && !WEFT_PLANTED("client.keeps_the_place")) permits_.release();
     return lease;
 }
 
@@ -132,6 +133,7 @@ ClientConnection* Origin::pop_idle() {
             connection->state = ClientConnection::State::Leased;
             // Under the lock: if it is being called at this moment, the callee waits for the lock,
             // then finds that it is not idle and ends it.
+            if (WEFT_PLANTED("client.takes_without_the_lock")) return connection;
             if (connection->stream().descriptor().disarm(*connection)) return connection;
         }
     }
@@ -146,6 +148,9 @@ void Origin::remove_idle(ClientConnection& connection) {
 
 Lease Origin::take_idle(bool careful) {
     while (ClientConnection* connection = pop_idle()) {
+        if (WEFT_PLANTED("client.takes_without_the_lock") &&
+            !connection->stream().descriptor().disarm(*connection))
+            continue;
         Instant now = Clock::now();
         bool usable = !connection->idle_until.expired(now) && !connection->ends_at.expired(now);
         bool unsure = careful || now - connection->idle_since > kSurelyOpen;
@@ -359,7 +364,9 @@ void ClientPool::sweep() {
             if (ended || !more || sweeping_.exchange(true, std::memory_order_seq_cst)) return;
         }
         Deadline soon = Deadline::after(kSweepPause, now);
-        static_cast<void>(wake_.wait_until(std::max(next, soon)));
+        // One is counted that is not in its list yet.
+        bool look_soon = next.is_never() && !WEFT_PLANTED("client.sweeps_no_more");
+        static_cast<void>(wake_.wait_until(look_soon ? soon : std::max(next, soon)));
     }
 }
 

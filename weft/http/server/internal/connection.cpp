@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/log.h"
+#include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/http/request.h"
@@ -254,7 +255,9 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (!written) return Next::End;
     shard_.tally.responses.add();
     if (!writer.keep_alive()) {
-        if (unread || !exchange.buffer.empty()) linger(exchange);
+        // Who does not know yet that this was the last response may have sent the next request.
+        bool may_send = head.keep_alive && !WEFT_PLANTED("server.ends_without_a_word");
+        if (unread || !exchange.buffer.empty() || may_send) linger(exchange);
         return Next::End;
     }
     if (unread) {
@@ -411,6 +414,7 @@ void Connection::report(const AccessRecord& record) {
 // ---------------------------------------------------------------- the client goes away
 
 void Connection::watch(CancelState* token) {
+    if (WEFT_PLANTED("server.watches_nobody")) return;
     watch_.on_ready = [](Dormant& dormant, std::uint8_t) {
         auto& self = static_cast<Watch&>(dormant);
         self.token->cancel(CancelReason::Cancelled);

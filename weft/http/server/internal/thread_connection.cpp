@@ -98,7 +98,8 @@ bool ThreadConnection::answer() {
             .complete = written.has_value()});
     if (!written) return false;
     if (!writer.keep_alive()) {
-        if (!body.is_finished() || !exchange_.buffer.empty()) linger();
+        // Who does not know yet that this was the last response may have sent the next request.
+        if (!body.is_finished() || !exchange_.buffer.empty() || head.keep_alive) linger();
         return false;
     }
     if (!body.is_finished()) {

@@ -1,0 +1,229 @@
+#include "weft/sim/tool.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "weft/base/format.h"
+#include "weft/base/planted.h"
+#include "weft/base/result.h"
+
+namespace weft::sim {
+namespace {
+
+constexpr const char* kHelp =
+    "{0}: runs simulated scenarios; every seed is one reproducible run\n"
+    "\n"
+    "  {0} [--scenario NAME]... [--seeds N] [--first-seed X]\n"
+    "                  run many seeds\n"
+    "  {0} --scenario NAME --seed X [--trace]\n"
+    "                  replay one seed\n"
+    "  {0} --list\n"
+    "                  name the scenarios\n"
+    "\n"
+    "  --chooser random|priorities|round-robin|starve-one   instead of one by seed\n"
+    "  --no-faults     no injected faults\n"
+    "  --every-step    run each seed again with an interruption at each of its steps\n"
+    "                  (scenarios named *-anywhere)\n"
+    "  --interrupt-at N   at this step only\n"
+    "  --bug NAME      switch a planted bug on (WEFT_CHECKED builds)\n"
+    "\n"
+    "Exit status: 0 all seeds passed, 1 a seed failed, 2 wrong usage.\n";
+
+struct Arguments {
+    std::string_view program;
+    std::vector<const Scenario*> scenarios;
+    std::uint64_t seeds = 1000;
+    std::uint64_t first_seed = 1;
+    bool help = false;
+    bool list = false;
+    bool replay = false;
+    bool trace = false;
+    bool faults = true;
+    bool every_step = false;
+    std::uint64_t interrupt_at = 0;
+    Chooser chooser = Chooser::BySeed;
+};
+
+template <class... Values>
+void print_to(std::FILE* file, fmt::format_string<Values...> text, Values&&... values) {
+    std::string line = format(text, std::forward<Values>(values)...);
+    std::fwrite(line.data(), 1, line.size(), file);
+}
+
+Result<std::uint64_t> number(std::string_view option, std::string_view text) {
+    std::uint64_t value = 0;
+    int base = text.starts_with("0x") ? 16 : 10;
+    std::string_view digits = base == 16 ? text.substr(2) : text;
+    const char* end = digits.data() + digits.size();
+    auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+    if (error != std::errc() || stop != end || digits.empty())
+        return Error(ErrorKind::Misuse, format("{} wants a number, not '{}'", option, text));
+    return value;
+}
+
+Result<Chooser> chooser_named(std::string_view name) {
+    if (name == "random") return Chooser::Random;
+    if (name == "priorities") return Chooser::Priorities;
+    if (name == "round-robin") return Chooser::RoundRobin;
+    if (name == "starve-one") return Chooser::StarveOne;
+    return Error(ErrorKind::Misuse, format("there is no chooser '{}'", name));
+}
+
+// An option without a value; false if it is none of them.
+bool set_flag(std::string_view option, Arguments& arguments) {
+    if (option == "--help" || option == "-h") return arguments.help = true;
+    if (option == "--list") return arguments.list = true;
+    if (option == "--trace") return arguments.trace = true;
+    if (option == "--no-faults") return !(arguments.faults = false);
+    if (option == "--every-step") return arguments.every_step = true;
+    return false;
+}
+
+Result<void> set_value(std::string_view option, std::string_view value,
+                       std::span<const Scenario> scenarios, Arguments& arguments) {
+    if (option == "--scenario") {
+        auto found = std::ranges::find(scenarios, value, &Scenario::name);
+        if (found == scenarios.end())
+            return Error(ErrorKind::Misuse, format("there is no scenario '{}'; see --list", value));
+        arguments.scenarios.push_back(&*found);
+    } else if (option == "--seeds") {
+        arguments.seeds = WEFT_TRY(number(option, value));
+    } else if (option == "--first-seed") {
+        arguments.first_seed = WEFT_TRY(number(option, value));
+    } else if (option == "--seed") {
+        arguments.first_seed = WEFT_TRY(number(option, value));
+        arguments.seeds = 1;
+        arguments.replay = true;
+    } else if (option == "--interrupt-at") {
+        arguments.interrupt_at = WEFT_TRY(number(option, value));
+    } else if (option == "--chooser") {
+        arguments.chooser = WEFT_TRY(chooser_named(value));
+    } else if (option == "--bug") {
+#ifdef WEFT_CHECKED
+        planted::enable(value);
+#else
+        return Error(ErrorKind::Misuse, "--bug needs a build with -DWEFT_CHECKED=ON");
+#endif
+    }
+    return {};
+}
+
+bool wants_value(std::string_view option) {
+    constexpr std::array kOptions = {"--scenario",     "--seeds",   "--first-seed", "--seed",
+                                     "--interrupt-at", "--chooser", "--bug"};
+    return std::ranges::find(kOptions, option) != kOptions.end();
+}
+
+Result<Arguments> parse(std::span<const Scenario> scenarios, std::span<char* const> words) {
+    Arguments arguments;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        std::string_view option = words[i];
+        if (set_flag(option, arguments)) continue;
+        if (!wants_value(option))
+            return Error(ErrorKind::Misuse, format("unknown option '{}'", option));
+        if (++i == words.size())
+            return Error(ErrorKind::Misuse, format("{} wants a value", option));
+        WEFT_TRY(set_value(option, words[i], scenarios, arguments));
+    }
+    if (arguments.scenarios.empty()) {
+        for (const Scenario& scenario : scenarios) arguments.scenarios.push_back(&scenario);
+    }
+    return arguments;
+}
+
+struct Totals {
+    std::uint64_t steps = 0;
+    std::uint64_t runs = 0;
+};
+
+Options options_for(const Arguments& arguments, std::uint64_t seed) {
+    Options options;
+    options.seed = seed;
+    options.chooser = arguments.chooser;
+    options.keep_trace = arguments.trace;
+    options.interrupt_at = arguments.interrupt_at;
+    options.faults = arguments.faults ? Faults::all() : Faults::none();
+    return options;
+}
+
+void show_failure(std::string_view program, const Scenario& scenario, const Report& report,
+                  std::uint64_t interrupt_at) {
+    print_to(stdout, "{} FAILED: {}", scenario.name, report.text());
+    print_to(stdout, "replay: {} --scenario {} --seed {}", program, scenario.name, report.seed);
+    if (interrupt_at != 0) print_to(stdout, " --interrupt-at {}", interrupt_at);
+    print_to(stdout, " --trace\n");
+}
+
+bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_t seed,
+              Totals& totals) {
+    Options options = options_for(arguments, seed);
+    std::uint64_t interrupt_at = options.interrupt_at;
+    Report report;
+    if (arguments.every_step) {
+        EveryStep all = run_every_step(scenario, options);
+        totals.runs += all.runs;
+        totals.steps += all.steps;
+        interrupt_at = all.interrupt_at;
+        report = std::move(all.report);
+    } else {
+        report = run(scenario, options);
+        ++totals.runs;
+        totals.steps += report.steps;
+    }
+    if (!report.ok()) {
+        show_failure(arguments.program, scenario, report, interrupt_at);
+        return false;
+    }
+    if (!arguments.replay) return true;
+    if (arguments.trace) print_to(stdout, "{}", report.text());
+    print_to(stdout, "{} seed {}: ok, {} steps, trace {:016x}\n", scenario.name, seed, report.steps,
+             report.trace_hash);
+    return true;
+}
+
+int run_all(const Arguments& arguments) {
+    auto begun = std::chrono::steady_clock::now();  // tidy: allow clock: real time of a real tool
+    Totals totals;
+    // Seeds are dealt out over the scenarios, so that N seeds are N runs.
+    for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
+        const Scenario& scenario = *arguments.scenarios[i % arguments.scenarios.size()];
+        if (!run_seed(arguments, scenario, arguments.first_seed + i, totals)) return 1;
+    }
+    std::chrono::duration<double> lasted =
+        std::chrono::steady_clock::now() - begun;  // tidy: allow clock: as above
+    if (!arguments.replay) {
+        print_to(stdout, "{} runs of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
+                 totals.runs, arguments.scenarios.size(), totals.steps, lasted.count(),
+                 static_cast<double>(totals.steps) / 1e6 / lasted.count());
+    }
+    return 0;
+}
+
+}  // namespace
+
+int run_tool(std::string_view program, std::span<const Scenario> scenarios,
+             std::span<char* const> words) {
+    Result<Arguments> arguments = parse(scenarios, words);
+    if (!arguments) {
+        print_to(stderr, "{0}: {1}\nTry {0} --help.\n", program, arguments.error().message());
+        return 2;
+    }
+    arguments->program = program;
+    if (arguments->help) {
+        print_to(stdout, kHelp, program);
+        return 0;
+    }
+    if (arguments->list) {
+        for (const Scenario& scenario : scenarios)
+            print_to(stdout, "{:<24} {}\n", scenario.name, scenario.about);
+        return 0;
+    }
+    return run_all(*arguments);
+}
+
+}  // namespace weft::sim
