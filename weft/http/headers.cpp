@@ -1,7 +1,6 @@
 #include "weft/http/headers.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "weft/http/wire/characters.h"
 
@@ -13,9 +12,8 @@ constexpr std::size_t kChunkBytesMax = 16 * 1024;
 
 }  // namespace
 
-bool equal_without_case(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
+bool equal_letters_without_case(const char* a, const char* b, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) {
         if (a[i] != b[i] && wire::to_lower(a[i]) != wire::to_lower(b[i])) return false;
     }
     return true;
@@ -45,7 +43,7 @@ void Headers::add(std::string_view name, std::string_view value) {
         valid_ = false;
         return;
     }
-    fields_.push_back({keep(name), keep(value)});
+    append({keep(name), keep(value)});
 }
 
 void Headers::set(std::string_view name, std::string_view value) {
@@ -56,7 +54,7 @@ void Headers::set(std::string_view name, std::string_view value) {
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
     auto first = std::ranges::find_if(fields_, same);
     if (first == fields_.end()) {
-        fields_.push_back({keep(name), keep(value)});
+        append({keep(name), keep(value)});
         return;
     }
     // Kept before the others go: the name or the value may be one of theirs.
@@ -77,8 +75,8 @@ void Headers::clear() {
     fields_.clear();
     valid_ = true;
     // The last chunk is the largest; one that is cleared again and again allocates no more.
-    if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
-    if (!chunks_.empty()) chunks_.front().used = 0;
+    full_chunks_.clear();
+    chunk_.clear();
 }
 
 std::optional<std::string_view> Headers::get(std::string_view name) const {
@@ -108,17 +106,15 @@ bool Headers::has_token(std::string_view name, std::string_view token) const {
 
 std::string_view Headers::keep(std::string_view text) {
     if (text.empty()) return {};
-    if (chunks_.empty() || chunks_.back().size - chunks_.back().used < text.size()) {
-        std::size_t size =
-            chunks_.empty() ? kFirstChunkBytes : std::min(chunks_.back().size * 2, kChunkBytesMax);
-        size = std::max(size, text.size());
-        chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), 0, size});
+    if (chunk_.capacity() - chunk_.size() < text.size()) {
+        std::size_t size = std::clamp(chunk_.capacity() * 2, kFirstChunkBytes, kChunkBytesMax);
+        if (!chunk_.empty()) full_chunks_.push_back(std::move(chunk_));
+        chunk_ = {};
+        chunk_.reserve(std::max(size, text.size()));
     }
-    Chunk& chunk = chunks_.back();
-    char* begin = chunk.text.get() + chunk.used;
-    std::memcpy(begin, text.data(), text.size());
-    chunk.used += text.size();
-    return {begin, text.size()};
+    std::size_t begin = chunk_.size();
+    chunk_.insert(chunk_.end(), text.begin(), text.end());
+    return {chunk_.data() + begin, text.size()};
 }
 
 }  // namespace weft::http

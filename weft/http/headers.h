@@ -10,15 +10,17 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace weft::http {
 
+bool equal_letters_without_case(const char* a, const char* b, std::size_t size);
 // ASCII only, as field names and tokens are.
-bool equal_without_case(std::string_view a, std::string_view b);
+inline bool equal_without_case(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && equal_letters_without_case(a.data(), b.data(), a.size());
+}
 bool is_token(std::string_view text);
 // No control characters but the tab.
 bool is_field_value(std::string_view text);
@@ -41,9 +43,7 @@ public:
     void clear();
     void reserve(std::size_t fields) { fields_.reserve(fields); }
     // The caller has checked the field, and its text outlives this object (or the next clear()).
-    void add_borrowed(std::string_view name, std::string_view value) {
-        fields_.push_back({name, value});
-    }
+    void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
 
     std::optional<std::string_view> get(std::string_view name) const;  // the first
     bool has(std::string_view name) const { return get(name).has_value(); }
@@ -58,15 +58,17 @@ public:
     const Field* end() const { return fields_.data() + fields_.size(); }
 
 private:
-    struct Chunk {
-        std::unique_ptr<char[]> text;
-        std::size_t used = 0;
-        std::size_t size = 0;
-    };
+    static constexpr std::size_t kFieldsExpected = 8;
+
+    void append(const Field& field) {
+        if (fields_.capacity() == 0) fields_.reserve(kFieldsExpected);
+        fields_.push_back(field);
+    }
     std::string_view keep(std::string_view text);
 
     std::vector<Field> fields_;
-    std::vector<Chunk> chunks_;
+    std::vector<char> chunk_;  // never grows: its texts stay where they are
+    std::vector<std::vector<char>> full_chunks_;
     bool valid_ = true;
 };
 

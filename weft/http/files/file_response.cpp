@@ -40,13 +40,13 @@ Shared choose(const Request& request, std::shared_ptr<const Resource> resource) 
     return {std::move(resource), chosen};
 }
 
-Body body_of(const Shared& representation, std::uint64_t first, std::uint64_t count) {
+Body body_of(Shared representation, std::uint64_t first, std::uint64_t count) {
     if (representation->is_in_memory) {
         std::string_view content = representation->content;
-        return Body::shared(representation, content.substr(first, count));
+        return Body::shared(std::move(representation), content.substr(first, count));
     }
-    return Body::file(std::shared_ptr<const File>(representation, &representation->file), first,
-                      count);
+    const File* file = &representation->file;
+    return Body::file(std::shared_ptr<const File>(std::move(representation), file), first, count);
 }
 
 std::string content_range(const ByteRange& range, std::uint64_t size) {
@@ -158,7 +158,7 @@ Response file_response(const Request& request, std::shared_ptr<const Resource> r
     if (condition == Condition::NotModified) {
         response.status = 304;
         // It is not sent, but its length may be said, and then must be right (§8.6).
-        response.body = body_of(representation, 0, size);
+        response.body = body_of(std::move(representation), 0, size);
         return response;
     }
     response.headers.add_borrowed("Accept-Ranges", "bytes");
@@ -177,7 +177,7 @@ Response file_response(const Request& request, std::shared_ptr<const Resource> r
     }
     // Both lie in tables of the program, as does the name of an encoding.
     response.headers.add_borrowed("Content-Type", content_type);
-    response.body = body_of(representation, 0, size);
+    response.body = body_of(std::move(representation), 0, size);
     return response;
 }
 

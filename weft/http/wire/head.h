@@ -75,6 +75,7 @@ public:
     Progress parse(std::string_view bytes);
     std::size_t consumed() const { return consumed_; }
     RequestHead& head() { return head_; }
+    const Target& target() const { return target_; }  // of the head
     const ParseError& error() const { return error_; }
     void reset();  // for the next message
 

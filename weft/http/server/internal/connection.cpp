@@ -1,5 +1,6 @@
 #include "weft/http/server/internal/connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,14 +12,13 @@
 #include "weft/http/server/internal/core.h"
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
-#include "weft/http/wire/target.h"
 #include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
 
 // With fewer awake than this, nobody can have waited long for the worker.
-constexpr std::uint32_t kAwakeMeasured = 32;
+constexpr std::size_t kAwakeMeasured = 32;
 
 Deadline age_limit(Nanoseconds age) {
     // Give or take 15 %: those that came together do not all come back together.
@@ -28,8 +28,11 @@ Deadline age_limit(Nanoseconds age) {
 }
 
 bool sets_framing(const Headers& headers) {
-    return headers.has("content-length") || headers.has("transfer-encoding") ||
-           headers.has("connection");
+    return std::ranges::any_of(headers, [](const Headers::Field& field) {
+        return equal_without_case(field.name, "content-length") ||
+               equal_without_case(field.name, "transfer-encoding") ||
+               equal_without_case(field.name, "connection");
+    });
 }
 
 }  // namespace
@@ -49,9 +52,10 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
                        std::shared_ptr<net::tls::ServerContext> tls) {
     // tidy: allow new: it destroys itself in end()
     auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    switch (shard.put_to_sleep(*connection, Clock::now())) {
+    std::unique_ptr<Exchange> none;
+    switch (shard.put_to_sleep(*connection, none, Clock::now())) {
     case ServerShard::Rest::Asleep: return;
-    case ServerShard::Rest::Ready: return connection->wake_up();
+    case ServerShard::Rest::Ready: return connection->wake_up(shard.take_exchange());
     case ServerShard::Rest::End: return end(*connection);
     }
 }
@@ -68,28 +72,25 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
-    if (!self.shard_.wake(self)) return self.close_idle();
-    self.wake_up();
+    std::unique_ptr<Exchange> exchange = self.shard_.wake(self);
+    if (!exchange) return self.close_idle();
+    self.wake_up(std::move(exchange));
 }
 
 void Connection::close_idle() {
     if (!shard_.core().is_draining()) return end(*this);
     has_looked = true;
-    wake_up();
+    wake_up(shard_.take_exchange());
 }
 
-void Connection::wake_up() {
-    // Relaxed: a rough count.
-    std::uint32_t awake = shard_.awake.fetch_add(1, std::memory_order_relaxed);
-    woken_ns_ = awake < kAwakeMeasured ? 0 : env::now_ns();
-    std::unique_ptr<Exchange> exchange = shard_.take_exchange();
+void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
+    woken_ns_ = shard_.awake() <= kAwakeMeasured ? 0 : env::now_ns();
     CancelState* token = exchange->fresh_token(shard_.token());
     Exchange* lent = exchange.release();
     Result<void> started = spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
                                           {.start = Start::InTurn, .token = token});
     if (started) return;
     shard_.give_back(std::unique_ptr<Exchange>(lent));
-    shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     end(*this);
 }
 
@@ -102,19 +103,12 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
             yield();
             continue;
         }
-        ServerShard& shard = shard_;
-        Instant now = exchange->now;
-        // Before it sleeps: then it is no longer ours, nor is the server. Relaxed: a rough count.
-        shard.give_back(std::move(exchange));
-        shard.awake.fetch_sub(1, std::memory_order_relaxed);
-        ServerShard::Rest rest = shard.put_to_sleep(*this, now);
+        ServerShard::Rest rest = shard_.put_to_sleep(*this, exchange, exchange->now);
+        // Then it is no longer ours, nor is the server.
         if (rest == ServerShard::Rest::Asleep) return;
-        shard.awake.fetch_add(1, std::memory_order_relaxed);
-        exchange = shard.take_exchange();
         goes_on = rest == ServerShard::Rest::Ready;
         yield();
     }
-    shard_.awake.fetch_sub(1, std::memory_order_relaxed);
     shard_.give_back(std::move(exchange));
     end(*this);
 }
@@ -139,6 +133,9 @@ Connection::Next Connection::serve(Exchange& exchange) {
     for (;;) {
         Next next = read_head(exchange);
         if (next == Next::Again) next = answer(exchange);
+        // The response is on its way before we look whether there is more; and the descriptor knows
+        // whether there is, without asking the kernel.
+        if (next == Next::Again && exchange.buffer.empty()) next = Next::Sleep;
         if (next == Next::Again) continue;
         Result<void> sent =
             send_output(*stream_, exchange.output, shard_.core().limits().write_time);
@@ -166,9 +163,6 @@ Connection::Next Connection::read_head(Exchange& exchange) {
             }
             if (deadline.is_never()) deadline = Deadline::after(limits.header_time);
             if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
-        } else if (!exchange.output.empty()) {
-            // The response is on its way before we look whether there is more.
-            return Next::Sleep;
         }
         ByteSpace space = buffer.space();
         if (space.empty()) return refuse(exchange, 503, "out of memory");
@@ -207,8 +201,6 @@ Connection::Next Connection::answer(Exchange& exchange) {
     const ServerLimits& limits = options.limits;
     Instant begun = exchange.now;
     wire::RequestHead& head = exchange.parser.head();
-    auto target = wire::parse_target(head.method, head.target);
-    if (!target) return refuse(exchange, 400, "the target of the request is malformed");
     exchange.buffer.consume(exchange.parser.consumed());
     exchange.buffer.hold();
     ++requests_;
@@ -225,10 +217,13 @@ Connection::Next Connection::answer(Exchange& exchange) {
             return send_output(*stream_, exchange.output, shard_.core().limits().write_time);
         });
     }
-    Request request({head, *target, exchange.body, peer_, stream_->tls()});
+    Request request({head, exchange.parser.target(), exchange.body, peer_, stream_->tls()});
     async::Context context = async::Context::current();
-    Result<Response> outcome = call_in_turn(request, exchange.output);
-    Response response = outcome ? std::move(*outcome) : explain(outcome.error(), exchange, context);
+    // Not the context's from here on: the handler may have put another one there.
+    CancelState* token = context.token().state();
+    Result<Response> outcome = call_in_turn(request, context, exchange.output);
+    if (!outcome) outcome = explain(outcome.error(), exchange, token);
+    Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
     // Expect: the client waits for a word; without one it may send its body or not.
     bool waits_for_word = unread && exchange.body.has_before_wait();
@@ -241,7 +236,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     if (response.upgrade) return hand_over(exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
     // A body that is produced may wait for long: whoever waits must learn that the client is gone.
-    if (response.body.as_produced()) watch(context.token().state());
+    if (response.body.as_produced()) watch(token);
     Result<void> written = writer.write_response(response, manner);
     stop_watching();
     if (options.on_access) {
@@ -271,9 +266,9 @@ Connection::Next Connection::answer(Exchange& exchange) {
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request, std::string& unsent) {
+Result<Response> Connection::call_in_turn(Request& request, async::Context& context,
+                                          std::string& unsent) {
     const ServerLimits& limits = shard_.core().limits();
-    async::Context context = async::Context::current();
     bool late = woken_ns_ != 0 && env::now_ns() - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
     bool admitted = !late && shard_.permits.try_acquire();
@@ -303,13 +298,11 @@ Result<Response> Connection::call_in_turn(Request& request, std::string& unsent)
     return outcome;
 }
 
-Result<Response> Connection::call_handler(Request& request, const async::Context& context) {
+Result<Response> Connection::call_handler(Request& request, async::Context& context) {
     const ServerLimits& limits = shard_.core().limits();
     try {
-        if (limits.request_time == Nanoseconds::max()) {
-            async::Context own = context;
-            return shard_.core().handler()(request, own);
-        }
+        if (limits.request_time == Nanoseconds::max())
+            return shard_.core().handler()(request, context);
         auto limited = context.with_timeout(limits.request_time);
         CancelScope ambient(limited.context.token());
         return shard_.core().handler()(request, limited.context);
@@ -320,7 +313,7 @@ Result<Response> Connection::call_handler(Request& request, const async::Context
 
 // Responses to earlier requests are gathered and not sent yet. The handler runs on a fiber of its
 // own: if it is not done when this one goes on, it waits for something, and they are sent first.
-Result<Response> Connection::call_beside(Request& request, const async::Context& context,
+Result<Response> Connection::call_beside(Request& request, async::Context& context,
                                          std::string& unsent) {
     Result<Response> outcome = ErrorKind::Other;
     Future<void> handling = spawn([&] { outcome = call_handler(request, context); });
@@ -338,13 +331,12 @@ Result<Response> Connection::call_beside(Request& request, const async::Context&
     return outcome;
 }
 
-Response Connection::explain(const Error& error, const Exchange& exchange,
-                             const async::Context& context) {
+Response Connection::explain(const Error& error, const Exchange& exchange, CancelState* token) {
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
         return Response::plain(exchange.body.failure_status());
     }
-    bool gone = context.is_done();
+    bool gone = async::reason_of(token) != CancelReason::None;
     if (gone) shard_.tally.gone.add();
     if (gone || error.kind() == ErrorKind::TimedOut) return Response::plain(503);
     log(LogLevel::Error, "http: a handler failed: {}", error.message());

@@ -60,18 +60,17 @@ private:
     ~Connection();
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
-    void wake_up();
+    void wake_up(std::unique_ptr<Exchange> exchange);
     void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
     Next serve(Exchange& exchange);
     bool shake_hands();
 
     Next read_head(Exchange& exchange);
     Next answer(Exchange& exchange);
-    Result<Response> call_handler(Request& request, const async::Context& context);
-    Result<Response> call_in_turn(Request& request, std::string& unsent);
-    Result<Response> call_beside(Request& request, const async::Context& context,
-                                 std::string& unsent);
-    Response explain(const Error& error, const Exchange& exchange, const async::Context& context);
+    Result<Response> call_handler(Request& request, async::Context& context);
+    Result<Response> call_in_turn(Request& request, async::Context& context, std::string& unsent);
+    Result<Response> call_beside(Request& request, async::Context& context, std::string& unsent);
+    Response explain(const Error& error, const Exchange& exchange, CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
     Next hand_over(Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;

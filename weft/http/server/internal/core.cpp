@@ -30,32 +30,47 @@ ServerShard::~ServerShard() {
     while (pool_) pool_ = std::move(pool_->next);
 }
 
-std::unique_ptr<Exchange> ServerShard::take_exchange() {
-    {
-        SpinGuard guard(lock_);
-        if (pool_) {
-            std::unique_ptr<Exchange> taken = std::move(pool_);
-            pool_ = std::move(taken->next);
-            --pooled_;
-            return taken;
-        }
-    }
-    return std::make_unique<Exchange>(core_.limits());
+std::unique_ptr<Exchange> ServerShard::take_pooled() {
+    // Relaxed: written under the lock only.
+    awake_.store(awake_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!pool_) return nullptr;
+    std::unique_ptr<Exchange> taken = std::move(pool_);
+    pool_ = std::move(taken->next);
+    --pooled_;
+    return taken;
 }
 
-void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
-    exchange->clear();
-    SpinGuard guard(lock_);
+// Leaves it to the caller if there are enough: it is destroyed when the lock is free again.
+void ServerShard::pool(std::unique_ptr<Exchange>& exchange) {
+    // Relaxed: as above.
+    awake_.store(awake_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     if (pooled_ == kExchangesPooledMax) return;
     exchange->next = std::move(pool_);
     pool_ = std::move(exchange);
     ++pooled_;
 }
 
+std::unique_ptr<Exchange> ServerShard::take_exchange() {
+    std::unique_ptr<Exchange> taken;
+    {
+        SpinGuard guard(lock_);
+        taken = take_pooled();
+    }
+    return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
+}
+
+void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
+    exchange->clear();
+    SpinGuard guard(lock_);
+    pool(exchange);
+}
+
 // Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
 // done, the server may end, so nothing of it is touched after the lock.
-ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Instant now) {
+ServerShard::Rest ServerShard::put_to_sleep(Connection& connection,
+                                            std::unique_ptr<Exchange>& exchange, Instant now) {
     bool fresh = connection.is_fresh();
+    if (exchange) exchange->clear();
     SpinGuard guard(lock_);
     if (core_.is_closing())
         return std::exchange(connection.has_looked, true) ? Rest::End : Rest::Ready;
@@ -66,15 +81,20 @@ ServerShard::Rest ServerShard::put_to_sleep(Connection& connection, Instant now)
     connection.asleep_since = now;
     (fresh ? fresh_ : idle_).push_back(connection);
     core_.note_deadline(Deadline::after(core_.sleep_of(fresh), now));
+    if (exchange) pool(exchange);
     return Rest::Asleep;
 }
 
-bool ServerShard::wake(Connection& connection) {
-    SpinGuard guard(lock_);
-    if (connection.state == Connection::State::Closing) return false;
-    connection.state = Connection::State::Awake;
-    (connection.is_fresh() ? fresh_ : idle_).erase(connection);
-    return true;
+std::unique_ptr<Exchange> ServerShard::wake(Connection& connection) {
+    std::unique_ptr<Exchange> taken;
+    {
+        SpinGuard guard(lock_);
+        if (connection.state == Connection::State::Closing) return nullptr;
+        connection.state = Connection::State::Awake;
+        (connection.is_fresh() ? fresh_ : idle_).erase(connection);
+        taken = take_pooled();
+    }
+    return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
 }
 
 Deadline ServerShard::close_idle(Instant now) {

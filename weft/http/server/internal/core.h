@@ -74,15 +74,19 @@ public:
     unsigned worker() const { return worker_; }
     CancelState* token() const { return token_.token().state(); }
 
+    // For a connection that is to be awake, until it is given back.
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
 
     // A connection that was just accepted, or has nothing more to read, until its next bytes.
-    // Asleep: it is no longer the caller's. Ready: there are bytes. End: it has had its last look.
+    // Asleep: it is no longer the caller's, nor is its exchange, which may be null. Ready: there
+    // are bytes. End: it has had its last look.
     enum class Rest : std::uint8_t { Asleep, Ready, End };
-    Rest put_to_sleep(Connection& connection, Instant now);
-    // Its bytes have come. False: somebody is closing it, and the caller does that now.
-    bool wake(Connection& connection);
+    Rest put_to_sleep(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
+    // Its bytes have come. Null: somebody is closing it, and the caller does that now.
+    std::unique_ptr<Exchange> wake(Connection& connection);
+    // Connections with an exchange; a moment's truth.
+    std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
 
     // Those whose time is over. Gives when the next one is due.
     Deadline close_idle(Instant now);
@@ -92,12 +96,15 @@ public:
     } tally;
     Semaphore permits;                 // of requests in handlers
     Atomic<std::uint32_t> waiting{0};  // for one of them
-    Atomic<std::uint32_t> awake{0};    // connections with a fiber
 
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
 private:
     using Idle = IntrusiveList<Connection, &Connection::link>;
+
+    // Under the lock.
+    std::unique_ptr<Exchange> take_pooled();
+    void pool(std::unique_ptr<Exchange>& exchange);
 
     ServerCore& core_;
     const unsigned worker_;
@@ -107,6 +114,7 @@ private:
     Idle idle_;
     std::unique_ptr<Exchange> pool_;
     std::size_t pooled_ = 0;
+    Atomic<std::size_t> awake_{0};  // written under the lock
 };
 
 class ServerCore {

@@ -71,12 +71,8 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
 void ResponseWriter::write_head(const Response& response) {
     std::string& output = exchange_.output;
     wire::append_status_line(output, response.status);
-    bool has_date = false;
-    for (const Headers::Field& field : response.headers) {
-        wire::append_field(output, field.name, field.value);
-        has_date = has_date || equal_without_case(field.name, "date");
-    }
-    if (!has_date) wire::append_field(output, "Date", exchange_.date());
+    wire::append_fields(output, response.headers);
+    if (!response.headers.has("date")) wire::append_field(output, "Date", exchange_.date());
     if (!manner_.server_name.empty()) wire::append_field(output, "Server", manner_.server_name);
     if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
     if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
@@ -176,8 +172,7 @@ Result<void> ResponseWriter::end_chunks() {
     }
     if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
     output.append("0\r\n");
-    for (const Headers::Field& field : trailers_)
-        wire::append_field(output, field.name, field.value);
+    wire::append_fields(output, trailers_);
     output.append("\r\n");
     if (output.size() < kWriteGatherBytes) return {};
     return send_output(stream_, output, limits_.write_time);

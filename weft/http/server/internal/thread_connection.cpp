@@ -7,7 +7,6 @@
 #include "weft/http/request.h"
 #include "weft/http/response.h"
 #include "weft/http/server/internal/response_writer.h"
-#include "weft/http/wire/target.h"
 
 namespace weft::http {
 namespace {
@@ -61,11 +60,6 @@ bool ThreadConnection::answer() {
     const ServerLimits& limits = options_.limits;
     Instant begun = Clock::now();
     wire::RequestHead& head = exchange_.parser.head();
-    std::optional<wire::Target> target = wire::parse_target(head.method, head.target);
-    if (!target) {
-        refuse(400, "the target of the request is malformed");
-        return false;
-    }
     exchange_.buffer.consume(exchange_.parser.consumed());
     exchange_.buffer.hold();
     IncomingBody& body = exchange_.body;
@@ -81,7 +75,7 @@ bool ThreadConnection::answer() {
             return send_output(stream_, exchange_.output, options_.limits.write_time);
         });
     }
-    Request request({head, *target, body, peer_, stream_.tls()});
+    Request request({head, exchange_.parser.target(), body, peer_, stream_.tls()});
     Response response = call_handler(request);
     bool keeps = head.keep_alive && !body.has_before_wait() && !body.has_failed() &&
                  ++requests_ < limits.requests_per_connection;
