@@ -26,7 +26,8 @@ struct Depot;
 }
 
 // Separate streams, so that an added fault does not change the workload or the schedule of a seed.
-enum class RandomStream : std::uint8_t { Scheduler, Faults, Workload };
+// Secret comes from the kernel each time: nobody can guess the next word from those before.
+enum class RandomStream : std::uint8_t { Scheduler, Faults, Workload, Secret };
 
 // What an allocation is for; the simulation makes each kind fail by seed.
 enum class Allocation : std::uint8_t { Stack, Block, Buffer };
@@ -101,6 +102,7 @@ namespace real {
 std::int64_t now_ns();
 std::int64_t wall_ns();
 std::uint64_t random();
+std::uint64_t secret();
 void spin_pause(unsigned attempt);
 EnvThread start_thread(void (*entry)(void*), void* argument, const char* name);
 void join_thread(EnvThread thread);
@@ -134,7 +136,7 @@ inline std::int64_t wall_ns() {
 inline std::uint64_t random(RandomStream stream) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->random(stream);
-    return real::random();
+    return stream == RandomStream::Secret ? real::secret() : real::random();
 }
 inline void step() {
     if (Env* simulated = current()) [[unlikely]]

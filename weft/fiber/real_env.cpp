@@ -102,6 +102,16 @@ void* thread_main(void* argument) {
     return word ^ (word >> 31);
 }
 
+std::uint64_t secret() {
+    std::uint64_t word = 0;
+    // At most 256 bytes come whole, or not at all; waits only until the kernel has started up.
+    while (::getrandom(&word, sizeof word, 0) !=  // tidy: allow random: a secret
+           static_cast<ssize_t>(sizeof word)) {
+        WEFT_ASSERT(errno == EINTR || errno == EAGAIN, "the kernel gives no random bytes");
+    }
+    return word;
+}
+
 // Waits longer each time: two that want the same cache line by turns would do little else than
 // pass it to and fro.
 void spin_pause(unsigned attempt) {

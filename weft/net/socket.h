@@ -49,13 +49,12 @@ public:
                            Deadline deadline = Deadline::never()) override;
     Result<void> shutdown_write(Deadline deadline = Deadline::never()) override;
     void close() override { descriptor_.close(); }
+    Result<void> reset_on_close() override;
 
     Result<std::size_t> read_vectored(std::span<const ByteSpace> spaces,
                                       Deadline deadline = Deadline::never());
 
     Result<void> apply(const SocketOptions& options);
-    // Closing discards what was not sent and tells the peer by a reset.
-    Result<void> reset_on_close();
     // For a socket that only plain threads use: they wait in the kernel's own calls, which costs
     // less. Closing and cancelling are seen after `slice` at the latest.
     Result<void> wait_in_kernel(Nanoseconds slice);

@@ -59,6 +59,8 @@ public:
     virtual Result<void> shutdown_write(Deadline deadline = Deadline::never()) = 0;
     // Wakes everybody with Closed. Idempotent, does not wait.
     virtual void close() = 0;
+    // Closing discards what was not sent and tells the peer by a reset.
+    virtual Result<void> reset_on_close() = 0;
 
     // What to sleep on and to watch for hang-up.
     virtual Descriptor& descriptor() = 0;

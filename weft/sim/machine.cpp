@@ -232,7 +232,8 @@ std::uint64_t Machine::random(RandomStream stream) {
     switch (stream) {
     case RandomStream::Scheduler: return scheduler_random_.next();
     case RandomStream::Faults: return fault_random_.next();
-    case RandomStream::Workload: return workload_random_.next();
+    case RandomStream::Workload:
+    case RandomStream::Secret: return workload_random_.next();
     }
     WEFT_UNREACHABLE();
 }

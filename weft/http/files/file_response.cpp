@@ -59,8 +59,8 @@ public:
     Multipart(Shared representation, std::vector<ByteRange> ranges, std::string_view content_type)
         : representation_(std::move(representation)),
           ranges_(std::move(ranges)),
-          boundary_(format("{:016x}{:016x}", env::random(RandomStream::Workload),
-                           env::random(RandomStream::Workload))) {
+          boundary_(format("{:016x}{:016x}", env::random(RandomStream::Secret),
+                           env::random(RandomStream::Secret))) {
         for (const ByteRange& range : ranges_) {
             heads_.push_back(format("\r\n--{}\r\nContent-Type: {}\r\nContent-Range: {}\r\n\r\n",
                                     boundary_, content_type,

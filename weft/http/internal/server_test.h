@@ -42,6 +42,7 @@ public:
         while (read_some()) {}
         return std::exchange(received_, {});
     }
+    bool was_reset() const { return was_reset_; }  // and did not end as it should
     // Until the text that was received contains this; gives it up to there.
     std::string read_until(std::string_view mark) {
         for (;;) {
@@ -70,6 +71,7 @@ private:
         auto count = socket_.read(space, Deadline::after(kPatience));
         if (!count && count.error().kind() == ErrorKind::TimedOut)
             ADD_FAILURE() << "nothing came for " << kPatience.count() << " s";
+        was_reset_ = !count && count.error().kind() == ErrorKind::Reset;
         if (!count || *count == 0) return false;
         received_.append(as_text(std::span(space).first(*count)));
         return true;
@@ -82,6 +84,7 @@ private:
 
     net::Socket socket_;
     std::string received_;
+    bool was_reset_ = false;
 };
 
 // Serves until it ends; then every request has ended too.

@@ -137,6 +137,23 @@ TEST(ServerTime, HTTP_4_one_who_does_not_read_is_closed_after_the_write_time) {
     client.send(kGet);
     EXPECT_TRUE(ended.wait_for(testing::kPatience));
     EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
+    // The kernel keeps nothing for it.
+    client.read_to_end();
+    EXPECT_TRUE(client.was_reset());
+}
+
+TEST(ServerBody, HTTP_4_a_body_that_fails_is_not_taken_for_the_whole_by_an_old_client) {
+    TestServer server([](Request&, Context&) {
+        return Response::stream("text/plain", [](BodyWriter& writer) -> Result<void> {
+            WEFT_TRY(writer.write(as_bytes("a part")));
+            WEFT_TRY(writer.flush());
+            return ErrorKind::Other;
+        });
+    });
+    RawClient client = server.connect();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    client.read_to_end();
+    EXPECT_TRUE(client.was_reset());
 }
 
 TEST(ServerTime, HTTP_4_a_connection_ends_after_so_many_requests) {

@@ -115,8 +115,8 @@ namespace {
 
 std::string make_random_key() {
     std::array<std::byte, 16> nonce;
-    std::array<std::uint64_t, 2> words = {env::random(RandomStream::Workload),
-                                          env::random(RandomStream::Workload)};
+    std::array<std::uint64_t, 2> words = {env::random(RandomStream::Secret),
+                                          env::random(RandomStream::Secret)};
     std::memcpy(nonce.data(), words.data(), nonce.size());
     return websocket::make_key(nonce);
 }

@@ -24,7 +24,7 @@ constexpr std::size_t kKeptBytesMax = 64 * 1024;
 }  // namespace
 
 WebSocket::MaskKeys::MaskKeys()
-    : secret_{env::random(RandomStream::Workload), env::random(RandomStream::Workload), 0} {}
+    : secret_{env::random(RandomStream::Secret), env::random(RandomStream::Secret), 0} {}
 
 std::uint32_t WebSocket::MaskKeys::next() {
     ++secret_[2];

@@ -59,6 +59,7 @@ public:
     Result<void> shutdown_write(Deadline deadline = Deadline::never()) override;
     // Says close_notify if that goes without waiting.
     void close() override;
+    Result<void> reset_on_close() override { return below_->reset_on_close(); }
 
     Descriptor& descriptor() override { return below_->descriptor(); }
     bool has_buffered() const override;

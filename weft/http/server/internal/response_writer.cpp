@@ -63,6 +63,16 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     }
     write_head(response);
     if (manner_.head_only || has_no_body(response.status) || response.status == 304) return {};
+    Result<void> written = write_body(body);
+    if (written) return {};
+    // A client that does not read shall not have its data kept for it in the kernel; nor shall one
+    // take a part for the whole.
+    if (coding_ == Coding::UntilClose || written.error().kind() == ErrorKind::TimedOut)
+        static_cast<void>(stream_.reset_on_close());
+    return written;
+}
+
+Result<void> ResponseWriter::write_body(Body& body) {
     if (auto text = body.text()) return write_text(*text);
     if (const auto* part = body.as_file()) return write_file(*part);
     return write_produced(*body.as_produced());

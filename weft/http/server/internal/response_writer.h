@@ -43,6 +43,7 @@ private:
     enum class Coding : std::uint8_t { None, Length, Chunked, UntilClose };
 
     void write_head(const Response& response);
+    Result<void> write_body(Body& body);
     Result<void> write_text(std::string_view text);
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
