@@ -148,6 +148,18 @@ TEST(Server, HTTP_1_a_304_without_a_body_says_no_length) {
     EXPECT_THAT(response, Not(HasSubstr("Content-Length")));
 }
 
+TEST(Server, HTTP_1_a_304_whose_length_nobody_knows_has_no_coding) {
+    TestServer server([](Request&, Context&) {
+        Response response =
+            Response::stream("text/plain", [](BodyWriter&) -> Result<void> { return {}; });
+        response.status = 304;
+        return response;
+    });
+    std::string response = server.ask("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 304 Not Modified\r\n"));
+    EXPECT_THAT(response, Not(HasSubstr("Transfer-Encoding")));
+}
+
 TEST(Server, HTTP_1_expect_is_answered_when_the_body_is_wanted) {
     TestServer server(echo);
     RawClient client = server.connect();

@@ -49,7 +49,7 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     Body& body = response.body;
     std::optional<std::uint64_t> size = body.size();
     // RFC 9110 §8.6: a 304 says the length that a 200 would have, or none.
-    bool unknown = response.status == 304 && size == std::optional<std::uint64_t>(0);
+    bool unknown = response.status == 304 && size.value_or(0) == 0;
     if (has_no_body(response.status) || unknown) {
         coding_ = Coding::None;
     } else if (size) {
