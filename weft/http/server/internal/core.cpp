@@ -151,22 +151,28 @@ void Acceptor::accept() {
     }
     // seq_cst: see stop().
     if (stopping_.load(std::memory_order_seq_cst)) return end();
-    Descriptor& descriptor = listener_.descriptor();
-    auto armed = descriptor.arm(*this, kReadable);
+    Result<bool> armed = false;
+    bool stopped = false;
+    {
+        // Once it sleeps, another worker may wake it or end it: the lock is the last touch.
+        SpinGuard guard(lock_);
+        armed = listener_.descriptor().arm(*this, kReadable);
+        stopped = armed && *armed && stopping_.load(std::memory_order_seq_cst) &&
+                  listener_.descriptor().disarm(*this);
+    }
     if (!armed) return end();
     if (!*armed) return take_turn();
-    if (stopping_.load(std::memory_order_seq_cst)) end_if_asleep();
+    if (stopped) end_with_backlog();
 }
 
 void Acceptor::stop() {
     // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
     stopping_.store(true, std::memory_order_seq_cst);
     if (is_resting()) return go_on();
-    end_if_asleep();
+    if (listener_.descriptor().disarm(*this)) end_with_backlog();
 }
 
-void Acceptor::end_if_asleep() {
-    if (!listener_.descriptor().disarm(*this)) return;
+void Acceptor::end_with_backlog() {
     accept_some();
     end();
 }
@@ -206,6 +212,8 @@ Acceptor::Backlog Acceptor::accept_some() {
 }
 
 void Acceptor::end() {
+    // Whoever has put it to sleep has left.
+    { SpinGuard guard(lock_); }
     listener_.close();
     shard_.core().accepting().leave();
 }

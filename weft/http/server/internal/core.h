@@ -52,7 +52,7 @@ private:
     static void wake(Dormant& dormant, std::uint8_t events);
     void accept();  // on the shard's worker
     Backlog accept_some();
-    void end_if_asleep();
+    void end_with_backlog();
     void end();
     void take_turn();
 
@@ -60,6 +60,7 @@ private:
     net::Listener listener_;
     const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
     Turn turn_;
+    SpinLock lock_;  // held while it goes to sleep
     Atomic<bool> stopping_{false};
     Atomic<bool> resting_{false};
     Instant rested_at_{};
