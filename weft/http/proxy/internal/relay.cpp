@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <utility>
 
 #include "weft/async/group.h"
@@ -152,6 +153,11 @@ Result<Response> Relay::respond(const Request& request, const ProxyOptions& opti
     if (head.status == 101) {
         response.upgrade = [relay = std::move(*this), idle = options.tunnel_idle](
                                Upgraded& client) mutable { relay.tunnel(client, idle); };
+        return response;
+    }
+    if (auto whole = connection.body.take_whole()) {
+        // From where it lies, without a copy. Shared by name only: the response is its one owner.
+        response.body = Body::shared(std::make_shared<Relay>(std::move(*this)), *whole);
         return response;
     }
     std::optional<std::uint64_t> size = connection.body.size();
