@@ -120,11 +120,11 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, Result<Response>&
         response = failure_response(lease.error());
         return false;
     }
-    Relay relay(upstream, std::move(*lease));
-    auto failure = relay.ask(request, options_);
+    auto relay = std::make_shared<Relay>(upstream, std::move(*lease));  // with the response
+    auto failure = relay->ask(request, options_);
     if (!failure) {
         upstream.succeeded();
-        response = std::move(relay).respond(request, options_, via_);
+        response = Relay::respond(relay, request, options_, via_);
         if (!response) response = failure_response(ErrorKind::Other);
         return true;
     }
