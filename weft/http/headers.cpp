@@ -73,6 +73,7 @@ void Headers::remove(std::string_view name) {
 
 void Headers::clear() {
     fields_.clear();
+    owner_.reset();
     valid_ = true;
     // The last chunk is the largest; one that is cleared again and again allocates no more.
     full_chunks_.clear();

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::http {
@@ -44,6 +46,9 @@ public:
     void reserve(std::size_t fields) { fields_.reserve(fields); }
     // The caller has checked the field, and its text outlives this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
+    // What borrowed texts lie in: kept as long as this object (or until the next clear()), together
+    // with whoever else shares it.
+    void hold(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
 
     std::optional<std::string_view> get(std::string_view name) const;  // the first
     bool has(std::string_view name) const { return get(name).has_value(); }
@@ -69,6 +74,7 @@ private:
     std::vector<Field> fields_;
     std::vector<char> chunk_;  // never grows: its texts stay where they are
     std::vector<std::vector<char>> full_chunks_;
+    std::shared_ptr<const void> owner_;
     bool valid_ = true;
 };
 

@@ -69,6 +69,18 @@ std::size_t IncomingBody::take_buffered(ByteSpace space) {
     return count;
 }
 
+std::optional<std::string_view> IncomingBody::take_whole() {
+    bool is_here = framing_ == Framing::Length && left_ == length_ && !failed_ &&
+                   length_ <= limits_.bytes_max && length_ <= buffer_->view().size();
+    if (!is_here) return std::nullopt;
+    std::string_view whole = buffer_->view().substr(0, length_);
+    buffer_->consume(length_);
+    received_ = length_;
+    left_ = 0;
+    finished_ = true;
+    return whole;
+}
+
 Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
     if (length_ > limits_.bytes_max) {
         return fail(Error(ErrorKind::Limit, "the body is too large"), 413);

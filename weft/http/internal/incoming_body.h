@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -42,6 +43,10 @@ public:
     std::optional<std::uint64_t> size() const override;
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
+
+    // The whole body where it lies in the buffer, if nothing of it was read and all of it has come
+    // with its head; it is then finished. The text lives until the buffer lets go of the head.
+    std::optional<std::string_view> take_whole();
 
     bool is_finished() const { return finished_; }
     bool has_failed() const { return failed_; }

@@ -63,12 +63,10 @@ public:
     std::vector<UpstreamStatus> upstreams() const;
 
 private:
-    struct Outcome {
-        Result<Response> response = ErrorKind::Other;
-        bool is_final = true;  // no other upstream is to be asked
-    };
-    Outcome ask(Upstream& upstream, Request& request);
-    Outcome ask_once(Upstream& upstream, Request& request, bool fresh, bool& was_stale);
+    // Whether the response is final: no other upstream is to be asked.
+    bool ask(Upstream& upstream, Request& request, Result<Response>& response);
+    bool ask_once(Upstream& upstream, Request& request, Result<Response>& response, bool fresh,
+                  bool& was_stale);
     Result<void> check(Upstream& upstream);
 
     const ProxyOptions options_;
@@ -80,62 +78,66 @@ private:
 // ---------------------------------------------------------------- requests
 
 Result<Response> ProxyCore::handle(Request& request) {
-    if (request.method() == "CONNECT") return Response::plain(501);
     std::uint64_t tried = 0;
-    std::optional<Result<Response>> last;
+    // The only one that is returned, so that it is never moved.
+    Result<Response> response = ErrorKind::Unavailable;
+    if (request.method() == "CONNECT") {
+        response = Response::plain(501);
+        return response;
+    }
     for (unsigned attempt = 0; attempt <= options_.retries; ++attempt) {
         Upstream* upstream = upstreams_->choose(options_.balance, request.peer(), tried);
         if (!upstream) break;
-        Outcome outcome = ask(*upstream, request);
-        if (outcome.is_final) return std::move(outcome.response);
-        last = std::move(outcome.response);
+        if (ask(*upstream, request, response)) return response;
     }
-    if (last) return std::move(*last);
-    return Response::text("503 Service Unavailable: no upstream server is well\n", 503)
-        .with("retry-after", "1");
+    if (tried != 0) return response;
+    response = Response::text("503 Service Unavailable: no upstream server is well\n", 503)
+                   .with("retry-after", "1");
+    return response;
 }
 
 // A kept connection may have been closed by the upstream at the very moment it was used: then a new
 // one is tried, and that is no failure of the upstream.
-ProxyCore::Outcome ProxyCore::ask(Upstream& upstream, Request& request) {
+bool ProxyCore::ask(Upstream& upstream, Request& request, Result<Response>& response) {
     bool was_stale = false;
-    Outcome outcome = ask_once(upstream, request, false, was_stale);
-    if (was_stale) outcome = ask_once(upstream, request, true, was_stale);
-    return outcome;
+    bool is_final = ask_once(upstream, request, response, false, was_stale);
+    return was_stale ? ask_once(upstream, request, response, true, was_stale) : is_final;
 }
 
-ProxyCore::Outcome ProxyCore::ask_once(Upstream& upstream, Request& request, bool fresh,
-                                       bool& was_stale) {
+bool ProxyCore::ask_once(Upstream& upstream, Request& request, Result<Response>& response,
+                         bool fresh, bool& was_stale) {
     auto lease = upstream.origin().acquire({.timeouts = options_.timeouts,
                                             .total = Deadline::never(),
                                             .fresh = fresh,
                                             .careful = request.method() != "GET"});
     if (!lease) {
+        response = lease.error();
         // The client is gone: nobody waits for a response.
-        if (!CancelToken::current().check()) return {lease.error()};
+        if (!CancelToken::current().check()) return true;
         bool is_full = lease.error().kind() == ErrorKind::Limit;
         if (!is_full) upstream.failed(options_.health);
         log(LogLevel::Debug, "proxy: {}", lease.error().message());
-        return {failure_response(lease.error()), false};
+        response = failure_response(lease.error());
+        return false;
     }
-    Relay relay(upstream, std::move(*lease));
-    auto failure = relay.ask(request, options_);
+    auto relay = std::make_shared<Relay>(upstream, std::move(*lease));  // with the response
+    auto failure = relay->ask(request, options_);
     if (!failure) {
         upstream.succeeded();
-        auto response = std::move(relay).respond(request, options_, via_);
-        if (!response) return {failure_response(ErrorKind::Other)};
-        return {std::move(response)};
+        response = Relay::respond(relay, request, options_, via_);
+        if (!response) response = failure_response(ErrorKind::Other);
+        return true;
     }
-    if (failure->is_clients) return {failure->error};
-    if (!CancelToken::current().check()) return {failure->error};
+    response = failure->error;
+    if (failure->is_clients || !CancelToken::current().check()) return true;
     was_stale = failure->may_repeat && failure->was_kept && !fresh &&
                 failure->error.kind() != ErrorKind::TimedOut;
-    if (was_stale) return {failure->error};
+    if (was_stale) return false;
     upstream.failed(options_.health);
     log(LogLevel::Debug, "proxy: {}: {}", upstream.origin().to_string(), failure->error.message());
+    response = failure_response(failure->error);
     // One that timed out may be busy with it: to ask the next one as well would make it worse.
-    bool may_repeat = failure->may_repeat && failure->error.kind() != ErrorKind::TimedOut;
-    return {failure_response(failure->error), !may_repeat};
+    return !failure->may_repeat || failure->error.kind() == ErrorKind::TimedOut;
 }
 
 // ---------------------------------------------------------------- health

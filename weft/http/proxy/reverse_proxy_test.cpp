@@ -318,6 +318,58 @@ TEST(ReverseProxy, HTTP_7_connections_to_the_upstream_are_kept) {
     });
 }
 
+TEST(ReverseProxy, HTTP_7_bytes_behind_a_response_are_nobodys_and_end_the_connection) {
+    in_runtime(1, [] {
+        Atomic<unsigned> connections{0};
+        return with_upstream(
+            [&](Peer& peer) {
+                connections.fetch_add(1, std::memory_order_relaxed);
+                while (!peer.read_request().empty())
+                    peer.say(
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+                        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                for (unsigned i = 1; i <= 3; ++i) {
+                    EXPECT_EQ(body_of(client.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), "ok");
+                    EXPECT_EQ(connections.load(std::memory_order_relaxed), i);
+                }
+                return {};
+            });
+    });
+}
+
+TEST(ReverseProxy, HTTP_7_the_fields_of_a_response_stay_when_its_body_is_replaced) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                while (!peer.read_request().empty())
+                    peer.say(
+                        "HTTP/1.1 500 Oops\r\nX-Trace: abc\r\nContent-Length: 4\r\n"
+                        "Connection: close\r\n\r\nugly");
+            },
+            [](const Address& upstream) -> Result<void> {
+                ReverseProxy proxy =
+                    WEFT_TRY(ReverseProxy::create({.upstreams = {url_of(upstream)}}));
+                auto polite = [handler = proxy.handler()](
+                                  Request& request, async::Context& context) -> Result<Response> {
+                    Response response = WEFT_TRY(handler(request, context));
+                    response.body = Body("sorry");
+                    return response;
+                };
+                Server server(polite);
+                Address address = WEFT_TRY(server.listen(Address::loopback(0)));
+                auto serving = spawn([&] { return server.serve(); });
+                std::string response = get(address);
+                EXPECT_TRUE(has(response, "X-Trace: abc\r\n")) << response;
+                EXPECT_EQ(body_of(response), "sorry");
+                server.close();
+                return serving.join();
+            });
+    });
+}
+
 TEST(ReverseProxy, HTTP_7_an_upstream_may_be_a_unix_socket) {
     in_runtime(1, []() -> Result<void> {
         weft::testing::Folder folder;

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 
+#include "weft/base/format.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/sync/event.h"
 #include "weft/testing/eventually.h"
@@ -113,6 +115,37 @@ TEST(Server, HTTP_1_a_produced_body_is_sent_in_chunks_with_trailers) {
                 EndsWith("\r\n\r\n4\r\none \r\n3\r\ntwo\r\n0\r\nchecksum: 9\r\n\r\n"));
     client.send(kGet);
     EXPECT_THAT(client.read_until("checksum: 9\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked"));
+}
+
+TEST(Server, HTTP_1_a_chunk_of_any_size_is_whole) {
+    const std::array<std::size_t, 6> sizes{1, 15, 16, 4095, 4096, 20'000};
+    TestServer server([&](Request&, Context&) {
+        return Response::stream("text/plain", [&](BodyWriter& writer) -> Result<void> {
+            for (std::size_t size : sizes) {
+                // Gathered, and what does not fit beside it.
+                WEFT_TRY(writer.write("a"));
+                WEFT_TRY(writer.write(std::string(size, 'b')));
+                WEFT_TRY(writer.flush());
+            }
+            return {};
+        });
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    std::string expected;
+    for (std::size_t size : sizes)
+        expected += format("{:x}\r\na{}\r\n", size + 1, std::string(size, 'b'));
+    EXPECT_THAT(client.read_until("\r\n0\r\n\r\n"), EndsWith("\r\n\r\n" + expected + "0\r\n\r\n"));
+}
+
+TEST(Server, HTTP_1_a_produced_body_that_fails_is_cut_off_behind_a_whole_chunk) {
+    TestServer server([](Request&, Context&) {
+        return Response::stream("text/plain", [](BodyWriter& writer) -> Result<void> {
+            WEFT_TRY(writer.write("\r\n\r\n"));
+            return ErrorKind::Other;
+        });
+    });
+    EXPECT_THAT(server.ask(std::string(kGet)), EndsWith("chunked\r\n\r\n4\r\n\r\n\r\n\r\n"));
 }
 
 TEST(Server, HTTP_1_http_1_0_gets_no_chunks_and_keeps_alive_only_when_asked) {

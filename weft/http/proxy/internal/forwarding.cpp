@@ -1,6 +1,7 @@
 #include "weft/http/proxy/internal/forwarding.h"
 
 #include <algorithm>
+#include <array>
 
 #include "weft/base/format.h"
 #include "weft/http/wire/format.h"
@@ -8,30 +9,32 @@
 namespace weft::http {
 namespace {
 
-constexpr std::array<std::string_view, 9> kHopByHop{"connection",
-                                                    "keep-alive",
-                                                    "proxy-authenticate",
-                                                    "proxy-authorization",
-                                                    "proxy-connection",
-                                                    "te",
-                                                    "trailer",
-                                                    "transfer-encoding",
-                                                    "upgrade"};
+// Names of fields. Most fields are none of them, which the length alone tells nearly always.
+template <std::size_t kCount>
+class Names {
+public:
+    consteval explicit Names(std::array<std::string_view, kCount> names) : names_(names) {
+        for (std::string_view name : names_) lengths_ |= std::uint64_t{1} << name.size();
+    }
+    bool has(std::string_view name) const {
+        if (name.size() >= 64 || !(lengths_ >> name.size() & 1)) return false;
+        return std::ranges::any_of(
+            names_, [&](std::string_view listed) { return equal_without_case(listed, name); });
+    }
+
+private:
+    std::array<std::string_view, kCount> names_;
+    std::uint64_t lengths_ = 0;
+};
+
+constexpr Names kHopByHop(std::to_array<std::string_view>(
+    {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+     "te", "trailer", "transfer-encoding", "upgrade"}));
 
 // Written by us: Host, the length, what Expect was for, and who was before us.
-constexpr std::array<std::string_view, 7> kReplaced{"host",
-                                                    "content-length",
-                                                    "expect",
-                                                    "x-forwarded-for",
-                                                    "x-forwarded-host",
-                                                    "x-forwarded-proto",
-                                                    "forwarded"};
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-    return std::ranges::any_of(names, [&](std::string_view candidate) {
-        return candidate.size() == name.size() && equal_without_case(candidate, name);
-    });
-}
+constexpr Names kReplaced(std::to_array<std::string_view>({"host", "content-length", "expect",
+                                                           "x-forwarded-for", "x-forwarded-host",
+                                                           "x-forwarded-proto", "forwarded"}));
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -108,30 +111,20 @@ Result<ConnectionOptions> ConnectionOptions::of(const Headers& headers) {
             if (token.empty() || equal_without_case(token, "close") ||
                 equal_without_case(token, "keep-alive") || equal_without_case(token, "upgrade"))
                 continue;
-            if (options.count_ == kNamesMax)
+            if (options.names_.size() == kNamesMax)
                 return Error(ErrorKind::Misuse, "a Connection field with too many names");
-            options.names_[options.count_++] = token;
+            options.names_.push_back(token);
         }
     }
     return options;
 }
 
 bool ConnectionOptions::name(std::string_view field) const {
-    return std::any_of(names_.begin(), names_.begin() + count_,
-                       [&](std::string_view listed) { return equal_without_case(listed, field); });
+    return std::ranges::any_of(
+        names_, [&](std::string_view listed) { return equal_without_case(listed, field); });
 }
 
-bool is_hop_by_hop(std::string_view name) {
-    // c k p t u, in either case.
-    switch (name.empty() ? 0 : name.front() | 0x20) {
-    case 'c':
-    case 'k':
-    case 'p':
-    case 't':
-    case 'u': return is_one_of(kHopByHop, name);
-    default: return false;
-    }
-}
+bool is_hop_by_hop(std::string_view name) { return kHopByHop.has(name); }
 
 Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
                             const ProxyOptions& options, bool has_body,
@@ -142,7 +135,7 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     bool keep = options.host == HostField::Keep && !request.host().empty();
     wire::append_field(output, "Host", keep ? request.host() : upstream);
     for (const Headers::Field& field : request.headers()) {
-        if (is_hop_by_hop(field.name) || is_one_of(kReplaced, field.name)) continue;
+        if (is_hop_by_hop(field.name) || kReplaced.has(field.name)) continue;
         if (listed.name(field.name)) continue;
         if (options.underscore_names == UnderscoreNames::Drop &&
             field.name.find('_') != std::string_view::npos)

@@ -4,12 +4,12 @@
 // names, and some that have always been. Any fiber; nothing here waits.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/http/headers.h"
 #include "weft/http/proxy/reverse_proxy.h"
@@ -28,8 +28,7 @@ public:
     bool name(std::string_view field) const;
 
 private:
-    std::array<std::string_view, kNamesMax> names_{};
-    std::size_t count_ = 0;
+    std::vector<std::string_view> names_;  // mostly none
 };
 
 // Of a request or a response: the field ends here.

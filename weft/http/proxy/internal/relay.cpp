@@ -51,17 +51,14 @@ Result<void> pump(net::Stream& from, net::Stream& to, Bytes early, Nanoseconds i
 
 }  // namespace
 
-Relay::Relay(Upstream& upstream, Lease lease) : upstream_(&upstream), lease_(std::move(lease)) {
-    upstream_->begin();
+Relay::Relay(Upstream& upstream, Lease lease) : upstream_(upstream), lease_(std::move(lease)) {
+    upstream_.begin();
 }
-
-Relay::Relay(Relay&& other) noexcept
-    : upstream_(std::exchange(other.upstream_, nullptr)), lease_(std::move(other.lease_)) {}
 
 Relay::~Relay() {
     if (lease_ && lease_->has_stream() && lease_->has_head() && lease_->body.drop_buffered())
         Origin::give_back(std::move(lease_));
-    if (upstream_) upstream_->end();
+    upstream_.end();
 }
 
 // ---------------------------------------------------------------- the request
@@ -71,7 +68,7 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& o
     connection.begin(request.method(), request.upgrades());
     std::optional<std::uint64_t> size = request.body().size();
     bool has_body = size != 0;
-    if (auto composed = append_request(connection.output, request, upstream_->authority(), options,
+    if (auto composed = append_request(connection.output, request, upstream_.authority(), options,
                                        has_body, size);
         !composed)
         return Failure{.error = composed.error(), .is_clients = true};
@@ -138,27 +135,33 @@ Result<void> Relay::send_body(Request& request, RequestWriter& writer) {
 
 // ---------------------------------------------------------------- the response
 
-Result<Response> Relay::respond(const Request& request, const ProxyOptions& options,
-                                std::string_view via) && {
-    ClientConnection& connection = *lease_;
+Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Request& request,
+                                const ProxyOptions& options, std::string_view via) {
+    ClientConnection& connection = *relay->lease_;
     const wire::ResponseHead& head = connection.head();
     Response response;
     response.status = head.status;
     response.headers = WEFT_TRY(fields_for_client(head, via));
+    // They outlive the body where somebody puts another one in its place.
+    response.headers.hold(relay);
     Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;
     connection.begin_body(
         {.bytes_max = options.limits.body_bytes, .idle = idle, .chunked = options.limits.chunked},
         Deadline::never());
     if (head.status == 101) {
-        response.upgrade = [relay = std::move(*this), idle = options.tunnel_idle](
-                               Upgraded& client) mutable { relay.tunnel(client, idle); };
+        response.upgrade = [relay, idle = options.tunnel_idle](Upgraded& client) {
+            relay->tunnel(client, idle);
+        };
+        return response;
+    }
+    if (auto whole = connection.body.take_whole()) {
+        response.body = Body::shared(relay, *whole);
         return response;
     }
     std::optional<std::uint64_t> size = connection.body.size();
     if (request.method() == "HEAD" || head.status == 304) size = said_length(head.headers);
-    response.body = Body::produced(
-        [relay = std::move(*this)](BodyWriter& writer) mutable { return relay.stream(writer); },
-        size);
+    response.body =
+        Body::produced([relay](BodyWriter& writer) { return relay->stream(writer); }, size);
     return response;
 }
 

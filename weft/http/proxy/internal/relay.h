@@ -1,7 +1,12 @@
 // Relay: one exchange of a proxy with an upstream, from the lease of a connection to its last byte.
 //
-// It lives in the response that it makes. Owned by one fiber at a time.
+// It lives as long as any part of the response that it makes: the fields and the body lie in the
+// buffer of its connection. Used by one fiber at a time.
 #pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -19,8 +24,8 @@ class Relay {
 public:
     // The upstream outlives it.
     Relay(Upstream& upstream, Lease lease);
-    Relay(Relay&& other) noexcept;
-    Relay& operator=(Relay&&) = delete;
+    Relay(const Relay&) = delete;
+    Relay& operator=(const Relay&) = delete;
     ~Relay();
 
     // Why it failed, and whose fault it was.
@@ -32,16 +37,16 @@ public:
     };
     // Sends the request and waits for the head of the response.
     std::optional<Failure> ask(Request& request, const ProxyOptions& options);
-    // The response; this relay is empty afterwards.
-    Result<Response> respond(const Request& request, const ProxyOptions& options,
-                             std::string_view via) &&;
+    // The response, whose parts share the relay.
+    static Result<Response> respond(const std::shared_ptr<Relay>& relay, const Request& request,
+                                    const ProxyOptions& options, std::string_view via);
 
 private:
     Result<void> send_body(Request& request, RequestWriter& writer);
     Result<void> stream(BodyWriter& writer);
     void tunnel(Upgraded& client, Nanoseconds idle);
 
-    Upstream* upstream_;
+    Upstream& upstream_;
     Lease lease_;
 };
 

@@ -21,9 +21,11 @@ std::size_t hash_of(const net::Address& address) {
 
 }  // namespace
 
-bool Upstream::is_well(Instant now) const {
-    return !check_failed_.load(std::memory_order_relaxed) &&
-           out_until_ns_.load(std::memory_order_relaxed) <= now.time_since_epoch().count();
+bool Upstream::is_well() const {
+    if (check_failed_.load(std::memory_order_relaxed)) return false;
+    // Most have never been out: the clock need not be asked.
+    std::int64_t out_until_ns = out_until_ns_.load(std::memory_order_relaxed);
+    return out_until_ns == 0 || out_until_ns <= Clock::now().time_since_epoch().count();
 }
 
 void Upstream::begin() {
@@ -58,7 +60,7 @@ void Upstream::checked(bool good) {
 
 UpstreamStatus Upstream::status() const {
     return {.name = origin_->to_string(),
-            .is_well = is_well(Clock::now()),
+            .is_well = is_well(),
             .under_way = under_way(),
             .requests = requests_.value(),
             .failures = failures_.value()};
@@ -98,11 +100,10 @@ Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::ui
     // Another try does not take another turn, or the next client would come to the same one.
     std::size_t first = tried ? turn_.load(std::memory_order_relaxed) : 0;
     if (!tried && count > 1) first = first_choice(balance, client);
-    Instant now = Clock::now();
     std::optional<std::size_t> best;
     for (std::size_t step = 0; step < count; ++step) {
         std::size_t index = (first + step) % count;
-        if ((tried >> index & 1U) || !upstreams_[index]->is_well(now)) continue;
+        if ((tried >> index & 1U) || !upstreams_[index]->is_well()) continue;
         if (!best || upstreams_[index]->under_way() < upstreams_[*best]->under_way()) best = index;
         if (balance != Balance::LeastRequests) break;
     }

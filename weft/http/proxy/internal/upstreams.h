@@ -26,7 +26,7 @@ public:
     const std::string& authority() const { return authority_; }  // for the Host field
     Origin& origin() const { return *origin_; }
 
-    bool is_well(Instant now) const;
+    bool is_well() const;  // now
     std::uint32_t under_way() const { return under_way_.load(std::memory_order_relaxed); }
 
     void begin();

@@ -35,6 +35,11 @@ bool sets_framing(const Headers& headers) {
     });
 }
 
+bool can_be_sent(const Response& response) {
+    return response.headers.is_valid() && !sets_framing(response.headers) &&
+           response.status >= 100 && response.status <= 599;
+}
+
 }  // namespace
 
 Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
@@ -221,7 +226,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     async::Context context = async::Context::current();
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
-    Result<Response> outcome = call_in_turn(request, context, exchange.output);
+    Result<Response> outcome = call_in_turn(request, context, exchange);
     if (!outcome) outcome = explain(outcome.error(), exchange, token);
     Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
@@ -267,9 +272,10 @@ Connection::Next Connection::answer(Exchange& exchange) {
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
 Result<Response> Connection::call_in_turn(Request& request, async::Context& context,
-                                          std::string& unsent) {
+                                          Exchange& exchange) {
     const ServerLimits& limits = shard_.core().limits();
-    bool late = woken_ns_ != 0 && env::now_ns() - woken_ns_ > limits.queue_delay.count();
+    std::int64_t now_ns = exchange.now.time_since_epoch().count();
+    bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
     bool admitted = !late && shard_.permits.try_acquire();
     if (!late && !admitted) {
@@ -279,22 +285,27 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
         admitted = room && shard_.permits.acquire_for(limits.queue_delay).has_value();
         shard_.waiting.fetch_sub(1, std::memory_order_relaxed);
     }
-    if (!admitted) {
-        shard_.tally.shed.add();
-        return Response::plain(503).with("retry-after", "1");
+    Result<Response> outcome = admitted ? call_admitted(request, context, exchange.output) : shed();
+    if (outcome && !can_be_sent(*outcome)) {
+        log(LogLevel::Error, "http: a handler gave a response that cannot be sent ({} {})",
+            request.method(), request.target());
+        outcome = Response::plain(500);
     }
+    return outcome;
+}
+
+Result<Response> Connection::shed() {
+    shard_.tally.shed.add();
+    return Response::plain(503).with("retry-after", "1");
+}
+
+Result<Response> Connection::call_admitted(Request& request, async::Context& context,
+                                           std::string& unsent) {
     watch(context.token().state());
     Result<Response> outcome =
         unsent.empty() ? call_handler(request, context) : call_beside(request, context, unsent);
     stop_watching();
     shard_.permits.release();
-    if (!outcome) return outcome;
-    if (!outcome->headers.is_valid() || sets_framing(outcome->headers) || outcome->status < 100 ||
-        outcome->status > 599) {
-        log(LogLevel::Error, "http: a handler gave a response that cannot be sent ({} {})",
-            request.method(), request.target());
-        return Response::plain(500);
-    }
     return outcome;
 }
 

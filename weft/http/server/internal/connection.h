@@ -68,7 +68,9 @@ private:
     Next read_head(Exchange& exchange);
     Next answer(Exchange& exchange);
     Result<Response> call_handler(Request& request, async::Context& context);
-    Result<Response> call_in_turn(Request& request, async::Context& context, std::string& unsent);
+    Result<Response> shed();
+    Result<Response> call_admitted(Request& request, async::Context& context, std::string& unsent);
+    Result<Response> call_in_turn(Request& request, async::Context& context, Exchange& exchange);
     Result<Response> call_beside(Request& request, async::Context& context, std::string& unsent);
     Response explain(const Error& error, const Exchange& exchange, CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);

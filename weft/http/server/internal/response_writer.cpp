@@ -13,6 +13,9 @@ namespace {
 // RFC 9110 §8.6, §15.2: a server must not send a body, or the length of one, with these.
 bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
 
+// "\r\n" and the digits of most chunks; one that needs more or fewer is moved.
+constexpr std::size_t kChunkHeadRoom = 4;
+
 // The parts in slices, each of which has `time` to get away.
 Result<void> send_parts(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
     std::size_t sent = WEFT_TRY(stream.try_write(parts));
@@ -131,6 +134,8 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
     } catch (...) {  // user code: what it throws cuts the body off, as its errors do
         outcome = Error::from_current_exception();
     }
+    // After a failure as well: half a chunk must not leave, it could be taken for something else.
+    exchange_.output.append(end_chunk(0));
     WEFT_TRY(outcome);
     if (coding_ == Coding::Chunked) return end_chunks();
     // What is left waits in the output: the next response may leave with it.
@@ -144,43 +149,53 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
         return Error(ErrorKind::Misuse, "a body is longer than its handler said");
     body_bytes_ += bytes.size();
-    // Only a chunk must be whole before its head can be written.
-    std::string& gathered = coding_ == Coding::Chunked ? gathered_ : exchange_.output;
-    if (gathered.size() + bytes.size() <= kWriteGatherBytes) {
-        gathered.append(as_text(bytes));
-        return {};
-    }
-    return send(bytes);
+    std::string& output = exchange_.output;
+    if (output.size() + bytes.size() > kWriteGatherBytes) return send(bytes);
+    begin_chunk();
+    output.append(as_text(bytes));
+    return {};
 }
 
 Result<void> ResponseWriter::flush() { return send({}); }
 
 // What was gathered and `more`, in one chunk where there are chunks.
 Result<void> ResponseWriter::send(Bytes more) {
-    std::size_t size = gathered_.size() + more.size();
-    if (size == 0) return send_output(stream_, exchange_.output, limits_.write_time);
-    wire::ChunkHead chunk;
-    bool chunked = coding_ == Coding::Chunked;
-    if (chunked) chunk = wire::chunk_head(size);
-    std::array<Bytes, 5> parts{as_bytes(exchange_.output), as_bytes(chunk.view()),
-                               as_bytes(gathered_), more,
-                               as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
+    if (!more.empty()) begin_chunk();
+    std::string_view chunk_end = end_chunk(more.size());
+    std::string& output = exchange_.output;
+    if (more.empty()) {
+        output.append(chunk_end);
+        return send_output(stream_, output, limits_.write_time);
+    }
+    std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
     Result<void> sent = send_parts(stream_, parts, limits_.write_time);
-    exchange_.output.clear();
-    gathered_.clear();
+    output.clear();
     return sent;
+}
+
+// Content is gathered behind the place of its chunk's head, so that all leaves in one piece: the
+// kernel takes one faster than several.
+void ResponseWriter::begin_chunk() {
+    if (coding_ != Coding::Chunked || chunk_begin_) return;
+    chunk_begin_ = exchange_.output.size();
+    exchange_.output.append(kChunkHeadRoom, '-');
+}
+
+// Its head, now that the size is known: `more` bytes follow what was gathered. Gives what must
+// stand behind them.
+std::string_view ResponseWriter::end_chunk(std::size_t more) {
+    if (!chunk_begin_) return {};
+    std::string& output = exchange_.output;
+    std::size_t size = output.size() - *chunk_begin_ - kChunkHeadRoom + more;
+    output.replace(*chunk_begin_, kChunkHeadRoom, wire::chunk_head(size).view());
+    chunk_begin_.reset();
+    return wire::kChunkEnd;
 }
 
 // The last chunk waits in the output: the next response may leave with it.
 Result<void> ResponseWriter::end_chunks() {
-    std::string& output = exchange_.output;
-    if (!gathered_.empty()) {
-        output.append(wire::chunk_head(gathered_.size()).view());
-        output.append(gathered_);
-        output.append(wire::kChunkEnd);
-        gathered_.clear();
-    }
     if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
+    std::string& output = exchange_.output;
     output.append("0\r\n");
     wire::append_fields(output, trailers_);
     output.append("\r\n");

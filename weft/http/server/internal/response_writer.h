@@ -6,6 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "weft/base/result.h"
 #include "weft/http/body.h"
@@ -48,6 +51,8 @@ private:
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
     Result<void> send(Bytes more);
+    void begin_chunk();
+    std::string_view end_chunk(std::size_t more);
     Result<void> end_chunks();
 
     net::Stream& stream_;
@@ -57,7 +62,7 @@ private:
     Coding coding_ = Coding::None;
     std::uint64_t length_ = 0;  // of Coding::Length
     std::uint64_t body_bytes_ = 0;
-    std::string gathered_;  // of a produced body
+    std::optional<std::size_t> chunk_begin_;  // in the output: the chunk that is being gathered
     Headers trailers_;
 };
 
