@@ -26,6 +26,8 @@ using net::TlsStream;
 using testing::Contexts;
 
 constexpr std::uint64_t kSeeds = 100;
+// A handshake through pipes of a few bytes, in the checked build with a step at every atomic.
+constexpr std::uint64_t kStepsMax = 50'000'000;
 
 std::string message(std::size_t size) {
     std::string text(size, '\0');
@@ -76,7 +78,7 @@ Result<void> talk(Contexts& contexts) {
 TEST(SimTls, NET_2_bytes_arrive_whole_whatever_the_network_does_to_them) {
     Contexts contexts = Contexts::create().value();
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        Report report = run({.seed = seed}, [&] {
+        Report report = run({.seed = seed, .steps_max = kStepsMax}, [&] {
             Runtime runtime({.workers = 2});
             Result<void> outcome = runtime.spawn([&] { return talk(contexts); }).join();
             if (!outcome) fail(outcome.error().message());
@@ -88,7 +90,7 @@ TEST(SimTls, NET_2_bytes_arrive_whole_whatever_the_network_does_to_them) {
 TEST(SimTls, NET_2_a_cancellation_anywhere_ends_both_ends) {
     Contexts contexts = Contexts::create().value();
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        Report report = run({.seed = seed, .faults = Faults::none()}, [&] {
+        Report report = run({.seed = seed, .faults = Faults::none(), .steps_max = kStepsMax}, [&] {
             Runtime runtime({.workers = 2});
             CancelSource source(runtime.root());
             Future<void> talking = runtime.spawn([&] {
@@ -115,7 +117,7 @@ TEST(SimTls, NET_2_a_connection_that_is_reset_is_an_error) {
     Faults resets = Faults::none();
     resets.resets = true;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        Report report = run({.seed = seed, .faults = resets}, [&] {
+        Report report = run({.seed = seed, .faults = resets, .steps_max = kStepsMax}, [&] {
             Runtime runtime({.workers = 2});
             static_cast<void>(runtime.spawn([&] { return talk(contexts); }).join());
         });
