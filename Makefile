@@ -21,7 +21,7 @@ test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, pe
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
-	@scripts/setup build js
+	@scripts/setup build js deep
 	@scripts/lanes long
 
 test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
