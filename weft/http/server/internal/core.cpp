@@ -12,6 +12,8 @@ namespace weft::http {
 namespace {
 
 constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
+// Exchanges that nobody has needed for as long are freed.
+constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
 // Without descriptors or memory; then accepting is tried again.
 constexpr Nanoseconds kAcceptRest = std::chrono::milliseconds(50);
 constexpr unsigned kAcceptsAtOnceMax = 64;
@@ -26,8 +28,12 @@ ServerShard::ServerShard(ServerCore& core, unsigned worker, const CancelToken& p
     : permits(requests), core_(core), worker_(worker), token_(parent) {}
 
 ServerShard::~ServerShard() {
-    // One by one: a long chain of owners would be destroyed recursively.
-    while (pool_) pool_ = std::move(pool_->next);
+    destroy(std::move(pool_));
+}
+
+// One by one: a long chain of owners would be destroyed recursively.
+void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
+    while (chain) chain = std::move(chain->next);
 }
 
 std::unique_ptr<Exchange> ServerShard::take_pooled() {
@@ -37,6 +43,7 @@ std::unique_ptr<Exchange> ServerShard::take_pooled() {
     std::unique_ptr<Exchange> taken = std::move(pool_);
     pool_ = std::move(taken->next);
     --pooled_;
+    spare_ = std::min(spare_, pooled_);
     return taken;
 }
 
@@ -119,6 +126,28 @@ Deadline ServerShard::close_idle(Instant now) {
         }
     }
     while (Connection* connection = closing.pop_front()) connection->close_idle();
+    return std::min(next, free_spare(now));
+}
+
+Deadline ServerShard::free_spare(Instant now) {
+    std::unique_ptr<Exchange> spare;
+    Deadline next = Deadline::never();
+    {
+        SpinGuard guard(lock_);
+        if (now >= spare_since_ + kSpareTime) {
+            pooled_ -= spare_;
+            for (; spare_ > 0; --spare_) {
+                std::unique_ptr<Exchange> first = std::move(pool_);
+                pool_ = std::move(first->next);
+                first->next = std::move(spare);
+                spare = std::move(first);
+            }
+            spare_ = pooled_;
+            spare_since_ = now;
+        }
+        if (pooled_ + awake() > 0) next = Deadline::after(kSpareTime, spare_since_);
+    }
+    destroy(std::move(spare));
     return next;
 }
 

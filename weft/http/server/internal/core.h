@@ -89,7 +89,7 @@ public:
     // Connections with an exchange; a moment's truth.
     std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
 
-    // Those whose time is over. Gives when the next one is due.
+    // Those whose time is over, and spare exchanges. Gives when the next one is due.
     Deadline close_idle(Instant now);
 
     struct Tally {
@@ -107,6 +107,10 @@ private:
     std::unique_ptr<Exchange> take_pooled();
     void pool(std::unique_ptr<Exchange>& exchange);
 
+    static void destroy(std::unique_ptr<Exchange> chain);
+    // Frees what a burst has left in the pool. Gives when to look again.
+    Deadline free_spare(Instant now);
+
     ServerCore& core_;
     const unsigned worker_;
     CancelSource token_;
@@ -115,6 +119,8 @@ private:
     Idle idle_;
     std::unique_ptr<Exchange> pool_;
     std::size_t pooled_ = 0;
+    std::size_t spare_ = 0;  // the fewest that were in the pool since then
+    Instant spare_since_{};
     Atomic<std::size_t> awake_{0};  // written under the lock
 };
 
