@@ -33,6 +33,8 @@ namespace weft::net {
 constexpr Nanoseconds kDnsTtlMin = std::chrono::seconds(1);
 constexpr Nanoseconds kDnsTtlMax = std::chrono::minutes(5);
 constexpr Nanoseconds kDnsNegativeTtl = std::chrono::seconds(5);
+// When one family is there, the other has so long.
+constexpr Nanoseconds kDnsResolutionDelay = std::chrono::milliseconds(50);
 constexpr std::size_t kDnsQueriesMax = 1024;  // under way at once; more give Limit
 
 struct ResolverOptions {

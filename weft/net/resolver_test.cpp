@@ -238,6 +238,16 @@ TEST(Resolver, NET_5_a_lost_question_is_asked_again) {
                   {.query_timeout = milliseconds(200)});
 }
 
+TEST(Resolver, NET_5_a_family_that_is_never_answered_for_does_not_hold_up_the_other) {
+    with_resolver({{"four.test", {.addresses = {ip("10.0.0.1")}, .v6_unanswered = true}}},
+                  [](Resolver& resolver, DnsServer&) -> Result<void> {
+                      EXPECT_THAT(WEFT_TRY(resolver.resolve("four.test", in_ten_seconds())),
+                                  ElementsAre(ip("10.0.0.1")));
+                      return {};
+                  },
+                  {.query_timeout = seconds(60)});
+}
+
 TEST(Resolver, NET_5_an_answer_that_is_cut_off_is_asked_for_over_tcp) {
     with_resolver({{"long.test", {.addresses = {ip("10.0.0.1")}, .only_by_tcp = true}}},
                   [](Resolver& resolver, DnsServer&) -> Result<void> {

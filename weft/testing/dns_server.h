@@ -27,12 +27,13 @@ namespace weft::testing {
 struct DnsRecord {
     std::vector<net::IpAddress> addresses = {};
     std::uint32_t ttl_seconds = 60;
-    std::uint8_t code = 0;      // 2: SERVFAIL, 3: NXDOMAIN
-    int unanswered = 0;         // so many questions are lost
-    bool only_by_tcp = false;   // over UDP the answer is cut off
-    bool only_garbage = false;  // in place of an answer
-    bool forged_first = false;  // an answer to another question comes before
-    Event* hold = nullptr;      // answered when it is set
+    std::uint8_t code = 0;       // 2: SERVFAIL, 3: NXDOMAIN
+    int unanswered = 0;          // so many questions are lost
+    bool v6_unanswered = false;  // all questions for IPv6 are lost
+    bool only_by_tcp = false;    // over UDP the answer is cut off
+    bool only_garbage = false;   // in place of an answer
+    bool forged_first = false;   // an answer to another question comes before
+    Event* hold = nullptr;       // answered when it is set
 };
 
 class DnsServer {
@@ -127,6 +128,7 @@ private:
         bool wants_v6 = question[end - 3] == 28;
         auto found = names_.find(name);
         DnsRecord record = found == names_.end() ? DnsRecord{.code = kNxdomain} : found->second;
+        if (wants_v6 && record.v6_unanswered) return {};
         if (record.hold && !record.hold->wait()) return {};
         // Each try is a question for A and one for AAAA.
         if (count(name) <= 2 * record.unanswered) return {};

@@ -29,9 +29,11 @@ bool start_library() {
     return fd < 0 ? -errno : fd;
 }
 
-// A channel of c-ares for one name. c-ares opens and closes its sockets and says what it waits for;
-// an epoll descriptor has them all, so that a fiber can wait for it as for any other. A channel is
-// cheap beside a query, and a new one means new ports, and the configuration of this moment.
+// A channel of c-ares for one name, which asks for each family by itself: servers and middleboxes
+// that never answer for IPv6 must not hold up IPv4 (RFC 8305 §3). c-ares opens and closes its
+// sockets and says what it waits for; an epoll descriptor has them all, so that a fiber can wait
+// for it as for any other. A channel is cheap beside a query, and a new one means new ports, and
+// the configuration of this moment.
 class Query {
 public:
     Query() = default;
@@ -45,16 +47,27 @@ public:
     Result<DnsAnswer> wait(const std::string& name, Deadline deadline);
 
 private:
+    struct Family {
+        int number;
+        Query* query = nullptr;
+        bool is_done = false;
+        int status = ARES_SUCCESS;
+    };
+
     static void on_sockets(void* query, ares_socket_t fd, int readable, int writable);
-    static void on_answer(void* query, int status, int timeouts, ares_addrinfo* addresses);
+    static void on_answer(void* family, int status, int timeouts, ares_addrinfo* addresses);
     Result<void> open(const ResolverOptions& options);
     Deadline next_timeout() const;
     void serve();
+    void keep(const ares_addrinfo& addresses);
+    bool is_whole() const;
+    bool is_done(Instant now) const { return is_whole() || patience_.expired(now); }
+    int status() const;
 
     Descriptor epoll_;
     ares_channel channel_ = nullptr;
-    bool is_done_ = false;
-    int status_ = ARES_SUCCESS;
+    std::array<Family, 2> families_{{{AF_INET6}, {AF_INET}}};
+    Deadline patience_;  // with the family that is missing, once the other is there
     std::vector<IpAddress> found_;
     Nanoseconds ttl_ = kDnsTtlMax;
 };
@@ -71,23 +84,42 @@ void Query::on_sockets(void* query, ares_socket_t fd, int readable, int writable
     }
 }
 
-void Query::on_answer(void* query, int status, int, ares_addrinfo* addresses) {
-    auto& self = *static_cast<Query*>(query);
-    self.is_done_ = true;
-    self.status_ = status;
+void Query::on_answer(void* family, int status, int, ares_addrinfo* addresses) {
+    auto& self = *static_cast<Family*>(family);
+    self.is_done = true;
+    self.status = status;
     if (!addresses) return;
+    self.query->keep(*addresses);
+    ares_freeaddrinfo(addresses);
+}
+
+void Query::keep(const ares_addrinfo& addresses) {
     auto keep_ttl = [&](int seconds) {
-        self.ttl_ = std::min<Nanoseconds>(self.ttl_, std::chrono::seconds(std::max(seconds, 0)));
+        ttl_ = std::min<Nanoseconds>(ttl_, std::chrono::seconds(std::max(seconds, 0)));
     };
-    for (const ares_addrinfo_cname* alias = addresses->cnames; alias; alias = alias->next)
+    for (const ares_addrinfo_cname* alias = addresses.cnames; alias; alias = alias->next)
         keep_ttl(alias->ttl);
-    for (const ares_addrinfo_node* node = addresses->nodes; node; node = node->ai_next) {
+    for (const ares_addrinfo_node* node = addresses.nodes; node; node = node->ai_next) {
         Result<Address> address = Address::from_native(node->ai_addr, node->ai_addrlen);
         if (!address) continue;
-        self.found_.push_back(address->ip());
+        found_.push_back(address->ip());
         keep_ttl(node->ai_ttl);
     }
-    ares_freeaddrinfo(addresses);
+    if (!found_.empty() && patience_.is_never()) patience_ = Deadline::after(kDnsResolutionDelay);
+}
+
+bool Query::is_whole() const {
+    return std::ranges::all_of(families_, [](const Family& family) { return family.is_done; });
+}
+
+// Of both, when no address was found: a failure leaves it open whether there is one, and that one
+// family has no address means that there is such a name.
+int Query::status() const {
+    auto weight = [](const Family& family) {
+        if (family.status == ARES_ENOTFOUND) return 0;
+        return family.status == ARES_ENODATA || family.status == ARES_SUCCESS ? 1 : 2;
+    };
+    return std::ranges::max(families_, {}, weight).status;
 }
 
 Result<void> Query::open(const ResolverOptions& options) {
@@ -119,9 +151,15 @@ Result<void> Query::open(const ResolverOptions& options) {
 Result<void> Query::start(const std::string& name, const ResolverOptions& options) {
     WEFT_TRY(open(options));
     ares_addrinfo_hints hints{};
-    hints.ai_family = AF_UNSPEC;
     hints.ai_flags = ARES_AI_NOSORT;  // dial() tries them in an order of its own
-    ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, this);
+    for (Family& family : families_) {
+        family.query = this;
+        hints.ai_family = family.number;
+        ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, &family);
+    }
+    if (found_.empty()) return {};
+    // The file of hosts has the name: it has the last word.
+    for (Family& family : families_) family.is_done = true;
     return {};
 }
 
@@ -147,19 +185,21 @@ void Query::serve() {
 }
 
 Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
-    while (!is_done_) {
-        Deadline timeout = next_timeout();
+    while (!is_done(Clock::now())) {
+        Deadline timeout = earlier(next_timeout(), patience_);
         Result<void> ready = epoll_.wait_readable(earlier(deadline, timeout));
         bool is_overdue = !ready && ready.error().kind() == ErrorKind::TimedOut &&
                           timeout.expired(Clock::now()) && !deadline.expired(Clock::now());
         if (!ready && !is_overdue) return ready.error();
         serve();
     }
-    if (status_ == ARES_SUCCESS && !found_.empty()) return DnsAnswer{std::move(found_), ttl_};
+    // Half an answer is kept for the shortest time.
+    if (!found_.empty()) return DnsAnswer{std::move(found_), is_whole() ? ttl_ : Nanoseconds()};
+    int status = this->status();
     auto failed = [&](std::string_view reason, Nanoseconds ttl) {
         return DnsAnswer{Error(ErrorKind::Dns, name + ": " + std::string(reason)), ttl};
     };
-    switch (status_) {
+    switch (status) {
     case ARES_ENOTFOUND: return failed("there is no such name (NXDOMAIN)", kDnsNegativeTtl);
     case ARES_SUCCESS:
     case ARES_ENODATA: return failed("the name has no address", kDnsNegativeTtl);
@@ -167,7 +207,7 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
     case ARES_ESERVFAIL: return failed("the server failed (SERVFAIL)", {});
     // Older versions of c-ares do not tell a server that fails from one that is not there.
     case ARES_ECONNREFUSED: return failed("no server could be asked, or all failed (SERVFAIL)", {});
-    default: return failed(ares_strerror(status_), {});
+    default: return failed(ares_strerror(status), {});
     }
 }
 

@@ -27,9 +27,7 @@ ServerShard::ServerShard(ServerCore& core, unsigned worker, const CancelToken& p
                          std::size_t requests)
     : permits(requests), core_(core), worker_(worker), token_(parent) {}
 
-ServerShard::~ServerShard() {
-    destroy(std::move(pool_));
-}
+ServerShard::~ServerShard() { destroy(std::move(pool_)); }
 
 // One by one: a long chain of owners would be destroyed recursively.
 void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
