@@ -76,7 +76,9 @@ TEST(Scheduler, FIB_5b_woken_fibers_overflow_as_well) {
                 if (park()) woken.fetch_add(1, kRelaxed);
             }));
         }
-        while (parked.size() < count) yield();
+        std::size_t yields = 0;
+        for (; parked.size() < count; ++yields) yield();
+        EXPECT_LT(yields, 1'000 * count) << "those that did not fit have waited for long";
         for (FiberId id : parked) unpark(id);
         return {};
     });
@@ -104,41 +106,69 @@ TEST(Scheduler, FIB_5b_idle_workers_steal_from_one_that_has_too_much) {
     EXPECT_GE(helpers, 2u);
 }
 
+// Two fibers that wake each other until the end of the test: one of them is always ready.
+class PingPong {
+public:
+    explicit PingPong(Runtime& runtime)
+        : first_(runtime.spawn([this] { return play(ping_, pong_); })),
+          second_(runtime.spawn([this] { return play(pong_, ping_); })) {
+        EXPECT_TRUE(testing::eventually([this] { return rounds() > 100; }));
+    }
+    void end() {
+        over_.store(true, kRelaxed);
+        unpark(first_.id());
+        unpark(second_.id());
+        EXPECT_TRUE(first_.join());
+        EXPECT_TRUE(second_.join());
+    }
+    unsigned rounds() const { return rounds_.load(kRelaxed); }
+
+private:
+    Result<void> play(FiberId& mine, FiberId& other) {
+        mine = current_id();
+        while (!over_.load(kRelaxed)) {
+            rounds_.fetch_add(1, kRelaxed);
+            unpark(other);
+            WEFT_TRY(park(Deadline::after(20s)));
+        }
+        unpark(other);
+        return {};
+    }
+
+    Atomic<bool> over_{false};
+    Atomic<unsigned> rounds_{0};
+    FiberId ping_;
+    FiberId pong_;
+    Future<void> first_;
+    Future<void> second_;
+};
+
 TEST(Scheduler, FIB_5b_nobody_starves_beside_two_that_wake_each_other) {
     Runtime runtime(with_workers(1));
-    Atomic<bool> over{false};
-    Atomic<unsigned> rounds{0};
-    FiberId ping;
-    FiberId pong;
-    auto play = [&](FiberId& mine, FiberId& other) {
-        return [&]() -> Result<void> {
-            mine = current_id();
-            while (!over.load(kRelaxed)) {
-                rounds.fetch_add(1, kRelaxed);
-                unpark(other);
-                WEFT_TRY(park(Deadline::after(20s)));
-            }
-            unpark(other);
-            return {};
-        };
-    };
-    Future<void> first = runtime.spawn(play(ping, pong));
-    Future<void> second = runtime.spawn(play(pong, ping));
-    ASSERT_TRUE(testing::eventually([&] { return rounds.load(kRelaxed) > 100; }));
+    PingPong busy(runtime);
     // A fresh fiber, one from outside and one that yields all get their turn meanwhile.
     Future<void> other = runtime.spawn([&]() -> Result<void> {
         for (int i = 0; i < 100; ++i) yield();
         WEFT_TRY(spawn([] {}).join());
-        WEFT_TRY(weft::sleep_for(1ms));
-        over.store(true, kRelaxed);
-        return {};
+        return weft::sleep_for(1ms);
     });
     EXPECT_TRUE(other.join(Deadline::after(20s)));
-    over.store(true, kRelaxed);
-    unpark(first.id());
-    unpark(second.id());
-    EXPECT_TRUE(first.join());
-    EXPECT_TRUE(second.join());
+    busy.end();
+}
+
+TEST(Scheduler, FIB_5b_one_who_spawns_and_joins_has_his_share_of_a_busy_worker) {
+    Runtime runtime(with_workers(1));
+    PingPong busy(runtime);
+    constexpr unsigned kChildren = 200;
+    constexpr unsigned kRoundsMax = 1'000;  // of the two, for each child
+    unsigned begun = busy.rounds();
+    Future<void> parent = runtime.spawn([&]() -> Result<void> {
+        for (unsigned i = 0; i < kChildren; ++i) WEFT_TRY(spawn([] {}).join());
+        return {};
+    });
+    EXPECT_TRUE(parent.join(Deadline::after(20s)));
+    EXPECT_LT(busy.rounds() - begun, kChildren * kRoundsMax);
+    busy.end();
 }
 
 // ---------------------------------------------------------------- sleep

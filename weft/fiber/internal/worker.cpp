@@ -239,6 +239,12 @@ Fiber* Worker::pick_after_turn() {
         if (!fiber) fiber = fresh_.take_oldest();
         if (fiber) return fiber;
     }
+    // Relaxed: the worker's own count.
+    if (turns_.load(std::memory_order_relaxed) % 2 == 0) {
+        Fiber* fiber = fresh_.pop_newest();
+        if (!fiber && !is_pinned()) fiber = take_global(scheduler_.global_fresh(), fresh_);
+        if (fiber) return fiber;
+    }
     if (Fiber* fiber = ready_.take_oldest()) return fiber;
     if (Fiber* fiber = take_next()) return fiber;
     return fresh_.pop_newest();

@@ -6,10 +6,10 @@
 //
 // Queues: `next_`, one fiber that was readied by the running one and will run right after it;
 // `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not
-// run, newest first, so that a tree of fibers unfolds depth first and needs few stacks. A fiber
-// that yields lets a fresh one go first. Every kTurnMax picks the clock, the timers, the reactor
-// and the global queue are looked at and `ready_` goes before `next_`; every few milliseconds the
-// oldest fresh fiber goes first. So nobody starves.
+// run, newest first, so that a tree of fibers unfolds depth first and needs few stacks. Ready and
+// fresh ones go by turns; a fiber that yields lets a fresh one go first. Every kTurnMax picks the
+// clock, the timers, the reactor and the global queue are looked at and both go before `next_`;
+// every few milliseconds the oldest fresh fiber goes first. So nobody starves.
 //
 // Owning worker only, unless said otherwise.
 #pragma once

@@ -79,6 +79,11 @@ inline void Worker::push_ready(Fiber& fiber) {
     if (--turn_left_ == 0) [[unlikely]]
         return runnable(pick_after_turn());
     if (Fiber* fiber = take_next()) return runnable(fiber);
+    // By turns: where somebody is always ready, those who wait for fresh ones must go on as well.
+    if (turn_left_ % 2 == 0) {
+        if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
+        return runnable(ready_.take_oldest());
+    }
     if (Fiber* fiber = ready_.take_oldest()) return runnable(fiber);
     return runnable(fresh_.pop_newest());
 }
