@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedHttp,
                                            Bug{"client.sweeps_no_more", "http-kept"},
                                            Bug{"client.takes_without_the_lock", "http-kept"},
                                            Bug{"server.ends_without_a_word", "http-last"},
-                                           Bug{"server.watches_nobody", "http-gone"}),
+                                           Bug{"server.watches_nobody", "http-gone"},
+                                           Bug{"server.writes_while_it_sends", "http-server"}),
                          [](const ::testing::TestParamInfo<Bug>& bug) {
                              return testing::name_of_bug(bug.param.name);
                          });

@@ -79,6 +79,34 @@ TEST(Server, HTTP_1_a_pipelined_request_that_waits_does_not_hold_back_the_respon
     EXPECT_THAT(client.read_response(), EndsWith("/3"));
 }
 
+TEST(Server, HTTP_1_pipelined_requests_stay_in_order_whatever_their_handlers_do) {
+    // Each chooses by its number whether it waits, yields, computes or fails.
+    TestServer server([](Request& request, Context&) -> Result<Response> {
+        std::string path(request.path());
+        switch (std::atoi(path.c_str() + 1) % 7) {
+        case 1: WEFT_TRY(weft::sleep_for(100us)); break;
+        case 3: yield(); break;
+        case 4: WEFT_TRY(spawn([] { yield(); }).join()); break;
+        case 6: return Response::text(std::move(path), 500);
+        default: break;
+        }
+        return Response::text(std::move(path));
+    });
+    std::vector<RawClient> clients;
+    for (int count = 0; count < 8; ++count) clients.push_back(server.connect());
+    for (int round = 0; round < 5; ++round) {
+        std::string requests;
+        for (int index = 0; index < 40; ++index)
+            requests += "GET /" + std::to_string(round + index) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+        for (RawClient& client : clients) client.send(requests);
+        for (RawClient& client : clients) {
+            for (int index = 0; index < 40; ++index)
+                EXPECT_THAT(client.read_response(),
+                            EndsWith("\r\n\r\n/" + std::to_string(round + index)));
+        }
+    }
+}
+
 TEST(Server, HTTP_1_a_head_that_comes_byte_by_byte_is_one_head) {
     TestServer server(echo);
     RawClient client = server.connect();
@@ -197,6 +225,17 @@ TEST(Server, HTTP_1_expect_is_answered_when_the_body_is_wanted) {
     TestServer server(echo);
     RawClient client = server.connect();
     client.send("POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("body");
+    EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));
+}
+
+TEST(Server, HTTP_1_expect_behind_other_requests_is_answered_after_them) {
+    TestServer server(echo);
+    RawClient client = server.connect();
+    client.send(std::string(kGet) +
+                "POST /e HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_THAT(client.read_response(), EndsWith("GET / "));
     EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("body");
     EXPECT_THAT(client.read_response(), EndsWith("POST /e body"));

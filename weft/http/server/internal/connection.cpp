@@ -10,6 +10,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/http/request.h"
 #include "weft/http/server/internal/core.h"
+#include "weft/http/server/internal/early_sender.h"
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
 #include "weft/net/tls/tls_stream.h"
@@ -135,17 +136,19 @@ bool Connection::shake_hands() {
 
 // Until there is nothing more to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {
-    for (;;) {
-        Next next = read_head(exchange);
-        if (next == Next::Again) next = answer(exchange);
+    Nanoseconds write_time = shard_.core().limits().write_time;
+    EarlySender early(*stream_, exchange.output, write_time);
+    Next next = Next::Again;
+    while (next == Next::Again) {
+        next = read_head(exchange);
+        if (next == Next::Again) next = answer(exchange, early);
         // The response is on its way before we look whether there is more; and the descriptor knows
         // whether there is, without asking the kernel.
         if (next == Next::Again && exchange.buffer.empty()) next = Next::Sleep;
-        if (next == Next::Again) continue;
-        Result<void> sent =
-            send_output(*stream_, exchange.output, shard_.core().limits().write_time);
-        return sent ? next : Next::End;
     }
+    Result<void> sent = send_output(*stream_, exchange.output, write_time);
+    early.end();
+    return sent ? next : Next::End;
 }
 
 // ---------------------------------------------------------------- one request
@@ -201,7 +204,7 @@ bool Connection::may_go_on(Instant now) const {
            !ends_at_.expired(now);
 }
 
-Connection::Next Connection::answer(Exchange& exchange) {
+Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     const ServerOptions& options = shard_.core().options();
     const ServerLimits& limits = options.limits;
     Instant begun = exchange.now;
@@ -217,7 +220,8 @@ Connection::Next Connection::answer(Exchange& exchange) {
                          .bytes_per_second = limits.body_bytes_per_second,
                          .chunked = limits.chunked});
     if (head.expects_continue && !exchange.body.is_finished()) {
-        exchange.body.set_before_wait([this, &exchange]() -> Result<void> {
+        exchange.body.set_before_wait([this, &exchange, &early]() -> Result<void> {
+            WEFT_TRY(early.take_back());
             exchange.output.append("HTTP/1.1 100 Continue\r\n\r\n");
             return send_output(*stream_, exchange.output, shard_.core().limits().write_time);
         });
@@ -226,7 +230,7 @@ Connection::Next Connection::answer(Exchange& exchange) {
     async::Context context = async::Context::current();
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
-    Result<Response> outcome = call_in_turn(request, context, exchange);
+    Result<Response> outcome = call_in_turn(request, context, begun, early);
     if (!outcome) outcome = explain(outcome.error(), exchange, token);
     Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
@@ -271,10 +275,10 @@ Connection::Next Connection::answer(Exchange& exchange) {
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request, async::Context& context,
-                                          Exchange& exchange) {
+Result<Response> Connection::call_in_turn(Request& request, async::Context& context, Instant now,
+                                          EarlySender& early) {
     const ServerLimits& limits = shard_.core().limits();
-    std::int64_t now_ns = exchange.now.time_since_epoch().count();
+    std::int64_t now_ns = now.time_since_epoch().count();
     bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
     bool admitted = !late && shard_.permits.try_acquire();
@@ -285,7 +289,7 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
         admitted = room && shard_.permits.acquire_for(limits.queue_delay).has_value();
         shard_.waiting.fetch_sub(1, std::memory_order_relaxed);
     }
-    Result<Response> outcome = admitted ? call_admitted(request, context, exchange.output) : shed();
+    Result<Response> outcome = admitted ? call_admitted(request, context, early) : shed();
     if (outcome && !can_be_sent(*outcome)) {
         log(LogLevel::Error, "http: a handler gave a response that cannot be sent ({} {})",
             request.method(), request.target());
@@ -300,12 +304,14 @@ Result<Response> Connection::shed() {
 }
 
 Result<Response> Connection::call_admitted(Request& request, async::Context& context,
-                                           std::string& unsent) {
+                                           EarlySender& early) {
     watch(context.token().state());
-    Result<Response> outcome =
-        unsent.empty() ? call_handler(request, context) : call_beside(request, context, unsent);
+    Result<void> sent = early.lend();
+    Result<Response> outcome = sent ? call_handler(request, context) : sent.error();
+    if (sent) sent = early.take_back();
     stop_watching();
     shard_.permits.release();
+    if (!sent) return sent.error();
     return outcome;
 }
 
@@ -320,26 +326,6 @@ Result<Response> Connection::call_handler(Request& request, async::Context& cont
     } catch (...) {  // user code: what it throws is its error
         return Error::from_current_exception();
     }
-}
-
-// Responses to earlier requests are gathered and not sent yet. The handler runs on a fiber of its
-// own: if it is not done when this one goes on, it waits for something, and they are sent first.
-Result<Response> Connection::call_beside(Request& request, async::Context& context,
-                                         std::string& unsent) {
-    Result<Response> outcome = ErrorKind::Other;
-    Future<void> handling = spawn([&] { outcome = call_handler(request, context); });
-    Nanoseconds write_time = shard_.core().limits().write_time;
-    if (!handling) {
-        WEFT_TRY(send_output(*stream_, unsent, write_time));
-        return call_handler(request, context);
-    }
-    yield();
-    Result<void> sent;
-    if (!handling.is_done()) sent = send_output(*stream_, unsent, write_time);
-    // Not cancellable: it works on what is in this frame, and its context reaches it by itself.
-    WEFT_TRY(shield(Deadline::never(), [&] { return handling.join(); }));
-    WEFT_TRY(sent);
-    return outcome;
 }
 
 Response Connection::explain(const Error& error, const Exchange& exchange, CancelState* token) {

@@ -23,6 +23,7 @@ class ServerContext;
 
 namespace weft::http {
 
+class EarlySender;
 class Request;
 class ServerShard;
 struct AccessRecord;
@@ -66,12 +67,12 @@ private:
     bool shake_hands();
 
     Next read_head(Exchange& exchange);
-    Next answer(Exchange& exchange);
+    Next answer(Exchange& exchange, EarlySender& early);
     Result<Response> call_handler(Request& request, async::Context& context);
     Result<Response> shed();
-    Result<Response> call_admitted(Request& request, async::Context& context, std::string& unsent);
-    Result<Response> call_in_turn(Request& request, async::Context& context, Exchange& exchange);
-    Result<Response> call_beside(Request& request, async::Context& context, std::string& unsent);
+    Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
+    Result<Response> call_in_turn(Request& request, async::Context& context, Instant now,
+                                  EarlySender& early);
     Response explain(const Error& error, const Exchange& exchange, CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
     Next hand_over(Exchange& exchange, Response& response);
