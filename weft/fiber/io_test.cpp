@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>  // tidy: allow foreign: a pair of sockets to read and write
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -93,6 +96,54 @@ TEST(Descriptor, RCT_2_two_pipes_carry_1000_messages_and_eof) {
         there.writer.close();
         EXPECT_EQ(WEFT_TRY(back.reader.read(buffer)), 0U);
         EXPECT_EQ(WEFT_TRY(echo.join()), messages);
+        return {};
+    });
+}
+
+// Two that wake each other through the reactor, until `left` rounds of all pairs are over.
+struct Pair {
+    static Descriptor make_event() {
+        return Descriptor::adopt_nonblocking(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+                                             Flow::Unknown);
+    }
+    static Result<void> send(Descriptor& event) {
+        const std::uint64_t one = 1;
+        return event.write_all(std::as_bytes(std::span(&one, 1)));
+    }
+    Result<void> play(Descriptor& mine, Descriptor& other, std::size_t& left) {
+        std::array<std::byte, sizeof(std::uint64_t)> buffer{};
+        while (left > 0) {
+            WEFT_TRY(mine.read(buffer));
+            ++rounds;
+            if (left > 0) --left;
+            WEFT_TRY(send(other));
+        }
+        return {};
+    }
+
+    Descriptor first = make_event();
+    Descriptor second = make_event();
+    unsigned rounds = 0;
+};
+
+// One of each pair is ready, and these are more than a worker's queue holds.
+TEST(Descriptor, FIB_6_none_of_many_busy_descriptors_is_kept_waiting) {
+    in_runtime(1, []() -> Result<void> {
+        constexpr unsigned kRounds = 50;  // on average
+        std::vector<Pair> pairs(350);
+        std::size_t left = pairs.size() * kRounds;
+        std::vector<Future<void>> players;
+        for (Pair& pair : pairs) {
+            players.push_back(spawn([&] { return pair.play(pair.first, pair.second, left); }));
+            players.push_back(spawn([&] { return pair.play(pair.second, pair.first, left); }));
+        }
+        // All wait before the first one may begin.
+        for (std::size_t count = 0; count < players.size(); ++count) yield();
+        for (Pair& pair : pairs) WEFT_TRY(Pair::send(pair.first));
+        for (Future<void>& player : players) WEFT_TRY(player.join());
+        auto [least, most] = std::ranges::minmax_element(pairs, {}, &Pair::rounds);
+        EXPECT_GE(least->rounds, kRounds / 2);
+        EXPECT_LE(most->rounds, kRounds * 2);
         return {};
     });
 }

@@ -65,7 +65,14 @@ void Worker::look_around() {
     Fiber* leaving = std::exchange(current_, &loop_fiber_);
     take_posted_fibers();
     if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
-    if (coarse_now_ns_ - polled_ns_ >= kTurnNs) deliver(*reactor_, false, 0);
+    if (!is_pinned() && ready_.size() < kEventBatch) {
+        if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) push_ready(*fiber);
+    }
+    // While there is no room for them, events wait in the kernel, in their order: in the global
+    // queue those that have waited longest would give way to all that come after them.
+    std::int64_t since_poll_ns = coarse_now_ns_ - polled_ns_;
+    bool has_room = ready_.size() <= kEventBatch || since_poll_ns >= kPollNsMax;
+    if (since_poll_ns >= kTurnNs && has_room) deliver(*reactor_, false, 0);
     current_ = leaving;
     scheduler_.report_if_done();
 }

@@ -82,8 +82,9 @@ public:
 private:
     friend class Scheduler;
 
-    static constexpr unsigned kTurnMax = 64;          // picks between two looks at the clock
-    static constexpr std::int64_t kTurnNs = 100'000;  // what such a turn should last at most
+    static constexpr unsigned kTurnMax = 64;               // picks between two looks at the clock
+    static constexpr std::int64_t kTurnNs = 100'000;       // what such a turn should last at most
+    static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two looks at the reactor
     static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
     static constexpr unsigned kStealMax = 32;
