@@ -249,29 +249,53 @@ TEST(Server, HTTP_1_expect_is_not_answered_when_the_body_is_not_wanted) {
     EXPECT_THAT(response, HasSubstr("Connection: close"));
 }
 
+// Switches to a protocol that gives back the first eight letters, in capitals.
+Result<Response> shout(Request& request, Context&) {
+    EXPECT_TRUE(request.upgrades());
+    Response response;
+    response.status = 101;
+    response.headers.set("upgrade", "shout");
+    response.upgrade = [](Upgraded& connection) {
+        std::string text(as_text(connection.early));
+        std::array<std::byte, 64> space;
+        while (text.size() < 8) {
+            auto count = connection.stream.read(space);
+            if (!count || *count == 0) return;
+            text.append(as_text(std::span(space).first(*count)));
+        }
+        for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
+        EXPECT_TRUE(connection.stream.write_all(as_bytes(text)));
+    };
+    return response;
+}
+
 TEST(Server, HTTP_1_upgrade_hands_the_connection_over_with_what_came_early) {
-    TestServer server([](Request& request, Context&) {
-        EXPECT_TRUE(request.upgrades());
-        Response response;
-        response.status = 101;
-        response.headers.set("upgrade", "shout");
-        response.upgrade = [](Upgraded& connection) {
-            std::string text(as_text(connection.early));
-            std::array<std::byte, 64> space;
-            while (text.size() < 8) {
-                auto count = connection.stream.read(space);
-                if (!count || *count == 0) return;
-                text.append(as_text(std::span(space).first(*count)));
-            }
-            for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
-            EXPECT_TRUE(connection.stream.write_all(as_bytes(text)));
-        };
-        return response;
-    });
+    TestServer server(shout);
     RawClient client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\nearl");
     EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("Connection: upgrade\r\n"));
     client.send("late");
+    EXPECT_EQ(client.read_to_end(), "EARLLATE");
+}
+
+TEST(Server, HTTP_1_the_body_of_a_request_that_upgrades_is_not_taken_for_the_other_protocol) {
+    TestServer server(shout);
+    constexpr std::string_view kFields =
+        "POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: shout\r\n";
+    for (std::string_view body : {"Content-Length: 4\r\n\r\nbody",
+                                  "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"}) {
+        RawClient client = server.connect();
+        client.send(std::string(kFields) + std::string(body) + "earl");
+        EXPECT_THAT(client.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101 "));
+        client.send("late");
+        EXPECT_EQ(client.read_to_end(), "EARLLATE");
+    }
+    RawClient client = server.connect();
+    client.send(std::string(kFields) + "Content-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_THAT(client.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 100 "));
+    client.send("body");
+    EXPECT_THAT(client.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101 "));
+    client.send("earllate");
     EXPECT_EQ(client.read_to_end(), "EARLLATE");
 }
 

@@ -358,10 +358,14 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status, co
 }
 
 Connection::Next Connection::hand_over(Exchange& exchange, Response& response) {
-    ResponseWriter writer(*stream_, exchange, shard_.core().limits());
-    if (!writer.write_response(response, {})) return Next::End;
-    if (!send_output(*stream_, exchange.output, shard_.core().limits().write_time))
+    const ServerLimits& limits = shard_.core().limits();
+    // RFC 9110 §7.8: the other protocol begins behind the request, with whose body it would be
+    // mistaken; and a client that expects 100 gets it before the 101.
+    if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
         return Next::End;
+    ResponseWriter writer(*stream_, exchange, limits);
+    if (!writer.write_response(response, {})) return Next::End;
+    if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
     shard_.tally.responses.add();
     Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view())};
     try {
