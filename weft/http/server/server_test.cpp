@@ -299,6 +299,25 @@ TEST(Server, HTTP_1_the_body_of_a_request_that_upgrades_is_not_taken_for_the_oth
     EXPECT_EQ(client.read_to_end(), "EARLLATE");
 }
 
+TEST(Server, HTTP_1_an_upgrade_is_in_the_access_log_before_the_other_protocol_begins) {
+    Atomic<int> logged{0};
+    ServerOptions options;
+    options.on_access = [&](const AccessRecord& record) {
+        EXPECT_EQ(record.status, 101);
+        EXPECT_TRUE(record.complete);
+        EXPECT_EQ(record.request->target(), "/shout");
+        logged.fetch_add(1, std::memory_order_relaxed);
+    };
+    TestServer server(shout, options);
+    RawClient client = server.connect();
+    client.send("GET /shout HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\n");
+    EXPECT_THAT(client.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101 "));
+    EXPECT_TRUE(
+        weft::testing::eventually([&] { return logged.load(std::memory_order_relaxed) == 1; }));
+    client.send("earllate");
+    EXPECT_EQ(client.read_to_end(), "EARLLATE");
+}
+
 TEST(Server, HTTP_1_limits_have_their_status) {
     ServerOptions options;
     options.limits.body_bytes = 10;

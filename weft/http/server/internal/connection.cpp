@@ -242,7 +242,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
         .version = head.version,
         .server_name = options.server_name};
     if (unread && exchange.body.has_failed()) manner.keep_alive = false;
-    if (response.upgrade) return hand_over(exchange, response);
+    if (response.upgrade) return hand_over(request, exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
     // A body that is produced may wait for long: whoever waits must learn that the client is gone.
     if (response.body.as_produced()) watch(token);
@@ -357,7 +357,8 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status, co
     return Next::End;
 }
 
-Connection::Next Connection::hand_over(Exchange& exchange, Response& response) {
+Connection::Next Connection::hand_over(const Request& request, Exchange& exchange,
+                                       Response& response) {
     const ServerLimits& limits = shard_.core().limits();
     // RFC 9110 §7.8: the other protocol begins behind the request, with whose body it would be
     // mistaken; and a client that expects 100 gets it before the 101.
@@ -365,7 +366,17 @@ Connection::Next Connection::hand_over(Exchange& exchange, Response& response) {
         return Next::End;
     ResponseWriter writer(*stream_, exchange, limits);
     if (!writer.write_response(response, {})) return Next::End;
-    if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
+    bool sent = send_output(*stream_, exchange.output, limits.write_time).has_value();
+    // Now, and not when the other protocol has ended, which may be tomorrow.
+    if (shard_.core().options().on_access) {
+        report({.request = &request,
+                .peer = peer_,
+                .status = response.status,
+                .body_bytes = 0,
+                .duration = Clock::now() - exchange.now,
+                .complete = sent});
+    }
+    if (!sent) return Next::End;
     shard_.tally.responses.add();
     Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view())};
     try {

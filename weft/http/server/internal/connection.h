@@ -75,7 +75,7 @@ private:
                                   EarlySender& early);
     Response explain(const Error& error, const Exchange& exchange, CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
-    Next hand_over(Exchange& exchange, Response& response);
+    Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;
     bool is_late() const;
     void linger(Exchange& exchange);
