@@ -83,7 +83,7 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
     do {
         // One byte more than allowed is room enough to see that there is more.
         std::size_t size = out.size();
-        std::size_t step = std::min(kStepBytes, bytes_max - size + 1);
+        std::size_t step = std::min(kStepBytes - 1, bytes_max - size) + 1;
         int status = Z_OK;
         out.resize_and_overwrite(size + step, [&](char* text, std::size_t) {
             stream_->next_out = reinterpret_cast<Bytef*>(text + size);

@@ -351,6 +351,17 @@ TEST(WebSocketDeflate, HTTP_6b_a_bomb_is_stopped_at_the_limit_of_a_message) {
     EXPECT_EQ(events(out, client), "failed(1009) ");
 }
 
+TEST(WebSocketDeflate, HTTP_6b_who_sets_no_limit_gets_messages_all_the_same) {
+    std::string message(100'000, 'x');
+    std::string bytes;
+    Sender sender(Role::Server, {.deflate = DeflateParameters()});
+    ASSERT_TRUE(sender.message(bytes, MessageType::Binary, message));
+    Side client{.role = Role::Client,
+                .limits = {.frame_bytes = SIZE_MAX, .message_bytes = SIZE_MAX},
+                .deflate = DeflateParameters()};
+    EXPECT_EQ(events(bytes, client), "binary(x*100000) ");
+}
+
 TEST(WebSocketDeflate, HTTP_6b_every_window_and_takeover_comes_back_both_ways) {
     std::string text = repetitive(100'000);
     std::vector<std::string_view> messages = {"",   text, "again", std::string_view(text).substr(1),
