@@ -13,6 +13,8 @@ namespace {
 
 // Of the delay; added, so that nobody comes before the time that the server has asked for.
 constexpr unsigned kJitterPercent = 25;
+// What is doubled at least: a server that says 0 means streams that end, and not its own failure.
+constexpr Nanoseconds kDoubledMin = std::chrono::milliseconds(1);
 
 bool is_event_stream(const Headers& headers) {
     std::string_view type = headers.get("content-type").value_or("");
@@ -127,6 +129,7 @@ Result<void> EventSource::lose(const Error& why, bool was_open) {
 
 Nanoseconds EventSource::delay() const {
     Nanoseconds delay = saturate(retry_);
+    if (failures_ > 0) delay = std::max(delay, kDoubledMin);
     for (unsigned i = 0; i < failures_ && delay < options_.retry_max; ++i)
         delay = std::min(delay * 2, options_.retry_max);
     std::uint64_t chance = env::random(RandomStream::Workload) % (kJitterPercent + 1);

@@ -141,14 +141,14 @@ TEST(EventSource, HTTP_6a_it_waits_as_long_as_the_server_has_said) {
                  });
 }
 
-TEST(EventSource, HTTP_6a_attempts_that_fail_are_further_and_further_apart_up_to_a_limit) {
-    in_runtime(1, []() -> Result<void> {
+// How often a server that is not there is asked in so long.
+std::size_t attempts_in_vain(milliseconds retry, milliseconds time) {
+    std::size_t attempts = 0;
+    in_runtime(1, [&]() -> Result<void> {
         Address address = WEFT_TRY(free_tcp_address());
-        Client client;
         EventSourceOptions options;
-        options.retry = milliseconds(4);
+        options.retry = retry;
         options.retry_max = milliseconds(64);
-        std::size_t attempts = 0;
         ClientOptions counting;
         counting.check_address = [&](const Address&) -> Result<void> {
             ++attempts;
@@ -156,12 +156,24 @@ TEST(EventSource, HTTP_6a_attempts_that_fail_are_further_and_further_apart_up_to
         };
         Client counted(counting);
         EventSource source(counted, url_of(address), std::move(options));
-        EXPECT_EQ(kind_of(source.next(Deadline::after(milliseconds(300)))), ErrorKind::TimedOut);
-        // At 0, 4, 12, 28, 60, 124, 188, 252 ms, or later.
-        EXPECT_GE(attempts, 2U);
-        EXPECT_LE(attempts, 8U);
+        EXPECT_EQ(kind_of(source.next(Deadline::after(time))), ErrorKind::TimedOut);
         return {};
     });
+    return attempts;
+}
+
+TEST(EventSource, HTTP_6a_attempts_that_fail_are_further_and_further_apart_up_to_a_limit) {
+    // At 0, 4, 12, 28, 60, 124, 188, 252 ms, or later.
+    std::size_t attempts = attempts_in_vain(milliseconds(4), milliseconds(300));
+    EXPECT_GE(attempts, 2U);
+    EXPECT_LE(attempts, 8U);
+}
+
+TEST(EventSource, HTTP_6a_who_is_told_not_to_wait_does_so_once_an_attempt_has_failed) {
+    // At 0, 0, 2, 6, 14, 30, 62, 126, 190, 254 ms, or later.
+    std::size_t attempts = attempts_in_vain(milliseconds(0), milliseconds(300));
+    EXPECT_GE(attempts, 3U);
+    EXPECT_LE(attempts, 10U);
 }
 
 // Each byte in a piece of its own, and a deadline that passes between any two.
