@@ -40,6 +40,8 @@ struct ServerLimits {
     Nanoseconds queue_delay = std::chrono::seconds(1);  // 503 with Retry-After
 };
 
+// To a client: more responses of the 1xx kind than this before the real one are Limit.
+inline constexpr unsigned kInformationalMax = 32;
 // Of what one connection reads at a time.
 inline constexpr std::size_t kReadBufferBytes = 16 * 1024;
 // Responses to pipelined requests are gathered up to this.

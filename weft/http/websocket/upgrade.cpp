@@ -7,6 +7,7 @@
 
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
+#include "weft/http/limits.h"
 #include "weft/http/request.h"
 #include "weft/http/wire/format.h"
 #include "weft/http/wire/head.h"
@@ -168,6 +169,30 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
     return connection;
 }
 
+// The first response that is more than informational (RFC 9110 §15.2): `received` begins with it.
+Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std::string& received,
+                         Deadline deadline) {
+    std::array<std::byte, 4096> space;
+    for (unsigned informational = 0; informational <= kInformationalMax;) {
+        wire::Progress progress =
+            received.empty() ? wire::Progress::NeedMore : parser.parse(received, "GET");
+        if (progress == wire::Progress::Failed) {
+            return Error(ErrorKind::Refused, parser.error().reason);
+        }
+        if (progress == wire::Progress::Done) {
+            if (parser.head().status >= 200 || parser.head().status == 101) return {};
+            received.erase(0, parser.consumed());
+            parser.reset();
+            ++informational;
+            continue;
+        }
+        std::size_t count = WEFT_TRY(stream.read(space, deadline));
+        if (count == 0) return Error(ErrorKind::Closed, "the server has gone without an answer");
+        received += as_text(Bytes(space).first(count));
+    }
+    return Error(ErrorKind::Limit, "the server sends too many informational responses");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> stream,
@@ -182,17 +207,7 @@ Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> s
 
     wire::ResponseParser parser;
     std::string received;
-    std::array<std::byte, 4096> space;
-    for (;;) {
-        std::size_t count = WEFT_TRY(stream->read(space, deadline));
-        if (count == 0) return Error(ErrorKind::Closed, "the server has gone without an answer");
-        received += as_text(Bytes(space).first(count));
-        wire::Progress progress = parser.parse(received, "GET");
-        if (progress == wire::Progress::Failed) {
-            return Error(ErrorKind::Refused, parser.error().reason);
-        }
-        if (progress == wire::Progress::Done) break;
-    }
+    WEFT_TRY(read_answer(*stream, parser, received, deadline));
     auto connection = WEFT_TRY(check_response(parser.head(), key, options));
     return std::make_unique<WebSocket>(std::move(stream),
                                        as_bytes(received).subspan(parser.consumed()),

@@ -144,8 +144,52 @@ TEST(WebSocketOpen, HTTP_6b_what_cannot_be_sent_is_misuse) {
     EXPECT_EQ(client.error().kind(), ErrorKind::Misuse);
 }
 
+// Opens one to a server that reads the request and says this, where %s stands for the right answer
+// to its key.
+Result<std::unique_ptr<WebSocket>> open_with_answer(const std::string& answer) {
+    auto listener = net::Listener::open(net::Address::loopback(0));
+    if (!listener) return listener.error();
+    std::thread peer([&] {
+        auto socket = listener->accept(Deadline::after(kPatience));
+        ASSERT_TRUE(socket);
+        std::string request;
+        std::byte space[1000];
+        while (!request.ends_with("\r\n\r\n")) {
+            auto count = socket->read(space, Deadline::after(kPatience));
+            ASSERT_TRUE(count && *count > 0);
+            request += as_text(Bytes(space).first(*count));
+        }
+        EXPECT_THAT(request, StartsWith("GET /chat?x=1 HTTP/1.1\r\nHost: localhost\r\n"));
+        std::string key = request.substr(request.find("Key: ") + 5, 24);
+        std::string text = answer;
+        if (std::size_t at = text.find("%s"); at != text.npos) {
+            text.replace(at, 2, wire::websocket::accept_of(key));
+        }
+        EXPECT_TRUE(socket->write_all(as_bytes(text), Deadline::after(kPatience)));
+    });
+    auto client = open(listener->address());
+    peer.join();
+    return client;
+}
+
+constexpr std::string_view kAnswer =
+    "HTTP/1.1 101 OK\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+    "Sec-WebSocket-Accept: %s\r\n\r\n";
+
+TEST(WebSocketOpen, HTTP_6b_informational_responses_may_come_before_the_answer) {
+    std::string hints = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n";
+    auto client = open_with_answer(hints + std::string(kAnswer) + "\x81\x02hi");
+    ASSERT_TRUE(client) << client.error().message();
+    EXPECT_EQ((*client)->receive(Deadline::after(kPatience))->payload, "hi");
+
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += hints;
+    auto flooded = open_with_answer(many + std::string(kAnswer));
+    ASSERT_FALSE(flooded);
+    EXPECT_EQ(flooded.error().kind(), ErrorKind::Limit);
+}
+
 TEST(WebSocketOpen, HTTP_6b_an_answer_that_is_no_handshake_is_refused) {
-    // What is answered to the key; %s stands for the right answer to it.
     const std::pair<std::string, ErrorKind> cases[] = {
         {"", ErrorKind::Closed},
         {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ErrorKind::Refused},
@@ -166,28 +210,7 @@ TEST(WebSocketOpen, HTTP_6b_an_answer_that_is_no_handshake_is_refused) {
         {"garbage\r\n\r\n", ErrorKind::Refused},
     };
     for (const auto& [answer, kind] : cases) {
-        auto listener = net::Listener::open(net::Address::loopback(0));
-        ASSERT_TRUE(listener);
-        std::thread peer([&] {
-            auto socket = listener->accept(Deadline::after(kPatience));
-            ASSERT_TRUE(socket);
-            std::string request;
-            std::byte space[1000];
-            while (!request.ends_with("\r\n\r\n")) {
-                auto count = socket->read(space, Deadline::after(kPatience));
-                ASSERT_TRUE(count && *count > 0);
-                request += as_text(Bytes(space).first(*count));
-            }
-            EXPECT_THAT(request, StartsWith("GET /chat?x=1 HTTP/1.1\r\nHost: localhost\r\n"));
-            std::string key = request.substr(request.find("Key: ") + 5, 24);
-            std::string text = answer;
-            if (std::size_t at = text.find("%s"); at != text.npos) {
-                text.replace(at, 2, wire::websocket::accept_of(key));
-            }
-            EXPECT_TRUE(socket->write_all(as_bytes(text), Deadline::after(kPatience)));
-        });
-        auto client = open(listener->address());
-        peer.join();
+        auto client = open_with_answer(answer);
         ASSERT_FALSE(client) << answer;
         EXPECT_EQ(client.error().kind(), kind) << answer << client.error().message();
     }

@@ -16,15 +16,13 @@
 #include "weft/fiber/io.h"
 #include "weft/http/internal/incoming_body.h"
 #include "weft/http/internal/read_buffer.h"
+#include "weft/http/limits.h"
 #include "weft/http/wire/head.h"
 #include "weft/net/stream.h"
 
 namespace weft::http {
 
 class Origin;
-
-// More responses of the 1xx kind than this before the real one are Limit.
-inline constexpr unsigned kInformationalMax = 32;
 
 class ClientConnection final : public Dormant {
 public:
