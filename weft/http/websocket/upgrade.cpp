@@ -77,7 +77,8 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
     }
     auto key = headers.get("sec-websocket-key");
     bool valid = request.method() == "GET" && key && websocket::is_key(*key) &&
-                 headers.count("sec-websocket-key") == 1;
+                 headers.count("sec-websocket-key") == 1 &&
+                 headers.count("sec-websocket-version") == 1;
     if (!valid) return Response::plain(400);
     if (!is_allowed(request, options.origins)) return Response::plain(403);
 

@@ -63,6 +63,7 @@ TEST(WebSocketAccept, HTTP_6b_a_request_that_asks_in_the_wrong_way_is_refused) {
         {with("ZQ==", "ZQ="), "HTTP/1.1 400 "},
         {with("ZQ==\r\n", "ZQ==\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"),
          "HTTP/1.1 400 "},
+        {with("Version: 13\r\n", "Version: 13\r\nSec-WebSocket-Version: 8\r\n"), "HTTP/1.1 400 "},
         {with("Host: x\r\n", "Host: x\r\nSec-WebSocket-Extensions: permessage-deflate;\r\n"),
          "HTTP/1.1 400 "},
         {with("Host: x\r\n", "Host: x\r\nOrigin: https://example.org\r\n"), "HTTP/1.1 403 "},
