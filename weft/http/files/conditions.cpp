@@ -55,10 +55,12 @@ bool any_matches(const Headers& headers, std::string_view name, std::string_view
     return false;
 }
 
+// RFC 9110 §13.1.3, §13.1.4: a date that was sent more than once MUST be ignored.
 std::optional<std::int64_t> date_of(const Request& request, std::string_view name,
                                     std::int64_t now_seconds) {
     std::optional<std::string_view> text = request.header(name);
-    return text ? wire::parse_date(*text, now_seconds) : std::nullopt;
+    if (!text || request.headers().count(name) != 1) return std::nullopt;
+    return wire::parse_date(*text, now_seconds);
 }
 
 }  // namespace
@@ -98,6 +100,7 @@ std::optional<std::string_view> range_field(const Request& request, const Valida
     }
     std::optional<std::string_view> condition = request.header("if-range");
     if (!condition) return range;
+    if (request.headers().count("if-range") != 1) return std::nullopt;
     std::string_view text = *condition;
     if (std::optional<EntityTag> tag = take_entity_tag(text)) {
         bool holds = text.empty() && !tag->is_weak && tag->opaque == validators.etag;

@@ -69,6 +69,12 @@ TEST(Conditions, HTTP_8_dates_are_compared_by_the_second) {
     EXPECT_EQ(verdict({{"if-unmodified-since", kBefore}}), "412");
 }
 
+TEST(Conditions, HTTP_8_several_dates_are_none) {
+    EXPECT_EQ(verdict({{"if-modified-since", kThen}, {"if-modified-since", kBefore}}), "send");
+    EXPECT_EQ(verdict({{"if-modified-since", kThen}, {"if-modified-since", kThen}}), "send");
+    EXPECT_EQ(verdict({{"if-unmodified-since", kBefore}, {"if-unmodified-since", kThen}}), "send");
+}
+
 TEST(Conditions, HTTP_8_tags_come_before_dates_and_matches_before_their_opposites) {
     EXPECT_EQ(verdict({{"if-none-match", "\"b\""}, {"if-modified-since", kAfter}}), "send");
     EXPECT_EQ(verdict({{"if-none-match", "\"a\""}, {"if-modified-since", kBefore}}), "304");
@@ -93,6 +99,7 @@ TEST(Conditions, HTTP_8_a_range_counts_for_get_once_and_if_nothing_has_changed) 
     EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", "\"b\""}}));
     EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", "W/\"a\""}}));
     EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", "\"a\", \"a\""}}));
+    EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", "\"a\""}, {"if-range", "\"b\""}}));
     EXPECT_TRUE(counts({{"range", "bytes=0-1"}, {"if-range", kThen}}));
     EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", kAfter}}));
     EXPECT_FALSE(counts({{"range", "bytes=0-1"}, {"if-range", kBefore}}));
