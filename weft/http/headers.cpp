@@ -92,6 +92,16 @@ std::size_t Headers::count(std::string_view name) const {
     return static_cast<std::size_t>(std::ranges::count_if(fields_, same));
 }
 
+std::string Headers::joined(std::string_view name) const {
+    std::string list;
+    for (const Field& field : fields_) {
+        if (!equal_without_case(field.name, name)) continue;
+        if (!list.empty()) list += ", ";
+        list += field.value;
+    }
+    return list;
+}
+
 bool Headers::has_token(std::string_view name, std::string_view token) const {
     for (const Field& field : fields_) {
         if (!equal_without_case(field.name, name)) continue;

@@ -53,6 +53,8 @@ public:
     std::optional<std::string_view> get(std::string_view name) const;  // the first
     bool has(std::string_view name) const { return get(name).has_value(); }
     std::size_t count(std::string_view name) const;
+    // RFC 9110 §5.3: all fields of that name as one list.
+    std::string joined(std::string_view name) const;
     // Whether one of the comma-separated members of any field of that name is `token`.
     bool has_token(std::string_view name, std::string_view token) const;
 

@@ -27,13 +27,13 @@ using Shared = std::shared_ptr<const Representation>;
 Shared choose(const Request& request, std::shared_ptr<const Resource> resource) {
     const std::vector<Representation>& all = resource->representations;
     const Representation* chosen = &all.front();
-    std::optional<std::string_view> accepted = request.header("accept-encoding");
-    if (all.size() > 1 && accepted) {
+    if (all.size() > 1 && request.header("accept-encoding")) {
         std::array<wire::Coding, 8> codings{};
         std::size_t count = std::min(all.size() - 1, codings.size());
         for (std::size_t i = 0; i < count; ++i) codings[i] = all[i + 1].coding;
         // RFC 9110 §12.5.3: who refuses everything there is may be sent it all the same.
-        wire::Coding best = wire::choose_coding(*accepted, std::span(codings).first(count))
+        std::string accepted = request.headers().joined("accept-encoding");
+        wire::Coding best = wire::choose_coding(accepted, std::span(codings).first(count))
                                 .value_or(wire::Coding::Identity);
         chosen = &*std::ranges::find(all, best, &Representation::coding);
     }

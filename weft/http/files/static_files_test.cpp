@@ -329,6 +329,8 @@ TEST_F(StaticFiles, HTTP_8_compressed_files_are_sent_to_those_who_take_them) {
     EXPECT_EQ(encoding("br;q=0"), "(none) plain");
     EXPECT_EQ(encoding(""), "(none) plain");
     EXPECT_EQ(encoding("identity;q=0, x"), "(none) plain");
+    Response lines = respond("/app.js", {{"accept-encoding", "*"}, {"accept-encoding", "br;q=0"}});
+    EXPECT_EQ(content(lines), "gzipped");
     Response none = respond("/app.js");
     EXPECT_EQ(content(none), "plain");
     EXPECT_EQ(header(none, "vary"), "Accept-Encoding");

@@ -21,17 +21,6 @@ namespace websocket = wire::websocket;
 
 constexpr std::string_view kVersion = "13";
 
-// RFC 9110 §5.3: fields of one name are one list.
-std::string joined(const Headers& headers, std::string_view name) {
-    std::string list;
-    for (const Headers::Field& field : headers) {
-        if (!equal_without_case(field.name, name)) continue;
-        if (!list.empty()) list += ", ";
-        list += field.value;
-    }
-    return list;
-}
-
 bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
 }
@@ -89,14 +78,14 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
     WebSocketOptions connection = options.connection;
     connection.deflate = {};
     auto wish = options.deflate.value_or(websocket::DeflateParameters());
-    auto agreement = websocket::accept_deflate(joined(headers, "sec-websocket-extensions"), wish);
+    auto agreement = websocket::accept_deflate(headers.joined("sec-websocket-extensions"), wish);
     if (!agreement) return Response::plain(400);
     if (options.deflate && *agreement) {
         connection.deflate = (*agreement)->parameters;
         response.headers.set("sec-websocket-extensions", (*agreement)->answer);
     }
     connection.protocol =
-        choose_protocol(joined(headers, "sec-websocket-protocol"), options.protocols);
+        choose_protocol(headers.joined("sec-websocket-protocol"), options.protocols);
     if (!connection.protocol.empty()) {
         response.headers.set("sec-websocket-protocol", connection.protocol);
     }
@@ -157,13 +146,13 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
         !headers.has_token("connection", "upgrade")) {
         return refused("the server switches to another protocol");
     }
-    if (joined(headers, "sec-websocket-accept") != websocket::accept_of(key)) {
+    if (headers.joined("sec-websocket-accept") != websocket::accept_of(key)) {
         return refused("the server has not understood the key");
     }
     WebSocketOptions connection = options.connection;
     connection.deflate = WEFT_TRY(websocket::check_deflate_answer(
-        joined(headers, "sec-websocket-extensions"), options.deflate));
-    connection.protocol = joined(headers, "sec-websocket-protocol");
+        headers.joined("sec-websocket-extensions"), options.deflate));
+    connection.protocol = headers.joined("sec-websocket-protocol");
     if (!connection.protocol.empty() && !contains(options.protocols, connection.protocol)) {
         return refused("the server chooses a subprotocol that was not offered");
     }
