@@ -159,6 +159,11 @@ Deadline IncomingBody::next_deadline() const {
     return std::min(deadline, Deadline::after(limits_.grace, by_rate.instant()));
 }
 
+bool IncomingBody::can_be_dropped(std::uint64_t bytes_max) const {
+    if (finished_) return true;
+    return !failed_ && !before_wait_ && (framing_ != Framing::Length || left_ <= bytes_max);
+}
+
 bool IncomingBody::drop_rest(std::uint64_t bytes_max, Deadline deadline) {
     if (framing_ == Framing::Length && left_ > bytes_max) return false;
     hurry_ = deadline;

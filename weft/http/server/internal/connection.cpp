@@ -234,14 +234,11 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     if (!outcome) outcome = explain(outcome.error(), exchange, token);
     Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
-    // Expect: the client waits for a word; without one it may send its body or not.
-    bool waits_for_word = unread && exchange.body.has_before_wait();
-    ResponseWriter::Manner manner{
-        .head_only = head.method == "HEAD",
-        .keep_alive = head.keep_alive && may_go_on(exchange.now) && !waits_for_word,
-        .version = head.version,
-        .server_name = options.server_name};
-    if (unread && exchange.body.has_failed()) manner.keep_alive = false;
+    ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
+                                  .keep_alive = head.keep_alive && may_go_on(exchange.now) &&
+                                                exchange.body.can_be_dropped(limits.linger_bytes),
+                                  .version = head.version,
+                                  .server_name = options.server_name};
     if (response.upgrade) return hand_over(request, exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
     // A body that is produced may wait for long: whoever waits must learn that the client is gone.

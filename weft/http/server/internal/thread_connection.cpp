@@ -77,7 +77,7 @@ bool ThreadConnection::answer() {
     }
     Request request({head, exchange_.parser.target(), body, peer_, stream_.tls()});
     Response response = call_handler(request);
-    bool keeps = head.keep_alive && !body.has_before_wait() && !body.has_failed() &&
+    bool keeps = head.keep_alive && body.can_be_dropped(limits.linger_bytes) &&
                  ++requests_ < limits.requests_per_connection;
     ResponseWriter writer(stream_, exchange_, limits);
     Result<void> written = writer.write_response(response, {.head_only = head.method == "HEAD",

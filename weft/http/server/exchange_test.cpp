@@ -1,0 +1,34 @@
+// What one exchange leaves behind: how the response is framed and how the connection goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "weft/http/internal/server_test.h"
+
+namespace weft::http {
+namespace {
+
+using async::Context;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::RawClient;
+using ::testing::StartsWith;
+using testing::TestServer;
+
+constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+TEST(Exchange, HTTP_1_a_body_that_is_too_long_to_drop_ends_the_connection_without_a_reset) {
+    TestServer server([](Request&, Context&) { return Response::plain(404); });
+    RawClient client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n" +
+                std::string(100'000, 'a'));
+    EXPECT_THAT(client.read_response(), HasSubstr("\r\nConnection: close\r\n"));
+    EXPECT_TRUE(client.is_ended());
+    EXPECT_FALSE(client.was_reset());
+}
+
+}  // namespace
+}  // namespace weft::http
