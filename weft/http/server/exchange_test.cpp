@@ -30,5 +30,18 @@ TEST(Exchange, HTTP_1_a_body_that_is_too_long_to_drop_ends_the_connection_withou
     EXPECT_FALSE(client.was_reset());
 }
 
+TEST(Exchange, HTTP_1_a_response_that_offers_an_upgrade_says_so_for_the_connection) {
+    TestServer server(
+        [](Request&, Context&) { return Response::plain(426).with("upgrade", "websocket"); });
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), HasSubstr("\r\nConnection: upgrade\r\n"));
+    client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    EXPECT_THAT(client.read_response(), HasSubstr("\r\nConnection: upgrade, keep-alive\r\n"));
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(client.read_response(), HasSubstr("\r\nConnection: upgrade, close\r\n"));
+    EXPECT_TRUE(client.is_ended());
+}
+
 }  // namespace
 }  // namespace weft::http

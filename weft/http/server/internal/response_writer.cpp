@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/base/format.h"
 #include "weft/base/time.h"
 #include "weft/http/wire/chunked.h"
 #include "weft/http/wire/format.h"
@@ -89,13 +90,18 @@ void ResponseWriter::write_head(const Response& response) {
     if (!manner_.server_name.empty()) wire::append_field(output, "Server", manner_.server_name);
     if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
     if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
-    bool wants_keep_alive_said = manner_.version == wire::Version::Http10;
-    if (response.upgrade) {
-        if (response.status == 101) wire::append_field(output, "Connection", "upgrade");
-    } else if (!manner_.keep_alive) {
-        wire::append_field(output, "Connection", "close");
-    } else if (wants_keep_alive_said) {
-        wire::append_field(output, "Connection", "keep-alive");
+    std::string_view lasting;
+    if (!response.upgrade && !manner_.keep_alive) {
+        lasting = "close";
+    } else if (!response.upgrade && manner_.version == wire::Version::Http10) {
+        lasting = "keep-alive";
+    }
+    // RFC 9110 §7.8: who sends Upgrade MUST name it here, so that nobody passes it on.
+    if (response.headers.has("upgrade")) {
+        wire::append_field(output, "Connection",
+                           lasting.empty() ? "upgrade" : format("upgrade, {}", lasting));
+    } else if (!lasting.empty()) {
+        wire::append_field(output, "Connection", lasting);
     }
     output.append("\r\n");
 }
