@@ -43,5 +43,17 @@ TEST(Exchange, HTTP_1_a_response_that_offers_an_upgrade_says_so_for_the_connecti
     EXPECT_TRUE(client.is_ended());
 }
 
+TEST(Exchange, HTTP_1_the_server_field_of_a_handler_stands_alone) {
+    ServerOptions options;
+    options.server_name = "ours";
+    TestServer server([](Request&, Context&) { return Response::plain(200).with("server", "its"); },
+                      options);
+    RawClient client = server.connect();
+    client.send(kGet);
+    std::string response = client.read_response();
+    EXPECT_THAT(response, HasSubstr("server: its\r\n"));
+    EXPECT_THAT(response, Not(HasSubstr("ours")));
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -87,7 +87,8 @@ void ResponseWriter::write_head(const Response& response) {
     wire::append_status_line(output, response.status);
     wire::append_fields(output, response.headers);
     if (!response.headers.has("date")) wire::append_field(output, "Date", exchange_.date());
-    if (!manner_.server_name.empty()) wire::append_field(output, "Server", manner_.server_name);
+    if (!manner_.server_name.empty() && !response.headers.has("server"))
+        wire::append_field(output, "Server", manner_.server_name);
     if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
     if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
     std::string_view lasting;
