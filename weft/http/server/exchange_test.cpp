@@ -55,5 +55,24 @@ TEST(Exchange, HTTP_1_the_server_field_of_a_handler_stands_alone) {
     EXPECT_THAT(response, Not(HasSubstr("ours")));
 }
 
+TEST(Exchange, HTTP_1_a_CONNECT_succeeds_only_for_who_takes_the_connection) {
+    TestServer server([](Request& request, Context&) {
+        Response response = Response::text("a page");
+        if (request.host() == "b:1") {
+            response.upgrade = [](Upgraded& connection) {
+                EXPECT_TRUE(connection.stream.write_all(as_bytes("a tunnel")));
+            };
+        }
+        return response;
+    });
+    RawClient client = server.connect();
+    client.send("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 501 "));
+    client.send("CONNECT b:1 HTTP/1.1\r\nHost: b:1\r\n\r\n");
+    std::string tunnel = client.read_to_end();
+    EXPECT_THAT(tunnel, StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(tunnel, EndsWith("\r\n\r\na tunnel"));
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -292,6 +292,7 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
             request.method(), request.target());
         outcome = Response::plain(500);
     }
+    if (outcome && is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
     return outcome;
 }
 

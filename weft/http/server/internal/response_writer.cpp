@@ -43,6 +43,11 @@ Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds t
     return sent;
 }
 
+bool is_false_tunnel(std::string_view method, const Response& response) {
+    return method == "CONNECT" && response.status >= 200 && response.status < 300 &&
+           !response.upgrade;
+}
+
 Result<void> ResponseWriter::write_response(Response& response, const Manner& manner) {
     manner_ = manner;
     if (response.upgrade) {

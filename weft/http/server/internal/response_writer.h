@@ -22,6 +22,9 @@ namespace weft::http {
 // Sends what was gathered; `time` is what a piece may take without progress.
 Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time);
 
+// RFC 9110 §9.3.6: a 2xx to CONNECT makes a tunnel of the connection, and here nobody has taken it.
+bool is_false_tunnel(std::string_view method, const Response& response);
+
 class ResponseWriter final : public BodyWriter {
 public:
     ResponseWriter(net::Stream& stream, Exchange& exchange, const ServerLimits& limits)

@@ -113,6 +113,7 @@ Response ThreadConnection::call_handler(Request& request) {
     } catch (...) {  // user code: what it throws is its error
         outcome = Error::from_current_exception();
     }
+    if (outcome && is_false_tunnel(request.method(), *outcome)) return Response::plain(501);
     if (outcome && can_be_sent(*outcome)) return std::move(*outcome);
     const IncomingBody& body = exchange_.body;
     if (body.has_failed() && body.failure_status() != 0) {
