@@ -74,5 +74,16 @@ TEST(Exchange, HTTP_1_a_CONNECT_succeeds_only_for_who_takes_the_connection) {
     EXPECT_THAT(tunnel, EndsWith("\r\n\r\na tunnel"));
 }
 
+TEST(Exchange, HTTP_3_a_response_that_is_not_the_last_is_500) {
+    TestServer server([](Request& request, Context&) {
+        return Response::plain(request.path() == "/101" ? 101 : 103);
+    });
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+    client.send("GET /101 HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+}
+
 }  // namespace
 }  // namespace weft::http

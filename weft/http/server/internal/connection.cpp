@@ -38,7 +38,7 @@ bool sets_framing(const Headers& headers) {
 
 bool can_be_sent(const Response& response) {
     return response.headers.is_valid() && !sets_framing(response.headers) &&
-           response.status >= 100 && response.status <= 599;
+           response.status >= (response.upgrade ? 101 : 200) && response.status <= 599;
 }
 
 }  // namespace
