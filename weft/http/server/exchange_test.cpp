@@ -85,5 +85,13 @@ TEST(Exchange, HTTP_3_a_response_that_is_not_the_last_is_500) {
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
 }
 
+TEST(Exchange, HTTP_1_a_head_that_is_refused_gets_no_body) {
+    TestServer server([](Request&, Context&) { return Response::plain(200); });
+    std::string response = server.ask("HEAD / HTTP/1.1\r\n\r\n");
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 400 "));
+    EXPECT_THAT(response, EndsWith("\r\n\r\n"));
+    EXPECT_THAT(server.ask("GET / HTTP/1.1\r\n\r\n"), EndsWith("\r\n\r\nno Host\n"));
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -112,6 +112,7 @@ TEST(ThreadServer, HTTP_10_the_same_handlers_give_the_same_answers_on_threads_an
         "GET /invalid HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /framed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /hello HTTP/1.1\r\n\r\n",
+        "HEAD /hello HTTP/1.1\r\n\r\n",
         "GET  /hello HTTP/1.1\r\nHost: a\r\n\r\n",
         "nonsense\r\n\r\n",
     };

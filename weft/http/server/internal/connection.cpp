@@ -341,8 +341,10 @@ Response Connection::explain(const Error& error, const Exchange& exchange, Cance
 Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status, const char* reason) {
     Response response = Response::text(std::string(reason) + "\n", status);
     ResponseWriter writer(*stream_, exchange, shard_.core().limits());
-    Result<void> written = writer.write_response(
-        response, {.keep_alive = false, .server_name = shard_.core().options().server_name});
+    Result<void> written =
+        writer.write_response(response, {.head_only = exchange.buffer.view().starts_with("HEAD "),
+                                         .keep_alive = false,
+                                         .server_name = shard_.core().options().server_name});
     if (shard_.core().options().on_access) {
         report({.request = nullptr,
                 .peer = peer_,

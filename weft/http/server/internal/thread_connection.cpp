@@ -129,7 +129,9 @@ void ThreadConnection::refuse(std::uint16_t status, const char* reason) {
     Response response = Response::text(std::string(reason) + "\n", status);
     ResponseWriter writer(stream_, exchange_, options_.limits);
     Result<void> written =
-        writer.write_response(response, {.keep_alive = false, .server_name = options_.server_name});
+        writer.write_response(response, {.head_only = exchange_.buffer.view().starts_with("HEAD "),
+                                         .keep_alive = false,
+                                         .server_name = options_.server_name});
     report({.request = nullptr,
             .peer = peer_,
             .status = status,
