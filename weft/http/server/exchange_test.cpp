@@ -93,5 +93,22 @@ TEST(Exchange, HTTP_1_a_head_that_is_refused_gets_no_body) {
     EXPECT_THAT(server.ask("GET / HTTP/1.1\r\n\r\n"), EndsWith("\r\n\r\nno Host\n"));
 }
 
+TEST(Exchange, HTTP_1_a_205_has_no_content) {
+    TestServer server([](Request& request, Context&) {
+        if (request.path() == "/text") return Response::text("a text", 205);
+        Response response = Response::stream(
+            "text/plain", [](BodyWriter& writer) { return writer.write("a stream"); });
+        response.status = 205;
+        return response;
+    });
+    RawClient client = server.connect();
+    for (std::string_view path : {"/text", "/stream"}) {
+        client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        std::string response = client.read_response();
+        EXPECT_THAT(response, StartsWith("HTTP/1.1 205 "));
+        EXPECT_THAT(response, HasSubstr("\r\nContent-Length: 0\r\n"));
+    }
+}
+
 }  // namespace
 }  // namespace weft::http

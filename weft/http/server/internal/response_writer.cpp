@@ -55,6 +55,8 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
         write_head(response);
         return {};
     }
+    // RFC 9110 §15.3.6: a 205 MUST have no content, and says so by its length.
+    if (response.status == 205) response.body = {};
     Body& body = response.body;
     std::optional<std::uint64_t> size = body.size();
     // RFC 9110 §8.6: a 304 says the length that a 200 would have, or none.
