@@ -110,5 +110,18 @@ TEST(Exchange, HTTP_1_a_205_has_no_content) {
     }
 }
 
+TEST(Exchange, HTTP_1_a_target_of_another_scheme_is_misdirected) {
+    TestServer server([](Request&, Context&) { return Response::plain(200); });
+    RawClient client = server.connect();
+    auto status = [&](std::string_view target) {
+        client.send("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        return client.read_response().substr(0, 12);
+    };
+    EXPECT_EQ(status("HTTP://a/"), "HTTP/1.1 200");
+    EXPECT_EQ(status("https://a/"), "HTTP/1.1 421");
+    EXPECT_EQ(status("ftp://a/"), "HTTP/1.1 421");
+    EXPECT_EQ(status("/"), "HTTP/1.1 200");
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -113,6 +113,7 @@ TEST(ThreadServer, HTTP_10_the_same_handlers_give_the_same_answers_on_threads_an
         "GET /framed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /hello HTTP/1.1\r\n\r\n",
         "HEAD /hello HTTP/1.1\r\n\r\n",
+        "GET https://a/hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET  /hello HTTP/1.1\r\nHost: a\r\n\r\n",
         "nonsense\r\n\r\n",
     };

@@ -69,6 +69,18 @@ TEST(Target, HTTP_1_what_is_none_is_refused) {
     }
 }
 
+TEST(Target, HTTP_1_another_scheme_is_misdirected) {
+    auto misdirected = [](std::string_view text, bool is_secured) {
+        return is_misdirected(*parse_target("GET", text), is_secured);
+    };
+    for (bool is_secured : {false, true}) {
+        EXPECT_FALSE(misdirected("/", is_secured));
+        EXPECT_FALSE(misdirected("HTTP://a/", is_secured));
+        EXPECT_TRUE(misdirected("ftp://a/", is_secured));
+        EXPECT_EQ(misdirected("Https://a/", is_secured), !is_secured);
+    }
+}
+
 TEST(Target, HTTP_1_hosts_are_names_and_numbers) {
     std::optional<HostPort> host = parse_host_port("[2001:db8::1]:8080");
     ASSERT_TRUE(host);

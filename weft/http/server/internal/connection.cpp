@@ -230,7 +230,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     async::Context context = async::Context::current();
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
-    Result<Response> outcome = call_in_turn(request, context, begun, early);
+    Result<Response> outcome = call_in_turn(request, context, exchange, early);
     if (!outcome) outcome = explain(outcome.error(), exchange, token);
     Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
@@ -272,12 +272,14 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request, async::Context& context, Instant now,
-                                          EarlySender& early) {
+Result<Response> Connection::call_in_turn(Request& request, async::Context& context,
+                                          const Exchange& exchange, EarlySender& early) {
     const ServerLimits& limits = shard_.core().limits();
-    std::int64_t now_ns = now.time_since_epoch().count();
+    std::int64_t now_ns = exchange.now.time_since_epoch().count();
     bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
+    bool is_secured = stream_->tls() != nullptr;
+    if (wire::is_misdirected(exchange.parser.target(), is_secured)) return Response::plain(421);
     bool admitted = !late && shard_.permits.try_acquire();
     if (!late && !admitted) {
         // Relaxed: a bound, not a promise; nothing is read through it.

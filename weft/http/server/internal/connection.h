@@ -71,8 +71,8 @@ private:
     Result<Response> call_handler(Request& request, async::Context& context);
     Result<Response> shed();
     Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
-    Result<Response> call_in_turn(Request& request, async::Context& context, Instant now,
-                                  EarlySender& early);
+    Result<Response> call_in_turn(Request& request, async::Context& context,
+                                  const Exchange& exchange, EarlySender& early);
     Response explain(const Error& error, const Exchange& exchange, CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
