@@ -30,6 +30,17 @@ TEST(Exchange, HTTP_1_a_body_that_is_too_long_to_drop_ends_the_connection_withou
     EXPECT_FALSE(client.was_reset());
 }
 
+TEST(Exchange, HTTP_1_a_body_that_turns_out_too_long_ends_the_connection_without_a_reset) {
+    ServerOptions options;
+    options.limits.linger_bytes = 100'000;
+    TestServer server([](Request&, Context&) { return Response::plain(404); }, options);
+    RawClient client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n" +
+                std::string(180'000, 'a'));
+    EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 404 "));
+    EXPECT_FALSE(client.was_reset());
+}
+
 TEST(Exchange, HTTP_1_a_response_that_offers_an_upgrade_says_so_for_the_connection) {
     TestServer server(
         [](Request&, Context&) { return Response::plain(426).with("upgrade", "websocket"); });

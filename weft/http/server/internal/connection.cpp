@@ -263,8 +263,10 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     }
     if (unread) {
         if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
-        if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
+        if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) {
+            linger(exchange);
             return Next::End;
+        }
     }
     exchange.buffer.let_go();
     exchange.parser.reset();

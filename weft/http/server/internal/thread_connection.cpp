@@ -98,7 +98,10 @@ bool ThreadConnection::answer() {
     }
     if (!body.is_finished()) {
         if (!send_output(stream_, exchange_.output, limits.write_time)) return false;
-        if (!body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) return false;
+        if (!body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) {
+            linger();
+            return false;
+        }
     }
     exchange_.buffer.let_go();
     exchange_.parser.reset();
