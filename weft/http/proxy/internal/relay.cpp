@@ -139,15 +139,16 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
                                 const ProxyOptions& options, std::string_view via) {
     ClientConnection& connection = *relay->lease_;
     const wire::ResponseHead& head = connection.head();
+    Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;
+    // Before anything can fail: by its body a connection knows whether it can be used again.
+    connection.begin_body(
+        {.bytes_max = options.limits.body_bytes, .idle = idle, .chunked = options.limits.chunked},
+        Deadline::never());
     Response response;
     response.status = head.status;
     response.headers = WEFT_TRY(fields_for_client(head, via));
     // They outlive the body where somebody puts another one in its place.
     response.headers.hold(relay);
-    Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;
-    connection.begin_body(
-        {.bytes_max = options.limits.body_bytes, .idle = idle, .chunked = options.limits.chunked},
-        Deadline::never());
     if (head.status == 101) {
         response.upgrade = [relay, idle = options.tunnel_idle](Upgraded& client) {
             relay->tunnel(client, idle);

@@ -1,0 +1,40 @@
+// What RFC 9110 §7 asks of one who passes messages on.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "weft/http/proxy/internal/proxy_test.h"
+
+namespace weft::http {
+namespace {
+
+using namespace testing;
+
+// More names than a Connection field may have.
+std::string many_names() {
+    std::string names = "x0";
+    for (int i = 1; i < 20; ++i) names += ", x" + std::to_string(i);
+    return names;
+}
+
+TEST(Forwarding, HTTP_7_a_response_that_cannot_be_passed_on_leaves_no_body_for_the_next_request) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                if (peer.read_request().empty()) return;
+                if (peer.number() > 0) return peer.respond("mine");
+                peer.say("HTTP/1.1 200 OK\r\nConnection: " + many_names() +
+                         "\r\nContent-Length: 42\r\n\r\n");
+                // Of the first response still, whatever comes meanwhile.
+                if (!peer.read_request().empty()) peer.respond("evil");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                EXPECT_EQ(status_of(get(address)), 502);
+                EXPECT_EQ(body_of(get(address)), "mine");
+                return {};
+            });
+    });
+}
+
+}  // namespace
+}  // namespace weft::http
