@@ -36,5 +36,18 @@ TEST(Forwarding, HTTP_7_a_response_that_cannot_be_passed_on_leaves_no_body_for_t
     });
 }
 
+TEST(Forwarding, HTTP_7_a_request_with_too_many_names_in_Connection_is_400) {
+    in_runtime(1, [] {
+        return with_upstream([&](Peer& peer) { EXPECT_EQ(peer.read_request(), ""); },
+                             [&](const Address& address, ReverseProxy&) -> Result<void> {
+                                 std::string response =
+                                     ask(address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: " +
+                                                      many_names() + "\r\n\r\n");
+                                 EXPECT_EQ(status_of(response), 400);
+                                 return {};
+                             });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

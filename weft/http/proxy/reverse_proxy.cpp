@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/async/group.h"
+#include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
 #include "weft/http/client/internal/pool.h"
@@ -129,6 +130,9 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, Result<Response>&
         return true;
     }
     response = failure->error;
+    // Its head, not its body: nothing has been read of that.
+    if (failure->is_clients && failure->error.kind() == ErrorKind::Misuse)
+        response = Response::text(format("400 Bad Request: {}\n", failure->error.message()), 400);
     if (failure->is_clients || !CancelToken::current().check()) return true;
     was_stale = failure->may_repeat && failure->was_kept && !fresh &&
                 failure->error.kind() != ErrorKind::TimedOut;
