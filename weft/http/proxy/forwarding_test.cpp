@@ -49,5 +49,20 @@ TEST(Forwarding, HTTP_7_a_request_with_too_many_names_in_Connection_is_400) {
     });
 }
 
+TEST(Forwarding, HTTP_7_informational_responses_without_end_are_502) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                for (int i = 0; i < 40; ++i) peer.say("HTTP/1.1 100 Continue\r\n\r\n");
+                peer.respond("ok");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                EXPECT_EQ(status_of(get(address)), 502);
+                return {};
+            });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

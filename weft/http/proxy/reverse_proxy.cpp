@@ -32,14 +32,17 @@ Response failure_response(const Error& error) {
     switch (error.kind()) {
     case ErrorKind::TimedOut:
         return Response::text("504 Gateway Timeout: the upstream server took too long\n", 504);
-    case ErrorKind::Limit:
-        return Response::text("503 Service Unavailable: too many requests are under way\n", 503)
-            .with("retry-after", "1");
+    case ErrorKind::Limit:  // it says too much
     case ErrorKind::Other:
         return Response::text("502 Bad Gateway: the upstream server's response is malformed\n",
                               502);
     default: return Response::text("502 Bad Gateway: the upstream server cannot be reached\n", 502);
     }
+}
+
+Response full_response() {
+    return Response::text("503 Service Unavailable: too many requests are under way\n", 503)
+        .with("retry-after", "1");
 }
 
 }  // namespace
@@ -118,7 +121,7 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, Result<Response>&
         bool is_full = lease.error().kind() == ErrorKind::Limit;
         if (!is_full) upstream.failed(options_.health);
         log(LogLevel::Debug, "proxy: {}", lease.error().message());
-        response = failure_response(lease.error());
+        response = is_full ? full_response() : failure_response(lease.error());
         return false;
     }
     auto relay = std::make_shared<Relay>(upstream, std::move(*lease));  // with the response
