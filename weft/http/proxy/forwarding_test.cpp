@@ -64,5 +64,26 @@ TEST(Forwarding, HTTP_7_informational_responses_without_end_are_502) {
     });
 }
 
+TEST(Forwarding, HTTP_7_OPTIONS_for_a_whole_server_stays_one) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                std::string head = peer.read_request();
+                peer.respond(head.substr(0, head.find("\r\n")));
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                auto line_for = [&](const std::string& line) {
+                    return body_of(ask(address, line + " HTTP/1.1\r\nHost: a\r\n\r\n"));
+                };
+                EXPECT_EQ(line_for("OPTIONS http://a"), "OPTIONS * HTTP/1.1");
+                EXPECT_EQ(line_for("OPTIONS *"), "OPTIONS * HTTP/1.1");
+                EXPECT_EQ(line_for("OPTIONS http://a/"), "OPTIONS / HTTP/1.1");
+                EXPECT_EQ(line_for("OPTIONS http://a?q"), "OPTIONS /?q HTTP/1.1");
+                EXPECT_EQ(line_for("GET http://a"), "GET / HTTP/1.1");
+                return {};
+            });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -50,7 +50,9 @@ void append_target_line(std::string& output, const Request& request) {
     // Absolute: what stands behind the authority.
     std::size_t authority = target.find("//") + 2;
     std::size_t path = target.find_first_of("/?", authority);
-    std::string rest(path == std::string_view::npos ? "/" : target.substr(path));
+    // RFC 9112 §3.2.4: without a path, OPTIONS asks for the server itself.
+    std::string_view nothing = request.method() == "OPTIONS" ? "*" : "/";
+    std::string rest(path == std::string_view::npos ? nothing : target.substr(path));
     if (rest.starts_with('?')) rest.insert(0, "/");
     wire::append_request_line(output, request.method(), rest);
 }
