@@ -85,5 +85,28 @@ TEST(Forwarding, HTTP_7_OPTIONS_for_a_whole_server_stays_one) {
     });
 }
 
+TEST(Forwarding, HTTP_7_OPTIONS_and_TRACE_go_as_far_as_they_may) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) { peer.respond(peer.read_request()); },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                auto answer_to = [&](const std::string& method, const std::string& forwards) {
+                    return ask(address, method + " / HTTP/1.1\r\nHost: a\r\nMax-Forwards: " +
+                                            forwards + "\r\n\r\n");
+                };
+                EXPECT_EQ(status_of(answer_to("OPTIONS", "0")), 204);
+                EXPECT_EQ(status_of(answer_to("TRACE", "0")), 501);
+                for (const char* method : {"OPTIONS", "TRACE"}) {
+                    EXPECT_TRUE(has(answer_to(method, "10"), "Max-Forwards: 9\r\n"));
+                    EXPECT_FALSE(has(answer_to(method, "1"), "Max-Forwards: 1\r\n"));
+                    EXPECT_TRUE(has(answer_to(method, "some"), "Max-Forwards: some\r\n"));
+                }
+                // Of other methods it says nothing.
+                EXPECT_TRUE(has(answer_to("GET", "0"), "Max-Forwards: 0\r\n"));
+                return {};
+            });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

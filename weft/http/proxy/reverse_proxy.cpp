@@ -8,6 +8,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/client/internal/request_writer.h"
+#include "weft/http/proxy/internal/forwarding.h"
 #include "weft/http/proxy/internal/relay.h"
 #include "weft/http/proxy/internal/upstreams.h"
 #include "weft/http/request.h"
@@ -87,6 +88,11 @@ Result<Response> ProxyCore::handle(Request& request) {
     Result<Response> response = ErrorKind::Unavailable;
     if (request.method() == "CONNECT") {
         response = Response::plain(501);
+        return response;
+    }
+    if (forwards_left(request) == 0) {
+        // Then we are the one who is asked. We trace nothing: the answer would show secrets.
+        response = Response::plain(request.method() == "OPTIONS" ? 204 : 501);
         return response;
     }
     for (unsigned attempt = 0; attempt <= options_.retries; ++attempt) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "weft/base/format.h"
 #include "weft/http/wire/format.h"
@@ -35,6 +36,7 @@ constexpr Names kHopByHop(std::to_array<std::string_view>(
 constexpr Names kReplaced(std::to_array<std::string_view>({"host", "content-length", "expect",
                                                            "x-forwarded-for", "x-forwarded-host",
                                                            "x-forwarded-proto", "forwarded"}));
+constexpr std::string_view kMaxForwards = "max-forwards";
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -128,6 +130,17 @@ bool ConnectionOptions::name(std::string_view field) const {
 
 bool is_hop_by_hop(std::string_view name) { return kHopByHop.has(name); }
 
+std::optional<std::uint64_t> forwards_left(const Request& request) {
+    if (request.method() != "OPTIONS" && request.method() != "TRACE") return std::nullopt;
+    auto field = request.header(kMaxForwards);
+    if (!field) return std::nullopt;
+    std::uint64_t count = 0;
+    const char* end = field->data() + field->size();
+    auto read = std::from_chars(field->data(), end, count);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    return count;
+}
+
 Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
                             const ProxyOptions& options, bool has_body,
                             std::optional<std::uint64_t> body_size) {
@@ -136,9 +149,12 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     // HTTP/1.0 needs no Host, but what we send does, and some refuse an empty one.
     bool keep = options.host == HostField::Keep && !request.host().empty();
     wire::append_field(output, "Host", keep ? request.host() : upstream);
+    std::optional<std::uint64_t> forwards = forwards_left(request);
+    if (forwards) wire::append_field(output, "Max-Forwards", *forwards - 1);
     for (const Headers::Field& field : request.headers()) {
         if (is_hop_by_hop(field.name) || kReplaced.has(field.name)) continue;
         if (listed.name(field.name)) continue;
+        if (forwards && equal_without_case(field.name, kMaxForwards)) continue;
         if (options.underscore_names == UnderscoreNames::Drop &&
             field.name.find('_') != std::string_view::npos)
             continue;

@@ -34,6 +34,9 @@ private:
 // Of a request or a response: the field ends here.
 bool is_hop_by_hop(std::string_view name);
 
+// How many times the request may be passed on, if it says so (RFC 9110 §7.6.2).
+std::optional<std::uint64_t> forwards_left(const Request& request);
+
 // The head of the request as the upstream gets it, behind what `output` holds. `body_size` is
 // nothing for a body in chunks.
 Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
