@@ -108,5 +108,23 @@ TEST(Forwarding, HTTP_7_OPTIONS_and_TRACE_go_as_far_as_they_may) {
     });
 }
 
+TEST(Forwarding, HTTP_7_Via_says_in_which_version_a_message_came) {
+    for (const std::string version : {"1.0", "1.1"}) {
+        in_runtime(1, [&] {
+            return with_upstream(
+                [&](Peer& peer) {
+                    EXPECT_TRUE(has(peer.read_request(), "Via: " + version + " weft\r\n"));
+                    peer.say("HTTP/" + version + " 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                },
+                [&](const Address& address, ReverseProxy&) -> Result<void> {
+                    std::string response =
+                        ask(address, "GET / HTTP/" + version + "\r\nHost: a\r\n\r\n");
+                    EXPECT_TRUE(has(response, "\r\nVia: " + version + " weft\r\n"));
+                    return {};
+                });
+        });
+    }
+}
+
 }  // namespace
 }  // namespace weft::http

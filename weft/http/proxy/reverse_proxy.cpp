@@ -57,7 +57,7 @@ public:
     }
     explicit ProxyCore(ProxyOptions options)
         : options_(std::move(options)),
-          via_(options_.via.empty() ? "" : "1.1 " + options_.via),
+          via_(options_.via),
           pool_(std::make_shared<ClientPool>(client_options(options_))) {}
     ~ProxyCore() { pool_->close(); }
     ProxyCore(const ProxyCore&) = delete;
@@ -75,7 +75,7 @@ private:
     Result<void> check(Upstream& upstream);
 
     const ProxyOptions options_;
-    const std::string via_;
+    const Via via_;
     const std::shared_ptr<ClientPool> pool_;  // with connections that are in use
     std::unique_ptr<Upstreams> upstreams_;
 };

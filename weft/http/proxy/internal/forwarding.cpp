@@ -181,7 +181,7 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     return {};
 }
 
-Result<Headers> fields_for_client(const wire::ResponseHead& head, std::string_view via) {
+Result<Headers> fields_for_client(const wire::ResponseHead& head, const Via& via) {
     ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(head.headers));
     Headers fields;
     fields.reserve(head.headers.size() + 1);
@@ -191,7 +191,8 @@ Result<Headers> fields_for_client(const wire::ResponseHead& head, std::string_vi
         if (field.name.size() == 14 && equal_without_case(field.name, "content-length")) continue;
         fields.add_borrowed(field.name, field.value);
     }
-    if (!via.empty()) fields.add_borrowed("Via", via);
+    if (const std::string& ours = via.of(head.version); !ours.empty())
+        fields.add_borrowed("Via", ours);
     return fields;
 }
 

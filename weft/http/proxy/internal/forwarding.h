@@ -43,8 +43,20 @@ Result<void> append_request(std::string& output, const Request& request, std::st
                             const ProxyOptions& options, bool has_body,
                             std::optional<std::uint64_t> body_size);
 
-// The fields of a response for the client, and our Via unless it is empty. All are borrowed: the
-// head and `via` must outlive them.
-Result<Headers> fields_for_client(const wire::ResponseHead& head, std::string_view via);
+// What we say in Via of a message that came in this version; nothing if we have no name.
+struct Via {
+    explicit Via(const std::string& name)
+        : http10(name.empty() ? "" : "1.0 " + name), http11(name.empty() ? "" : "1.1 " + name) {}
+    const std::string& of(wire::Version version) const {
+        return version == wire::Version::Http11 ? http11 : http10;
+    }
+
+    const std::string http10;
+    const std::string http11;
+};
+
+// The fields of a response for the client, and our Via. All are borrowed: the head and `via` must
+// outlive them.
+Result<Headers> fields_for_client(const wire::ResponseHead& head, const Via& via);
 
 }  // namespace weft::http

@@ -136,7 +136,7 @@ Result<void> Relay::send_body(Request& request, RequestWriter& writer) {
 // ---------------------------------------------------------------- the response
 
 Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Request& request,
-                                const ProxyOptions& options, std::string_view via) {
+                                const ProxyOptions& options, const Via& via) {
     ClientConnection& connection = *relay->lease_;
     const wire::ResponseHead& head = connection.head();
     Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;

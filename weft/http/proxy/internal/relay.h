@@ -13,6 +13,7 @@
 #include "weft/http/body.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/client/internal/request_writer.h"
+#include "weft/http/proxy/internal/forwarding.h"
 #include "weft/http/proxy/internal/upstreams.h"
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
@@ -39,7 +40,7 @@ public:
     std::optional<Failure> ask(Request& request, const ProxyOptions& options);
     // The response, whose parts share the relay.
     static Result<Response> respond(const std::shared_ptr<Relay>& relay, const Request& request,
-                                    const ProxyOptions& options, std::string_view via);
+                                    const ProxyOptions& options, const Via& via);
 
 private:
     Result<void> send_body(Request& request, RequestWriter& writer);
