@@ -137,6 +137,10 @@ bool compare_response(std::string_view bytes, std::string_view method) {
     // Weft forgives a status line that ends with its status; Beast does not.
     if (bytes.substr(12).starts_with("\r\n")) return false;
     ResponseHead& head = parser.head();
+    bool is_tunnel = method == "CONNECT" && head.status / 100 == 2;
+    // What is said of a body is to be ignored there; Beast refuses what it does not understand.
+    if (is_tunnel && (head.headers.has("content-length") || head.headers.has("transfer-encoding")))
+        return false;
     Reading ours;
     ours.start = std::to_string(head.status).append(" ").append(head.reason);
     ours.used = parser.consumed();
@@ -145,7 +149,7 @@ bool compare_response(std::string_view bytes, std::string_view method) {
     if (!read_body(bytes, head.framing, head.length, ours)) return false;
     if (head.framing == Framing::UntilClose) ours.body = bytes.substr(ours.used);
     beast::response_parser<beast::string_body> peer;
-    peer.skip(method == "HEAD" || (method == "CONNECT" && head.status / 100 == 2));
+    peer.skip(method == "HEAD" || is_tunnel);
     Reading theirs;
     EXPECT_TRUE(read_with_beast(peer, bytes, theirs));
     const auto& message = peer.get();

@@ -341,15 +341,16 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
 }
 
 Progress ResponseParser::conclude(const MessageFields& said, std::string_view request_method) {
-    head_.framing = Framing::UntilClose;
-    if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
-        return fail(error.reason);
-    }
-    head_.keep_alive = stays_open(said, head_.version);
     unsigned status = head_.status;
+    head_.framing = Framing::UntilClose;
+    // RFC 9110 §9.3.6: a client MUST ignore what is said of a body where a tunnel begins.
+    bool is_tunnel = request_method == "CONNECT" && status >= 200 && status < 300;
+    ParseError error;
+    if (!is_tunnel) error = frame(said, head_.version, head_.framing, head_.length);
+    if (error.status) return fail(error.reason);
+    head_.keep_alive = stays_open(said, head_.version);
     bool never_has_body = status < 200 || status == 204;
-    bool has_none = never_has_body || status == 304 || request_method == "HEAD" ||
-                    (request_method == "CONNECT" && status < 300);
+    bool has_none = never_has_body || status == 304 || request_method == "HEAD" || is_tunnel;
     // One that says what it cannot mean may well send the body, which nobody would read.
     bool announces = head_.framing == Framing::Chunked || head_.length != 0;
     if (never_has_body && announces) head_.keep_alive = false;

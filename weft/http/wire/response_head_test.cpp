@@ -100,6 +100,12 @@ TEST(ResponseHead, HTTP_5_framing_follows_status_and_method) {
              Case{"GET", "HTTP/1.1 100 Continue\r\n\r\n", Framing::None, true},
              Case{"GET", "HTTP/1.1 101 Switching Protocols\r\n\r\n", Framing::None, true},
              Case{"CONNECT", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", Framing::None, true},
+             Case{"CONNECT",
+                  "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n",
+                  Framing::None, true},
+             Case{"CONNECT", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", Framing::None,
+                  true},
+             Case{"CONNECT", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", Framing::None, true},
              Case{"CONNECT", "HTTP/1.1 403 No\r\nContent-Length: 9\r\n\r\n", Framing::Length, true},
          }) {
         ResponseParser parser;
