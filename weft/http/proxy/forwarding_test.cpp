@@ -126,5 +126,25 @@ TEST(Forwarding, HTTP_7_Via_says_in_which_version_a_message_came) {
     }
 }
 
+TEST(Forwarding, HTTP_7_an_upgrade_before_the_end_of_an_upload_is_502) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_until("abc");
+                peer.say("HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: foo\r\n\r\n");
+                EXPECT_EQ(peer.read_until("0\r\n\r\n"), "");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say(
+                    "POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: foo\r\n"
+                    "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+                EXPECT_EQ(status_of(client.read_response()), 502);
+                client.say("0\r\n\r\n");
+                return {};
+            });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -84,6 +84,9 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& o
         return Failure{.error = outcome.error(), .is_clients = true};
     if (outcome || writer.was_answered())
         outcome = connection.receive_head(Deadline::after(options.timeouts.head));
+    // What the client still sends would be the rest of its body, not of the new protocol.
+    if (outcome && writer.was_answered() && connection.head().status == 101)
+        return Failure{.error = Error(ErrorKind::Other, "it changes protocols too early")};
     if (outcome) return std::nullopt;
     bool untouched = !has_body && !connection.has_received();
     return Failure{
