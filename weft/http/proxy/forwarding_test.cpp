@@ -146,5 +146,25 @@ TEST(Forwarding, HTTP_7_an_upgrade_before_the_end_of_an_upload_is_502) {
     });
 }
 
+TEST(Forwarding, HTTP_7_nobody_changes_to_h2c_through_us) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) { peer.respond(peer.read_request()); },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                for (const std::string protocols : {"h2c", "H2C", "websocket, h2c"}) {
+                    std::string head = body_of(
+                        ask(address,
+                            "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings"
+                            "\r\nHTTP2-Settings: AAMAAABk\r\nUpgrade: " +
+                                protocols + "\r\n\r\n"));
+                    EXPECT_TRUE(has(head, "GET / HTTP/1.1\r\n"));
+                    EXPECT_FALSE(has(head, "Upgrade: "));
+                    EXPECT_FALSE(has(head, "Connection: "));
+                }
+                return {};
+            });
+    });
+}
+
 }  // namespace
 }  // namespace weft::http

@@ -130,6 +130,10 @@ bool ConnectionOptions::name(std::string_view field) const {
 
 bool is_hop_by_hop(std::string_view name) { return kHopByHop.has(name); }
 
+bool passes_upgrade(const Request& request) {
+    return request.upgrades() && !request.headers().has_token("upgrade", "h2c");
+}
+
 std::optional<std::uint64_t> forwards_left(const Request& request) {
     if (request.method() != "OPTIONS" && request.method() != "TRACE") return std::nullopt;
     auto field = request.header(kMaxForwards);
@@ -163,7 +167,7 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     append_hops(output, request, options);
     bool takes_trailers = request.headers().has_token("te", "trailers");
     if (takes_trailers) wire::append_field(output, "TE", "trailers");
-    if (request.upgrades()) {
+    if (passes_upgrade(request)) {
         for (const Headers::Field& field : request.headers()) {
             if (equal_without_case(field.name, "upgrade"))
                 wire::append_field(output, field.name, field.value);

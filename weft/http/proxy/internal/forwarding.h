@@ -34,6 +34,10 @@ private:
 // Of a request or a response: the field ends here.
 bool is_hop_by_hop(std::string_view name);
 
+// Whether the upstream may be asked to change protocols. Not to h2c: what went through the tunnel
+// then would be requests that nobody here has looked at.
+bool passes_upgrade(const Request& request);
+
 // How many times the request may be passed on, if it says so (RFC 9110 §7.6.2).
 std::optional<std::uint64_t> forwards_left(const Request& request);
 

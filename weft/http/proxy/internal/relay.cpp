@@ -65,7 +65,7 @@ Relay::~Relay() {
 
 std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& options) {
     ClientConnection& connection = *lease_;
-    connection.begin(request.method(), request.upgrades());
+    connection.begin(request.method(), passes_upgrade(request));
     std::optional<std::uint64_t> size = request.body().size();
     bool has_body = size != 0;
     if (auto composed = append_request(connection.output, request, upstream_.authority(), options,
