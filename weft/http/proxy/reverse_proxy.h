@@ -10,8 +10,8 @@
 //
 // A request goes to another upstream only if nothing of it has been sent, or if it may be repeated,
 // has no body and no byte of a response has come. What fails is answered with 502 (unreachable or
-// garbage), 503 (no upstream is well), or 504 (too slow); a response that is cut off on its way is
-// cut off for the client as well.
+// garbage), 503 (all upstreams fail their check), or 504 (too slow); a response that is cut off on
+// its way is cut off for the client as well.
 //
 // create() and handler(): anywhere. The handler: any fiber. check_health(): a fiber, one at a time.
 #pragma once
@@ -38,7 +38,8 @@ enum class Balance : std::uint8_t {
 };
 
 struct ProxyHealth {
-    unsigned failures = 3;  // in a row; then no requests for a while. 0: never
+    // In a row; then no requests for a while, as long as there are others. 0: never.
+    unsigned failures = 3;
     Nanoseconds out_for = std::chrono::seconds(10);
     // check_health() asks for this path; every status below 400 is good. Empty: it is not asked.
     std::string check_path = {};

@@ -153,17 +153,41 @@ TEST(Upstreams, HTTP_7_a_dead_upstream_is_left_out_after_some_failures_and_tried
               });
 }
 
-TEST(Upstreams, HTTP_7_none_that_is_well_is_503) {
+TEST(Upstreams, HTTP_7_none_that_passes_its_check_is_503) {
     in_runtime(1, []() -> Result<void> {
         Address nobody = WEFT_TRY(weft::testing::free_tcp_address());
-        return with_proxy({.upstreams = {url_of(nobody)}, .health = {.failures = 1}},
-                          [](const Address& address, ReverseProxy&) -> Result<void> {
-                              EXPECT_EQ(status_of(get(address)), 502);
-                              std::string response = get(address);
-                              EXPECT_EQ(status_of(response), 503);
-                              EXPECT_TRUE(has(response, "retry-after: 1\r\n"));
-                              return {};
-                          });
+        return with_proxy(
+            {.upstreams = {url_of(nobody)}, .health = {.check_path = "/"}},
+            [](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                CancelSource source;
+                auto checks =
+                    spawn([&] { return proxy.check_health(); }, {.token = source.token().state()});
+                EXPECT_TRUE(eventually([&] { return !proxy.upstreams()[0].is_well; }));
+                std::string response = get(address);
+                EXPECT_EQ(status_of(response), 503);
+                EXPECT_TRUE(has(response, "retry-after: 1\r\n"));
+                source.cancel();
+                EXPECT_EQ(kind_of(checks.join()), ErrorKind::Cancelled);
+                return {};
+            });
+    });
+}
+
+TEST(Upstreams, HTTP_7_the_last_upstream_is_not_left_out_and_serves_as_soon_as_it_is_back) {
+    in_runtime(1, [] {
+        Atomic<bool> is_back{false};
+        return with_upstream(
+            [&](Peer& peer) {
+                if (peer.read_request().empty()) return;
+                if (is_back.load(std::memory_order_relaxed)) peer.respond("ok");
+            },
+            [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                for (int i = 0; i < 5; ++i) EXPECT_EQ(status_of(get(address)), 502);
+                EXPECT_FALSE(proxy.upstreams()[0].is_well);
+                is_back.store(true, std::memory_order_relaxed);
+                EXPECT_EQ(status_of(get(address)), 200);
+                return {};
+            });
     });
 }
 

@@ -22,7 +22,7 @@ std::size_t hash_of(const net::Address& address) {
 }  // namespace
 
 bool Upstream::is_well() const {
-    if (check_failed_.load(std::memory_order_relaxed)) return false;
+    if (has_failed_check()) return false;
     // Most have never been out: the clock need not be asked.
     std::int64_t out_until_ns = out_until_ns_.load(std::memory_order_relaxed);
     return out_until_ns == 0 || out_until_ns <= Clock::now().time_since_epoch().count();
@@ -100,13 +100,21 @@ Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::ui
     // Another try does not take another turn, or the next client would come to the same one.
     std::size_t first = tried ? turn_.load(std::memory_order_relaxed) : 0;
     if (!tried && count > 1) first = first_choice(balance, client);
-    std::optional<std::size_t> best;
-    for (std::size_t step = 0; step < count; ++step) {
-        std::size_t index = (first + step) % count;
-        if ((tried >> index & 1U) || !upstreams_[index]->is_well()) continue;
-        if (!best || upstreams_[index]->under_way() < upstreams_[*best]->under_way()) best = index;
-        if (balance != Balance::LeastRequests) break;
-    }
+    auto best_of = [&](auto&& takes) {
+        std::optional<std::size_t> best;
+        for (std::size_t step = 0; step < count; ++step) {
+            std::size_t index = (first + step) % count;
+            const Upstream& next = *upstreams_[index];
+            if ((tried >> index & 1U) || !takes(next)) continue;
+            if (!best || next.under_way() < upstreams_[*best]->under_way()) best = index;
+            if (balance != Balance::LeastRequests) break;
+        }
+        return best;
+    };
+    auto best = best_of([](const Upstream& upstream) { return upstream.is_well(); });
+    // All have failed: one may be back, and to refuse everybody would help nobody.
+    if (!best && !tried)
+        best = best_of([](const Upstream& upstream) { return !upstream.has_failed_check(); });
     if (!best) return nullptr;
     tried |= std::uint64_t{1} << *best;
     return upstreams_[*best].get();

@@ -27,6 +27,7 @@ public:
     Origin& origin() const { return *origin_; }
 
     bool is_well() const;  // now
+    bool has_failed_check() const { return check_failed_.load(std::memory_order_relaxed); }
     std::uint32_t under_way() const { return under_way_.load(std::memory_order_relaxed); }
 
     void begin();
@@ -54,7 +55,7 @@ public:
     static Result<std::unique_ptr<Upstreams>> create(const ProxyOptions& options, ClientPool& pool);
 
     // The next for a client, but none that was `tried` (bits by index, of the first 64); null when
-    // none is well.
+    // none is well, but for a first try only when all have failed their check.
     Upstream* choose(Balance balance, const net::Address& client, std::uint64_t& tried);
     const std::vector<std::unique_ptr<Upstream>>& all() const { return upstreams_; }
 
