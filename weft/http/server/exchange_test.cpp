@@ -41,6 +41,20 @@ TEST(Exchange, HTTP_1_a_body_that_turns_out_too_long_ends_the_connection_without
     EXPECT_FALSE(client.was_reset());
 }
 
+TEST(Exchange, HTTP_1_an_upgrade_behind_a_body_that_is_too_long_is_refused) {
+    TestServer server([](Request&, Context&) {
+        Response response;
+        response.status = 101;
+        response.headers.set("upgrade", "say");
+        response.upgrade = [](Upgraded&) { ADD_FAILURE(); };
+        return response;
+    });
+    std::string answer = server.ask(
+        "POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: say\r\n"
+        "Content-Length: 9999999\r\n\r\nbody");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 "));
+}
+
 TEST(Exchange, HTTP_1_a_response_that_offers_an_upgrade_says_so_for_the_connection) {
     TestServer server(
         [](Request&, Context&) { return Response::plain(426).with("upgrade", "websocket"); });

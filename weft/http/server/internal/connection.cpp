@@ -366,8 +366,12 @@ Connection::Next Connection::hand_over(const Request& request, Exchange& exchang
     const ServerLimits& limits = shard_.core().limits();
     // RFC 9110 §7.8: the other protocol begins behind the request, with whose body it would be
     // mistaken; and a client that expects 100 gets it before the 101.
-    if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
-        return Next::End;
+    IncomingBody& body = exchange.body;
+    if (!body.is_finished()) {
+        if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
+        if (!body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
+            return refuse(exchange, 400, "a body that does not end before another protocol begins");
+    }
     ResponseWriter writer(*stream_, exchange, limits);
     if (!writer.write_response(response, {})) return Next::End;
     bool sent = send_output(*stream_, exchange.output, limits.write_time).has_value();
