@@ -15,6 +15,7 @@
 #include "weft/net/socket.h"
 #include "weft/net/tls/tls_stream.h"
 #include "weft/sim/sim.h"
+#include "weft/testing/scale.h"
 #include "weft/testing/tls_peers.h"
 
 namespace weft::sim {
@@ -25,7 +26,7 @@ using net::Socket;
 using net::TlsStream;
 using testing::Contexts;
 
-constexpr std::uint64_t kSeeds = 100;
+constexpr std::uint64_t kSeeds = testing::repeats(100);
 // A handshake through pipes of a few bytes, in the checked build with a step at every atomic.
 constexpr std::uint64_t kStepsMax = 50'000'000;
 

@@ -11,6 +11,7 @@
 
 #include "weft/base/format.h"
 #include "weft/sim/scenario.h"
+#include "weft/testing/scale.h"
 
 namespace weft::sim {
 namespace {
@@ -82,7 +83,7 @@ TEST(SimTool, runs_many_seeds) {
 }
 
 TEST(SimTool, SIM_1c_a_seed_is_replayed_in_another_process) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= testing::repeats(20); ++seed) {
         const Scenario& scenario = all_scenarios()[seed * 3 % all_scenarios().size()];
         Report report = run(scenario, {.seed = seed, .faults = Faults::all()});
         Outcome outcome = weft_sim(format("--scenario {} --seed {}", scenario.name, seed));
