@@ -19,7 +19,7 @@ namespace weft::http {
 
 class EarlySender {
 public:
-    // `time` is what a piece may take without progress. All are outlived by end().
+    // `time` is what a piece may take without progress. Stream and output outlive end().
     EarlySender(net::Stream& stream, std::string& output, Nanoseconds time)
         : stream_(stream), output_(output), time_(time) {}
 
