@@ -1,14 +1,13 @@
-# weft_folder(<name> [REACTORS] [PROGRAM <name>])
+# weft_folder(<name> [REACTORS])
 #
 # Adds the folder's sources (also of its subfolders, but not of one with a list of its own, which is
-# added by itself) to the library `weft`, and
+# added by itself) to the library `weft`, or to `weft_<name>` if there is one, and
 #   *_model_test.cpp  each to a program of its own, see weft_model_test()
 #   *_test.cpp        together to the program weft_<name>_test, run as test <name>;
 #                     with REACTORS once a reactor, as <name>.epoll and <name>.io_uring
 #   *_fuzz.cpp        each to a fuzz target, see weft_fuzz()
-#   *main.cpp         to the program that PROGRAM names
 function(weft_folder name)
-    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS" "PROGRAM" "")
+    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS" "" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.S)
     file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS
          */CMakeLists.txt)
@@ -20,23 +19,18 @@ function(weft_folder name)
     set(model_tests ${sources})
     set(tests ${sources})
     set(fuzzers ${sources})
-    set(mains ${sources})
     list(FILTER model_tests INCLUDE REGEX "_model_test\\.cpp$")
     list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
     list(FILTER tests EXCLUDE REGEX "_model_test\\.cpp$")
     list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
-    list(FILTER mains INCLUDE REGEX "main\\.cpp$")
-    list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|main)\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cpp$")
 
-    if(name STREQUAL "testing")
-        target_sources(weft_testing PRIVATE ${sources})
-    else()
-        target_sources(weft PRIVATE ${sources})
+    # Some have a library of their own.
+    set(library weft)
+    if(TARGET weft_${name})
+        set(library weft_${name})
     endif()
-    if(folder_PROGRAM AND mains)
-        add_executable(${folder_PROGRAM} ${mains})
-        target_link_libraries(${folder_PROGRAM} PRIVATE weft weft_options)
-    endif()
+    target_sources(${library} PRIVATE ${sources})
     if(NOT WEFT_TESTS)
         return()
     endif()

@@ -1,7 +1,7 @@
 # cmake --install: the library, its headers, a CMake package and pkg-config files.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS weft EXPORT weft)
+install(TARGETS weft weft_sim EXPORT weft)
 # internal/ comes along because templates in public headers reach into it; testing/ does not.
 install(DIRECTORY weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
@@ -16,7 +16,7 @@ install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake"
 
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
-foreach(name weft weft-c)
+foreach(name weft weft-c weft-sim)
     configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"
             DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

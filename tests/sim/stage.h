@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/base/bytes.h"
 #include "weft/http/client/client.h"
 #include "weft/http/server/server.h"
 #include "weft/net/socket.h"
-#include "weft/sim/scenarios/crew.h"
 
 namespace weft::sim::scenarios {
 

@@ -33,7 +33,8 @@ BANS = [
         "weft/sync, weft::spawn, weft::blocking or env::start_thread", "product",
         "weft/base/env.cpp"),
     ban("sleep", OS_SLEEP + r"|(?<!weft::)\bsleep_(for|until)\s*\(",
-        "testing::ManualClock, the simulation, or a wait for what should happen", "tests"),
+        "testing::ManualClock, the simulation, or a wait for what should happen", "tests",
+        "tests/sim/floor/"),  # in simulation nobody waits for a sleep
     ban("sleep", OS_SLEEP, "weft::sleep_for, or env for the real machine", "product"),
     ban("throw", r"\bthrow\b", "a Result: Weft does not throw", "product"),
     ban("new", r"(?<!operator )\bnew\b(?!\s*\()|\bnew\s*\(\s*std::nothrow\b",

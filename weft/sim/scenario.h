@@ -1,8 +1,7 @@
-// The scenarios that weft-sim and the tests run: small programs that check themselves.
+// Scenarios: small programs that check themselves, with names, to be run over many seeds.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "weft/sim/sim.h"
@@ -15,9 +14,6 @@ struct Scenario {
     void (*body)();
     Faults faults = {};  // those that it can stand
 };
-
-std::span<const Scenario> all_scenarios();
-const Scenario* find_scenario(std::string_view name);  // null if there is none
 
 // Runs one seed of it.
 Report run(const Scenario& scenario, Options options);

@@ -3,20 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
-#include "weft/sim/scenario.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/mutex.h"
 #include "weft/testing/scale.h"
@@ -41,13 +38,6 @@ Report run_to_failure(const Options& options, const std::function<void()>& scena
     return report;
 }
 
-Report run_dealt(std::uint64_t seed, const Faults& faults = Faults::all()) {
-    Options options;
-    options.seed = seed;
-    options.faults = faults;
-    return run(all_scenarios()[seed % all_scenarios().size()], options);
-}
-
 // Something that uses workers, timers, channels and randomness.
 void busy() {
     Runtime runtime({.workers = 3});
@@ -69,20 +59,6 @@ void busy() {
 
 // ---------------------------------------------------------------- SIM-1
 
-TEST(Sim, SIM_1b_the_same_seed_gives_the_same_trace) {
-    std::uint64_t count = testing::is_long() ? 10'000 : testing::repeats(300);
-    std::vector<Report> first;
-    for (std::uint64_t seed = 0; seed < count; ++seed) first.push_back(run_dealt(seed));
-    // Backwards, so that each run finds the process in another state than the first time.
-    for (std::uint64_t seed = count; seed-- > 0;) {
-        Report again = run_dealt(seed);
-        ASSERT_EQ(again.trace_hash, first[seed].trace_hash) << "seed " << seed;
-        ASSERT_EQ(again.steps, first[seed].steps);
-        ASSERT_EQ(again.virtual_ns, first[seed].virtual_ns);
-        ASSERT_TRUE(again.ok()) << again.text();
-    }
-}
-
 TEST(Sim, SIM_1b_another_seed_gives_another_trace) {
     std::map<std::uint64_t, std::uint64_t> seeds;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -91,19 +67,6 @@ TEST(Sim, SIM_1b_another_seed_gives_another_trace) {
         auto [found, is_new] = seeds.try_emplace(report.trace_hash, seed);
         EXPECT_TRUE(is_new) << "seeds " << found->second << " and " << seed;
     }
-}
-
-TEST(Sim, SIM_1b_threads_may_simulate_at_the_same_time) {
-    std::array<std::uint64_t, 60> alone{};
-    for (std::uint64_t seed = 0; seed < alone.size(); ++seed)
-        alone[seed] = run_dealt(seed).trace_hash;
-    auto repeat = [&alone] {
-        for (std::uint64_t seed = 0; seed < alone.size(); ++seed)
-            EXPECT_EQ(run_dealt(seed).trace_hash, alone[seed]) << "seed " << seed;
-    };
-    std::thread other(repeat);
-    repeat();
-    other.join();
 }
 
 TEST(Sim, SIM_1a_what_is_logged_goes_into_the_trace_and_changes_nothing_else) {
@@ -213,18 +176,6 @@ TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
     EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
 }
 
-TEST(Sim, SIM_1b_a_failed_run_leaves_nothing_to_the_next) {
-    static_cast<void>(run_to_failure({.seed = 1}, [] {
-        Runtime runtime({.workers = 2});
-        static_cast<void>(runtime.spawn([] { return park(); }).join());
-    }));
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-        Report report =
-            run(*find_scenario("pipe-traffic"), {.seed = seed, .faults = Faults::all()});
-        ASSERT_TRUE(report.ok()) << report.text();
-    }
-}
-
 TEST(Sim, SIM_1a_a_run_without_an_end_is_ended) {
     Options options{.seed = 1, .steps_max = 20'000};
     Report endless = run_to_failure(options, [] {
@@ -287,35 +238,6 @@ TEST(Sim, SIM_1c_an_interruption_comes_at_its_step) {
         EXPECT_TRUE(found) << step;
     }
     static_cast<void>(interrupted_at(UINT64_MAX));  // when nobody else can go on
-}
-
-TEST(Sim, SIM_1c_scenarios_survive_an_interruption_at_every_step) {
-    std::uint64_t seeds = testing::is_long() ? 40 : 1;
-    for (const Scenario& scenario : all_scenarios()) {
-        if (!scenario.name.ends_with("-anywhere")) continue;
-        std::uint64_t steps = 0;
-        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-            Options options;
-            options.seed = seed;
-            options.faults = Faults::all();
-            EveryStep all = run_every_step(scenario, options);
-            ASSERT_TRUE(all.report.ok())
-                << scenario.name << " interrupted at " << all.interrupt_at << '\n'
-                << all.report.text();
-            steps += all.runs;
-        }
-        EXPECT_GT(steps, 8 * seeds) << scenario.name;  // a fault may end one early
-    }
-}
-
-TEST(Sim, SIM_1a_every_scenario_has_a_name_of_its_own) {
-    std::map<std::string_view, int> names;
-    for (const Scenario& scenario : all_scenarios()) {
-        EXPECT_EQ(++names[scenario.name], 1) << scenario.name;
-        EXPECT_EQ(find_scenario(scenario.name), &scenario);
-        EXPECT_FALSE(scenario.about.empty());
-    }
-    EXPECT_EQ(find_scenario("nothing"), nullptr);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "weft/sim/scenarios/blocking.h"
+#include "tests/sim/floor/blocking.h"
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
 
 namespace weft::sim::scenarios {
 

@@ -1,4 +1,4 @@
-#include "weft/sim/scenarios/pipes.h"
+#include "tests/sim/floor/pipes.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/io.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sync/event.h"
 
 namespace weft::sim::scenarios {

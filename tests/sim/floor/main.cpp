@@ -1,5 +1,5 @@
 // weft-sim: the scenarios of this folder.
-#include "weft/sim/scenario.h"
+#include "tests/sim/floor/table.h"
 #include "weft/sim/tool.h"
 
 int main(int count, char** words) {

@@ -1,11 +1,11 @@
-#include "weft/sim/scenarios/meetings.h"
+#include "tests/sim/floor/meetings.h"
 
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sync/barrier.h"
 #include "weft/sync/event.h"
 #include "weft/sync/gate.h"

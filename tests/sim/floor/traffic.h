@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/sim/scenarios/crew.h"
+#include "tests/sim/floor/crew.h"
 #include "weft/sync/channel.h"
 
 namespace weft::sim::scenarios {
@@ -95,8 +95,7 @@ private:
 inline std::unique_ptr<Channel<Item>> some_channel() {
     std::size_t capacity = random_below(5);
     if (capacity < 4) return std::make_unique<Channel<Item>>(capacity);
-    return std::unique_ptr<Channel<Item>>(
-        new Channel<Item>(Channel<Item>::unbounded()));  // tidy: allow new: it does not move
+    return std::unique_ptr<Channel<Item>>(new Channel<Item>(Channel<Item>::unbounded()));
 }
 
 }  // namespace weft::sim::scenarios

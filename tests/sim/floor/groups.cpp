@@ -1,11 +1,11 @@
-#include "weft/sim/scenarios/groups.h"
+#include "tests/sim/floor/groups.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/group.h"
 #include "weft/async/scope.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -1,13 +1,13 @@
-#include "weft/sim/scenarios/tasks.h"
+#include "tests/sim/floor/tasks.h"
 
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/scope.h"
 #include "weft/async/shared_task.h"
 #include "weft/async/task.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

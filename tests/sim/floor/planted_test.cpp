@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/sim/scenario.h"
+#include "tests/sim/floor/table.h"
 #include "weft/testing/planted_bug.h"
 
 namespace weft::sim {

@@ -1,4 +1,4 @@
-#include "weft/sim/scenarios/supervisors.h"
+#include "tests/sim/floor/supervisors.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,8 +6,8 @@
 #include <deque>
 #include <string>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/supervisor.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

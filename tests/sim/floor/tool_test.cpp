@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "tests/sim/floor/table.h"
 #include "weft/base/format.h"
-#include "weft/sim/scenario.h"
 #include "weft/testing/scale.h"
 
 namespace weft::sim {

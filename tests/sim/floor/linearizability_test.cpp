@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/runtime.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sim/sim.h"
 #include "weft/testing/channel_history.h"
 #include "weft/testing/channel_players.h"

@@ -1,9 +1,9 @@
-#include "weft/sim/scenarios/contexts.h"
+#include "tests/sim/floor/contexts.h"
 
 #include <optional>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/context.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

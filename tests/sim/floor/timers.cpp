@@ -1,13 +1,13 @@
-#include "weft/sim/scenarios/timers.h"
+#include "tests/sim/floor/timers.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/timer.h"
-#include "weft/sim/scenarios/crew.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -1,11 +1,11 @@
-#include "weft/sim/scenarios/selects.h"
+#include "tests/sim/floor/selects.h"
 
 #include <array>
 #include <memory>
 
+#include "tests/sim/floor/crew.h"
+#include "tests/sim/floor/traffic.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
-#include "weft/sim/scenarios/traffic.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/select.h"
 #include "weft/sync/wait_group.h"

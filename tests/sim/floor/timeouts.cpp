@@ -1,12 +1,12 @@
-#include "weft/sim/scenarios/timeouts.h"
+#include "tests/sim/floor/timeouts.h"
 
 #include <chrono>
 #include <memory>
 #include <utility>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/scope.h"
 #include "weft/async/timeout.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -1,9 +1,9 @@
-#include "weft/sim/scenarios/pools.h"
+#include "tests/sim/floor/pools.h"
 
 #include <chrono>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/pool.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

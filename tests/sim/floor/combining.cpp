@@ -1,4 +1,4 @@
-#include "weft/sim/scenarios/combining.h"
+#include "tests/sim/floor/combining.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/combine.h"
 #include "weft/async/retry.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

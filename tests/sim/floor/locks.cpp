@@ -1,11 +1,11 @@
-#include "weft/sim/scenarios/locks.h"
+#include "tests/sim/floor/locks.h"
 
 #include <deque>
 #include <mutex>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sync/condition.h"
 #include "weft/sync/mutex.h"
 #include "weft/sync/shared_mutex.h"

@@ -1,9 +1,12 @@
-#include "weft/sim/scenarios/memory.h"
+#include "tests/sim/floor/memory.h"
 
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
+#include "tests/sim/floor/jobs.h"
+#include "tests/sim/floor/traffic.h"
 #include "weft/async/combine.h"
 #include "weft/async/group.h"
 #include "weft/async/periodic.h"
@@ -15,9 +18,6 @@
 #include "weft/async/task.h"
 #include "weft/async/timeout.h"
 #include "weft/fiber/io.h"
-#include "weft/sim/scenarios/crew.h"
-#include "weft/sim/scenarios/jobs.h"
-#include "weft/sim/scenarios/traffic.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/wait_group.h"
 

@@ -1,12 +1,12 @@
-#include "weft/sim/scenarios/cancellation.h"
+#include "tests/sim/floor/cancellation.h"
 
 #include <array>
 #include <deque>
 #include <optional>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/semaphore.h"
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "tests/sim/floor/table.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
-#include "weft/sim/scenario.h"
 #include "weft/sim/sim.h"
 #include "weft/sync/channel.h"
 #include "weft/testing/scale.h"

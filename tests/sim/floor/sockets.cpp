@@ -1,4 +1,4 @@
-#include "weft/sim/scenarios/sockets.h"
+#include "tests/sim/floor/sockets.h"
 
 #ifdef WEFT_NET
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
 #include "weft/net/socket.h"
-#include "weft/sim/scenarios/crew.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -1,11 +1,11 @@
-#include "weft/sim/scenarios/fibers.h"
+#include "tests/sim/floor/fibers.h"
 
 #include <array>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/runtime.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sim/sim.h"
 
 namespace weft::sim::scenarios {

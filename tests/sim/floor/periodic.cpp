@@ -1,12 +1,12 @@
-#include "weft/sim/scenarios/periodic.h"
+#include "tests/sim/floor/periodic.h"
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/periodic.h"
 #include "weft/async/ticker.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/sim/scenarios/scopes.h"
+#include "tests/sim/floor/scopes.h"
 
 #include <chrono>
 #include <memory>
@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/sim/floor/jobs.h"
 #include "weft/async/group.h"
 #include "weft/async/pending.h"
 #include "weft/async/scope.h"
 #include "weft/async/task.h"
 #include "weft/async/timeout.h"
-#include "weft/sim/scenarios/jobs.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/sim/floor/crew.h"
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
 #include "weft/fiber/cancel.h"
-#include "weft/sim/scenarios/crew.h"
 #include "weft/sync/event.h"
 
 namespace weft::sim::scenarios {
