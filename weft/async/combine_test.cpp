@@ -10,6 +10,7 @@
 
 #include "weft/async/internal/async_test.h"
 #include "weft/base/atomic.h"
+#include "weft/fiber/runtime.h"
 #include "weft/testing/captured_log.h"
 
 namespace weft::async {
@@ -104,15 +105,20 @@ TEST(Race, SC_8b_the_end_of_the_context_ends_all) {
 
 TEST(Race, SC_6b_the_errors_of_losers_are_logged_and_counted) {
     testing::CapturedLog log;
-    everywhere([] {
-        EXPECT_EQ(race([] { return 1; },
-                       [](Context& context) -> Result<int> {
-                           static_cast<void>(wait_for_end(context));
-                           return failure("lost for another reason");
-                       }),
-                  1);
-    });
+    Runtime runtime({.workers = 2});
+    Result<int> winner = runtime
+                             .spawn([] {
+                                 return race([] { return 1; },
+                                             [](Context& context) -> Result<int> {
+                                                 static_cast<void>(wait_for_end(context));
+                                                 return failure("lost for another reason");
+                                             });
+                             })
+                             .join();
+    EXPECT_EQ(winner, 1);
+    runtime.run();
     EXPECT_TRUE(log.contains("lost for another reason"));
+    EXPECT_EQ(runtime.counters().dropped_errors.value(), 1U);
 }
 
 TEST(AllSettled, SC_8c_every_outcome_is_given_and_nobody_is_cancelled) {

@@ -14,6 +14,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/event.h"
+#include "weft/sync/semaphore.h"
 #include "weft/testing/captured_log.h"
 #include "weft/testing/eventually.h"
 
@@ -55,18 +56,27 @@ TEST(Pool, SC_3b_no_more_than_workers_run_at_once) {
         constexpr int kJobs = 40;
         Pool pool = *Pool::create({.workers = 3, .queue_size = kJobs});
         Atomic<int> running{0};
-        Atomic<int> most{0};
+        Atomic<int> too_many{0};
+        Semaphore go_on(0);
+        Channel<int> entered(kJobs);
         for (int i = 0; i < kJobs; ++i) {
-            ASSERT_TRUE(pool.try_submit([&] {
-                int now = running.fetch_add(1, std::memory_order_relaxed) + 1;
-                if (now > most.load(std::memory_order_relaxed))
-                    most.store(now, std::memory_order_relaxed);
-                yield();
+            ASSERT_TRUE(pool.try_submit([&]() -> Result<void> {
+                // Each job sees those beside it, so none that is one too many goes unnoticed.
+                if (running.fetch_add(1, std::memory_order_relaxed) >= 3)
+                    too_many.fetch_add(1, std::memory_order_relaxed);
+                WEFT_TRY(entered.send(1));
+                WEFT_TRY(go_on.acquire());
                 running.fetch_sub(1, std::memory_order_relaxed);
+                return {};
             }));
         }
+        // Three are held inside, then one after the other makes way for the next.
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(entered.receive());
+        for (int i = 0; i < 100; ++i) yield();
+        EXPECT_EQ(running.load(std::memory_order_relaxed), 3);
+        go_on.release(kJobs);
         EXPECT_TRUE(pool.close());
-        EXPECT_LE(most.load(std::memory_order_relaxed), 3);
+        EXPECT_EQ(too_many.load(std::memory_order_relaxed), 0);
     });
 }
 

@@ -265,16 +265,19 @@ TEST(Scope, SCP_1c_end_cancel_and_shutdown_at_the_same_time_clean_up_once) {
         Atomic<int> cleanups{0};
         Runtime runtime(workers(2));
         auto [parent, source] = Context::background(runtime).with_cancel();
+        Event inside;
         Future<void> owner = runtime.spawn([&, context = parent] {
             static_cast<void>(run_scope(ScopeKind::Request, context, [&](Scope& scope) {
                 scope.defer([&] { cleanups.fetch_add(1, kRelaxed); });
-                static_cast<void>(scope.spawn("job", [] { return checkpoint(); }));
+                EXPECT_TRUE(scope.spawn("job", [] { return checkpoint(); }));
+                inside.set();
             }));
         });
+        // The three ends start when the cleanup is there: one of them is the return of the scope.
+        EXPECT_TRUE(inside.wait());
         Future<void> canceller = runtime.spawn([&, cancel = source]() mutable { cancel.cancel(); });
         EXPECT_TRUE(runtime.shutdown());
-        // Not one if the scope found its context ended.
-        EXPECT_LE(cleanups.load(kRelaxed), 1);
+        EXPECT_EQ(cleanups.load(kRelaxed), 1);
         static_cast<void>(owner.join());
         static_cast<void>(canceller.join());
     }

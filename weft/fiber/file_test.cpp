@@ -11,13 +11,17 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft {
@@ -337,6 +341,105 @@ TEST_F(FileTest, RCT_5_the_worker_goes_on_meanwhile) {
             return {};
         },
         {.workers = 1});
+    EXPECT_TRUE(result) << result.error().message();
+}
+
+// True if the call has let another fiber of the only worker run before it returned, so has parked.
+// The only thread of the blocking pool is held until then: a quick one could end before the fiber
+// comes to wait for it.
+template <class Call>
+bool parks(Call call) {
+    const Counter& jobs = this_worker()->scheduler().blocking().counters().jobs;
+    std::uint64_t before = jobs.value();
+    std::binary_semaphore go_on(0);
+    auto holder = spawn([&] { return blocking([&] { go_on.acquire(); }); });
+    while (jobs.value() == before) yield();
+    bool other_ran = false;
+    auto other = spawn([&] {
+        other_ran = true;
+        go_on.release();
+    });
+    auto result = call();
+    EXPECT_TRUE(result) << result.error().message();
+    bool ran_meanwhile = other_ran;
+    EXPECT_TRUE(other.join());
+    EXPECT_TRUE(holder.join());
+    return ran_meanwhile;
+}
+
+// True if the call was a job of the blocking pool.
+template <class Call>
+bool takes_a_thread(Call call) {
+    const Counter& jobs = this_worker()->scheduler().blocking().counters().jobs;
+    std::uint64_t before = jobs.value();
+    auto result = call();
+    EXPECT_TRUE(result) << result.error().message();
+    return jobs.value() != before;
+}
+
+TEST_F(FileTest, RCT_5a_open_read_and_write_park_the_fiber) {
+    Result<void> result = run(
+        [this]() -> Result<void> {
+            OpenOptions fresh{.write = true, .create = true};
+            EXPECT_TRUE(parks([&] { return File::open(path("a"), fresh); }));
+            File file = WEFT_TRY(File::open(path("a"), fresh));
+            std::byte buffer[4];
+            EXPECT_TRUE(parks([&] { return file.write_at(0, as_bytes("text")); }));
+            EXPECT_TRUE(parks([&] { return file.read_at(0, buffer); }));
+            return {};
+        },
+        {.workers = 1, .blocking_threads = 1});
+    EXPECT_TRUE(result) << result.error().message();
+}
+
+TEST_F(FileTest, RCT_5b_fsync_stat_and_rename_park_the_fiber) {
+    Result<void> result = run(
+        [this]() -> Result<void> {
+            File file = WEFT_TRY(File::open(path("a"), {.write = true, .create = true}));
+            EXPECT_TRUE(parks([&] { return file.sync(); }));
+            EXPECT_TRUE(parks([&] { return file.status(); }));
+            EXPECT_TRUE(parks([&] { return files::status(path("a")); }));
+            EXPECT_TRUE(parks([&] { return files::rename(path("a"), path("b")); }));
+            EXPECT_TRUE(parks([&] { return files::remove(path("b")); }));
+            return {};
+        },
+        {.workers = 1, .blocking_threads = 1});
+    EXPECT_TRUE(result) << result.error().message();
+}
+
+TEST_F(FileTest, RCT_5c_listing_a_directory_parks_the_fiber) {
+    Result<void> result = run(
+        [this]() -> Result<void> {
+            EXPECT_TRUE(parks([&] { return files::make_directory(path("d")); }));
+            EXPECT_TRUE(parks([&] { return files::list_directory(path("d")); }));
+            return {};
+        },
+        {.workers = 1, .blocking_threads = 1});
+    EXPECT_TRUE(result) << result.error().message();
+}
+
+TEST_F(FileTest, RCT_5d_files_go_through_the_ring_and_elsewhere_through_the_pool) {
+    Result<void> result = run(
+        [this]() -> Result<void> {
+            bool has_ring = std::string_view(this_worker()->reactor().name()) != "epoll";
+            OpenOptions fresh{.write = true, .create = true};
+            File file = WEFT_TRY(File::open(path("a"), fresh));
+            std::byte buffer[4];
+            EXPECT_NE(takes_a_thread([&] { return File::open(path("a"), fresh); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return file.write_at(0, as_bytes("x")); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return file.read_at(0, buffer); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return file.sync(); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return file.status(); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return files::status(path("a")); }), has_ring);
+            EXPECT_NE(takes_a_thread([&] { return files::rename(path("a"), path("b")); }),
+                      has_ring);
+            EXPECT_NE(takes_a_thread([&] { return files::remove(path("b")); }), has_ring);
+            // The ring has no request for these.
+            EXPECT_TRUE(takes_a_thread([&] { return files::make_directory(path("d")); }));
+            EXPECT_TRUE(takes_a_thread([&] { return files::list_directory(path("d")); }));
+            return {};
+        },
+        {.workers = 1, .blocking_threads = 1});
     EXPECT_TRUE(result) << result.error().message();
 }
 

@@ -275,5 +275,26 @@ TEST_F(ProcessTest, RCT_6_many_children_run_at_once_on_one_worker) {
     EXPECT_TRUE(has_no_children());
 }
 
+TEST_F(ProcessTest, RCT_6b_waiting_for_a_child_parks_the_fiber) {
+    for (ChildWatch watch : {ChildWatch::Best, ChildWatch::Signal}) {
+        Result<void> result = run(
+            [watch]() -> Result<void> {
+                // The child ends when its input does, which only the other fiber of the one worker
+                // can bring about, while the first one waits.
+                ProcessOptions options;
+                options.arguments = {"cat"};
+                options.input = ChildStream::Pipe;
+                options.output = ChildStream::Null;
+                options.watch = watch;
+                Process child = WEFT_TRY(Process::spawn(options));
+                auto other = spawn([&] { child.input().close(); });
+                EXPECT_TRUE(WEFT_TRY(child.wait(Deadline::after(seconds(20)))).is_success());
+                return other.join();
+            },
+            {.workers = 1});
+        EXPECT_TRUE(result) << result.error().message();
+    }
+}
+
 }  // namespace
 }  // namespace weft

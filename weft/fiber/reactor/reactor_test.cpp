@@ -135,10 +135,25 @@ TEST_F(ReactorTest, RCT_1_an_unknown_name_is_refused) {
 class ReactorLines final : public LogSink {
 public:
     void line(LogLevel level, std::string_view text) noexcept override {
-        if (level == LogLevel::Info && text.find("reactor") != text.npos) ++count;
+        if (level != LogLevel::Info || text.find("reactor") == text.npos) return;
+        ++count;
+        last = text;
     }
     int count = 0;
+    std::string last;
 };
+
+// Without a wish: the mixed one, or epoll where the kernel refuses a ring; and the log names it.
+[[noreturn]] void make_the_best_and_read_the_log() {
+    ::unsetenv("WEFT_REACTOR");
+    ReactorLines lines;
+    set_log_level(LogLevel::Info);
+    set_log_sink(&lines);
+    std::string best = reactors::make_uring() ? "mixed" : "epoll";
+    Result<std::unique_ptr<Reactor>> made = reactors::make_default();
+    bool right = made && (*made)->name() == best;
+    std::_Exit(right && lines.last.find("reactor: " + best) != std::string::npos ? 0 : 1);
+}
 
 [[noreturn]] void make_two_and_count_the_lines() {
     ReactorLines lines;
@@ -173,7 +188,12 @@ public:
     std::_Exit(!made && made.error().kind() == ErrorKind::OutOfFds ? 0 : 1);
 }
 
-TEST_F(ReactorTest, RCT_1_the_choice_is_logged_once) {
+TEST_F(ReactorTest, RCT_1d_the_best_is_the_default_and_is_named_in_the_log) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(make_the_best_and_read_the_log(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ReactorTest, RCT_1d_the_choice_is_logged_once) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fresh process: once is once a process
     EXPECT_EXIT(make_two_and_count_the_lines(), testing::ExitedWithCode(0), "");
 }

@@ -42,6 +42,14 @@ inline void settle() {
     for (int i = 0; i < 16; ++i) yield();
 }
 
+// The larger of both, also if several raise it at once.
+inline void raise_to(Atomic<int>& most, int value) {
+    int seen = most.load(std::memory_order_relaxed);
+    // Relaxed: a statistic, read when all have ended.
+    while (seen < value && !most.compare_exchange_weak(seen, value, std::memory_order_relaxed,
+                                                       std::memory_order_relaxed)) {}
+}
+
 // Tells others when its owner waits.
 class Watched {
 public:
