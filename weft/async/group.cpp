@@ -1,6 +1,5 @@
 #include "weft/async/group.h"
 
-#include "weft/base/log.h"
 #include "weft/base/planted.h"
 
 namespace weft::async_internal {
@@ -17,13 +16,8 @@ void GroupCore::fail(const Error& error) {
     if (ends) cancel(CancelReason::Cancelled);
 }
 
-void GroupCore::drop() {
-    JobCount::Drop dropped = jobs_.drop(*this);
-    if (dropped == JobCount::Drop::WasClosed) return;
-    cancel(CancelReason::Cancelled);
-    errors_.drop(*this);
-    if (dropped == JobCount::Drop::Running)
-        log(LogLevel::Warn, "a group was dropped while its jobs run; they were cancelled");
+void GroupCore::end() {
+    if (jobs_.end(*this) != JobCount::End::Awaited) errors_.drop(*this);
 }
 
 }  // namespace weft::async_internal

@@ -6,10 +6,10 @@
 //     WEFT_TRY(group.go([&](Context& context) -> Result<void> { ... }));
 //     WEFT_TRY(group.wait());
 //
-// Jobs run on fibers of their own and may refer to the frame around the group, because wait()
-// always waits for all of them: it cannot be cancelled, but the end of the caller's context ends
-// theirs. A group that is dropped without wait() cancels its jobs; their errors are logged and
-// counted.
+// Jobs run on fibers of their own and may refer to what stands above the group in its frame: there
+// is no way out of the block that does not wait for all of them. wait() cannot be cancelled, but
+// the end of the caller's context ends theirs. A group that is left, replaced or destroyed without
+// a wait() cancels its jobs and waits for them; their errors are logged and counted.
 //
 // go() and errors(): any fiber, any thread. wait(): one of them, once. On a plain thread the parent
 // must be a context of a runtime (Context::background(runtime)), as everywhere in this folder.
@@ -43,7 +43,7 @@ public:
         return started;
     }
     Result<void> wait();
-    void drop();
+    void end();
     std::vector<Error> errors() const { return errors_.collected(); }
 
     // For JobBody.
@@ -83,17 +83,8 @@ struct GroupOptions {
 class Group {
 public:
     explicit Group(const Context& parent = Context::current())
-        : core_(async_internal::GroupCore::create(parent, 0)) {}
+        : Group(async_internal::GroupCore::create(parent, 0)) {}
     static Result<Group> create(const Context& parent, GroupOptions options);
-    Group(Group&&) noexcept = default;
-    Group& operator=(Group&& other) noexcept {
-        std::swap(core_, other.core_);
-        return *this;
-    }
-    ~Group() {
-        if (core_) core_->drop();
-    }
-
     // Starts a job, unless wait() has begun.
     template <async_internal::JobFunction Function>
     Result<void> go(Function&& function) {
@@ -109,9 +100,10 @@ public:
     Context context() const { return Context(CancelToken(&*core_)); }
 
 private:
-    explicit Group(async_internal::GroupCore* core) : core_(core) {}
+    using Core = async_internal::GroupCore;
+    explicit Group(Core* core) : core_(async_internal::CoreRef<Core>(core)) {}
 
-    async_internal::CoreRef<async_internal::GroupCore> core_;
+    async_internal::OwnerRef<Core> core_;
 };
 
 }  // namespace weft::async

@@ -42,10 +42,8 @@ void PeriodicCore::finish(Result<void> outcome) {
         fiber_internal::dropped("a periodic job", outcome_.error(), this);
 }
 
-void PeriodicCore::drop() {
-    JobCount::Drop dropped = jobs_.drop(*this);
-    if (dropped == JobCount::Drop::Running) stop();
-    if (dropped == JobCount::Drop::Idle && ended_by_job_)
+void PeriodicCore::end() {
+    if (jobs_.end(*this) == JobCount::End::Joined && ended_by_job_)
         fiber_internal::dropped("a periodic job", outcome_.error(), this);
 }
 

@@ -69,7 +69,7 @@ public:
 
     void stop();
     Result<void> wait();
-    void drop();
+    void end();
 
     // For JobBody.
     template <class Function>
@@ -111,18 +111,10 @@ Result<void> every(const Context& parent, std::chrono::duration<Rep, Period> int
     return async_internal::run_periodic(context, saturate(interval), function).error;
 }
 
-// The owner of a periodic job on a fiber of its own. Dropping it stops the job.
+// The owner of a periodic job on a fiber of its own. Leaving, replacing or destroying it stops the
+// job and waits for the end of a run that is under way.
 class PeriodicHandle {
 public:
-    PeriodicHandle(PeriodicHandle&&) noexcept = default;
-    PeriodicHandle& operator=(PeriodicHandle&& other) noexcept {
-        std::swap(core_, other.core_);
-        return *this;
-    }
-    ~PeriodicHandle() {
-        if (core_) core_->drop();
-    }
-
     // Ends the job's context; does not wait. Again: nothing.
     void stop() { core_->stop(); }
     // Until the loop has ended: nothing if stop() ended it, else the error of the job or of the
@@ -137,7 +129,7 @@ private:
     explicit PeriodicHandle(async_internal::CoreRef<async_internal::PeriodicCore> core)
         : core_(std::move(core)) {}
 
-    async_internal::CoreRef<async_internal::PeriodicCore> core_;
+    async_internal::OwnerRef<async_internal::PeriodicCore> core_;
 };
 
 template <class Rep, class Period, async_internal::JobFunction Function>

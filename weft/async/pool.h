@@ -10,8 +10,9 @@
 // A submit that fails has left the function as it was. Jobs that follow each other may run on the
 // same fiber, so they share its FiberLocals; an idle pool has no fiber at all.
 //
-// A pool that is dropped without close() cancels its jobs, which still run; their errors are
-// logged and counted. Any fiber, any thread.
+// A pool that is left, replaced or destroyed without a close() cancels its jobs, of which those
+// that wait still run, and waits for all; their errors are logged and counted. Any fiber, any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -39,14 +40,6 @@ public:
     // Below the ambient context, or below `parent`.
     static Result<Pool> create(PoolOptions options) { return create(Context::current(), options); }
     static Result<Pool> create(const Context& parent, PoolOptions options);
-    Pool(Pool&&) noexcept = default;
-    Pool& operator=(Pool&& other) noexcept {
-        std::swap(core_, other.core_);
-        return *this;
-    }
-    ~Pool() {
-        if (core_) core_->drop();
-    }
 
     template <async_internal::JobFunction Function>
     Result<void> try_submit(Function&& function) {
@@ -89,9 +82,10 @@ public:
     Context context() const { return Context(CancelToken(&*core_)); }
 
 private:
-    explicit Pool(async_internal::PoolCore* core) : core_(core) {}
+    using Core = async_internal::PoolCore;
+    explicit Pool(Core* core) : core_(async_internal::CoreRef<Core>(core)) {}
 
-    async_internal::CoreRef<async_internal::PoolCore> core_;
+    async_internal::OwnerRef<Core> core_;
 };
 
 }  // namespace weft::async

@@ -19,8 +19,8 @@
 // the worker scopes, and those before the app scopes; children always before their parents.
 //
 // In every build it is asserted that each operation has had one outcome, and that nothing is alive
-// after the scope. What a with_timeout, or a task or group that was dropped, leaves running belongs
-// to the innermost scope around it, which waits for it.
+// after the scope. What a with_timeout leaves running belongs to the innermost scope around it,
+// which waits for it.
 //
 // Any fiber or thread that the function lets have the Scope&, until the function returns. Jobs:
 // until they end.

@@ -5,12 +5,14 @@
 //     auto name = WEFT_TRY(config.then([](const Config& config) { return config.name; }));
 //
 // Unlike that of a Task, the wait can be cancelled: it ends only this wait, because others may want
-// the value. The job runs below the ambient context of whoever started it. When all handles are
-// gone it goes on; an error that nobody has seen is logged and counted.
+// the value. The job runs below the ambient context of whoever started it. All copies of the handle
+// own it together: when the last one goes, the job is cancelled and waited for; an error that
+// nobody has seen is logged and counted.
 //
 // A value: copies mean the same job. Any fiber, any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -18,7 +20,9 @@
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
 #include "weft/async/internal/job.h"
+#include "weft/async/internal/job_count.h"
 #include "weft/async/task.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
@@ -46,6 +50,15 @@ public:
     }
     bool is_done() const { return done_.is_set(); }
 
+    void add_handle() {
+        // Relaxed: made from another handle, or by the one who has just made the core.
+        handles_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void drop_handle() {
+        // Acquire-release: the last one sees what all others did.
+        if (handles_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
+    }
+
     // For JobBody.
     template <class Function>
     Result<T> call(Function& function) {
@@ -56,6 +69,7 @@ public:
         outcome_.emplace(std::move(outcome));
         cancel(CancelReason::Cancelled);
         done_.set();
+        static_cast<void>(jobs_.done());
     }
 
 private:
@@ -63,12 +77,28 @@ private:
     static constexpr Nature kNature{destroy_as<SharedCore>};
 
     explicit SharedCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
-    ~SharedCore() {
+    ~SharedCore() { report(); }
+
+    void end() {
+        // The job, or what it has started, holds the last handle: it cannot wait for itself.
+        CancelState* ambient = can_wait_here() ? current_cell().token : nullptr;
+        bool inside = ambient && ambient->is_below(this);
+        if (inside) {
+            cancel(CancelReason::Cancelled);
+        } else if (jobs_.end(*this) == JobCount::End::Joined) {
+            report();
+        }
+    }
+    // The outcome goes here, and not in the scheduler: it may own jobs itself.
+    void report() {
         // Relaxed: see wait(). There is no outcome if the job was never started.
         if (outcome_ && !*outcome_ && !seen_.load(std::memory_order_relaxed))
             fiber_internal::dropped("a shared task", outcome_->error(), parent());
+        outcome_.reset();
     }
 
+    Atomic<std::uint32_t> handles_{0};
+    JobCount jobs_{1};
     Event done_;
     Atomic<bool> seen_{false};
     std::optional<Result<T>> outcome_;  // published by done_
@@ -104,6 +134,16 @@ class SharedTask {
     using Core = async_internal::SharedCore<T>;
 
 public:
+    SharedTask(const SharedTask& other) : SharedTask(other.core()) {}
+    SharedTask(SharedTask&& other) noexcept = default;
+    SharedTask& operator=(SharedTask other) noexcept {
+        std::swap(token_, other.token_);
+        return *this;
+    }
+    ~SharedTask() {
+        if (token_.state()) core().drop_handle();
+    }
+
     // The job's result, when it has ended.
     Result<T> wait() const { return core().wait(); }
     bool is_done() const { return core().is_done(); }
@@ -119,9 +159,12 @@ private:
     template <async_internal::JobFunction Function>
     friend auto run_shared(Function&& function)
         -> Result<SharedTask<async_internal::JobValue<Function>>>;
-    explicit SharedTask(Core& core) : token_(&core) {}
+    explicit SharedTask(Core& core) : token_(&core) { core.add_handle(); }
 
-    Core& core() const { return static_cast<Core&>(*token_.state()); }
+    Core& core() const {
+        WEFT_ASSERT(token_.state(), "this shared task has been moved from");
+        return static_cast<Core&>(*token_.state());
+    }
 
     CancelToken token_;
 };

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
@@ -19,12 +20,21 @@ Result<void> Supervisor::add_job(std::string name,
     return {};
 }
 
+Supervisor::~Supervisor() {
+    WEFT_ASSERT(!runs_, "a supervisor is destroyed while another fiber runs it");
+}
+
 Result<void> Supervisor::run() {
     if (std::exchange(runs_, true)) return kSupervisorRuns();
-    Result<void> outcome = watch();
-    stop_all();
-    runs_ = false;
-    return outcome;
+    // A destructor, because what a restart allocates may throw.
+    struct AtEnd {
+        ~AtEnd() {
+            supervisor.stop_all();
+            supervisor.runs_ = false;
+        }
+        Supervisor& supervisor;
+    } at_end{*this};
+    return watch();
 }
 
 Result<void> Supervisor::watch() {

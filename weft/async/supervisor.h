@@ -10,7 +10,8 @@
 // others are stopped first, newest first, and started again with it. More than restarts_max
 // restarts within the window, and it gives up: everything is stopped, and the error says who failed
 // and why. It also returns when every job has ended for good, and with the context's error when
-// that ends. Nothing of it is alive when it has returned. A job may run a supervisor of its own.
+// that ends. Nothing of it is alive when it has returned, or when something was thrown in it. A job
+// may run a supervisor of its own.
 //
 // One fiber; a plain thread whose ambient context is one of a runtime.
 #pragma once
@@ -52,6 +53,7 @@ struct SupervisorOptions {
 class Supervisor {
 public:
     explicit Supervisor(SupervisorOptions options = {}) : options_(options) {}
+    ~Supervisor();  // not while it runs
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
 

@@ -6,8 +6,9 @@
 //
 // The job runs on a fiber of its own, in a context of its own that ends when the job has ended. Its
 // result may be there before wait() asks for it. wait() is a join: it cannot be cancelled, but the
-// end of the caller's context ends the job's. A task that is dropped without wait() goes on; if it
-// ends with an error, that is logged and counted.
+// end of the caller's context ends the job's. A task that is left, replaced or destroyed without a
+// wait() cancels its job and waits for it; an error that it ends with is logged and counted. So the
+// job may refer to what stands above the task in its frame.
 //
 // Any fiber, any thread. Of several that wait at once one gets the result and the others an error.
 #pragma once
@@ -35,8 +36,8 @@ public:
         if (!jobs_.close_and_wait(*this)) return async::kTaskWaited();
         return std::move(*outcome_);
     }
-    void drop() {
-        if (jobs_.drop(*this) == JobCount::Drop::Idle) report();
+    void end() {
+        if (jobs_.end(*this) == JobCount::End::Joined) report();
     }
 
     // For JobBody.
@@ -58,8 +59,11 @@ private:
     explicit TaskCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
     ~TaskCore() = default;
 
+    // The outcome goes here, on a fiber or thread that may wait: it may own jobs itself.
     void report() {
+        if (!outcome_) return;
         if (!*outcome_) fiber_internal::dropped("a task", outcome_->error(), this);
+        outcome_.reset();
     }
 
     JobCount jobs_{1};
@@ -73,15 +77,6 @@ namespace weft::async {
 template <class T>
 class Task {
 public:
-    Task(Task&&) noexcept = default;
-    Task& operator=(Task&& other) noexcept {
-        std::swap(core_, other.core_);
-        return *this;
-    }
-    ~Task() {
-        if (core_) core_->drop();
-    }
-
     // The job's result, when it has ended. Once.
     Result<T> wait() { return core_->wait(); }
 
@@ -92,7 +87,7 @@ private:
     explicit Task(async_internal::CoreRef<async_internal::TaskCore<T>> core)
         : core_(std::move(core)) {}
 
-    async_internal::CoreRef<async_internal::TaskCore<T>> core_;
+    async_internal::OwnerRef<async_internal::TaskCore<T>> core_;
 };
 
 // Starts a job below a context.

@@ -148,7 +148,7 @@ int weft_group_go(weft_group* group, weft_job job, void* argument) WEFT_NOEXCEPT
 // Waits for every job; the outcome is the first error. Once. It cannot be cancelled: the end of the
 // ambient context ends the jobs' instead.
 int weft_group_wait(weft_group* group, int* outcome) WEFT_NOEXCEPT;
-// Without a wait before it cancels the jobs, and does not wait for them.
+// Without a wait before it cancels the jobs and waits for them. Not in a job of the group.
 void weft_group_free(weft_group* group) WEFT_NOEXCEPT;
 
 #undef WEFT_NOEXCEPT

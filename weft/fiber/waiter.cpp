@@ -82,6 +82,11 @@ struct TokenWatch : CancelListener {
 
 WaitCell& current_cell() { return cell_here(); }
 
+bool can_wait_here() {
+    Worker* worker = this_worker();
+    return !worker || !worker->fails_unstarted();
+}
+
 Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
     : cell_(cell_here()) {
     CancelState* token = cell_.token;

@@ -146,6 +146,10 @@ private:
 // The cell of the fiber or thread that runs.
 WaitCell& current_cell();
 
+// False while a worker destroys the function of a fiber for which there was no stack: that happens
+// in the middle of the scheduler. A destructor that waits must then leave it to somebody else.
+bool can_wait_here();
+
 inline bool WaitRef::try_claim(Wake outcome) const {
     std::uint64_t expected = word_;
     std::uint64_t state = WaitCell::Woken + static_cast<std::uint64_t>(outcome);

@@ -61,8 +61,8 @@ public:
           deadline_(deadline),
           options_(options),
           owned_(async::Context::current().with_cancel()),
-          group_(owned_.context),
-          failure_(host) {}
+          failure_(host),
+          group_(owned_.context) {}
 
     Result<Socket> run(const std::vector<Address>& addresses);
 
@@ -78,7 +78,6 @@ private:
     const Deadline deadline_;
     const DialOptions& options_;
     async::OwnedContext owned_;  // of the attempts
-    async::Group group_;
 
     Event changed_;
     SpinLock lock_;  // of the rest
@@ -86,6 +85,8 @@ private:
     std::size_t failures_ = 0;
     std::optional<Socket> winner_;
     Failure failure_;
+
+    async::Group group_;  // last, because its jobs use all of the above
 };
 
 void Race::note_failure(const Address& address, const Error& error) {

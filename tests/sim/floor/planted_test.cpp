@@ -54,13 +54,14 @@ INSTANTIATE_TEST_SUITE_P(
         "event.sets_silently", "gate.lets_in_late", "contest.decides_twice",
         "contest.leaves_the_losers", "context.sees_only_itself", "first_error.collects_one_more",
         "first_error.keeps_the_last", "group.spares_the_siblings", "job_count.adds_late",
-        "job_count.keeps_the_end_to_itself", "job_count.waits_without_look",
-        "pending.gives_up_blindly", "periodic.runs_after_stop", "periodic.stop_hides_the_error",
-        "pool.charges_the_ended", "pool.closes_silently", "pool.leaves_a_job_behind",
-        "pool.lets_in_late", "pool.starts_one_too_many", "scope.cleans_up_oldest_first",
-        "scope.cleans_up_too_early", "scope.lets_in_late", "shared_task.gives_up_for_all",
-        "supervisor.starts_after_the_end", "ticker.drifts", "timeout.claims_the_parents_deadline",
-        "timeout.leaves_the_job_to_nobody", "io.one_for_all"),
+        "job_count.keeps_the_end_to_itself", "job_count.leaves_without_wait",
+        "job_count.waits_without_look", "pending.gives_up_blindly", "periodic.runs_after_stop",
+        "periodic.stop_hides_the_error", "pool.charges_the_ended", "pool.closes_silently",
+        "pool.leaves_a_job_behind", "pool.lets_in_late", "pool.starts_one_too_many",
+        "scope.cleans_up_oldest_first", "scope.cleans_up_too_early", "scope.lets_in_late",
+        "shared_task.gives_up_for_all", "supervisor.starts_after_the_end", "ticker.drifts",
+        "timeout.claims_the_parents_deadline", "timeout.leaves_the_job_to_nobody",
+        "io.one_for_all"),
     test_name);
 
 #ifdef WEFT_NET

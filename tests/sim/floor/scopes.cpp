@@ -112,30 +112,37 @@ void scope_tree() {
         crew.add([&] { some_scope(Context::background(runtime), 2); });
 }
 
-// Jobs whose handles are let go somewhere else, at the moment at which their scope ends: the scope
-// waits for them, or the one around it does.
+// Jobs below the context of a scope that are left running, by somebody outside, at the moment at
+// which the scope ends: the scope waits for them, or the one around it does.
 void scope_keeps_the_abandoned() {
     Runtime runtime({.workers = some_workers()});
     Jobs jobs;
     Crew crew(runtime);
     crew.add([&] {
-        Result<void> outer = run_scope(ScopeKind::App, Context::background(runtime), [&](Scope&) {
-            std::vector<Future<void>> droppers;
-            Result<void> inner = run_scope(ScopeKind::Request, [&](Scope& scope) {
-                scope.defer([] { some_yields(); });
-                for (int i = between(1, 4); i > 0; --i) {
-                    auto task = async::run(jobs.job(Jobs::Manner::Ignore));
-                    jobs.count({});
-                    auto drop = [task = std::move(*task)]() mutable {
-                        auto gone = std::move(task);
-                    };
-                    droppers.push_back(runtime.spawn(std::move(drop)));  // not in the scope
-                }
-                some_yields();
+        Result<void> outer =
+            run_scope(ScopeKind::App, Context::background(runtime), [&](Scope& app) {
+                std::vector<Future<void>> outside;
+                Result<void> inner = run_scope(ScopeKind::Request, [&](Scope& scope) {
+                    scope.defer([] { some_yields(); });
+                    for (int i = between(1, 4); i > 0; --i) {
+                        auto leaves = [&jobs, below = scope.context()] {
+                            auto counts = [&jobs, job = jobs.job(Jobs::Manner::Ignore)](
+                                              Context& context) mutable {
+                                jobs.count({});
+                                return job(context);
+                            };
+                            static_cast<void>(
+                                with_timeout_context(below, up_to_us(10), std::move(counts)));
+                        };
+                        SpawnOptions options;
+                        options.token = app.context().token().state();
+                        outside.push_back(runtime.spawn(std::move(leaves), options));
+                    }
+                    some_yields();
+                });
+                require(inner.has_value(), "the inner scope failed");
+                for (auto& fiber : outside) require(fiber.join().has_value(), "a fiber failed");
             });
-            require(inner.has_value(), "the inner scope failed");
-            for (auto& dropper : droppers) require(dropper.join().has_value(), "a fiber failed");
-        });
         require(outer.has_value(), "the outer scope failed");
         jobs.require_ended();
     });

@@ -57,8 +57,10 @@ public:
         errors_.drop(*this);
         return std::move(*winner_);
     }
-    void drop() {
-        if (jobs_.drop(*this) != JobCount::Drop::WasClosed) cancel(CancelReason::Cancelled);
+    // Only what was thrown while jobs were started comes here without a wait().
+    void end() {
+        if (WEFT_PLANTED("contest.leaves_the_losers")) return;
+        if (jobs_.end(*this) != JobCount::End::Awaited) errors_.drop(*this);
     }
 
     // For JobBody.
@@ -119,7 +121,7 @@ public:
     explicit Contest(WonBy won_by) : core_(ContestCore<T>::create(won_by)) {}
     Contest(const Contest&) = delete;
     Contest& operator=(const Contest&) = delete;
-    ~Contest() { core_->drop(); }
+    ~Contest() { core_->end(); }
 
     // A job that cannot begin has settled with why.
     template <class Function>

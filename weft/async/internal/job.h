@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "weft/async/context.h"
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
@@ -126,6 +127,34 @@ public:
 
 private:
     Core* core_ = nullptr;
+};
+
+// The same for a core that has jobs: whoever lets go of it calls end(), which cancels the jobs and
+// waits for them, unless somebody has waited before.
+template <class Core>
+class OwnerRef {
+public:
+    explicit OwnerRef(CoreRef<Core> core) : core_(std::move(core)) {}
+    OwnerRef(OwnerRef&&) noexcept = default;
+    OwnerRef& operator=(OwnerRef&& other) noexcept {
+        if (this == &other) return *this;
+        CoreRef<Core> old = std::move(core_);
+        core_ = std::move(other.core_);
+        if (old) old->end();
+        return *this;
+    }
+    ~OwnerRef() {
+        if (core_) core_->end();
+    }
+
+    Core* operator->() const { return &**this; }
+    Core& operator*() const {
+        WEFT_ASSERT(core_, "this owner of jobs has been moved from");
+        return *core_;
+    }
+
+private:
+    CoreRef<Core> core_;
 };
 
 // The parent of a new core. A context of no runtime means that of the runtime whose fiber runs:

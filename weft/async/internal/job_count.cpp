@@ -42,16 +42,6 @@ bool JobCount::done() {
     return before & kDropped;
 }
 
-bool JobCount::is_closed() const {
-    // Relaxed: a moment's value.
-    return word_.load(std::memory_order_relaxed) & kClosed;
-}
-
-bool JobCount::is_dropped() const {
-    // Acquire: pairs with the release in drop().
-    return word_.load(std::memory_order_acquire) & kDropped;
-}
-
 bool JobCount::close_and_wait(CancelState& jobs) {
     // Acquire: what the jobs that have ended did.
     std::uint64_t before = word_.fetch_or(kClosed, std::memory_order_acquire);
@@ -78,14 +68,33 @@ void JobCount::wait_for_last() {
     static_cast<void>(waiter.wait());
 }
 
-JobCount::Drop JobCount::drop(CancelState& jobs) {
-    if (is_closed()) return Drop::WasClosed;
+JobCount::End JobCount::end(CancelState& jobs) {
+    if (!can_wait_here()) return leave_to_scope(jobs);
+    // Acquire: what the jobs that have ended did.
+    std::uint64_t before = word_.fetch_or(kClosed, std::memory_order_acquire);
+    if (before & kClosed) {
+        WEFT_ASSERT(before < kOne, "an owner of jobs is destroyed while somebody waits for them");
+        return End::Awaited;
+    }
+    jobs.cancel(CancelReason::Cancelled);
+    if (before < kOne || WEFT_PLANTED("job_count.leaves_without_wait")) return End::Joined;
+    CancelState* ambient = current_cell().token;
+    WEFT_ASSERT(!ambient || !ambient->is_below(&jobs),
+                "a job destroys its own owner, which would wait for that job for ever");
+    wait_for_last();
+    return End::Joined;
+}
+
+JobCount::End JobCount::leave_to_scope(CancelState& jobs) {
+    // Relaxed: only the owner closes it, and it is the owner who goes away.
+    if (word_.load(std::memory_order_relaxed) & kClosed) return End::Awaited;
     keeper_ = ScopeCore::keeper_of(&jobs);
-    // Release: the keeper; see is_dropped(). Acquire: the outcomes.
+    // Release: the keeper, for done(). Acquire: the outcomes.
     std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
-    if (before >= kOne) return Drop::Running;
+    jobs.cancel(CancelReason::Cancelled);
+    if (before >= kOne) return End::Left;
     if (keeper_) keeper_->leave();
-    return Drop::Idle;
+    return End::Joined;
 }
 
 }  // namespace weft::async_internal

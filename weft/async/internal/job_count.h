@@ -1,7 +1,8 @@
 // JobCount: how many jobs are under way, and the one who waits for the last of them.
 //
-// It closes once: by the wait, or by an owner that goes away without one. From then on no job is
-// added. One word holds the count and what became of the owner. Any fiber, any thread.
+// It closes once: by the wait, or by an owner that goes away without one, which then waits as well.
+// From then on no job is added. One word holds the count and what became of the owner. Any fiber,
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,17 @@ public:
     bool add();
     // After add(); the job's outcome is stored. True if the owner has gone: nobody will ask for it.
     bool done();
-    bool is_closed() const;
-    bool is_dropped() const;
 
     // Closes, and waits until no job is left. This is a join: it cannot be cancelled, but the end
     // of the ambient token cancels `jobs`, the token of the jobs. False if it was closed before.
     bool close_and_wait(CancelState& jobs);
 
-    enum class Drop { WasClosed, Idle, Running };
-    // Closes, and nobody waits, but the scope around `jobs`.
-    Drop drop(CancelState& jobs);
+    // Awaited: it was closed by a wait before. Joined: every job has ended, and its outcome is for
+    // the caller to report. Left: the caller must not wait here, and done() tells each job.
+    enum class End : std::uint8_t { Awaited, Joined, Left };
+    // For an owner that goes away: closes, cancels `jobs`, the token of the jobs, and waits until
+    // none is left. Where nobody can wait, the scope around `jobs` waits instead.
+    End end(CancelState& jobs);
 
 private:
     enum Flag : std::uint64_t { kClosed = 1, kWaiting = 2, kDropped = 4 };
@@ -39,6 +41,7 @@ private:
     static constexpr std::uint64_t kFlags = kOne - 1;
 
     void wait_for_last();
+    End leave_to_scope(CancelState& jobs);
 
     Atomic<std::uint64_t> word_;
     WaitRef waiter_;               // published by kWaiting

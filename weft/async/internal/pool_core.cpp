@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "weft/async/errors.h"
-#include "weft/base/log.h"
 #include "weft/base/planted.h"
 
 namespace weft::async_internal {
@@ -221,14 +220,9 @@ Result<void> PoolCore::close() {
     return {};
 }
 
-void PoolCore::drop() {
-    JobCount::Drop dropped = jobs_.drop(*this);
-    if (dropped == JobCount::Drop::WasClosed) return;
+void PoolCore::end() {
     close_to_submitters();
-    cancel(CancelReason::Cancelled);
-    errors_.drop(*this);
-    if (dropped == JobCount::Drop::Running)
-        log(LogLevel::Warn, "a pool was dropped while its jobs run; they were cancelled");
+    if (jobs_.end(*this) != JobCount::End::Awaited) errors_.drop(*this);
 }
 
 }  // namespace weft::async_internal

@@ -53,7 +53,7 @@ public:
     }
 
     Result<void> close();
-    void drop();
+    void end();
 
     // For JobBody: a fiber that works.
     struct Work {};

@@ -187,11 +187,15 @@ bool Worker::give_stack(Fiber& fiber) {
     return true;
 }
 
+// In the middle of a switch, on whatever stack asked for a successor: what is destroyed here must
+// not wait. See can_wait_here().
 void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
+    fails_unstarted_ = true;
     fiber.body(fiber, Fiber::Operation::Fail, &error);
     destroy_locals(fiber);
     bool forgotten = false;
     WaitRef joiner = end_join(fiber, forgotten);
+    fails_unstarted_ = false;
     if (joiner.cell()) joiner.resume();
     lay_down(fiber, forgotten);
 }

@@ -64,6 +64,8 @@ public:
 
     // The running fiber; null while the worker is in its loop.
     Fiber* current() const { return current_ == &loop_fiber_ ? nullptr : current_; }
+    // It destroys the function of a fiber that could not be started.
+    bool fails_unstarted() const { return fails_unstarted_; }
     Scheduler& scheduler() const { return scheduler_; }
     unsigned index() const { return index_; }
     bool is_pinned() const { return kind_ == Kind::Pinned; }
@@ -132,6 +134,7 @@ private:
     const Takers takers_;
     unsigned turn_left_ = kTurnMax;
     unsigned turn_ = kTurnMax;
+    bool fails_unstarted_ = false;
     ExceptionState* thread_exceptions_ = nullptr;
     std::int64_t coarse_now_ns_ = 0;
     std::int64_t polled_ns_ = 0;        // the last look at the reactor

@@ -188,7 +188,6 @@ Result<void> Relay::stream(BodyWriter& writer) {
 
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
     net::Stream& upstream = lease_->stream();
-    async::Group group;
     auto both_end_with = [&](auto&& direction) {
         return [&, direction]() {
             Result<void> outcome = direction();
@@ -198,6 +197,7 @@ void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
         };
     };
     Bytes early = as_bytes(lease_->buffer.view());
+    async::Group group;
     Result<void> there =
         group.go(both_end_with([&] { return pump(client.stream, upstream, client.early, idle); }));
     Result<void> back =
