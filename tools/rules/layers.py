@@ -26,7 +26,7 @@ MODEL = {"weft/testing/model_atomic.h"}
 SYSTEM = ["weft/fiber/", "weft/base/env.cpp", "weft/base/log.cpp", "weft/base/assert.cpp"]
 FOREIGN = [
     (r"fmt/", ["weft/base/"]),
-    (r"(liburing|libunwind|linux/io_uring)", ["weft/fiber/"]),
+    (r"(liburing|libunwind|linux/io_uring|elfutils/|dwarf\.h)", ["weft/fiber/"]),
     (r"(gtest|gmock)/", ["weft/testing/", "tests/"]),
     (r"boost/", ["tests/differential/", "bench/"]),
     (r"(sys/socket|sys/un|netdb|netinet/.*|arpa/.*|ares)", ["weft/net/"]),
