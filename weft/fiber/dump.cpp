@@ -9,6 +9,7 @@
 #include "weft/fiber/internal/backtrace.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/snapshot.h"
 
 namespace weft {
 namespace {
@@ -38,8 +39,14 @@ bool hold_waiting(Fiber& fiber) {
 
 void let_go(Fiber& fiber) { fiber.held.store(false, std::memory_order_release); }
 
+struct Listed {
+    FiberReport report;
+    const Fiber* fiber;
+    Frames frames;
+};
+
 struct Listing {
-    std::vector<FiberReport> fibers;
+    std::vector<Listed> fibers;
     const Scheduler* scheduler;  // null: of all
     Backtraces backtraces;
     std::uint32_t now_ms;
@@ -50,7 +57,8 @@ void look_at(Fiber& fiber, void* argument) {
     // Relaxed: a moment's picture.
     const Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     if (!scheduler || (listing.scheduler && scheduler != listing.scheduler)) return;
-    FiberReport report;
+    Listed listed{{}, &fiber, {}};
+    FiberReport& report = listed.report;
     report.name = name_of(fiber);
     if (hold_waiting(fiber)) {
         report.state = FiberState::Waiting;
@@ -59,12 +67,31 @@ void look_at(Fiber& fiber, void* argument) {
         // Negative when it parked after the listing took the time; the clock's low bits may wrap.
         auto waited_ms = static_cast<std::int32_t>(listing.now_ms - fiber.parked_at_ms);
         report.waited = std::chrono::milliseconds(std::max(waited_ms, 0));
-        if (listing.backtraces == Backtraces::Yes) report.frames = backtrace_of(fiber);
+        if (listing.backtraces == Backtraces::Yes) listed.frames = frames_of(fiber);
     } else if (fiber.busy.load(std::memory_order_relaxed)) {
         report.state = FiberState::Running;
     }
     let_go(fiber);
-    listing.fibers.push_back(std::move(report));
+    listing.fibers.push_back(std::move(listed));
+}
+
+// The running ones cannot be held: their workers are asked.
+void look_at_workers(Listing& listing) {
+    std::vector<StackSnapshot> snapshots = snapshots_of(listing.scheduler);
+    std::vector<Frames> backtraces = frames_of(snapshots);
+    for (std::size_t i = 0; i < snapshots.size(); ++i) {
+        auto found = std::ranges::find(listing.fibers, snapshots[i].fiber, &Listed::fiber);
+        if (found != listing.fibers.end() && found->report.state == FiberState::Running)
+            found->frames = std::move(backtraces[i]);
+    }
+}
+
+void name_frames(Listing& listing) {
+    std::vector<Frames> backtraces;
+    for (Listed& listed : listing.fibers) backtraces.push_back(std::move(listed.frames));
+    std::vector<std::vector<std::string>> texts = describe_frames(backtraces);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        listing.fibers[i].report.frames = std::move(texts[i]);
 }
 
 const char* to_string(FiberState state) {
@@ -76,8 +103,14 @@ std::vector<FiberReport> list(const Scheduler* scheduler, Backtraces backtraces)
     auto now_ms = static_cast<std::uint32_t>(env::now_ns() / 1'000'000);
     Listing listing{{}, scheduler, backtraces, now_ms};
     fiber_blocks::for_each(look_at, &listing);
-    std::ranges::sort(listing.fibers, std::greater(), &FiberReport::waited);
-    return std::move(listing.fibers);
+    if (backtraces == Backtraces::Yes) {
+        look_at_workers(listing);
+        name_frames(listing);
+    }
+    std::vector<FiberReport> fibers;
+    for (Listed& listed : listing.fibers) fibers.push_back(std::move(listed.report));
+    std::ranges::stable_sort(fibers, std::greater(), &FiberReport::waited);
+    return fibers;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // What all fibers of the process are doing: state, what each waits on and for how long, and where.
-// Any thread. The fibers go on; one that is being looked at is held back for that moment.
+// Any thread. The fibers go on; one that is being looked at is held back for that moment. A thread
+// that computes is sent SIGURG, unless the program has a handler of its own for that signal: the
+// frames of running fibers are then missing.
 #pragma once
 
 #include <chrono>
@@ -20,7 +22,9 @@ struct FiberReport {
     WaitReason reason = WaitReason::None;  // while Waiting
     const void* object = nullptr;          // what it waits on, where that is an object
     std::chrono::milliseconds waited{0};
-    std::vector<std::string> frames;  // innermost first; of a waiting fiber
+    // "function (file:line)", innermost first; see symbols.h. Of a running fiber they are those of
+    // a moment a little later than the state.
+    std::vector<std::string> frames;
 };
 
 enum class Backtraces : bool { No, Yes };

@@ -2,9 +2,15 @@
 #include "weft/fiber/dump.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft {
@@ -72,6 +78,99 @@ TEST(Dump, FIB_11c_a_running_fiber_is_shown_as_running) {
     EXPECT_NE(text.find("fiber 'busy': running"), std::string::npos) << text;
     stop.store(true, std::memory_order_relaxed);
     EXPECT_TRUE(busy.join());
+}
+
+// The NDEBUG build has no debug information, the cross builds have neither unwinder.
+constexpr bool has_lines() {
+#if defined(NDEBUG) || !defined(__x86_64__)
+    return false;
+#else
+    return true;
+#endif
+}
+
+bool names(const FiberReport& report, std::string_view text) {
+    return std::ranges::any_of(report.frames, [&](const std::string& frame) {
+        return frame.find(text) != std::string::npos;
+    });
+}
+
+std::string text_of(const FiberReport& report) {
+    std::string text;
+    for (const std::string& frame : report.frames) text += frame + '\n';
+    return text;
+}
+
+TEST(Dump, FIB_11c_the_frames_of_a_waiting_fiber_have_file_and_line) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+    Runtime runtime({.workers = 1});
+    Future<void> parked = runtime.spawn(wait_in_a_function_of_its_own, {.name = "parked"});
+    FiberReport report = await_state("parked", FiberState::Waiting);
+    EXPECT_TRUE(names(report, "(weft/fiber/dump_test.cpp:")) << text_of(report);
+    // The runtime's own frames are left out at both ends.
+    EXPECT_FALSE(names(report, "weft::Worker::")) << text_of(report);
+    EXPECT_FALSE(names(report, "weft_context_start")) << text_of(report);
+    unpark(parked.id());
+    EXPECT_TRUE(parked.join());
+}
+
+[[gnu::noinline]] void compute_until(const Atomic<bool>& stop) {
+    while (!stop.load(std::memory_order_relaxed)) {}
+    asm volatile("");  // keeps the call from becoming a jump
+}
+
+TEST(Dump, FIB_11c_a_running_fiber_shows_its_frames) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+#ifdef WEFT_TSAN
+    GTEST_SKIP() << "the sanitizer holds back the signal that asks a thread for its frames";
+#endif
+    Runtime runtime({.workers = 2});
+    Atomic<bool> stop{false};
+    Future<void> busy = runtime.spawn([&] { compute_until(stop); }, {.name = "busy"});
+    FiberReport report = await_state("busy", FiberState::Running);
+    // On a loaded machine the thread may not answer in time: the next dump asks again.
+    for (int tries = 0; tries < 100 && report.frames.empty(); ++tries)
+        report = await_state("busy", FiberState::Running);
+    stop.store(true, std::memory_order_relaxed);
+    EXPECT_TRUE(names(report, "compute_until")) << text_of(report);
+    EXPECT_TRUE(names(report, "(weft/fiber/dump_test.cpp:")) << text_of(report);
+    EXPECT_TRUE(busy.join());
+}
+
+// Blocks the thread, which no fiber should; the wait must not be cut short by who looks.
+[[gnu::noinline]] int wait_in_the_kernel(int pipe) {
+    pollfd end{pipe, POLLIN, 0};
+    int ready = ::poll(&end, 1, -1);
+    asm volatile("");  // keeps the call from becoming a jump
+    return ready;
+}
+
+bool waits_in_the_kernel(int thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+    std::string first;
+    return file >> first && first == std::to_string(SYS_poll);
+}
+
+TEST(Dump, FIB_11c_a_fiber_that_blocks_its_thread_shows_its_frames_and_goes_on_waiting) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    Runtime runtime({.workers = 1});
+    Atomic<int> thread{0};
+    Future<int> blocked = runtime.spawn(
+        [&] {
+            thread.store(::gettid(), std::memory_order_relaxed);
+            return wait_in_the_kernel(ends[0]);
+        },
+        {.name = "blocked"});
+    while (!waits_in_the_kernel(thread.load(std::memory_order_relaxed))) {}
+    FiberReport report = await_state("blocked", FiberState::Running);
+    EXPECT_TRUE(names(report, "wait_in_the_kernel")) << text_of(report);
+    EXPECT_TRUE(names(report, "(weft/fiber/dump_test.cpp:")) << text_of(report);
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    EXPECT_EQ(blocked.join(), 1);  // a signal would have made it -1
+    ::close(ends[0]);
+    ::close(ends[1]);
 }
 
 TEST(Dump, FIB_11c_fibers_that_are_looked_at_all_the_time_still_get_on) {

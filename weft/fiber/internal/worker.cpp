@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -11,6 +12,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/snapshot.h"
 #include "weft/fiber/internal/worker_inline.h"
 
 #ifdef WEFT_ASAN
@@ -58,8 +60,22 @@ void Worker::thread_main(void* self) {
     worker->thread_exceptions_ = ExceptionState::of_this_thread();
     worker->loop_fiber_.context.adopt_thread();
     worker->coarse_now_ns_ = env::now_ns();
-    worker->loop();
+    {
+        std::optional<ThreadSeat> seat;
+        if (!env::current()) worker->seat_ = &seat.emplace(*worker);
+        worker->loop();
+        worker->seat_ = nullptr;
+    }
     weft_this_worker = nullptr;
+}
+
+// Reads what the owner writes without care for others: one word each, and never followed blindly.
+[[gnu::no_sanitize("thread")]] Worker::Peek Worker::peek() const {
+    const Fiber* fiber = *const_cast<Fiber* const volatile*>(&current_);
+    unsigned left = *const_cast<const volatile unsigned*>(&turn_left_);
+    // Relaxed: as all of this.
+    std::uint64_t turns = turns_.load(std::memory_order_relaxed);
+    return {fiber == &loop_fiber_ ? nullptr : const_cast<Fiber*>(fiber), turns << 16 | left};
 }
 
 // ---------------------------------------------------------------- switching

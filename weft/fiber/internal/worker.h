@@ -33,6 +33,7 @@ namespace weft {
 
 class GlobalQueue;
 class Scheduler;
+class ThreadSeat;
 
 class Worker {
 public:
@@ -74,6 +75,16 @@ public:
     fiber_blocks::Cache& blocks() { return blocks_; }
     // The clock as of the last look: for what needs no better.
     std::int64_t coarse_now_ns() const { return coarse_now_ns_; }
+
+    // Any thread: a guess at what the worker runs, for diagnosis. `switches` is another number
+    // whenever it has gone from one fiber to the next.
+    struct Peek {
+        Fiber* fiber;  // null in the loop
+        std::uint64_t switches;
+    };
+    Peek peek() const;
+    // By which others look at the thread; null in simulation and before it runs.
+    ThreadSeat* seat() const { return seat_; }
 
     void count_spawned(bool counted);
     std::uint64_t live(bool counted_only) const;
@@ -160,6 +171,7 @@ private:
     const Kind kind_;
     EnvThread thread_;
     FaultStack fault_stack_;
+    ThreadSeat* seat_ = nullptr;
 
     // As watchman: what was seen of the others at the last look, and how often all was quiet.
     std::uint64_t seen_turns_[kWorkersMax] = {};
