@@ -29,6 +29,10 @@ namespace weft::async_internal {
 
 template <class First, class... Rest>
 concept SameValue = (std::same_as<JobValue<First>, JobValue<Rest>> && ...);
+template <class... Functions>
+concept AllJobs = (JobFunction<Functions> && ...);
+#define WEFT_REFUSE_VALUES \
+    [[gnu::unavailable("the jobs of any() and race() give values of the same type")]]
 
 template <class... Functions>
 auto contest_of(WonBy won_by, Functions&&... functions) {
@@ -63,6 +67,16 @@ Result<async_internal::JobValue<First>> any(First&& first, Rest&&... rest) {
     return async_internal::contest_of(async_internal::WonBy::Success, std::forward<First>(first),
                                       std::forward<Rest>(rest)...);
 }
+template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
+    requires(!async_internal::SameValue<First, Rest...>)
+WEFT_REFUSE_VALUES Result<async_internal::JobValue<First>> any(First&&, Rest&&...) {
+    std::unreachable();
+}
+template <class... Functions>
+    requires(sizeof...(Functions) > 0 && !async_internal::AllJobs<Functions...>)
+WEFT_REFUSE_JOB Result<void> any(Functions&&...) {
+    std::unreachable();
+}
 template <class T>
 Result<T> any(std::vector<Task<T>> tasks) {
     return async_internal::contest_of(async_internal::WonBy::Success, std::move(tasks));
@@ -73,6 +87,16 @@ template <async_internal::JobFunction First, async_internal::JobFunction... Rest
 Result<async_internal::JobValue<First>> race(First&& first, Rest&&... rest) {
     return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::forward<First>(first),
                                       std::forward<Rest>(rest)...);
+}
+template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
+    requires(!async_internal::SameValue<First, Rest...>)
+WEFT_REFUSE_VALUES Result<async_internal::JobValue<First>> race(First&&, Rest&&...) {
+    std::unreachable();
+}
+template <class... Functions>
+    requires(sizeof...(Functions) > 0 && !async_internal::AllJobs<Functions...>)
+WEFT_REFUSE_JOB Result<void> race(Functions&&...) {
+    std::unreachable();
 }
 template <class T>
 Result<T> race(std::vector<Task<T>> tasks) {

@@ -50,7 +50,7 @@ public:
     template <class Function>
     Result<void> call(Function& function) {
         Context context{CancelToken(this)};
-        return call_job(function, context);
+        return call_without_value(function, context);
     }
     void finish(Result<void> outcome) {
         if (!outcome) [[unlikely]]
@@ -85,11 +85,15 @@ public:
     explicit Group(const Context& parent = Context::current())
         : Group(async_internal::GroupCore::create(parent, 0)) {}
     static Result<Group> create(const Context& parent, GroupOptions options);
-    // Starts a job, unless wait() has begun.
+    // Starts a job, unless wait() has begun. A value that it gives is dropped.
     template <async_internal::JobFunction Function>
     Result<void> go(Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
         return core_->go(std::forward<Function>(function));
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> go(Function&&) {
+        std::unreachable();
     }
     // Waits for every job, ends the context and gives the first error.
     Result<void> wait() { return core_->wait(); }

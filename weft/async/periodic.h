@@ -53,7 +53,7 @@ PeriodicEnd run_periodic(Context& context, Nanoseconds interval, Function& funct
         Result<void> outcome;
         {
             CancelScope scope(context.token());
-            outcome = call_job(function, context);
+            outcome = call_without_value(function, context);
         }
         if (!outcome) return {outcome.error(), true};
         Result<void> ended = context.err();
@@ -111,6 +111,11 @@ Result<void> every(const Context& parent, std::chrono::duration<Rep, Period> int
     return async_internal::run_periodic(context, saturate(interval), function).error;
 }
 
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> every(const Context&, std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
+}
+
 // The owner of a periodic job on a fiber of its own. Leaving, replacing or destroying it stops the
 // job and waits for the end of a run that is under way.
 class PeriodicHandle {
@@ -140,6 +145,11 @@ Result<PeriodicHandle> start_every(const Context& parent,
     async_internal::CoreRef core(async_internal::PeriodicCore::create(parent, saturate(interval)));
     WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
     return PeriodicHandle(std::move(core));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<PeriodicHandle> start_every(const Context&,
+                                                   std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
 }
 
 }  // namespace weft::async

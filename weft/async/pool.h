@@ -73,6 +73,23 @@ public:
         return {};
     }
 
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> try_submit(Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit(const Context&, Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit(Function&&) {
+        std::unreachable();
+    }
+    template <class Rep, class Period, async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit_for(std::chrono::duration<Rep, Period>, Function&&) {
+        std::unreachable();
+    }
+
     // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
     // gives the first error. Once, by either name.
     Result<void> close() { return core_->close(); }

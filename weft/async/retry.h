@@ -46,6 +46,11 @@ template <async_internal::JobFunction Function>
 auto retry(const RetryOptions& options, Function&& function)
     -> Result<async_internal::JobValue<Function>>;
 
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> retry(const RetryOptions&, Function&&) {
+    std::unreachable();
+}
+
 struct HedgeOptions {
     Nanoseconds delay;
     int attempts_max = 2;
@@ -54,6 +59,10 @@ struct HedgeOptions {
 template <async_internal::JobFunction Function>
 auto hedge(const HedgeOptions& options, Function&& function)
     -> Result<async_internal::JobValue<Function>>;
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> hedge(const HedgeOptions&, Function&&) {
+    std::unreachable();
+}
 
 }  // namespace weft::async
 

@@ -57,6 +57,10 @@ public:
         if (async_internal::is_nil(function)) return kNilJob();
         return core_->spawn(name, std::forward<Function>(function));
     }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> spawn(std::string_view, Function&&) {
+        std::unreachable();
+    }
     // Waits until all jobs and child scopes have ended by themselves. It cannot be cancelled; they
     // can. Not in a job of the scope.
     void join() { core_->wait_idle(); }
@@ -69,6 +73,10 @@ public:
         using Stored = std::decay_t<Function>;
         async_internal::keep<Stored>(*core_, async_internal::call_kept<Stored>,
                                      std::forward<Function>(function));
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB void defer(Function&&) {
+        std::unreachable();
     }
     // An object that lives as long as the scope.
     template <class T, class... Arguments>

@@ -178,6 +178,10 @@ auto run_shared(Function&& function) -> Result<SharedTask<async_internal::JobVal
     WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
     return SharedTask<T>(*core);
 }
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<SharedTask<void>> run_shared(Function&&) {
+    std::unreachable();
+}
 
 // A task that runs already, for many.
 template <class T>

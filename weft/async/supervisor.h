@@ -62,9 +62,14 @@ public:
     Result<void> add(std::string name, Function&& function, Restart restart = Restart::OnFailure) {
         if (async_internal::is_nil(function)) return kNilJob();
         auto call = [job = std::forward<Function>(function)](Context& context) mutable {
-            return Result<void>(async_internal::call_job(job, context));
+            return async_internal::call_without_value(job, context);
         };
         return add_job(std::move(name), std::move(call), restart);
+    }
+
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> add(std::string, Function&&, Restart = Restart::OnFailure) {
+        std::unreachable();
     }
 
     Result<void> run();

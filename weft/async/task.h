@@ -100,11 +100,19 @@ auto run_with_context(const Context& parent, Function&& function)
     WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
     return Task<T>(std::move(core));
 }
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<Task<void>> run_with_context(const Context&, Function&&) {
+    std::unreachable();
+}
 
 // Starts a job below the ambient context.
 template <async_internal::JobFunction Function>
 auto run(Function&& function) {
     return run_with_context(Context::current(), std::forward<Function>(function));
+}
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<Task<void>> run(Function&&) {
+    std::unreachable();
 }
 
 }  // namespace weft::async

@@ -1,20 +1,23 @@
 // with_timeout: one job that must be done in time.
 //
-//     Result<void> done = with_timeout(250ms, [&](Context& context) -> Result<void> { ... });
+//     Result<Page> page = with_timeout(250ms, [=](Context& context) -> Result<Page> { ... });
 //
 // The job runs on a fiber of its own, in a context that ends at the deadline. If it returns before,
-// its result is returned unchanged. If it does not, or returns at the deadline or after it, the
-// result is `async: timeout`; if the parent context ends first, it is that one's error, unless the
-// job is back first with something else than that it was cancelled. The job is not started at all
-// when the parent has ended or the time is up before it begins.
+// its result is returned unchanged: a Result<T>, a plain value or nothing. If it does not, or
+// returns at the deadline or after it, the result is `async: timeout`; if the parent context ends
+// first, by its own deadline or otherwise, it is that one's error. An error that the job then still
+// gives is logged and counted. The job is not started at all when the parent has ended or the time
+// is up before it begins.
 //
 // A job that does not heed its context goes on after the call has returned: so it must own what it
-// uses. The runtime waits for it; how it ended is logged if it is an error, and counted.
+// uses. The scope around the call waits for it, else the runtime; how it ended is logged if it is
+// an error, and counted.
 //
 // Any fiber, any thread.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -29,53 +32,85 @@ namespace weft::async_internal {
 
 class ScopeCore;
 
-class TimeoutCore final : public CancelState {
+// All but the outcome, whose type it does not know.
+class TimeoutState : public CancelState {
+protected:
+    TimeoutState(CancelState* parent, Deadline deadline, const Nature* nature)
+        : CancelState(parent, deadline, nature),
+          own_deadline_(deadline),
+          owns_deadline_(!parent || deadline <= parent->deadline()) {}
+    ~TimeoutState() = default;
+
+    // For the job, when its outcome is stored. False if nobody waits for it any more; then
+    // leave_keeper() is its last act.
+    bool publish();
+    void leave_keeper();
+    // Until the job has ended, its context, or the caller's. True if it was the job.
+    bool await_finish();
+    // Why the call fails, if not by the job's own outcome, of a job that has ended or has not.
+    std::optional<Error> error_instead() const;
+    Error error_without_job() const;
+
+private:
+    bool ended_by_own_deadline(CancelReason reason) const;
+
+    enum class State : std::uint8_t { Running, Awaited, Finished, Abandoned };
+
+    const Deadline own_deadline_;
+    const bool owns_deadline_;  // the parent's is not earlier
+    // Why the context had ended when the job did; published by Finished.
+    CancelReason ended_before_ = CancelReason::None;
+    Atomic<State> state_{State::Running};
+    WaitRef waiter_;               // published by Awaited
+    ScopeCore* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
+};
+
+template <class T>
+class TimeoutCore final : public TimeoutState {
 public:
     static TimeoutCore* create(CancelState* parent, Deadline deadline) {
         return make<TimeoutCore>(parent, deadline);
     }
 
     template <class Function>
-    Result<void> run(Function&& function) {
+    Result<T> run(Function&& function) {
         WEFT_TRY(start_job(*this, std::forward<Function>(function)));
-        Result<void> judged = await_finish() ? result() : result_without_job();
+        Result<T> judged = await_finish() ? result() : error_without_job();
         cancel(CancelReason::Cancelled);
         return judged;
     }
 
     // For JobBody.
     template <class Function>
-    Result<void> call(Function& function) {
+    Result<T> call(Function& function) {
         Context context{CancelToken(this)};
         return call_job(function, context);
     }
-    void finish(Result<void> outcome);
+    void finish(Result<T> outcome) {
+        outcome_.emplace(std::move(outcome));
+        if (publish()) return;
+        fiber_internal::late("a job with a timeout", without_value(*outcome_));
+        outcome_.reset();
+        leave_keeper();
+    }
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<TimeoutCore>};
+    static constexpr CancelState::Nature kNature{CancelState::destroy_as<TimeoutCore>};
 
     TimeoutCore(CancelState* parent, Deadline deadline)
-        : CancelState(parent, deadline, &kNature),
-          own_deadline_(deadline),
-          owns_deadline_(!parent || deadline <= parent->deadline()) {}
+        : TimeoutState(parent, deadline, &kNature) {}
     ~TimeoutCore() = default;
 
-    bool await_finish();
-    Result<void> result() const;
-    Result<void> result_without_job() const;
-    bool ended_by_own_deadline() const;
+    Result<T> result() {
+        std::optional<Error> instead = error_instead();
+        if (!instead) return std::move(*outcome_);
+        if (!*outcome_ && !is_end_of_context(outcome_->error()))
+            fiber_internal::dropped("a job with a timeout", outcome_->error(), this);
+        return std::move(*instead);
+    }
 
-    enum class State : std::uint8_t { Running, Awaited, Finished, Abandoned };
-
-    const Deadline own_deadline_;
-    const bool owns_deadline_;  // the parent's is not earlier
-    bool in_time_ = false;      // this and the next with outcome_
-    CancelReason ended_before_ = CancelReason::None;
-    Atomic<State> state_{State::Running};
-    WaitRef waiter_;               // published by Awaited
-    Result<void> outcome_;         // published by Finished
-    ScopeCore* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
+    std::optional<Result<T>> outcome_;  // published by Finished
 };
 
 }  // namespace weft::async_internal
@@ -83,22 +118,31 @@ private:
 namespace weft::async {
 
 template <class Rep, class Period, async_internal::JobFunction Function>
-Result<void> with_timeout_context(const Context& parent, std::chrono::duration<Rep, Period> timeout,
-                                  Function&& function) {
+auto with_timeout_context(const Context& parent, std::chrono::duration<Rep, Period> timeout,
+                          Function&& function) -> Result<async_internal::JobValue<Function>> {
+    using Core = async_internal::TimeoutCore<async_internal::JobValue<Function>>;
     if (async_internal::is_nil(function)) return kNilJob();
     WEFT_TRY(parent.err());
     Instant now = Clock::now();
     Deadline deadline = Deadline::after(timeout, now);
     if (deadline.expired(now)) return kTimeout();
-    async_internal::CoreRef core(
-        async_internal::TimeoutCore::create(async_internal::parent_of_core(parent), deadline));
+    async_internal::CoreRef core(Core::create(async_internal::parent_of_core(parent), deadline));
     return core->run(std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> with_timeout_context(const Context&,
+                                                  std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
 }
 
 // Below the ambient context.
 template <class Rep, class Period, async_internal::JobFunction Function>
-Result<void> with_timeout(std::chrono::duration<Rep, Period> timeout, Function&& function) {
+auto with_timeout(std::chrono::duration<Rep, Period> timeout, Function&& function) {
     return with_timeout_context(Context::current(), timeout, std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> with_timeout(std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
 }
 
 }  // namespace weft::async

@@ -113,15 +113,33 @@ TEST(Timeout, SC_5c_a_deadline_of_the_parent_that_comes_first_is_the_parents_err
     });
 }
 
-TEST(Timeout, SC_5c_a_result_after_the_parents_deadline_is_kept_if_it_arrives_first) {
+TEST(Timeout, SC_5c_a_result_after_the_parents_deadline_is_the_parents_error) {
+    testing::CapturedLog log;
+    // It never waits, so on one worker its result is there before the timer is looked at.
     on_workers(1, [] {
-        Context parent = Context::current().with_timeout(kShort).context;
+        for (bool fails : {false, true}) {
+            Context parent = Context::current().with_timeout(kShort).context;
+            EXPECT_EQ(text_of(with_timeout_context(parent, kTooLong,
+                                                   [&](Context& context) -> Result<int> {
+                                                       pass(context.deadline());
+                                                       if (fails) return failure("not seen");
+                                                       return 1;
+                                                   })),
+                      "context deadline exceeded");
+        }
+    });
+    EXPECT_TRUE(log.contains("not seen"));
+}
+
+TEST(Timeout, SC_5c_a_result_after_the_parents_cancellation_is_the_parents_error) {
+    on_workers(1, [] {
+        auto [parent, source] = Context::current().with_cancel();
         EXPECT_EQ(text_of(with_timeout_context(parent, kTooLong,
-                                               [](Context& context) -> Result<void> {
-                                                   pass(context.deadline());
-                                                   return failure("unchanged");
+                                               [&source] {
+                                                   source.cancel();
+                                                   return 1;
                                                })),
-                  "unchanged");
+                  "context canceled");
     });
 }
 

@@ -56,6 +56,8 @@ private:
     void require_in_time() const {
         require(seen_->has_ended, "an outcome without an end");
         require(seen_->ended < seen_->begun + timeout_, "a late outcome counted");
+        require(!parent_.deadline().expired(seen_->ended),
+                "an outcome counted after the parent's deadline");
     }
     void require_timeout(Instant before) const {
         require(Clock::now() >= before + timeout_, "it timed out early");

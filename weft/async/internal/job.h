@@ -23,11 +23,6 @@ namespace weft::async_internal {
 
 using async::Context;
 
-// A function that takes its context, or none; with a Result<T>, a T or nothing as its result.
-template <class Function>
-concept JobFunction =
-    std::invocable<std::decay_t<Function>&, Context&> || std::invocable<std::decay_t<Function>&>;
-
 template <class Function>
 decltype(auto) invoke_job(Function& function, Context& context) {
     if constexpr (std::invocable<Function&, Context&>) {
@@ -51,6 +46,25 @@ struct JobResultOf<Function> {
 };
 template <class Function>
 using JobResult = typename JobResultOf<std::decay_t<Function>&>::Type;
+// What a job may return: nothing, a Result<T> or a plain value. A bare Error is none of them: it
+// does not say what the job gives when it succeeds.
+template <class T>
+concept JobOutcome = std::is_void_v<T> || (std::is_object_v<T> && std::move_constructible<T> &&
+                                           !std::same_as<std::remove_cv_t<T>, Error> &&
+                                           !std::same_as<std::remove_cv_t<T>, ErrorKind>);
+// A function that takes its context, or none; with a Result<T>, a T or nothing as its result.
+template <class Function>
+concept JobFunction = requires { typename JobResultOf<std::decay_t<Function>&>::Type; } &&
+                      JobOutcome<JobResult<Function>>;
+// What takes a job has a second form for everything else, which is never called: it puts this
+// sentence, and not one about templates, on the line of the caller.
+template <class Function>
+concept NotAJob = !JobFunction<Function>;
+#define WEFT_REFUSE_JOB                                                        \
+    [[gnu::unavailable(                                                        \
+        "a job takes a Context& or nothing, and returns a Result<T>, a plain " \
+        "value or nothing")]]
+
 // What is in the job's Result, or the result itself.
 template <class Function>
 using JobValue = typename fiber_internal::Unwrap<JobResult<Function>>::Type;
@@ -80,6 +94,22 @@ Result<JobValue<Function>> call_job(Function& function, Context& context) {
     } catch (...) {
         return Error::from_current_exception();
     }
+}
+
+// The same where nobody asks for the value.
+template <class T>
+Result<void> without_value(const Result<T>& outcome) {
+    if (!outcome) return outcome.error();
+    return {};
+}
+template <class Function>
+Result<void> call_without_value(Function& function, Context& context) {
+    return without_value(call_job(function, context));
+}
+
+// How a job fails that heeds the end of its context.
+inline bool is_end_of_context(const Error& error) {
+    return error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut;
 }
 
 // A function that lies elsewhere.

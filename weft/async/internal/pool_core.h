@@ -112,7 +112,7 @@ void PoolJob::keep(Function&& function) {
     using Stored = StoredFunction<Function, kStorageBytes>;
     new (storage) Stored(store_function<kStorageBytes>(std::forward<Function>(function)));
     call = [](PoolJob& job, Context& context) -> Result<void> {
-        return call_job(*std::launder(reinterpret_cast<Stored*>(job.storage)), context);
+        return call_without_value(*std::launder(reinterpret_cast<Stored*>(job.storage)), context);
     };
     destroy = [](PoolJob& job) { std::launder(reinterpret_cast<Stored*>(job.storage))->~Stored(); };
 }

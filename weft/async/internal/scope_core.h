@@ -66,7 +66,7 @@ public:
     template <class Function>
     Result<void> call(Function& function) {
         Context context{CancelToken(this)};
-        return call_job(function, context);
+        return call_without_value(function, context);
     }
     void finish(Result<void> outcome);
 
@@ -125,7 +125,7 @@ template <class Function>
 Result<void> call_kept(Cleanup& cleanup) {
     Function& function = static_cast<Kept<Function>&>(cleanup).object;
     Context context = Context::current();
-    Result<void> outcome = call_job(function, context);
+    Result<void> outcome = call_without_value(function, context);
     function.~Function();
     return outcome;
 }
