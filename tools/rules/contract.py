@@ -22,6 +22,12 @@ def id_of(test_name):
     return f"{match.group(1)}-{match.group(2)}{match.group(3)}" if match else ""
 
 
+def covers(test_id, row_id):
+    """Whether a test of 'NET-3b' may prove the row: 'NET-3b' itself and its clause 'NET-3ba'."""
+    rest = row_id.removeprefix(test_id)
+    return bool(test_id) and (not rest or (rest != row_id and rest.isalpha()))
+
+
 def tests_of(tree):
     """'Suite.name' -> (path, line) of every test in the tree."""
     found = {}
@@ -51,7 +57,7 @@ def check_row(number, row, tree, tests):
             yield Finding(PAGE, number, "contract", f"{row_id}: there is no test {name}")
     if state != "done":
         return
-    carries = any("/" in name or id_of(name.rpartition(".")[2]) in (row_id, family(row_id))
+    carries = any("/" in name or covers(id_of(name.rpartition(".")[2]), row_id)
                   for name in named)
     if not carries:
         yield Finding(PAGE, number, "contract", f"{row_id} is done, but names no test that "
@@ -72,7 +78,7 @@ def check(tree):
                 yield Finding(PAGE, number, "contract", f"{row_id} has two rows")
             ids |= {row_id}
             yield from check_row(number, match.groups(), tree, tests)
-    known = ids | {family(row_id) for row_id in ids}
+    known = {row_id[:end] for row_id in ids for end in range(len(family(row_id)), len(row_id) + 1)}
     for name, (path, line) in tests.items():
         test_id = id_of(name.rpartition(".")[2])
         if test_id and test_id not in known:

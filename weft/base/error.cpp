@@ -1,7 +1,10 @@
 #include "weft/base/error.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 #include "weft/base/assert.h"
@@ -18,16 +21,23 @@ struct Error::Detail {
     char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
 
     // Null when memory is out: an error about a full machine must still be an error.
-    static Detail* create(std::string_view text, std::exception_ptr exception) noexcept {
-        constexpr std::size_t text_bytes_max = 64 * 1024;
-        text = text.substr(0, text_bytes_max);
+    static Detail* create(std::initializer_list<std::string_view> parts,
+                          std::exception_ptr exception) noexcept {
+        constexpr std::size_t kTextBytesMax = 64 * 1024;
+        std::size_t bytes = 0;
+        for (std::string_view part : parts) bytes += part.size();
+        bytes = std::min(bytes, kTextBytesMax);
         // The allocation is by hand because the text lies in the same block; release() frees it.
-        void* block = ::operator new(sizeof(Detail) + text.size(), std::nothrow);
+        void* block = ::operator new(sizeof(Detail) + bytes, std::nothrow);
         if (block == nullptr) return nullptr;
         auto* detail = ::new (block) Detail;
-        detail->text_bytes = static_cast<std::uint32_t>(text.size());
         detail->exception = std::move(exception);
-        if (!text.empty()) std::memcpy(detail->text(), text.data(), text.size());
+        for (std::string_view part : parts) {
+            part = part.substr(0, bytes - detail->text_bytes);
+            if (!part.empty())
+                std::memcpy(detail->text() + detail->text_bytes, part.data(), part.size());
+            detail->text_bytes += static_cast<std::uint32_t>(part.size());
+        }
         return detail;
     }
 };
@@ -41,6 +51,9 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::Reset: return "connection reset";
     case ErrorKind::Unreachable: return "unreachable";
     case ErrorKind::AddressInUse: return "address in use";
+    case ErrorKind::NotFound: return "not found";
+    case ErrorKind::AlreadyExists: return "already exists";
+    case ErrorKind::PermissionDenied: return "permission denied";
     case ErrorKind::Dns: return "name resolution failed";
     case ErrorKind::Tls: return "tls failed";
     case ErrorKind::Limit: return "limit reached";
@@ -64,6 +77,11 @@ ErrorKind kind_of_errno(int native_code) noexcept {
     case ECONNABORTED:
     case EPIPE: return ErrorKind::Reset;
     case EADDRINUSE: return ErrorKind::AddressInUse;
+    case ENOENT:
+    case ESRCH: return ErrorKind::NotFound;
+    case EEXIST: return ErrorKind::AlreadyExists;
+    case EACCES:
+    case EPERM: return ErrorKind::PermissionDenied;
     case EMFILE:
     case ENFILE: return ErrorKind::OutOfFds;
     case ENOMEM:
@@ -79,10 +97,22 @@ ErrorKind kind_of_errno(int native_code) noexcept {
     }
 }
 
+// A number as text, without memory from the heap.
+class Digits {
+public:
+    explicit Digits(std::uint64_t number) noexcept
+        : end_(std::to_chars(digits_, digits_ + sizeof digits_, number).ptr) {}
+    std::string_view text() const noexcept { return {digits_, end_}; }
+
+private:
+    char digits_[20];
+    const char* end_;
+};
+
 }  // namespace
 
 Error::Error(ErrorKind kind, int native_code, std::string_view message) noexcept
-    : detail_(message.empty() ? nullptr : Detail::create(message, nullptr)),
+    : detail_(message.empty() ? nullptr : Detail::create({message}, nullptr)),
       native_code_(native_code),
       kind_(kind) {}
 
@@ -100,23 +130,40 @@ Error Error::from_exception(std::exception_ptr exception) noexcept {
     try {
         std::rethrow_exception(exception);
     } catch (const std::exception& thrown) {
-        error.detail_ = Detail::create(thrown.what(), std::move(exception));
+        error.detail_ = Detail::create({thrown.what()}, std::move(exception));
     } catch (...) {
-        error.detail_ = Detail::create("exception of unknown type", std::move(exception));
+        error.detail_ = Detail::create({"exception of unknown type"}, std::move(exception));
     }
     return error;
 }
 
 Error Error::from_current_exception() noexcept { return from_exception(std::current_exception()); }
 
+std::string_view Error::text() const noexcept {
+    if (detail_ != nullptr) return {detail_->text(), detail_->text_bytes};
+    const char* description = native_code_ != 0 ? ::strerrordesc_np(native_code_) : nullptr;
+    return description != nullptr ? description : to_string(kind_);
+}
+
 std::string Error::message() const {
-    if (detail_ != nullptr) return std::string(detail_->text(), detail_->text_bytes);
-    std::string text(to_string(kind_));
-    if (native_code_ == 0) return text;
-    const char* description = ::strerrordesc_np(native_code_);
-    text += ": ";
-    text += description != nullptr ? description : "error " + std::to_string(native_code_);
-    return text;
+    std::string message(text());
+    bool is_unknown =
+        detail_ == nullptr && native_code_ != 0 && ::strerrordesc_np(native_code_) == nullptr;
+    return is_unknown ? message + " " + std::to_string(native_code_) : message;
+}
+
+Error Error::with_context(std::string_view action, std::string_view thing) const noexcept {
+    if (kind_ == ErrorKind::Cancelled) return *this;
+    Error error(kind_, native_code_);
+    error.detail_ =
+        Detail::create({action, thing.empty() ? "" : " ", thing, ": ", text()}, exception());
+    return error.detail_ != nullptr ? error : *this;
+}
+
+Error Error::limit(std::string_view breach, std::uint64_t limit, std::string_view name) noexcept {
+    Error error(ErrorKind::Limit);
+    error.detail_ = Detail::create({breach, " ", Digits(limit).text(), " (", name, ")"}, nullptr);
+    return error;
 }
 
 std::exception_ptr Error::exception() const noexcept {

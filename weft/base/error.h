@@ -16,6 +16,9 @@ enum class ErrorKind : std::uint8_t {
     Reset,
     Unreachable,
     AddressInUse,
+    NotFound,
+    AlreadyExists,
+    PermissionDenied,
     Dns,
     Tls,
     Limit,
@@ -35,6 +38,9 @@ std::string_view to_string(ErrorKind kind) noexcept;
 // gave one, and a text or an exception for people. A value; copies share the immutable detail,
 // so any thread may hold one. Kinds without text do not allocate; when the detail cannot be
 // allocated the error keeps kind and code and loses only its text.
+//
+// The text tells where, from the outside in, and nothing twice: what was done to which thing, then
+// why it failed. "GET http://example.com/: connect 192.0.2.1:80: Connection refused".
 class Error {
 public:
     constexpr Error(ErrorKind kind) noexcept
@@ -46,6 +52,10 @@ public:
 
     static Error from_errno(int native_code) noexcept;
     static Error from_errno(int native_code, std::string_view message) noexcept;
+    // Kind Limit: "<breach> <limit> (<name>)", as in "the body has more bytes than 1048576
+    // (ServerLimits::body_bytes_max)".
+    static Error limit(std::string_view breach, std::uint64_t limit,
+                       std::string_view name) noexcept;
     // Kind Exception, holding the exception; its what() is the message. Null gives Misuse.
     static Error from_exception(std::exception_ptr exception) noexcept;
     static Error from_current_exception() noexcept;
@@ -70,8 +80,12 @@ public:
 
     constexpr ErrorKind kind() const noexcept { return kind_; }
     constexpr int native_code() const noexcept { return native_code_; }  // errno; 0 = none
-    // The text it was made with, else the kind's phrase and the native code's description.
+    // The text it was made with, else the description of the native code, else the kind's phrase.
     std::string message() const;
+    // The same error with "<action> <thing>: " before its message; `thing` may be empty. Cancelled
+    // stays as it is: it is no failure, and whoever cancelled knows what. For results:
+    // in_context().
+    Error with_context(std::string_view action, std::string_view thing = {}) const noexcept;
     std::exception_ptr exception() const noexcept;  // null when it holds none
     [[noreturn]] void rethrow() const;              // asserts that it holds an exception
 
@@ -83,6 +97,7 @@ public:
 private:
     struct Detail;
 
+    std::string_view text() const noexcept;
     static void share(Detail& detail) noexcept;
     static void release(Detail* detail) noexcept;
 

@@ -47,8 +47,43 @@ TEST(Error, the_message_of_a_bare_kind_is_its_phrase) {
 }
 
 TEST(Error, the_message_of_a_native_code_describes_it) {
-    EXPECT_EQ(Error::from_errno(ENOENT).message(), "other error: No such file or directory");
-    EXPECT_EQ(Error(ErrorKind::Other, 99999).message(), "other error: error 99999");
+    EXPECT_EQ(Error::from_errno(EINVAL).message(), "Invalid argument");
+    EXPECT_EQ(Error(ErrorKind::Other, 99999).message(), "other error 99999");
+}
+
+TEST(Error, NET_3b_a_kind_and_its_native_code_say_one_thing) {
+    EXPECT_EQ(Error::from_errno(ECONNREFUSED).message(), "Connection refused");
+    EXPECT_EQ(Error::from_errno(ENOENT).message(), "No such file or directory");
+}
+
+TEST(Error, NET_3b_context_stands_before_the_message_from_the_outside_in) {
+    Error inner = Error::from_errno(ECONNREFUSED).with_context("connect", "127.0.0.1:80");
+    EXPECT_EQ(inner.message(), "connect 127.0.0.1:80: Connection refused");
+    Error outer = inner.with_context("the health check");
+    EXPECT_EQ(outer.message(), "the health check: connect 127.0.0.1:80: Connection refused");
+    EXPECT_EQ(outer, Error::from_errno(ECONNREFUSED));
+    EXPECT_EQ(Error(ErrorKind::TimedOut).with_context("read").message(), "read: timed out");
+}
+
+TEST(Error, NET_3b_a_cancelled_error_takes_no_context) {
+    EXPECT_EQ(Error(ErrorKind::Cancelled).with_context("read", "a file").message(), "cancelled");
+}
+
+TEST(Error, NET_3b_context_keeps_an_exception) {
+    Error error = caught(std::out_of_range("index 7")).with_context("GET", "/users");
+    EXPECT_EQ(error.message(), "GET /users: index 7");
+    EXPECT_THROW(error.rethrow(), std::out_of_range);
+}
+
+TEST(Error, NET_3b_a_limit_says_its_number_and_its_name) {
+    Error error = Error::limit("the head has more bytes than", 65536, "Limits::head_bytes_max");
+    EXPECT_EQ(error.kind(), ErrorKind::Limit);
+    EXPECT_EQ(error.message(), "the head has more bytes than 65536 (Limits::head_bytes_max)");
+}
+
+TEST(Error, NET_3b_a_long_text_is_cut_and_not_overrun) {
+    std::string thing(100'000, 'x');
+    EXPECT_EQ(Error(ErrorKind::Closed).with_context("read", thing).message().size(), 64u * 1024);
 }
 
 TEST(Error, a_given_text_is_the_message) {
@@ -89,6 +124,11 @@ TEST(Error, native_codes_map_to_kinds) {
         {EHOSTDOWN, ErrorKind::Unreachable},
         {EMSGSIZE, ErrorKind::Limit},
         {ECANCELED, ErrorKind::Cancelled},
+        {ENOENT, ErrorKind::NotFound},
+        {ESRCH, ErrorKind::NotFound},
+        {EEXIST, ErrorKind::AlreadyExists},
+        {EACCES, ErrorKind::PermissionDenied},
+        {EPERM, ErrorKind::PermissionDenied},
         {EINVAL, ErrorKind::Other},
     };
     for (const Row& row : rows) {

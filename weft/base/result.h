@@ -3,6 +3,7 @@
 #include <concepts>
 #include <expected>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +49,16 @@ public:
 };
 
 static_assert(sizeof(Result<int>) == 24);
+
+// The result, an error of it with context: see Error::with_context().
+//
+//     File file = WEFT_TRY(in_context(File::open(path), "the list of users"));
+template <class T>
+Result<T> in_context(Result<T> result, std::string_view action, std::string_view thing = {}) {
+    if (!result) [[unlikely]]
+        result.error() = result.error().with_context(action, thing);
+    return result;
+}
 
 namespace result_internal {
 

@@ -159,5 +159,12 @@ TEST(WeftTry, an_expression_with_commas_and_a_try_inside_a_lambda_compile) {
     EXPECT_EQ(caller(), 2);
 }
 
+TEST(Result, NET_3b_context_is_for_errors_alone) {
+    EXPECT_EQ(*in_context(Result<int>(3), "read", "a.txt"), 3);
+    Result<int> failed = in_context(Result<int>(ErrorKind::TimedOut), "read", "a.txt");
+    EXPECT_EQ(failed.error().message(), "read a.txt: timed out");
+    EXPECT_TRUE(in_context(Result<void>(), "close"));
+}
+
 }  // namespace
 }  // namespace weft

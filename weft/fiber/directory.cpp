@@ -12,6 +12,7 @@
 
 #include "weft/base/env.h"
 #include "weft/fiber/blocking.h"
+#include "weft/fiber/internal/file_name.h"
 #include "weft/fiber/internal/read_entries.h"
 
 namespace weft {
@@ -24,7 +25,12 @@ constexpr int kAttemptsMax = 16;
 Result<void> check(const std::string& path) {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     if (path.find('\0') == std::string::npos) return {};
-    return Error(ErrorKind::Misuse, EINVAL, "a path with a zero byte");
+    return Error(ErrorKind::Misuse, EINVAL, "a path with a zero byte: " + path);
+}
+
+Error with_path(const Error& error, std::string_view action, const File& directory,
+                const std::string& path) {
+    return error.with_context(action, file_name(directory.fd()) + "/" + path);
 }
 
 int open_any_way(int directory, const std::string& path, Links links) {
@@ -101,34 +107,37 @@ int directory_internal::open_by_steps(int directory, const std::string& path) {
 
 Result<Directory> Directory::open(const std::string& path, Deadline deadline) {
     WEFT_TRY(check(path));
-    File file = WEFT_TRY(blocking(
-        [&]() -> Result<File> {
-            int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-            if (fd < 0) return Error::from_errno(errno);
-            return File::adopt(fd);
-        },
-        deadline));
+    auto open_path = [&]() -> Result<File> {
+        int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0) return Error::from_errno(errno);
+        return File::adopt(fd);
+    };
+    File file = WEFT_TRY(in_context(blocking(open_path, deadline), "open the directory", path));
     return Directory(std::move(file));
 }
 
 Result<OpenedFile> Directory::open_file(const std::string& path, Links links,
                                         Deadline deadline) const {
     WEFT_TRY(check(path));
-    return blocking(
-        [&]() -> Result<OpenedFile> {
-            OpenedFile opened;
-            opened.file = WEFT_TRY(open_on_thread(file_.fd(), path, links));
-            opened.status = WEFT_TRY(opened.file.status());
-            return opened;
-        },
-        deadline);
+    auto open_beneath = [&]() -> Result<OpenedFile> {
+        OpenedFile opened;
+        opened.file = WEFT_TRY(open_on_thread(file_.fd(), path, links));
+        opened.status = WEFT_TRY(opened.file.status());
+        return opened;
+    };
+    auto opened = blocking(open_beneath, deadline);
+    if (!opened) return with_path(opened.error(), "open", file_, path);
+    return opened;
 }
 
 Result<std::vector<DirectoryEntry>> Directory::list(const std::string& path,
                                                     std::size_t entries_max, Links links,
                                                     Deadline deadline) const {
     WEFT_TRY(check(path));
-    return blocking([&] { return list_on_thread(file_.fd(), path, entries_max, links); }, deadline);
+    auto listed =
+        blocking([&] { return list_on_thread(file_.fd(), path, entries_max, links); }, deadline);
+    if (!listed) return with_path(listed.error(), "list", file_, path);
+    return listed;
 }
 
 }  // namespace weft

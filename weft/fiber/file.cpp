@@ -12,6 +12,7 @@
 #include "weft/base/env.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/file_name.h"
 #include "weft/fiber/internal/read_entries.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/reactor/file_request.h"
@@ -80,7 +81,7 @@ bool perform_by_reactor(FileRequest& request, Deadline deadline, Result<void>& w
     return true;
 }
 
-Result<long> perform(FileRequest& request, Deadline deadline) {
+Result<long> carry_out(FileRequest& request, Deadline deadline) {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     Worker* worker = this_worker();
     bool in_fiber = worker && worker->current();
@@ -94,9 +95,38 @@ Result<long> perform(FileRequest& request, Deadline deadline) {
     return blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
 }
 
+std::string_view name_of(Operation operation) {
+    switch (operation) {
+    case Operation::Open: return "open";
+    case Operation::Read: return "read";
+    case Operation::Write: return "write";
+    case Operation::Sync: return "sync";
+    case Operation::Status: return "status of";
+    case Operation::Rename: return "rename";
+    case Operation::Remove: return "remove";
+    case Operation::Close: return "close";
+    }
+    return "use";
+}
+
+// Which file it was, and what was wanted of it.
+[[gnu::noinline]] Error with_file(const Error& error, const FileRequest& request) {
+    // The descriptor is gone, and its number may be another's already.
+    if (request.operation == Operation::Close) return error.with_context("close");
+    std::string thing = request.path ? request.path : file_name(request.fd);
+    if (request.target_path) thing.append(" to ").append(request.target_path);
+    return error.with_context(name_of(request.operation), thing);
+}
+
+Result<long> perform(FileRequest& request, Deadline deadline) {
+    Result<long> done = carry_out(request, deadline);
+    if (!done) return with_file(done.error(), request);
+    return done;
+}
+
 Result<void> check_path(const std::string& path) {
     if (path.find('\0') == std::string::npos) return {};
-    return Error(ErrorKind::Misuse, EINVAL, "a path with a zero byte");
+    return Error(ErrorKind::Misuse, EINVAL, "a path with a zero byte: " + path);
 }
 
 FileKind kind_of_mode(std::uint32_t mode) {
@@ -132,6 +162,8 @@ Result<std::size_t> transfer(Operation operation, int fd, const std::byte* begin
     return static_cast<std::size_t>(WEFT_TRY(perform(request, deadline)));
 }
 
+Error offset_error() { return Error(ErrorKind::Misuse, EINVAL, "no file has so large an offset"); }
+
 // io_uring opens a named pipe without waiting for its other side, whatever the flags say.
 [[gnu::noinline]] bool opened_too_soon(const Result<long>& fd) {
     if (!fd) return fd.error().native_code() == ENXIO;
@@ -162,7 +194,9 @@ Result<std::vector<DirectoryEntry>> list_on_thread(const std::string& path) {
     if (!directory) return Error::from_errno(errno);
     std::vector<DirectoryEntry> entries =
         WEFT_TRY(read_entries(*directory, files::kDirectoryEntriesMax + 1));
-    if (entries.size() > files::kDirectoryEntriesMax) return ErrorKind::Limit;
+    if (entries.size() > files::kDirectoryEntriesMax)
+        return Error::limit("it has more entries than", files::kDirectoryEntriesMax,
+                            "files::kDirectoryEntriesMax");
     return entries;
 }
 
@@ -196,12 +230,12 @@ Result<File> File::open(const std::string& path, const OpenOptions& options, Dea
     request.path = path.c_str();
     request.flags = open_flags(options);
     request.permissions = options.permissions;
-    Result<long> fd = perform(request, deadline);
+    Result<long> fd = carry_out(request, deadline);
     if (request.taken && opened_too_soon(fd)) {
         if (fd) env::close(static_cast<int>(*fd));
         fd = blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
     }
-    if (!fd) return fd.error();
+    if (!fd) return with_file(fd.error(), request);
     return File(static_cast<int>(*fd));
 }
 
@@ -245,14 +279,14 @@ Result<void> File::write_all(std::span<const std::byte> bytes, Deadline deadline
 
 Result<std::size_t> File::read_at(std::uint64_t offset, std::span<std::byte> buffer,
                                   Deadline deadline) const {
-    if (offset > INT64_MAX) return Error(ErrorKind::Misuse, EINVAL);
+    if (offset > INT64_MAX) return offset_error();
     return transfer(Operation::Read, fd_, buffer.data(), buffer.size(),
                     static_cast<std::int64_t>(offset), deadline);
 }
 
 Result<std::size_t> File::write_at(std::uint64_t offset, std::span<const std::byte> bytes,
                                    Deadline deadline) {
-    if (offset > INT64_MAX) return Error(ErrorKind::Misuse, EINVAL);
+    if (offset > INT64_MAX) return offset_error();
     return transfer(Operation::Write, fd_, bytes.data(), bytes.size(),
                     static_cast<std::int64_t>(offset), deadline);
 }
@@ -317,19 +351,18 @@ Result<void> files::make_directory(const std::string& path, std::uint32_t permis
                                    Deadline deadline) {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     WEFT_TRY(check_path(path));
-    return blocking(
-        [&]() -> Result<void> {
-            if (::mkdir(path.c_str(), permissions) != 0) return Error::from_errno(errno);
-            return {};
-        },
-        deadline);
+    auto make = [&]() -> Result<void> {
+        if (::mkdir(path.c_str(), permissions) != 0) return Error::from_errno(errno);
+        return {};
+    };
+    return in_context(blocking(make, deadline), "make the directory", path);
 }
 
 Result<std::vector<DirectoryEntry>> files::list_directory(const std::string& path,
                                                           Deadline deadline) {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     WEFT_TRY(check_path(path));
-    return blocking([&] { return list_on_thread(path); }, deadline);
+    return in_context(blocking([&] { return list_on_thread(path); }, deadline), "list", path);
 }
 
 }  // namespace weft

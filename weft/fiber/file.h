@@ -3,7 +3,8 @@
 // Where the reactor is io_uring the kernel carries the operation out; elsewhere a thread of the
 // blocking pool does; a plain thread calls the kernel itself. A cancelled operation asks for an
 // early end and waits for it, because the kernel works on the caller's memory; one that nothing can
-// stop any more gives its true result. Errors carry the kernel's code (native_code()).
+// stop any more gives its true result. Errors carry the kernel's code (native_code()) and name the
+// file: NotFound, "open notes.txt: No such file or directory".
 //
 //     File file = WEFT_TRY(File::open("notes.txt", {.write = true, .create = true}));
 //     WEFT_TRY(file.write_all(as_bytes("hello\n")));

@@ -72,6 +72,57 @@ std::string_view text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+template <class T>
+std::string message_of(const Result<T>& result) {
+    return result ? "no error" : result.error().message();
+}
+
+TEST_F(FileTest, NET_3b_errors_have_kinds_and_name_the_file) {
+    on_fiber_and_thread([this]() -> Result<void> {
+        Result<File> missing = File::open(path("missing"));
+        EXPECT_EQ(kind_of(missing), ErrorKind::NotFound);
+        EXPECT_EQ(message_of(missing), "open " + path("missing") + ": No such file or directory");
+        WEFT_TRY(File::open(path("a"), {.write = true, .create = true}));
+        Result<File> again =
+            File::open(path("a"), {.write = true, .create = true, .exclusive = true});
+        EXPECT_EQ(kind_of(again), ErrorKind::AlreadyExists);
+        EXPECT_EQ(message_of(again), "open " + path("a") + ": File exists");
+        EXPECT_EQ(message_of(files::make_directory(path("a"))),
+                  "make the directory " + path("a") + ": File exists");
+        EXPECT_EQ(message_of(files::rename(path("x"), path("y"))),
+                  "rename " + path("x") + " to " + path("y") + ": No such file or directory");
+        EXPECT_EQ(message_of(files::remove(path("x"))),
+                  "remove " + path("x") + ": No such file or directory");
+        EXPECT_EQ(message_of(files::status(path("x"))),
+                  "status of " + path("x") + ": No such file or directory");
+        EXPECT_EQ(message_of(files::list_directory(path("x"))),
+                  "list " + path("x") + ": No such file or directory");
+        return {};
+    });
+}
+
+TEST_F(FileTest, NET_3b_a_file_is_named_by_its_descriptor_too) {
+    on_fiber_and_thread([this]() -> Result<void> {
+        File folder = WEFT_TRY(File::open(folder_));
+        std::byte buffer[8];
+        EXPECT_EQ(message_of(folder.read(buffer)), "read " + folder_ + ": Is a directory");
+        File file = WEFT_TRY(File::open(path("a"), {.read = false, .write = true, .create = true}));
+        EXPECT_EQ(message_of(file.read(buffer)), "read " + path("a") + ": Bad file descriptor");
+        return {};
+    });
+}
+
+TEST_F(FileTest, NET_3b_what_is_not_allowed_is_permission_denied) {
+    // Whoever tests as root may do anything, but not even root writes to this one.
+    on_fiber_and_thread([]() -> Result<void> {
+        Result<void> removed = files::remove("/proc/self/status");
+        EXPECT_EQ(kind_of(removed), ErrorKind::PermissionDenied);
+        EXPECT_TRUE(message_of(removed).starts_with("remove /proc/self/status: "))
+            << message_of(removed);
+        return {};
+    });
+}
+
 TEST_F(FileTest, RCT_5_what_was_written_is_read) {
     on_fiber_and_thread([this]() -> Result<void> {
         File file = WEFT_TRY(File::open(path("a"), {.write = true, .create = true}));

@@ -134,6 +134,12 @@ Result<pid_t> start(const ProcessOptions& options, SpawnPlan& plan) {
     }
 }
 
+// A program that is not there and a folder that is not look the same to the kernel.
+std::string place_of(const ProcessOptions& options) {
+    if (options.directory.empty()) return options.arguments[0];
+    return options.arguments[0] + " in " + options.directory;
+}
+
 }  // namespace
 
 Result<Process> Process::spawn(const ProcessOptions& options) {
@@ -152,7 +158,9 @@ Result<Process> Process::spawn(const ProcessOptions& options) {
         if (error != 0) return Error::from_errno(error);
     }
     Process process;
-    process.pid_ = WEFT_TRY(blocking([&] { return start(options, plan); }));
+    Result<pid_t> started = blocking([&] { return start(options, plan); });
+    if (!started) return started.error().with_context("start", place_of(options));
+    process.pid_ = *started;
 #ifdef SYS_pidfd_open
     if (options.watch == ChildWatch::Best) {
         // It cannot be another's: the number stays taken until the status is.
@@ -222,9 +230,10 @@ Result<ExitStatus> Process::wait(Deadline deadline) {
 }
 
 Result<void> Process::kill(int signal) {
-    if (status_ || pid_ == 0) return Error::from_errno(ESRCH);
+    if (status_ || pid_ == 0) return Error::from_errno(ESRCH, "kill: the process has ended");
     // The status has not been taken, so the number is still the child's.
-    if (::kill(pid_, signal) != 0) return Error::from_errno(errno);
+    if (::kill(pid_, signal) != 0)
+        return Error::from_errno(errno).with_context("kill", "process " + std::to_string(pid_));
     return {};
 }
 

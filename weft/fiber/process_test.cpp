@@ -74,6 +74,20 @@ protected:
     }
 };
 
+TEST_F(ProcessTest, NET_3b_an_error_names_the_program_and_the_folder) {
+    on_fiber_and_thread([]() -> Result<void> {
+        Result<Process> none = Process::spawn({.arguments = {"no-such-program"}});
+        EXPECT_EQ(kind_of(none), ErrorKind::NotFound);
+        EXPECT_EQ(none.error().message(), "start no-such-program: No such file or directory");
+        none = Process::spawn({.arguments = {"true"}, .directory = "/no/such/folder"});
+        EXPECT_EQ(none.error().message(),
+                  "start true in /no/such/folder: No such file or directory");
+        EXPECT_EQ(kind_of(Process::spawn({.arguments = {"/etc/passwd"}})),
+                  ErrorKind::PermissionDenied);
+        return {};
+    });
+}
+
 TEST_F(ProcessTest, RCT_6_output_and_exit_code_arrive) {
     on_fiber_and_thread([]() -> Result<void> {
         Process child = WEFT_TRY(Process::spawn(shell("echo hello; exit 3")));

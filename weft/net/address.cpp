@@ -74,7 +74,8 @@ Result<Address> Address::unix_path(std::string_view path) {
     if (path.empty() || path == "@" || path.find('\0') != path.npos)
         return Error(ErrorKind::Misuse, "a path of a Unix socket is empty or has a zero byte");
     if (path.size() > kUnixPathBytesMax)
-        return Error(ErrorKind::Limit, "the path of a Unix socket is too long");
+        return Error::limit(format("the path {} has more bytes than", path), kUnixPathBytesMax,
+                            "Address::kUnixPathBytesMax");
     Address address;
     address.kind_ = Kind::Unix;
     address.path_ = path;

@@ -18,15 +18,15 @@ class Failure {
 public:
     explicit Failure(std::string_view host) : host_(host) {}
 
-    void note(const Address& address, const Error& error) {
-        std::string message(host_);
-        message += " (" + address.to_string() + "): " + error.message();
+    void note(const Error& error) {
         // An unreachable network says less than a host that has answered.
         if (error.kind() == ErrorKind::Unreachable && error_) return;
-        error_ = Error(error.kind(), error.native_code(), message);
+        error_ = error;
     }
+    // The address is in the text already; a name that led to it is told as well.
     Error error() const {
-        return error_.value_or(Error(ErrorKind::Dns, std::string(host_) + ": it has no address"));
+        if (!error_) return Error(ErrorKind::Dns, "resolve " + std::string(host_) + ": no address");
+        return IpAddress::parse(host_) ? *error_ : error_->with_context(host_);
     }
 
 private:
@@ -38,15 +38,19 @@ Result<void> check(const Address& address, const DialOptions& options) {
     return options.allow ? options.allow(address) : Result<void>();
 }
 
+Error refusal(const Address& address, const Error& error) {
+    return error.with_context("connect", address.to_string());
+}
+
 Result<Socket> dial_in_turn(const std::vector<Address>& addresses, std::string_view host,
                             Deadline deadline, const DialOptions& options) {
     Failure failure(host);
     for (const Address& address : addresses) {
         Result<void> allowed = check(address, options);
         Result<Socket> socket = allowed ? Socket::connect(address, deadline, options.socket)
-                                        : Result<Socket>(allowed.error());
+                                        : Result<Socket>(refusal(address, allowed.error()));
         if (socket) return socket;
-        failure.note(address, socket.error());
+        failure.note(socket.error());
         WEFT_TRY(async::Context::current().err());
         if (deadline.expired(Clock::now())) break;
     }
@@ -69,8 +73,8 @@ public:
 private:
     Result<void> try_all(const std::vector<Address>& addresses);
     Result<void> begin(const Address& address);
-    void end(const Address& address, Result<Socket> socket);
-    void note_failure(const Address& address, const Error& error);
+    void end(Result<Socket> socket);
+    void note_failure(const Error& error);
     template <class Condition>
     Result<void> wait_for(Condition condition, Deadline until);
 
@@ -89,10 +93,10 @@ private:
     async::Group group_;  // last, because its jobs use all of the above
 };
 
-void Race::note_failure(const Address& address, const Error& error) {
+void Race::note_failure(const Error& error) {
     SpinGuard guard(lock_);
     ++failures_;
-    failure_.note(address, error);
+    failure_.note(error);
 }
 
 Result<void> Race::begin(const Address& address) {
@@ -100,16 +104,16 @@ Result<void> Race::begin(const Address& address) {
         SpinGuard guard(lock_);
         ++running_;
     }
-    Result<void> started = group_.go(
-        [this, address] { end(address, Socket::connect(address, deadline_, options_.socket)); });
+    Result<void> started =
+        group_.go([this, address] { end(Socket::connect(address, deadline_, options_.socket)); });
     if (started) return {};
     SpinGuard guard(lock_);
     --running_;
     return started;
 }
 
-void Race::end(const Address& address, Result<Socket> socket) {
-    if (!socket) note_failure(address, socket.error());
+void Race::end(Result<Socket> socket) {
+    if (!socket) note_failure(socket.error());
     {
         SpinGuard guard(lock_);
         --running_;
@@ -139,7 +143,7 @@ Result<void> Race::wait_for(Condition condition, Deadline until) {
 Result<void> Race::try_all(const std::vector<Address>& addresses) {
     for (const Address& address : addresses) {
         if (Result<void> allowed = check(address, options_); !allowed) {
-            note_failure(address, allowed.error());
+            note_failure(refusal(address, allowed.error()));
             continue;
         }
         std::size_t failures_before = [&] {
@@ -166,7 +170,7 @@ Result<Socket> Race::run(const std::vector<Address>& addresses) {
     if (winner_) return std::move(*winner_);
     if (!outcome) return outcome.error();
     if (deadline_.expired(Clock::now()))
-        return Error(ErrorKind::TimedOut, std::string(host_) + ": no address answered in time");
+        return Error(ErrorKind::TimedOut).with_context("connect", host_);
     return failure_.error();
 }
 

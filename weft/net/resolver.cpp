@@ -90,7 +90,8 @@ Result<std::vector<IpAddress>> Resolver::resolve(std::string_view text, Deadline
     if (Result<IpAddress> literal = IpAddress::parse(text)) return std::vector{*literal};
     std::optional<std::string> name = host_name(text);
     if (!name)
-        return Error(ErrorKind::Dns, "'" + std::string(text) + "' is not the name of a host");
+        return Error(ErrorKind::Dns,
+                     "resolve '" + std::string(text) + "': no host has such a name");
     if (*name == "localhost" || name->ends_with(".localhost")) {
         constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0,
                                                           0, 0, 0, 0, 0, 0, 0, 1};
@@ -98,7 +99,8 @@ Result<std::vector<IpAddress>> Resolver::resolve(std::string_view text, Deadline
     }
     auto known = state_->options.table.find(*name);
     if (known != state_->options.table.end()) return known->second;
-    if (env::current()) return Error(ErrorKind::Dns, *name + ": it is not in the table");
+    if (env::current())
+        return Error(ErrorKind::Dns, "resolve " + *name + ": it is not in the table");
     return state_->ask(*name, deadline);
 }
 
@@ -154,7 +156,9 @@ DnsOutcome Resolver::State::ask(const std::string& name, Deadline deadline) {
             lookup = found->second;
         } else {
             if (lookups.size() >= kDnsQueriesMax)
-                return Error(ErrorKind::Limit, "too many DNS queries are under way");
+                return Error::limit("there are more DNS queries under way than", kDnsQueriesMax,
+                                    "kDnsQueriesMax")
+                    .with_context("resolve", name);
             lookup = std::make_shared<Lookup>();
             lookups.emplace(name, lookup);
             ++queries;
@@ -162,7 +166,7 @@ DnsOutcome Resolver::State::ask(const std::string& name, Deadline deadline) {
         }
     }
     if (is_first) run(lookup, name);
-    WEFT_TRY(lookup->done.wait_until(deadline));
+    WEFT_TRY(in_context(lookup->done.wait_until(deadline), "resolve", name));
     return lookup->outcome;
 }
 

@@ -14,6 +14,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
 #include "weft/net/internal/calls.h"
+#include "weft/net/internal/peer_name.h"
 
 namespace weft::net {
 namespace {
@@ -145,6 +146,20 @@ Socket Socket::adopt_nonblocking(int fd) { return Socket(own(fd)); }
 
 Result<Socket> Socket::connect(const Address& address, Deadline deadline,
                                const SocketOptions& options) {
+    Result<Socket> socket = connect_to(address, deadline, options);
+    if (!socket) return socket.error().with_context("connect", address.to_string());
+    socket->connected_to_ = std::make_unique<const Address>(address);
+    return socket;
+}
+
+// What others have ended on purpose is passed unchanged.
+Error Socket::with_peer(const Error& error, std::string_view action) const {
+    if (error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Cancelled) return error;
+    return error.with_context(action, peer_name(connected_to_ ? *connected_to_ : peer_address()));
+}
+
+Result<Socket> Socket::connect_to(const Address& address, Deadline deadline,
+                                  const SocketOptions& options) {
     Descriptor opened = WEFT_TRY(open_stream(address));
     Socket socket(std::move(opened));
     Descriptor& descriptor = socket.descriptor_;
@@ -175,11 +190,17 @@ Result<std::pair<Socket, Socket>> Socket::make_pair() {
 }
 
 Result<std::size_t> Socket::read(ByteSpace space, Deadline deadline) {
-    return descriptor_.read(space, deadline);
+    Result<std::size_t> count = descriptor_.read(space, deadline);
+    if (!count) [[unlikely]]
+        return with_peer(count.error(), "read from");
+    return count;
 }
 
 Result<std::optional<std::size_t>> Socket::try_read(ByteSpace space) {
-    return descriptor_.try_read(space);
+    Result<std::optional<std::size_t>> count = descriptor_.try_read(space);
+    if (!count) [[unlikely]]
+        return with_peer(count.error(), "read from");
+    return count;
 }
 
 Result<std::size_t> Socket::read_vectored(std::span<const ByteSpace> spaces, Deadline deadline) {
@@ -194,12 +215,17 @@ Result<std::size_t> Socket::read_vectored(std::span<const ByteSpace> spaces, Dea
     auto receive = [&](int fd) {
         return calls::receive_parts(fd, std::span<const iovec>(room).first(count));
     };
-    long received = WEFT_TRY(descriptor_.until_ready(kReadable, receive, deadline, nullptr, bytes));
-    return static_cast<std::size_t>(received);
+    Result<long> received = descriptor_.until_ready(kReadable, receive, deadline, nullptr, bytes);
+    if (!received) [[unlikely]]
+        return with_peer(received.error(), "read from");
+    return static_cast<std::size_t>(*received);
 }
 
 Result<void> Socket::write_all(Bytes bytes, Deadline deadline) {
-    return descriptor_.write_all(bytes, deadline);
+    Result<void> sent = descriptor_.write_all(bytes, deadline);
+    if (!sent) [[unlikely]]
+        return with_peer(sent.error(), "write to");
+    return sent;
 }
 
 Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) {
@@ -208,9 +234,11 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
         std::size_t bytes = 0;
         std::span<const iovec> some = rest.gather(room, bytes);
         auto send = [&](int fd) { return calls::send_parts(fd, some); };
-        long sent = WEFT_TRY(descriptor_.until_ready(kWritable, send, deadline, nullptr, bytes));
-        if (WEFT_PLANTED("socket.forgets_the_rest")) sent = static_cast<long>(bytes);
-        rest.advance(static_cast<std::size_t>(sent));
+        Result<long> sent = descriptor_.until_ready(kWritable, send, deadline, nullptr, bytes);
+        if (!sent) [[unlikely]]
+            return with_peer(sent.error(), "write to");
+        if (WEFT_PLANTED("socket.forgets_the_rest")) *sent = static_cast<long>(bytes);
+        rest.advance(static_cast<std::size_t>(*sent));
     }
     return {};
 }
@@ -218,8 +246,10 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
 Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
     if (parts.size() == 1) {
         // The common case, by the cheaper call.
-        std::optional<std::size_t> sent = WEFT_TRY(descriptor_.try_write(parts[0]));
-        return sent.value_or(0);
+        Result<std::optional<std::size_t>> sent = descriptor_.try_write(parts[0]);
+        if (!sent) [[unlikely]]
+            return with_peer(sent.error(), "write to");
+        return sent->value_or(0);
     }
     std::array<iovec, kPartsMax> room;
     std::size_t total = 0;
@@ -229,7 +259,7 @@ Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
         auto send = [&](int fd) { return calls::send_parts(fd, some); };
         Result<std::optional<long>> sent = descriptor_.try_once(kWritable, send, bytes);
         // After a part was taken the failure is for the next call to report.
-        if (!sent && total == 0) return sent.error();
+        if (!sent && total == 0) return with_peer(sent.error(), "write to");
         if (!sent || !*sent) break;
         auto count = static_cast<std::size_t>(**sent);
         total += count;
@@ -243,6 +273,11 @@ Result<void> Socket::send_file(int file, std::uint64_t offset, std::uint64_t cou
                                Deadline deadline) {
     // On a plain thread a broken connection would be told by a signal.
     if (!this_worker()) return send_copied(file, offset, count, deadline);
+    return send_by_kernel(file, offset, count, deadline);
+}
+
+Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_t count,
+                                    Deadline deadline) {
     while (count > 0) {
         auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, kSendFileBytesMax));
         auto send = [&](int fd) { return calls::send_file(fd, file, offset, some); };
@@ -250,7 +285,7 @@ Result<void> Socket::send_file(int file, std::uint64_t offset, std::uint64_t cou
         // Not every file can be sent by the kernel.
         if (!sent && (sent.error().native_code() == EINVAL || sent.error().native_code() == ENOSYS))
             return send_copied(file, offset, count, deadline);
-        if (!sent) return sent.error();
+        if (!sent) return with_peer(sent.error(), "send a file to");
         if (*sent == 0) return Error(ErrorKind::Closed, "the file ends too early");
         offset += static_cast<std::uint64_t>(*sent);
         count -= static_cast<std::uint64_t>(*sent);
@@ -266,7 +301,8 @@ Result<void> Socket::send_copied(int file, std::uint64_t offset, std::uint64_t c
         auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer.size()));
         auto read = [&] { return calls::read_at(file, offset, buffer.data(), some); };
         long bytes = WEFT_TRY(blocking(read));
-        if (bytes < 0) return Error::from_errno(static_cast<int>(-bytes));
+        if (bytes < 0)
+            return Error::from_errno(static_cast<int>(-bytes)).with_context("read", "a sent file");
         if (bytes == 0) return Error(ErrorKind::Closed, "the file ends too early");
         WEFT_TRY(write_all(Bytes(buffer).first(static_cast<std::size_t>(bytes)), deadline));
         offset += static_cast<std::uint64_t>(bytes);
@@ -279,8 +315,8 @@ Result<void> Socket::shutdown_write(Deadline) {
     Result<long> result = descriptor_.with_fd(calls::shutdown_write);
     // Of a connection that was there and is gone.
     if (!result && result.error().native_code() == ENOTCONN)
-        return Error(ErrorKind::Reset, ENOTCONN);
-    if (!result) return result.error();
+        return with_peer(Error(ErrorKind::Reset, ENOTCONN), "shut down");
+    if (!result) return with_peer(result.error(), "shut down");
     return {};
 }
 
@@ -332,6 +368,10 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 Listener::~Listener() { close(); }
 
 Result<Listener> Listener::open(const Address& address, const ListenOptions& options) {
+    return in_context(open_at(address, options), "listen on", address.to_string());
+}
+
+Result<Listener> Listener::open_at(const Address& address, const ListenOptions& options) {
     Descriptor opened = WEFT_TRY(open_stream(address));
     Listener listener(std::move(opened), address);
     Descriptor& descriptor = listener.descriptor_;
@@ -371,7 +411,7 @@ Result<Socket> Listener::accept(Deadline deadline) {
     for (;;) {
         Result<long> fd = descriptor_.until_ready(kReadable, calls::accept, deadline);
         if (fd) return Socket::adopt_nonblocking(static_cast<int>(*fd));
-        if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+        if (!concerns_the_connection(fd.error().native_code())) return with_address(fd.error());
         if (WEFT_PLANTED("listener.stops_at_the_aborted")) return fd.error();
     }
 }
@@ -381,8 +421,13 @@ Result<std::optional<Socket>> Listener::try_accept() {
         Result<std::optional<long>> fd = descriptor_.try_once(kReadable, calls::accept);
         if (fd && !*fd) return std::optional<Socket>();
         if (fd) return std::optional(Socket::adopt_nonblocking(static_cast<int>(**fd)));
-        if (!concerns_the_connection(fd.error().native_code())) return fd.error();
+        if (!concerns_the_connection(fd.error().native_code())) return with_address(fd.error());
     }
+}
+
+Error Listener::with_address(const Error& error) const {
+    if (error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Cancelled) return error;
+    return error.with_context("accept on", address_.to_string());
 }
 
 void Listener::close() {

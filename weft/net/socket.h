@@ -4,12 +4,15 @@
 //     auto client = WEFT_TRY(Socket::connect(listener.address(), Deadline::after(1s)));
 //     auto server = WEFT_TRY(listener.accept());
 //
-// Errors are values with a cause: Refused, Reset, Unreachable, AddressInUse, OutOfFds, ...
+// Errors are values with a cause: Refused, Reset, Unreachable, AddressInUse, OutOfFds, ... Their
+// text names the other side: "connect 127.0.0.1:80: Connection refused".
 // Any fiber and any thread; on a plain thread calls block it (logged once, at debug level).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/base/atomic.h"
@@ -65,10 +68,17 @@ public:
 
 private:
     explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    static Result<Socket> connect_to(const Address& address, Deadline deadline,
+                                     const SocketOptions& options);
+    Result<void> send_by_kernel(int file, std::uint64_t offset, std::uint64_t count,
+                                Deadline deadline);
+    Error with_peer(const Error& error, std::string_view action) const;
     Result<void> send_copied(int file, std::uint64_t offset, std::uint64_t count,
                              Deadline deadline);
 
     mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
+    // That it was connected to, for errors: of a broken connection the kernel does not know it.
+    std::unique_ptr<const Address> connected_to_;
 };
 
 // Lets the process have as many descriptors as the system allows it: the soft limit of most systems
@@ -103,6 +113,8 @@ public:
 
 private:
     Listener(Descriptor descriptor, Address address);
+    static Result<Listener> open_at(const Address& address, const ListenOptions& options);
+    Error with_address(const Error& error) const;
     Result<void> bind(const ListenOptions& options);
     void remove_file();
 

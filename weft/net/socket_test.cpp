@@ -61,7 +61,7 @@ TEST(Socket, NET_3_nobody_listens_is_refused) {
         Address path = folder.socket_address("nobody");
         Result<Socket> nothing = Socket::connect(path);
         EXPECT_EQ(native_error_of(nothing), ENOENT);
-        EXPECT_EQ(kind_of(nothing), ErrorKind::Other);
+        EXPECT_EQ(kind_of(nothing), ErrorKind::NotFound);
         Address name = WEFT_TRY(Address::unix_path("@weft nobody listens here"));
         EXPECT_EQ(kind_of(Socket::connect(name)), ErrorKind::Refused);
         return {};
@@ -112,6 +112,56 @@ TEST(Socket, NET_3_a_peer_that_drops_the_connection_resets_it) {
         EXPECT_EQ(kind_of(connection.client.read(buffer)), ErrorKind::Reset);
         EXPECT_EQ(kind_of(connection.client.write_all(as_bytes("x"))), ErrorKind::Reset);
         EXPECT_EQ(kind_of(connection.client.shutdown_write()), ErrorKind::Reset);
+        return {};
+    });
+}
+
+template <class T>
+std::string message_of(const Result<T>& result) {
+    return result ? "no error" : result.error().message();
+}
+
+TEST(Socket, NET_3b_an_error_names_the_address_and_what_was_done) {
+    in_runtime(1, []() -> Result<void> {
+        Address nobody = WEFT_TRY(free_tcp_address());
+        EXPECT_EQ(message_of(Socket::connect(nobody)),
+                  "connect " + nobody.to_string() + ": Connection refused");
+        Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));
+        std::string here = listener.address().to_string();
+        EXPECT_EQ(message_of(Listener::open(listener.address())),
+                  "listen on " + here + ": Address already in use");
+        EXPECT_EQ(message_of(listener.accept(Deadline::after(milliseconds(1)))),
+                  "accept on " + here + ": timed out");
+        Socket client = WEFT_TRY(Socket::connect(listener.address()));
+        Socket server = WEFT_TRY(listener.accept());
+        std::byte buffer[8];
+        EXPECT_EQ(message_of(client.read(buffer, Deadline::after(milliseconds(1)))),
+                  "read from " + here + ": timed out");
+        EXPECT_EQ(message_of(server.read(buffer, Deadline::after(milliseconds(1)))),
+                  "read from " + client.local_address().to_string() + ": timed out");
+        WEFT_TRY(server.reset_on_close());
+        server.close();
+        // The kernel has forgotten the address by now.
+        EXPECT_EQ(message_of(client.read(buffer)),
+                  "read from " + here + ": Connection reset by peer");
+        EXPECT_EQ(message_of(client.write_all(as_bytes("x"))),
+                  "write to " + here + ": Broken pipe");
+        return {};
+    });
+}
+
+TEST(Socket, NET_3b_what_was_closed_or_cancelled_says_only_that) {
+    in_runtime(1, []() -> Result<void> {
+        Connection connection = WEFT_TRY(tcp_connection());
+        std::byte buffer[8];
+        CancelSource source;
+        source.cancel();
+        {
+            CancelScope scope(source.token());
+            EXPECT_EQ(message_of(connection.client.read(buffer)), "cancelled");
+        }
+        connection.client.close();
+        EXPECT_EQ(message_of(connection.client.read(buffer)), "closed");
         return {};
     });
 }

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "weft/base/format.h"
 #include "weft/net/internal/calls.h"
 
 namespace weft::net {
@@ -19,26 +20,32 @@ Result<UdpSocket> UdpSocket::make(const Address& address) {
     if (address.kind() != Address::Kind::Ip)
         return Error(ErrorKind::Misuse, "datagrams go over IP only");
     int fd = calls::socket(calls::family_of(address), SOCK_DGRAM);
-    if (fd < 0) return Error::from_errno(-fd);
+    if (fd < 0)
+        return Error::from_errno(-fd).with_context("open a socket for", address.to_string());
     return UdpSocket(Descriptor::adopt_nonblocking(fd, Flow::Unknown));
 }
 
 Result<UdpSocket> UdpSocket::open(const Address& address) {
     UdpSocket socket = WEFT_TRY(make(address));
-    WEFT_TRY(socket.descriptor_.with_fd([&](int fd) { return calls::bind(fd, address); }));
+    auto bound = socket.descriptor_.with_fd([&](int fd) { return calls::bind(fd, address); });
+    if (!bound) return bound.error().with_context("bind to", address.to_string());
     return socket;
 }
 
 Result<UdpSocket> UdpSocket::connect(const Address& peer) {
     UdpSocket socket = WEFT_TRY(make(peer));
-    WEFT_TRY(socket.descriptor_.with_fd([&](int fd) { return calls::connect(fd, peer); }));
+    auto connected = socket.descriptor_.with_fd([&](int fd) { return calls::connect(fd, peer); });
+    if (!connected) return connected.error().with_context("connect", peer.to_string());
     return socket;
 }
 
 Result<void> UdpSocket::send_one(Bytes bytes, const Address* to, Deadline deadline) {
     auto send = [&](int fd) { return calls::send_datagram(fd, bytes, to); };
-    WEFT_TRY(descriptor_.until_ready(kWritable, send, deadline));
-    return {};
+    Result<long> sent = descriptor_.until_ready(kWritable, send, deadline);
+    if (sent) return {};
+    if (sent.error().kind() == ErrorKind::Closed) return sent.error();
+    std::string what = format("send a datagram of {} bytes to", bytes.size());
+    return sent.error().with_context(what, (to ? *to : peer_address()).to_string());
 }
 
 Result<void> UdpSocket::send_to(Bytes bytes, const Address& to, Deadline deadline) {
@@ -52,8 +59,10 @@ Result<void> UdpSocket::send(Bytes bytes, Deadline deadline) {
 Result<Datagram> UdpSocket::receive_from(ByteSpace space, Deadline deadline) {
     calls::DatagramSpace datagram{.bytes = space};
     auto receive = [&](int fd) { return calls::receive_datagram(fd, datagram); };
-    long count = WEFT_TRY(descriptor_.until_ready(kReadable, receive, deadline));
-    return datagram_of(static_cast<std::size_t>(count), datagram);
+    Result<long> count = descriptor_.until_ready(kReadable, receive, deadline);
+    if (count) return datagram_of(static_cast<std::size_t>(*count), datagram);
+    if (count.error().kind() == ErrorKind::Closed) return count.error();
+    return count.error().with_context("receive a datagram on", local_address().to_string());
 }
 
 Result<std::optional<Datagram>> UdpSocket::try_receive_from(ByteSpace space) {

@@ -190,20 +190,20 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
         Result<void> ready = epoll_.wait_readable(earlier(deadline, timeout));
         bool is_overdue = !ready && ready.error().kind() == ErrorKind::TimedOut &&
                           timeout.expired(Clock::now()) && !deadline.expired(Clock::now());
-        if (!ready && !is_overdue) return ready.error();
+        if (!ready && !is_overdue) return ready.error().with_context("resolve", name);
         serve();
     }
     // Half an answer is kept for the shortest time.
     if (!found_.empty()) return DnsAnswer{std::move(found_), is_whole() ? ttl_ : Nanoseconds()};
     int status = this->status();
     auto failed = [&](std::string_view reason, Nanoseconds ttl) {
-        return DnsAnswer{Error(ErrorKind::Dns, name + ": " + std::string(reason)), ttl};
+        return DnsAnswer{Error(ErrorKind::Dns, reason).with_context("resolve", name), ttl};
     };
     switch (status) {
     case ARES_ENOTFOUND: return failed("there is no such name (NXDOMAIN)", kDnsNegativeTtl);
     case ARES_SUCCESS:
     case ARES_ENODATA: return failed("the name has no address", kDnsNegativeTtl);
-    case ARES_ETIMEOUT: return failed("timeout", {});
+    case ARES_ETIMEOUT: return failed("no server answered in time", {});
     case ARES_ESERVFAIL: return failed("the server failed (SERVFAIL)", {});
     // Older versions of c-ares do not tell a server that fails from one that is not there.
     case ARES_ECONNREFUSED: return failed("no server could be asked, or all failed (SERVFAIL)", {});
@@ -216,7 +216,7 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
 Result<DnsAnswer> query_dns(const std::string& name, const ResolverOptions& options,
                             Deadline deadline) {
     Query query;
-    WEFT_TRY(query.start(name, options));
+    WEFT_TRY(in_context(query.start(name, options), "resolve", name));
     return query.wait(name, deadline);
 }
 

@@ -7,6 +7,7 @@
 #include "weft/fiber/io.h"
 #include "weft/net/address.h"
 #include "weft/net/internal/calls.h"
+#include "weft/net/internal/peer_name.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
 
@@ -88,7 +89,8 @@ Result<std::unique_ptr<TlsStream>> TlsStream::accept(std::unique_ptr<Stream> bel
     auto connection = WEFT_TRY(tls::Connection::for_server(*context.state_));
     // tidy: allow new: a private constructor
     std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
-    WEFT_TRY(made->shake_hands(deadline));
+    Result<void> agreed = made->shake_hands(deadline);
+    if (!agreed) return made->with_peer(agreed.error(), "tls handshake with");
     return made;
 }
 
@@ -104,8 +106,15 @@ Result<std::unique_ptr<TlsStream>> TlsStream::connect(std::unique_ptr<Stream> be
     std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
     made->sessions_ = std::move(sessions);
     made->server_ = std::move(server);
-    WEFT_TRY(made->shake_hands(deadline));
+    Result<void> agreed = made->shake_hands(deadline);
+    if (!agreed) return made->with_peer(agreed.error(), "tls handshake with");
     return made;
+}
+
+// What others have ended on purpose is passed unchanged.
+Error TlsStream::with_peer(const Error& error, std::string_view action) const {
+    if (error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Cancelled) return error;
+    return error.with_context(action, server_.empty() ? peer_name(peer_address()) : server_);
 }
 
 Result<void> TlsStream::shake_hands(Deadline deadline) {
@@ -206,6 +215,7 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
         return outcome;
     }();
     if (has_sessions) keep_sessions();
+    if (!count) count.error() = with_peer(count.error(), "tls read from");
     // What the protocol has to say (an alert, a new key) goes out now if it can, else with what is
     // written next; but a peer that only asks and never listens is not served without end.
     if (replies > kRepliesBytesMax) {
@@ -253,11 +263,15 @@ void TlsStream::keep_sessions() {
 Result<std::size_t> TlsStream::encrypt(Parts& parts) {
     std::size_t count = 0;
     while (!parts.is_empty()) {
-        SpinGuard guard(lock_);
-        if (connection_->output().size() >= kOutputBytesMax) break;
-        Bytes piece = parts.next();
-        WEFT_TRY(connection_->write(piece));
-        count += piece.size();
+        Result<void> written;
+        {
+            SpinGuard guard(lock_);
+            if (connection_->output().size() >= kOutputBytesMax) break;
+            Bytes piece = parts.next();
+            written = connection_->write(piece);
+            count += piece.size();
+        }
+        if (!written) return with_peer(written.error(), "tls write to");
     }
     return count;
 }
@@ -329,8 +343,9 @@ Result<void> TlsStream::send_file(int file, std::uint64_t offset, std::uint64_t 
     while (count > 0) {
         std::size_t wanted = std::min<std::uint64_t>(count, kFileBytes);
         long got = calls::read_at(file, offset, buffer.get(), wanted);
-        if (got < 0) return Error::from_errno(static_cast<int>(-got));
-        if (got == 0) return Error(ErrorKind::Closed, "the file ended too early");
+        if (got < 0)
+            return Error::from_errno(static_cast<int>(-got)).with_context("read", "a sent file");
+        if (got == 0) return Error(ErrorKind::Closed, "the file ends too early");
         Bytes bytes(buffer.get(), static_cast<std::size_t>(got));
         WEFT_TRY(write_all(bytes, deadline));
         offset += bytes.size();

@@ -72,6 +72,7 @@ private:
 
     TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection);
 
+    Error with_peer(const Error& error, std::string_view action) const;
     Result<void> shake_hands(Deadline deadline);
     Result<std::optional<std::size_t>> read_once(ByteSpace space, Deadline deadline);
     void keep_sessions();

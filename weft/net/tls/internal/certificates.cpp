@@ -22,15 +22,16 @@ std::string in_lower_case(std::string_view text) {
 
 Result<std::string> read_file(const std::string& path) {
     Result<File> file = File::open(path);
-    if (!file) return Error(ErrorKind::Tls, path + ": " + file.error().message());
+    if (!file) return Error(ErrorKind::Tls, file.error().message());
     std::string text;
     for (;;) {
         std::byte buffer[4096];
         Result<std::size_t> count = file->read(buffer);
-        if (!count) return Error(ErrorKind::Tls, path + ": " + count.error().message());
+        if (!count) return Error(ErrorKind::Tls, count.error().message());
         if (*count == 0) return text;
         text += as_text({buffer, *count});
-        if (text.size() > kPemBytesMax) return Error(ErrorKind::Tls, path + ": it is too large");
+        if (text.size() > kPemBytesMax)
+            return Error::limit(path + " has more bytes than", kPemBytesMax, "kPemBytesMax");
     }
 }
 

@@ -127,7 +127,8 @@ Result<void> Connection::demand_name(std::string_view host) {
     if (host.ends_with('.')) host.remove_suffix(1);
     if (host.empty() || host.size() > TLSEXT_MAXLEN_host_name ||
         host.find('\0') != std::string_view::npos) {
-        return Error(ErrorKind::Tls, "there is no such host name");
+        return Error(ErrorKind::Tls,
+                     "'" + std::string(host) + "' is no name that a certificate can have");
     }
     host_ = host;
     X509_VERIFY_PARAM* demands = SSL_get0_param(ssl_.get());
@@ -160,22 +161,24 @@ Result<std::unique_ptr<Connection>> Connection::for_client(ClientContext::State&
 // ---------------------------------------------------------------- the protocol
 
 // Why the last call failed; it stays so.
-Error Connection::fail(std::string_view doing) {
+Error Connection::fail() {
     bool in_handshake = state_ == State::Handshake;
     long verified = verifies_ && in_handshake ? SSL_get_verify_result(ssl_.get()) : X509_V_OK;
     if (is_flooded()) {
-        failure_ = Error(ErrorKind::Limit, "too many TLS handshake messages after the handshake");
+        failure_ = Error::limit("the peer sends more messages after the handshake than",
+                                kLateMessagesMax, "kLateMessagesMax");
     } else if (verified != X509_V_OK) {
-        std::string whose = is_server_ ? "the client" : host_;
-        failure_ = Error(ErrorKind::Tls, "the certificate of " + whose + " was refused: " +
-                                             X509_verify_cert_error_string(verified));
+        std::string whose = is_server_ ? "the client's" : "the server's";
+        failure_ =
+            Error(ErrorKind::Tls,
+                  whose + " certificate was refused: " + X509_verify_cert_error_string(verified));
     } else if (end_was_read_ && in_handshake) {
-        failure_ = Error(ErrorKind::Tls, "the peer closed during the TLS handshake");
+        failure_ = Error(ErrorKind::Tls, "the peer closed");
     } else if (end_was_read_) {
         // Nothing is wrong with the other direction, and whoever asks again is told again.
         return Error(ErrorKind::Tls, "the peer closed without close_notify");
     } else {
-        failure_ = openssl_error(doing);
+        failure_ = openssl_error("");
     }
     ERR_clear_error();
     state_ = State::Failed;
@@ -194,7 +197,7 @@ Result<bool> Connection::handshake() {
         return true;
     }
     if (SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ) return false;
-    return fail("the TLS handshake failed");
+    return fail();
 }
 
 Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
@@ -212,7 +215,7 @@ Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
     switch (SSL_get_error(ssl_.get(), done)) {
     case SSL_ERROR_WANT_READ: return std::optional<std::size_t>();
     case SSL_ERROR_ZERO_RETURN: return std::optional<std::size_t>(0);
-    default: return fail("reading from TLS failed");
+    default: return fail();
     }
 }
 
@@ -224,7 +227,7 @@ Result<void> Connection::write(Bytes bytes) {
     int done = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
     if (done == 1) return {};
     // Only where the peer has begun a handshake message and keeps us waiting for the rest of it.
-    return fail("writing to TLS failed");
+    return fail();
 }
 
 void Connection::end_writing() {

@@ -85,7 +85,7 @@ private:
     Result<void> open(SSL_CTX* context);
     Result<void> demand_name(std::string_view host);
     void note_session();
-    Error fail(std::string_view doing);
+    Error fail();
     bool is_drained() const {
         return input_.empty() && !input_ended_ && !has_plaintext() &&
                !(SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN);

@@ -9,7 +9,7 @@ Error openssl_error(std::string_view what) {
     std::string message(what);
     if (code != 0) {
         const char* reason = ERR_reason_error_string(code);
-        message += ": ";
+        if (!message.empty()) message += ": ";
         message += reason ? reason : "unknown reason";
     }
     return Error(ErrorKind::Tls, message);
