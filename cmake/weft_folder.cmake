@@ -1,4 +1,4 @@
-# weft_folder(<name> [REACTORS])
+# weft_folder(<name> [REACTORS] [TOGETHER])
 #
 # Adds the folder's sources (also of its subfolders, but not of one with a list of its own, which is
 # added by itself) to the library `weft`, or to `weft_<name>` if there is one, and
@@ -6,8 +6,9 @@
 #   *_test.cpp        together to the program weft_<name>_test, run as test <name>;
 #                     with REACTORS once a reactor, as <name>.epoll and <name>.io_uring
 #   *_fuzz.cpp        each to a fuzz target, see weft_fuzz()
+# TOGETHER: see weft_together().
 function(weft_folder name)
-    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS" "" "")
+    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS;TOGETHER" "" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.S)
     file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS
          */CMakeLists.txt)
@@ -31,6 +32,9 @@ function(weft_folder name)
         set(library weft_${name})
     endif()
     target_sources(${library} PRIVATE ${sources})
+    if(folder_TOGETHER)
+        weft_together(${library} ${sources})
+    endif()
     if(NOT WEFT_TESTS)
         return()
     endif()
