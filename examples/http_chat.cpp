@@ -15,30 +15,25 @@
 namespace http = weft::http;
 namespace net = weft::net;
 
-static weft::Result<void> serve(weft::Runtime& runtime, std::string_view where) {
+static weft::Result<void> serve(std::string_view where) {
     ChatRoom room;
     http::Server server([&](http::Request& request, weft::async::Context&) {
         return http::accept_websocket(request,
                                       [&](http::WebSocket& socket) { room.enter(socket); });
     });
-    auto stop = WEFT_TRY(weft::GracefulStop::on_signals(runtime));
-    stop.on_drain([&] {
+    net::Address address = WEFT_TRY(net::Address::parse(where));
+    net::Address bound = WEFT_TRY(server.listen(address));
+    weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] {
         server.drain();
         room.close();
-    });
-    auto serving = runtime.spawn([&]() -> weft::Result<void> {
-        net::Address address = WEFT_TRY(net::Address::parse(where));
-        net::Address bound = WEFT_TRY(server.listen(address));
-        std::printf("http://%s/   (end with Ctrl-C)\n", bound.to_string().c_str());
-        std::fflush(stdout);
-        return server.serve();
-    });
-    return serving.join();
+    }));
+    std::printf("http://%s/   (end with Ctrl-C)\n", bound.to_string().c_str());
+    std::fflush(stdout);
+    return server.serve();
 }
 
 int main(int count, char** arguments) {
-    weft::Runtime runtime;
-    auto ended = serve(runtime, count > 1 ? arguments[1] : "127.0.0.1:8080");
+    auto ended = weft::run([&] { return serve(count > 1 ? arguments[1] : "127.0.0.1:8080"); });
     if (!ended) std::fprintf(stderr, "http_chat: %s\n", ended.error().message().c_str());
     return ended ? 0 : 1;
 }

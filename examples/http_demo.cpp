@@ -56,7 +56,7 @@ Result<http::Handler> routes(Demo& demo) {
     return std::move(router).build();
 }
 
-Result<void> serve(const std::string& where, Demo& demo, GracefulStop& stop) {
+Result<void> serve(const std::string& where, Demo& demo) {
     auto handler = WEFT_TRY(routes(demo));
     http::Server app(handler);
     net::Address inner = WEFT_TRY(app.listen(net::Address::loopback(0)));
@@ -68,11 +68,11 @@ Result<void> serve(const std::string& where, Demo& demo, GracefulStop& stop) {
     std::printf("open http://%s/   (through the proxy; the app itself listens on %s)\n",
                 outer.to_string().c_str(), inner.to_string().c_str());
     std::fflush(stdout);
-    stop.on_drain([&] {
+    DrainHook drain = WEFT_TRY(on_drain([&] {
         front.drain();
         demo.ticks.close();
         demo.room.close();
-    });
+    }));
     return async::run_scope(async::ScopeKind::App, [&](async::Scope& scope) -> Result<void> {
         WEFT_TRY(scope.spawn("app", [&] { return app.serve(); }));
         WEFT_TRY(scope.spawn("tick", [&] { tick(demo); }));
@@ -87,11 +87,8 @@ Result<void> serve(const std::string& where, Demo& demo, GracefulStop& stop) {
 
 int main(int count, char** arguments) {
     std::string where = count > 1 ? arguments[1] : "127.0.0.1:8080";
-    Runtime runtime;
     Demo demo;
-    auto stop = GracefulStop::on_signals(runtime);
-    if (!stop) return 1;
-    auto ended = runtime.spawn([&] { return serve(where, demo, *stop); }).join();
+    auto ended = run([&] { return serve(where, demo); });
     if (ended) return 0;
     bool taken = ended.error().kind() == ErrorKind::AddressInUse;
     std::fprintf(stderr, "http_demo: %s: %s%s\n", where.c_str(), ended.error().message().c_str(),

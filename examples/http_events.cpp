@@ -16,38 +16,33 @@
 namespace http = weft::http;
 namespace net = weft::net;
 
-static weft::Result<void> serve(weft::Runtime& runtime, std::string_view where) {
+static weft::Result<void> serve(std::string_view where) {
     http::Broadcaster ticks;
     http::Server server(
         [&](http::Request& request, weft::async::Context&) { return ticks.subscribe(request); });
-    auto stop = WEFT_TRY(weft::GracefulStop::on_signals(runtime));
-    stop.on_drain([&] {
+    net::Address address = WEFT_TRY(net::Address::parse(where));
+    net::Address bound = WEFT_TRY(server.listen(address));
+    weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] {
         server.drain();
         ticks.close();  // streams do not end by themselves
-    });
-    auto ticking = runtime.spawn([&]() -> weft::Result<void> {
+    }));
+    auto ticking = weft::spawn([&]() -> weft::Result<void> {
         for (;;) {
             std::string seconds = std::to_string(weft::env::wall_ns() / 1'000'000'000);
             if (!ticks.publish({.type = "tick", .data = seconds})) return {};  // closed
             WEFT_TRY(weft::sleep_for(std::chrono::seconds(1)));
         }
     });
-    auto serving = runtime.spawn([&]() -> weft::Result<void> {
-        net::Address address = WEFT_TRY(net::Address::parse(where));
-        net::Address bound = WEFT_TRY(server.listen(address));
-        std::printf("http://%s/   (end with Ctrl-C)\n", bound.to_string().c_str());
-        std::fflush(stdout);
-        return server.serve();
-    });
-    auto served = serving.join();
+    std::printf("http://%s/   (end with Ctrl-C)\n", bound.to_string().c_str());
+    std::fflush(stdout);
+    auto served = server.serve();
     ticks.close();
     static_cast<void>(ticking.join());
     return served;
 }
 
 int main(int count, char** arguments) {
-    weft::Runtime runtime;
-    auto ended = serve(runtime, count > 1 ? arguments[1] : "127.0.0.1:8080");
+    auto ended = weft::run([&] { return serve(count > 1 ? arguments[1] : "127.0.0.1:8080"); });
     if (!ended) std::fprintf(stderr, "http_events: %s\n", ended.error().message().c_str());
     return ended ? 0 : 1;
 }

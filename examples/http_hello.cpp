@@ -28,18 +28,14 @@ int main(int count, char** arguments) {
                      where.c_str());
         return 2;
     }
-    weft::Runtime runtime;
-    http::Server server(answer);
-    auto stop = weft::GracefulStop::on_signals(runtime);
-    if (!stop) return 1;
-    stop->on_drain([&] { server.drain(); });
-    auto outcome = runtime.spawn([&]() -> weft::Result<void> {
+    auto ended = weft::run([&]() -> weft::Result<void> {
+        http::Server server(answer);
         net::Address bound = WEFT_TRY(server.listen(*address));
+        weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] { server.drain(); }));
         std::printf("http://%s/   (end with Ctrl-C)\n", bound.to_string().c_str());
         std::fflush(stdout);
         return server.serve();
     });
-    auto ended = outcome.join();
     if (!ended) std::fprintf(stderr, "http_hello: %s\n", ended.error().message().c_str());
     return ended ? 0 : 1;
 }

@@ -53,32 +53,24 @@ static int fail(std::string_view what, const std::string& why) {
     return 2;
 }
 
-static int serve(const Settings& settings) {
-    auto proxy = http::ReverseProxy::create(settings.proxy);
-    if (!proxy) return fail("", proxy.error().message());
-    weft::Runtime runtime;
-    http::Server server(proxy->handler());
+static weft::Result<void> serve(const Settings& settings, http::ReverseProxy& proxy) {
+    http::Server server(proxy.handler());
+    net::Address bound = WEFT_TRY(server.listen(settings.listen));
     weft::CancelSource checks = weft::CancelSource::detached();
-    auto stop = weft::GracefulStop::on_signals(runtime);
-    if (!stop) return fail("", stop.error().message());
-    stop->on_drain([&] {
+    weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] {
         server.drain();
         checks.cancel();
-    });
-    auto checking = runtime.spawn([&] {
+    }));
+    auto checking = weft::spawn([&] {
         weft::CancelScope scope(checks.token());
-        return proxy->check_health();
+        return proxy.check_health();
     });
-    auto serving = runtime.spawn([&]() -> weft::Result<void> {
-        net::Address bound = WEFT_TRY(server.listen(settings.listen));
-        std::printf("weft_proxy listens on %s\n", bound.to_string().c_str());
-        std::fflush(stdout);
-        return server.serve();
-    });
-    auto ended = serving.join();
+    std::printf("weft_proxy listens on %s\n", bound.to_string().c_str());
+    std::fflush(stdout);
+    auto ended = server.serve();
     checks.cancel();
     static_cast<void>(checking.join());
-    return ended ? 0 : fail("cannot serve: ", ended.error().message());
+    return ended;
 }
 
 int main(int count, char** arguments) {
@@ -95,5 +87,8 @@ int main(int count, char** arguments) {
         }
     }
     if (count == 1) return std::fputs(kUsage, stdout) < 0;
-    return serve(settings);
+    auto proxy = http::ReverseProxy::create(settings.proxy);
+    if (!proxy) return fail("", proxy.error().message());
+    auto ended = weft::run([&] { return serve(settings, *proxy); });
+    return ended ? 0 : fail("cannot serve: ", ended.error().message());
 }

@@ -115,7 +115,7 @@ Result<void> serve(const net::Address& address, const std::string& directory, bo
     http::Server server(std::move(handler), server_options(short_limits));
     serving = &server;
     auto stop = WEFT_TRY(weft::GracefulStop::on_signals(runtime));
-    stop.on_drain([&] { server.drain(); });
+    auto drain = stop.on_drain([&] { server.drain(); });
     auto outcome = runtime.spawn([&]() -> Result<void> {
         net::Address bound = WEFT_TRY(server.listen(address));
         std::printf("http://%s/ \n", bound.to_string().c_str());

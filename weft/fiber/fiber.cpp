@@ -185,7 +185,7 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     worker->count_spawned(is_counted);
     bool here = fiber.pinned ? fiber.pinned == worker : !worker->is_pinned();
     if (here && (fiber.flags & Fiber::kInTurn)) {
-        worker->ready(fiber);
+        worker->ready_in_turn(fiber);
     } else if (here) {
         worker->add_fresh(fiber);
     } else {

@@ -3,95 +3,276 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/base/spin_lock.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/dump.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/internal/lent_wait.h"
+#include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
 #include "weft/fiber/signal.h"
 
 namespace weft {
 
-struct GracefulStop::State {
-    State(Runtime& stopped, StopOptions how) : runtime(stopped), options(how) {}
+struct StopEntry {
+    enum class State : std::uint8_t { Registered, Running, Over };
 
-    Runtime& runtime;
-    const StopOptions options;
-    SpinLock lock;  // closers, signals_seen
-    std::vector<std::function<void()>> closers;
-    unsigned signals_seen = 0;
+    std::function<Result<void>()> close;
+    // The next two under the lock of the StopState.
+    State state = State::Registered;
+    const Fiber* caller = nullptr;  // while it runs
+    LentWait ended;                 // completed when it has run
+};
+
+namespace {
+
+Result<void> call(StopEntry& entry) {
+    try {
+        return entry.close();
+    } catch (...) {
+        return Error::from_current_exception();
+    }
+}
+
+// What is to be done and how far it is. The drain's fiber holds it too, so it knows of no signals:
+// the last owner of those may not be the thread that calls their hooks.
+class StopState : public std::enable_shared_from_this<StopState> {
+public:
+    StopState(Scheduler& stopped, StopOptions how) : scheduler_(stopped), options_(how) {}
+
+    void begin(std::optional<int> signal);
+    void add(std::shared_ptr<StopEntry> entry);
+    void take_back(StopEntry& entry);
+    bool has_begun() const {
+        SpinGuard guard(lock_);
+        return times_begun_ != 0;
+    }
+
+private:
+    template <class Function>
+    bool spawn(std::string_view name, fiber_internal::Counted counted, Function&& function);
+    void start_drain();
+    void drain();
+    std::shared_ptr<StopEntry> take_newest();
+
+    Scheduler& scheduler_;
+    const StopOptions options_;
+    mutable SpinLock lock_;  // the rest
+    std::vector<std::shared_ptr<StopEntry>> entries_;
+    unsigned times_begun_ = 0;
+    bool drains_ = false;  // a fiber calls entries, or is about to
+};
+
+[[noreturn]] void end_process(int signal) {
+    struct sigaction action{};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal, &action, nullptr);
+    // This thread may not have learned yet that it has to let the signal through.
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+    ::raise(signal);
+    ::_exit(128 + signal);
+}
+
+void StopState::begin(std::optional<int> signal) {
+    unsigned times = 0;
+    std::size_t hooks = 0;
+    {
+        SpinGuard guard(lock_);
+        times = ++times_begun_;
+        hooks = entries_.size();
+        if (times == 1) drains_ = true;
+    }
+    if (times == 1) {
+        scheduler_.stop_place().keep();
+        log(LogLevel::Info, "stopping: {} hooks to call, then at most {} ms to drain", hooks,
+            std::chrono::duration_cast<std::chrono::milliseconds>(options_.drain).count());
+        return start_drain();
+    }
+    if (times == 2) {
+        log(LogLevel::Info, "stopping: told twice, so everything is cancelled");
+        return scheduler_.cancel_all();
+    }
+    if (!signal) return;
+    log(LogLevel::Warn, "stopping: told three times, so the process ends at once");
+    end_process(*signal);
+}
+
+// A fiber that nothing but the end of the runtime cancels, wherever it was begun.
+template <class Function>
+bool StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
+    Error error = ErrorKind::Other;
+    SpawnOptions how{.name = name, .token = &scheduler_.root()};
+    return scheduler_.start() &&
+           fiber_internal::start(&scheduler_, how, counted, fiber_internal::Joinable::No,
+                                 std::forward<Function>(function), error);
+}
+
+void StopState::start_drain() {
+    auto call_hooks = [self = shared_from_this()] { self->drain(); };
+    auto limit = [target = &scheduler_, time = options_.drain] {
+        // An early end of the sleep is the end of the runtime.
+        if (sleep_for(time)) target->cancel_all();
+    };
+    // The time runs while the hooks are called: one of them may wait for ever. Without memory for
+    // either, or in a runtime that has been cancelled already, nothing can be let finish.
+    if (!spawn("drain limit", fiber_internal::Counted::No, std::move(limit)) ||
+        !spawn("drain", fiber_internal::Counted::Yes, std::move(call_hooks)))
+        scheduler_.cancel_all();
+}
+
+std::shared_ptr<StopEntry> StopState::take_newest() {
+    SpinGuard guard(lock_);
+    if (entries_.empty()) {
+        drains_ = false;
+        return nullptr;
+    }
+    std::shared_ptr<StopEntry> entry = std::move(entries_.back());
+    entries_.pop_back();
+    entry->state = StopEntry::State::Running;
+    entry->caller = weft::current();
+    return entry;
+}
+
+void StopState::drain() {
+    while (std::shared_ptr<StopEntry> entry = take_newest()) {
+        Result<void> outcome = call(*entry);
+        if (!outcome)
+            log(LogLevel::Warn, "a function of on_drain() failed: {}", outcome.error().message());
+        entry->close = nullptr;  // what it has captured goes before its hook
+        {
+            SpinGuard guard(lock_);
+            entry->state = StopEntry::State::Over;
+            entry->caller = nullptr;
+        }
+        entry->ended.complete();
+    }
+}
+
+void StopState::add(std::shared_ptr<StopEntry> entry) {
+    bool start = false;
+    {
+        SpinGuard guard(lock_);
+        entries_.push_back(std::move(entry));
+        start = times_begun_ != 0 && !std::exchange(drains_, true);
+    }
+    if (!start) return;
+    bool spawned = spawn("drain", fiber_internal::Counted::Yes,
+                         [self = shared_from_this()] { self->drain(); });
+    if (!spawned) scheduler_.cancel_all();
+}
+
+void StopState::take_back(StopEntry& entry) {
+    std::shared_ptr<StopEntry> removed;  // destroyed after the lock is let go
+    {
+        SpinGuard guard(lock_);
+        if (entry.state == StopEntry::State::Registered) {
+            auto place = entries_.begin();
+            while (place->get() != &entry) ++place;
+            removed = std::move(*place);
+            entries_.erase(place);
+            return;
+        }
+        if (entry.caller && entry.caller == weft::current()) return;
+    }
+    entry.ended.wait_to_the_end(WaitReason::Job, &entry);
+}
+
+}  // namespace
+
+struct StopSignals {
+    StopSignals(Scheduler& scheduler, StopOptions options)
+        : state(std::make_shared<StopState>(scheduler, options)) {}
+
+    Result<void> open();
+
+    // Owners: this, and the fiber that drains.
+    const std::shared_ptr<StopState> state;
+    // Ended first: they call the state.
     std::optional<SignalHook> terminate;
     std::optional<SignalHook> interrupt;
     std::optional<SignalHook> dump;
-
-    void on_signal();
 };
 
-void GracefulStop::State::on_signal() {
-    std::vector<std::function<void()>> closing;
-    unsigned seen = 0;
-    {
-        SpinGuard guard(lock);
-        seen = ++signals_seen;
-        if (seen == 1) closing = std::exchange(closers, {});
-    }
-    if (seen == 2) return runtime.cancel_all();
-    if (seen > 2) return;
-    log(LogLevel::Info, "stopping: draining for at most {} ms",
-        std::chrono::duration_cast<std::chrono::milliseconds>(options.drain).count());
-    while (!closing.empty()) {
-        closing.back()();
-        closing.pop_back();
-    }
-    Runtime* target = &runtime;
-    Result<void> timer = runtime.spawn_detached(
-        [target, drain = options.drain] {
-            // An early end of the sleep is the end of the runtime.
-            if (sleep_for(drain)) target->cancel_all();
-        },
-        {.name = "drain timer"});
-    if (!timer) runtime.cancel_all();
-}
-
-GracefulStop::GracefulStop(std::unique_ptr<State> state) : state_(std::move(state)) {}
-GracefulStop::GracefulStop(GracefulStop&&) noexcept = default;
-GracefulStop& GracefulStop::operator=(GracefulStop&&) noexcept = default;
-GracefulStop::~GracefulStop() = default;
-
-Result<GracefulStop> GracefulStop::on_signals(Runtime& runtime, StopOptions options) {
-    auto state = std::make_unique<State>(runtime, options);
-    State* raw = state.get();
-    auto stop = [raw](int) { raw->on_signal(); };
-    state->terminate = WEFT_TRY(SignalHook::open(SIGTERM, stop));
-    state->interrupt = WEFT_TRY(SignalHook::open(SIGINT, stop));
-    state->dump = WEFT_TRY(SignalHook::open(SIGUSR1, [](int) {
+Result<void> StopSignals::open() {
+    if (env::current()) return {};
+    auto stop = [this](int signal) { state->begin(signal); };
+    terminate = WEFT_TRY(SignalHook::open(SIGTERM, stop));
+    interrupt = WEFT_TRY(SignalHook::open(SIGINT, stop));
+    dump = WEFT_TRY(SignalHook::open(SIGUSR1, [](int) {
         std::string text = dump_fibers();
         // Nothing can be done about a stderr that is gone.
         static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
     }));
-    return GracefulStop(std::move(state));
+    return {};
 }
 
-void GracefulStop::on_drain(std::function<void()> close) {
-    {
-        SpinGuard guard(state_->lock);
-        if (state_->signals_seen == 0) {
-            state_->closers.push_back(std::move(close));
-            return;
-        }
+DrainHook::DrainHook(std::shared_ptr<StopSignals> signals, std::shared_ptr<StopEntry> entry)
+    : signals_(std::move(signals)), entry_(std::move(entry)) {}
+
+void DrainHook::take_back() noexcept {
+    if (!entry_) return;
+    signals_->state->take_back(*entry_);
+    entry_ = nullptr;
+    signals_ = nullptr;
+}
+
+static Error no_runtime() {
+    return Error(ErrorKind::NoRuntime, "a graceful stop needs a fiber around it, or a Runtime");
+}
+
+Result<GracefulStop> GracefulStop::open(Scheduler& scheduler, StopOptions options) {
+    auto signals = std::make_shared<StopSignals>(scheduler, options);
+    WEFT_TRY(signals->open());
+    if (!scheduler.stop_place().put_if_empty(signals)) {
+        return Error(ErrorKind::Misuse,
+                     "this runtime has a GracefulStop already: take GracefulStop::current()");
     }
-    close();
+    return GracefulStop(std::move(signals));
 }
 
-void GracefulStop::begin() { state_->on_signal(); }
-
-bool GracefulStop::has_begun() const {
-    SpinGuard guard(state_->lock);
-    return state_->signals_seen != 0;
+Result<GracefulStop> GracefulStop::on_signals(Runtime& runtime, StopOptions options) {
+    Scheduler* scheduler = Scheduler::above(*runtime.root().state());
+    return scheduler ? open(*scheduler, options) : Result<GracefulStop>(no_runtime());
 }
+
+Result<GracefulStop> GracefulStop::on_signals(StopOptions options) {
+    Worker* worker = this_worker();
+    return worker ? open(worker->scheduler(), options) : Result<GracefulStop>(no_runtime());
+}
+
+Result<GracefulStop> GracefulStop::current() {
+    Worker* worker = this_worker();
+    if (!worker) return no_runtime();
+    Scheduler& scheduler = worker->scheduler();
+    for (;;) {
+        if (auto signals = scheduler.stop_place().get()) return GracefulStop(std::move(signals));
+        Result<GracefulStop> opened = open(scheduler, {});
+        // Another fiber was first.
+        if (opened || opened.error().kind() != ErrorKind::Misuse) return opened;
+    }
+}
+
+DrainHook GracefulStop::add(std::function<Result<void>()> close) {
+    auto entry = std::make_shared<StopEntry>();
+    entry->close = std::move(close);
+    signals_->state->add(entry);
+    return DrainHook(signals_, std::move(entry));
+}
+
+void GracefulStop::begin() { signals_->state->begin(std::nullopt); }
+
+bool GracefulStop::has_begun() const { return signals_->state->has_begun(); }
 
 }  // namespace weft

@@ -1,20 +1,31 @@
 // GracefulStop: what a service does when it is told to end.
 //
-//     Runtime runtime;
-//     GracefulStop stop = WEFT_TRY(GracefulStop::on_signals(runtime));
-//     stop.on_drain([&] { listener.close(); });
-//     ... runtime.run();                  // returns when the last request has been answered
+//     weft::run([]() -> Result<void> {
+//         net::Listener listener = WEFT_TRY(net::Listener::open(address));
+//         DrainHook drain = WEFT_TRY(weft::on_drain([&] { listener.close(); }));
+//         ... accept, until Closed ...
+//     });                                 // returns when the last request has been answered
 //
-// On SIGTERM or SIGINT the functions of on_drain() are called, newest first: they close listeners.
-// The counted fibers then have the drain time to end by themselves; after that, or at a second
-// signal, everything is cancelled. SIGUSR1 writes what all fibers are doing to stderr.
+// On SIGTERM or SIGINT the functions of on_drain() are called, newest first, one after the other,
+// on a fiber of the runtime: they may wait. They close listeners. The counted fibers then have the
+// drain time to end by themselves; after that, or at a second signal, everything is cancelled. A
+// third signal ends the process as it would have without us. SIGUSR1 writes what all fibers are
+// doing to stderr.
 //
-// Any plain thread. It must not outlive its runtime; begin() may also be called by a program.
+// A function runs only while its DrainHook lives: the hook's destructor takes the function back,
+// and waits for it if it is being called. So declare the hook after what its function names, and
+// the two can never meet: the hook goes first.
+//
+// Any fiber, any thread. A stop and its hooks must not outlive their runtime, which has one stop at
+// a time. Signals are listened to as long as the stop or one of its hooks lives. A simulated
+// machine has no signals: there begin() alone starts the drain.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -22,30 +33,88 @@
 namespace weft {
 
 class Runtime;
+class Scheduler;
+struct StopEntry;
+struct StopSignals;
 
 struct StopOptions {
     Nanoseconds drain = std::chrono::seconds(30);
 };
 
-class GracefulStop {
+// The owner of a function that is called when the drain begins. Dropping it takes the function
+// back; so it has to be kept.
+class [[nodiscard]] DrainHook {
 public:
+    DrainHook(DrainHook&&) noexcept = default;
+    DrainHook& operator=(DrainHook&& other) noexcept {
+        std::swap(signals_, other.signals_);
+        std::swap(entry_, other.entry_);
+        return *this;
+    }
+    ~DrainHook() { take_back(); }
+
+    // From now on the function is not called, and is not being called. Waits for a call that is
+    // under way, and cannot be cancelled in that; the function itself may take itself back, which
+    // does not wait. Again: nothing.
+    void take_back() noexcept;
+
+private:
+    friend class GracefulStop;
+    DrainHook(std::shared_ptr<StopSignals> signals, std::shared_ptr<StopEntry> entry);
+
+    // Owners: the stop and all its hooks.
+    std::shared_ptr<StopSignals> signals_;
+    // Owners: this, and the stop's list or the fiber that calls it.
+    std::shared_ptr<StopEntry> entry_;
+};
+
+class [[nodiscard]] GracefulStop {
+public:
+    // The signals begin the drain of a runtime, or of the one whose fiber runs. Misuse if it has a
+    // stop already: see current().
     static Result<GracefulStop> on_signals(Runtime& runtime, StopOptions options = {});
-    GracefulStop(GracefulStop&&) noexcept;
-    GracefulStop& operator=(GracefulStop&&) noexcept;
-    ~GracefulStop();
+    static Result<GracefulStop> on_signals(StopOptions options = {});
+    // The stop of the runtime whose fiber runs; one with the default options if it has none.
+    static Result<GracefulStop> current();
+    GracefulStop(GracefulStop&&) noexcept = default;
+    GracefulStop& operator=(GracefulStop&&) noexcept = default;
+    ~GracefulStop() = default;
 
-    // Called once, on the signal thread: it must not wait. After the stop has begun: at once.
-    void on_drain(std::function<void()> close);
+    // `close` takes nothing and returns nothing or a Result<void>, whose error is logged. When the
+    // drain has begun before, it is called soon.
+    template <class Function>
+    DrainHook on_drain(Function&& close) {
+        using Returned = std::invoke_result_t<std::decay_t<Function>&>;
+        static_assert(std::is_void_v<Returned> || std::is_same_v<Returned, Result<void>>,
+                      "a function for on_drain() returns nothing or a Result<void>");
+        if constexpr (std::is_void_v<Returned>) {
+            return add([close = std::forward<Function>(close)]() mutable -> Result<void> {
+                close();
+                return {};
+            });
+        } else {
+            return add(std::forward<Function>(close));
+        }
+    }
 
-    // As if a signal had come.
+    // As if a signal had come: the first begins the drain, the second cancels. Does not wait.
     void begin();
     bool has_begun() const;
 
 private:
-    struct State;
-    explicit GracefulStop(std::unique_ptr<State> state);
+    explicit GracefulStop(std::shared_ptr<StopSignals> signals) : signals_(std::move(signals)) {}
+    static Result<GracefulStop> open(Scheduler& scheduler, StopOptions options);
+    DrainHook add(std::function<Result<void>()> close);
 
-    std::unique_ptr<State> state_;
+    std::shared_ptr<StopSignals> signals_;  // as in DrainHook
 };
+
+// On a fiber: the signals begin the drain of its runtime, and the drain calls `close`. The one call
+// that a service under weft::run() needs.
+template <class Function>
+Result<DrainHook> on_drain(Function&& close) {
+    GracefulStop stop = WEFT_TRY(GracefulStop::current());
+    return stop.on_drain(std::forward<Function>(close));
+}
 
 }  // namespace weft

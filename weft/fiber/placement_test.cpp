@@ -57,6 +57,27 @@ TEST(Placement, FIB_5_fibers_that_start_in_turn_run_in_the_order_of_their_making
     EXPECT_EQ(order, (std::vector{0, 1, 2, 3}));
 }
 
+TEST(Placement, FIB_5_a_fiber_that_starts_in_turn_runs_after_those_that_are_ready) {
+    Runtime runtime({.workers = 1});
+    std::string order;
+    auto outcome = runtime.spawn([&] {
+        Future<void> ready = spawn([&] {
+            yield();
+            order += 'r';
+        });
+        yield();  // it has begun, and waits for its next turn
+        Future<void> in_turn = spawn([&] { order += 't'; }, {.start = Start::InTurn});
+        Future<void> soon = spawn([&] { order += 's'; });
+        yield();
+        EXPECT_TRUE(ready.join());
+        EXPECT_TRUE(soon.join());
+        EXPECT_TRUE(in_turn.join());
+    });
+    EXPECT_TRUE(outcome.join());
+    EXPECT_LT(order.find('r'), order.find('t')) << order;
+    EXPECT_LT(order.find('s'), order.find('t')) << order;
+}
+
 TEST(Placement, FIB_9b_what_a_dormant_of_a_pinned_worker_spawns_stays_there) {
     Runtime runtime({.workers = 2, .pinned_workers = 1});
     struct Sleeper : Dormant {

@@ -23,7 +23,7 @@ int main(int count, char** arguments) {
     http::Server server(echo);
     auto stop = weft::GracefulStop::on_signals(runtime);
     if (!stop) return 1;
-    stop->on_drain([&] { server.drain(); });
+    auto drain = stop->on_drain([&] { server.drain(); });
     auto serving = runtime.spawn([&]() -> weft::Result<void> {
         auto bound = WEFT_TRY(server.listen(*address));
         std::printf("http://%s/\n", bound.to_string().c_str());

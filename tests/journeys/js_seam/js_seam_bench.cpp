@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
     journeys::Host host(
         runtime, open,
         {.script = "function handle(path) { return 'Hello, World!'; }", .address = *address});
-    stop->on_drain([&] { host.server().drain(); });
+    auto drain = stop->on_drain([&] { host.server().drain(); });
     std::printf("http://%s/\n", host.address().to_string().c_str());
     std::fflush(stdout);
     host.wait();

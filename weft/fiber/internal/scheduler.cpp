@@ -61,6 +61,8 @@ Scheduler::~Scheduler() {
     // Relaxed: whoever destroys the scheduler has seen its end.
     WEFT_ASSERT(stage_.load(std::memory_order_relaxed) != Stage::Running || ended_,
                 "a running scheduler was destroyed");
+    stop_place_.let_go();
+    WEFT_ASSERT(stop_place_.is_empty(), "a GracefulStop or a DrainHook outlived its runtime");
     // Handles of ended fibers may live on.
     fiber_blocks::for_each(
         [](Fiber& fiber, void* self) {
@@ -293,6 +295,7 @@ Result<void> Scheduler::shutdown(Deadline deadline) {
     blocking_->stop();
     end_workers();
     ended_ = true;
+    stop_place_.let_go();
     return {};
 }
 

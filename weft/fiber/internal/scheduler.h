@@ -21,6 +21,7 @@
 #include "weft/fiber/counters.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/global_queue.h"
+#include "weft/fiber/internal/stop_place.h"
 
 namespace weft {
 
@@ -88,6 +89,7 @@ public:
     static Scheduler* above(const CancelState& token);
     IoTable& io() { return *io_; }
     BlockingPool& blocking() { return *blocking_; }
+    StopPlace& stop_place() { return stop_place_; }
     SchedulerCounters& counters() { return counters_; }
     std::uint16_t stack_class() const { return stack_class_; }
 
@@ -122,6 +124,7 @@ private:
     RootState* root_;
     std::unique_ptr<IoTable> io_;
     std::unique_ptr<BlockingPool> blocking_;
+    StopPlace stop_place_;
     SchedulerCounters counters_;
     const unsigned options_workers_;
     const unsigned options_pinned_;

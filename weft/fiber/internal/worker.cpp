@@ -282,6 +282,11 @@ void Worker::ready(Fiber& fiber) {
     }
 }
 
+void Worker::ready_in_turn(Fiber& fiber) {
+    env::step();
+    push_ready(fiber);
+}
+
 void Worker::add_fresh(Fiber& fiber) {
     if (!fresh_.push(&fiber)) [[unlikely]]
         return overflow(fresh_, fiber);

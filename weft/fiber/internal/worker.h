@@ -57,6 +57,7 @@ public:
 
     // A claimed or new fiber that this worker may run.
     void ready(Fiber& fiber);
+    void ready_in_turn(Fiber& fiber);  // after all that are ready
     void add_fresh(Fiber& fiber);
     // Any thread: the fiber runs on this worker, which is woken if need be.
     void post_fiber(Fiber& fiber);

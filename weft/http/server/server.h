@@ -16,7 +16,7 @@
 //
 // drain() stops accepting, closes idle connections at once and lets the others finish the request
 // they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
-// with GracefulStop::on_drain.
+// with weft::on_drain (fiber/graceful_stop.h), whose hook is declared after the server.
 //
 // The constructor: anywhere. listen() and serve(): a fiber of the runtime that serves. drain(),
 // close() and counters(): any thread. It must not end before serve() has returned.
