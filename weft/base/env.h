@@ -56,6 +56,10 @@ public:
 
     // A point where another simulated processor may go on.
     virtual void step() = 0;
+    // An operation of a primitive is such a point; see weft/fiber/turn.h. The name is a literal.
+    // True, and only where it may wait: the fiber is to give up its turn as well.
+    enum class MayWait : bool { No, Yes };
+    virtual bool operation(const char* name, const void* object, MayWait may_wait) = 0;
     // The same, in a loop that cannot make progress until another processor has.
     virtual void spin() = 0;
     // An event for the trace of the run; two runs of one seed make the same sequence.
@@ -100,6 +104,7 @@ inline void spin_pause(unsigned) { model::spin_hint(); }
 
 namespace real {
 std::int64_t now_ns();
+std::int64_t tick_ns();  // as of the kernel's last tick: a few milliseconds old, and cheap
 std::int64_t wall_ns();
 std::uint64_t random();
 std::uint64_t secret();

@@ -10,6 +10,7 @@
 #include "weft/fiber/internal/quick_wait.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -191,6 +192,7 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     } else {
         scheduler->make_ready(fiber);
     }
+    turn::step("spawn", &fiber);
     return true;
 }
 
@@ -238,7 +240,10 @@ template <class AnyWaiter>
 
 bool join(Fiber& fiber, Deadline deadline, Error& error) {
     // Acquire: the outcome; pairs with the release in Worker::lay_down().
-    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) return true;
+    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) {
+        turn::may_wait("join", &fiber);
+        return true;
+    }
     WaitCell* cell = deadline.is_never() ? QuickWait::cell() : nullptr;
     if (cell) [[likely]] {
         QuickWait waiter(*cell, WaitReason::Join, &fiber);

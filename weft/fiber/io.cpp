@@ -19,11 +19,12 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/worker.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kBurstMax = 64;
+constexpr int kCallCost = 2;  // a system call beside the operations that turn.h counts
 constexpr std::uint8_t kBoth = kReadable | kWritable;
 constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
 
@@ -346,14 +347,6 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
 
 // ---------------------------------------------------------------- operations
 
-// One who finds the descriptor always ready must not keep the worker for ever.
-bool Descriptor::wants_turn() {
-    // Relaxed: a rough count; a lost step does no harm.
-    std::uint32_t count = burst_.load(std::memory_order_relaxed) + 1;
-    burst_.store(count % kBurstMax, std::memory_order_relaxed);
-    return count == kBurstMax;
-}
-
 // One try, however the bits are. Nothing when it would block.
 Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size, Call call,
                                                 void* context) {
@@ -386,7 +379,12 @@ Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call 
                                  Deadline deadline, CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    if (wants_turn()) WEFT_TRY(checkpoint());
+    // One who finds the descriptor always ready must neither keep the worker for ever nor overlook
+    // that it is cancelled.
+    if (turn::may_wait(direction == kReadable ? "descriptor.read" : "descriptor.write", this,
+                       kCallCost)) {
+        WEFT_TRY(CancelToken::current().check());
+    }
     for (;;) {
         if (may_be_ready(direction)) {
             std::optional<long> count = WEFT_TRY(attempt(direction, size, call, context));

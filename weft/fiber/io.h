@@ -124,7 +124,6 @@ private:
     void end_use();
     void drop_registrations();
     void finish_close();
-    bool wants_turn();
 
     bool may_be_ready(std::uint8_t direction) const;
     Result<std::optional<long>> attempt(std::uint8_t direction, std::size_t size, Call call,
@@ -151,7 +150,6 @@ private:
     SpinLock threads_lock_;
     // kClosedBit, and the number of calls that are under way.
     Atomic<std::uint32_t> use_{kClosedBit};
-    Atomic<std::uint32_t> burst_{0};  // calls since the last turn of others
     Atomic<IoRegistration*> registration_{nullptr};
     ThreadWait* threads_ = nullptr;  // plain threads that wait; under threads_lock_
 };

@@ -89,6 +89,7 @@ void* thread_main(void* argument) {
 }  // namespace
 
 [[gnu::noinline]] std::int64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
+[[gnu::noinline]] std::int64_t tick_ns() { return read_clock(CLOCK_MONOTONIC_COARSE); }
 [[gnu::noinline]] std::int64_t wall_ns() { return read_clock(CLOCK_REALTIME); }
 
 [[gnu::noinline]] std::uint64_t random() {

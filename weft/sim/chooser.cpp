@@ -21,6 +21,7 @@ Choice::Choice(Chooser chooser, std::uint64_t seed)
     : random_(seed), chooser_(choose(chooser, random_)), lowest_(UINT64_MAX / 2) {
     // From every step to every fiftieth: some faults need many switches, some few.
     interval_ = 1 + random_.below(random_.once_in(2) ? 4 : 50);
+    turn_interval_ = 2 + random_.below(random_.once_in(2) ? 4 : 50);
     starved_ = static_cast<unsigned>(random_.below(4));
     std::uint64_t depth = 2 + random_.below(4);
     for (std::uint64_t i = 0; i < depth; ++i)
@@ -48,6 +49,8 @@ bool Choice::interrupts(unsigned current) {
     default: return random_.once_in(interval_);
     }
 }
+
+bool Choice::ends_turn() { return random_.once_in(turn_interval_); }
 
 unsigned Choice::pick(const std::vector<unsigned>& runnable, int stuck) {
     auto allowed = [&](unsigned thread) {

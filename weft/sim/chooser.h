@@ -15,6 +15,8 @@ public:
 
     // At a step of `current`: true if somebody else should be chosen now.
     bool interrupts(unsigned current);
+    // At an operation that may wait: true if another fiber of the same thread should go on.
+    bool ends_turn();
     // One of `runnable` (never empty). `stuck` is a thread that spins: not that one, if possible.
     unsigned pick(const std::vector<unsigned>& runnable, int stuck);
     Chooser chooser() const { return chooser_; }
@@ -26,6 +28,7 @@ private:
     Chooser chooser_;
     std::uint64_t steps_ = 0;
     std::uint64_t interval_;  // of interruptions, for Random and RoundRobin
+    std::uint64_t turn_interval_;
     unsigned starved_ = 0;
     unsigned last_ = 0;
     std::vector<std::uint64_t> priorities_;  // higher goes first

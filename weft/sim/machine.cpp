@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/format.h"
 #include "weft/fiber/dump.h"
+#include "weft/fiber/turn.h"
 #include "weft/sim/descriptors.h"
 
 namespace weft::sim {
@@ -61,8 +62,10 @@ Report Machine::run(const std::function<void()>& scenario) {
     ThreadState own = ThreadState::save();
     current_ = 0;
     env::current_env = this;
+    weft_turn_left = 1;  // each operation is a step
     SavedContext::change(driver_, threads_[0].context);
     own.restore();
+    weft_turn_left = 1;
     env::current_env = nullptr;
     for (Thread& thread : threads_) stacks::put(thread.stack);
 
@@ -125,6 +128,12 @@ void Machine::step() {
         interrupt();
     bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
     if (choice_.interrupts(current_) || reconsider) hand_over(-1);
+}
+
+bool Machine::operation(const char*, const void*, MayWait may_wait) {
+    if (hidden_ != 0) return false;
+    step();
+    return may_wait == MayWait::Yes && choice_.ends_turn();
 }
 
 void Machine::spin() {

@@ -40,6 +40,7 @@ public:
     std::int64_t wall_ns() override { return now_ns_; }
     std::uint64_t random(RandomStream stream) override;
     void step() override;
+    bool operation(const char* name, const void* object, MayWait may_wait) override;
     void spin() override;
     void trace(const char* event, std::uint64_t a, std::uint64_t b) override;
     void log(std::string_view line) override;

@@ -1,8 +1,9 @@
 // Deterministic simulation: a whole Weft program in one thread, in virtual time, under one seed.
 //
 // A simulated machine plays the threads of the program (the workers of its runtimes among them) on
-// stacks of their own, and switches between them at every step the runtime takes: every scheduling
-// decision, every system call, and in WEFT_CHECKED builds every atomic access. Time stands still
+// stacks of their own, and switches between them at every step the runtime takes: every operation
+// of a primitive (lock, unlock, send, spawn), every scheduling decision, every system call, and in
+// WEFT_CHECKED builds every atomic access. Time stands still
 // while somebody can run and jumps when nobody can. The seed decides who goes on, what fails and
 // what the scenario does, each from its own stream; so the same seed gives the same run.
 //

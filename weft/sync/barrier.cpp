@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -25,6 +26,7 @@ bool Barrier::complete(Claimed& claimed) {
 }
 
 Result<bool> Barrier::arrive_and_wait_until(Deadline deadline, const CancelToken& token) {
+    turn::may_wait("barrier.arrive_and_wait", this);
     lock_.lock();
     ++arrived_;
     if (Claimed claimed; complete(claimed)) {
@@ -54,6 +56,7 @@ void Barrier::arrive_and_drop() {
         if (arrived_ != 0) complete(claimed);
     }
     claimed.resume_all();
+    turn::step("barrier.arrive_and_drop", this);  // which may be gone
 }
 
 }  // namespace weft

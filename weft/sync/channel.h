@@ -37,6 +37,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/turn.h"
 #include "weft/sync/internal/channel_state.h"
 #include "weft/sync/limits.h"
 
@@ -86,6 +87,7 @@ public:
     // Unavailable when it would have to wait.
     template <std::convertible_to<T> Item = T>
     Result<void> try_send(Item&& item) {
+        turn::step("channel.try_send", this);
         return try_send_item(own(std::forward<Item>(item)));
     }
 
@@ -100,13 +102,19 @@ public:
         return receive_by(Until(deadline, token));
     }
     // Unavailable when it would have to wait.
-    Result<T> try_receive();
+    Result<T> try_receive() {
+        turn::step("channel.try_receive", this);
+        return try_receive_item();
+    }
 
     // Receives until an error comes: closed and drained, or cancelled.
     Iterator begin() { return Iterator(*this); }
     std::default_sentinel_t end() const { return {}; }
 
-    void close() noexcept { state_.close(); }
+    void close() noexcept {
+        turn::step("channel.close", this);
+        state_.close();
+    }
 
     // Values of a moment; the items of waiting senders do not count.
     bool is_closed() const;
@@ -134,6 +142,7 @@ private:
     Result<void> send_within(T&& item, Nanoseconds duration);
     Result<void> try_send_item(T&& item);
     Result<T> receive_by(const Until& until);
+    Result<T> try_receive_item();
 
     mutable State state_;
 };
@@ -168,6 +177,7 @@ template <class T>
     if (!state_.ring_.is_full() && state_.receivers_.empty() && !state_.closed_) [[likely]] {
         state_.ring_.push(item);
         state_.lock_.unlock();
+        turn::may_wait("channel.send", this, turn::cost_of(sizeof(T)));
         return {};
     }
     Error error = ErrorKind::Closed;
@@ -184,6 +194,7 @@ template <class T>
         State::fill(item, state_.ring_.front());
         state_.ring_.drop_front();
         state_.lock_.unlock();
+        turn::may_wait("channel.receive", this, turn::cost_of(sizeof(T)));
     } else {
         state_.take_or_wait(item, until);
     }
@@ -200,7 +211,7 @@ Result<void> Channel<T>::try_send_item(T&& item) {
 }
 
 template <class T>
-Result<T> Channel<T>::try_receive() {
+Result<T> Channel<T>::try_receive_item() {
     Result<T> item(ErrorKind::Closed);
     state_.lock_.lock();
     if (state_.take_or_keep_lock(item) == Attempt::MustWait) {
@@ -213,6 +224,7 @@ Result<T> Channel<T>::try_receive() {
 // The clock is read only if there is a wait.
 template <class T>
 Result<void> Channel<T>::send_within(T&& item, Nanoseconds duration) {
+    turn::may_wait("channel.send_for", this, turn::cost_of(sizeof(T)));
     Result<void> sent = try_send_item(std::move(item));
     if (sent || sent.error().kind() != ErrorKind::Unavailable) return sent;
     return send_by(std::move(item), Until(Deadline::after(duration)));
@@ -221,19 +233,22 @@ Result<void> Channel<T>::send_within(T&& item, Nanoseconds duration) {
 template <class T>
 template <class Rep, class Period>
 Result<T> Channel<T>::receive_for(std::chrono::duration<Rep, Period> duration) {
-    Result<T> item = try_receive();
+    turn::may_wait("channel.receive_for", this, turn::cost_of(sizeof(T)));
+    Result<T> item = try_receive_item();
     if (item || item.error().kind() != ErrorKind::Unavailable) return item;
     return receive_by(Until(Deadline::after(duration)));
 }
 
 template <class T>
 bool Channel<T>::is_closed() const {
+    turn::step("channel.is_closed", this);
     SpinGuard guard(state_.lock_);
     return state_.closed_;
 }
 
 template <class T>
 std::size_t Channel<T>::size() const {
+    turn::step("channel.size", this);
     SpinGuard guard(state_.lock_);
     return state_.ring_.size();
 }

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -32,6 +33,7 @@ Result<void> Condition::wait_until(std::unique_lock<Mutex>& lock, Deadline deadl
 }
 
 void Condition::notify_one() {
+    turn::step("condition.notify_one", this);
     queue_lock_.lock();
     WaitEntry* entry = queue_.claim_first();
     queue_lock_.unlock();
@@ -39,6 +41,7 @@ void Condition::notify_one() {
 }
 
 void Condition::notify_all() {
+    turn::step("condition.notify_all", this);
     Claimed claimed;
     {
         SpinGuard guard(queue_lock_);

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -20,19 +21,23 @@ void Event::set() {
     }
     if (WEFT_PLANTED("event.sets_silently")) return;
     claimed.resume_all();
+    turn::step("event.set", this);  // which may be gone
 }
 
 void Event::reset() {
+    turn::step("event.reset", this);
     SpinGuard guard(lock_);
     state_ = State::Reset;
 }
 
 bool Event::is_set() const {
+    turn::step("event.is_set", this);
     SpinGuard guard(lock_);
     return state_ == State::Set;
 }
 
 Result<void> Event::wait_until(Deadline deadline, const CancelToken& token) {
+    turn::may_wait("event.wait", this);
     lock_.lock();
     if (state_ == State::Set) {
         lock_.unlock();

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -15,6 +16,7 @@ Gate::~Gate() {
 }
 
 Result<void> Gate::enter() {
+    turn::step("gate.enter", this);
     SpinGuard guard(lock_);
     if (closed_ && !WEFT_PLANTED("gate.lets_in_late")) return ErrorKind::Closed;
     ++inside_;
@@ -29,6 +31,7 @@ void Gate::leave() {
         if (--inside_ == 0) closers_.claim_all(claimed);
     }
     claimed.resume_all();
+    turn::step("gate.leave", this);  // which may be gone
 }
 
 Result<Gate::Hold> Gate::hold() {
@@ -37,6 +40,7 @@ Result<Gate::Hold> Gate::hold() {
 }
 
 Result<void> Gate::close_until(Deadline deadline, const CancelToken& token) {
+    turn::may_wait("gate.close", this);
     lock_.lock();
     closed_ = true;
     if (inside_ == 0) {
@@ -53,11 +57,13 @@ Result<void> Gate::close_until(Deadline deadline, const CancelToken& token) {
 }
 
 bool Gate::is_closed() const {
+    turn::step("gate.is_closed", this);
     SpinGuard guard(lock_);
     return closed_;
 }
 
 std::uint64_t Gate::inside() const {
+    turn::step("gate.inside", this);
     SpinGuard guard(lock_);
     return inside_;
 }

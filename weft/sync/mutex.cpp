@@ -19,12 +19,13 @@ void Mutex::lock_slowly() {
     WEFT_ASSERT(locked.has_value(), "this wait has no end but the lock");
 }
 
-bool Mutex::try_lock_until(Deadline deadline) {
-    return try_lock() || lock_by(Until(deadline, Cancellable::No)).has_value();
+bool Mutex::lock_until(Deadline deadline) {
+    return lock_by(Until(deadline, Cancellable::No)).has_value();
 }
 
 Result<void> Mutex::lock_cancellable(Deadline deadline, const CancelToken& token) {
-    if (try_lock()) return {};
+    turn::may_wait("mutex.lock_cancellable", this);
+    if (take()) return {};
     return lock_by(Until(deadline, token));
 }
 
@@ -50,7 +51,7 @@ bool Mutex::announce_wait(bool was_woken, bool hand_off) {
 Result<void> Mutex::lock_by(const Until& until) {
     unsigned losses = 0;  // times that we were woken in vain; if any, woken_ speaks of us
     for (;;) {
-        if (try_lock()) {
+        if (take()) {
             if (losses != 0) settle_after_wake();
             return {};
         }

@@ -23,6 +23,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/turn.h"
 #include "weft/sync/internal/wait_queue.h"
 
 namespace weft {
@@ -35,13 +36,12 @@ public:
     ~Mutex();
 
     void lock() {
-        if (!try_lock()) lock_slowly();
+        turn::may_wait("mutex.lock", this);
+        if (!take()) lock_slowly();
     }
     bool try_lock() {
-        std::uint32_t expected = 0;
-        // Acquire: sees what the last holder did. Relaxed on failure: nothing is read then.
-        return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
+        turn::step("mutex.try_lock", this);
+        return take();
     }
     void unlock() {
         std::uint32_t expected = kLocked;
@@ -50,14 +50,19 @@ public:
                                             std::memory_order_relaxed)) {
             unlock_slowly();
         }
+        turn::step("mutex.unlock", this);  // which may be gone
     }
 
     // False when it could not be had in time. Not cancellable, as lock().
     template <class Rep, class Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> duration) {
-        return try_lock() || try_lock_until(Deadline::after(duration));
+        turn::may_wait("mutex.try_lock_for", this);
+        return take() || lock_until(Deadline::after(duration));
     }
-    bool try_lock_until(Deadline deadline);
+    bool try_lock_until(Deadline deadline) {
+        turn::may_wait("mutex.try_lock_until", this);
+        return take() || lock_until(deadline);
+    }
     bool try_lock_until(Instant instant) { return try_lock_until(Deadline::at(instant)); }
 
     // TimedOut or Cancelled when it could not be had.
@@ -76,8 +81,15 @@ private:
         bool owns = false;  // the mutex was handed over
     };
 
+    bool take() {
+        std::uint32_t expected = 0;
+        // Acquire: sees what the last holder did. Relaxed on failure: nothing is read then.
+        return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
+                                              std::memory_order_relaxed);
+    }
     [[gnu::noinline]] void lock_slowly();
     [[gnu::noinline]] void unlock_slowly();
+    bool lock_until(Deadline deadline);
     Result<void> lock_by(const Until& until);
     bool announce_wait(bool was_woken, bool hand_off);
     void give_up(Entry& entry, bool hand_off);

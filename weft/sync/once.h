@@ -20,6 +20,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/turn.h"
 #include "weft/sync/internal/wait_queue.h"
 
 namespace weft {
@@ -64,9 +65,10 @@ private:
 
 template <std::invocable Function>
 Result<void> Once::call_until(Deadline deadline, Function&& function, const CancelToken& token) {
+    turn::may_wait("once.call", this);
     if (is_done()) return {};
-    Turn turn = WEFT_TRY(begin(deadline, token));
-    if (turn == Turn::Done) return {};
+    Turn whose = WEFT_TRY(begin(deadline, token));
+    if (whose == Turn::Done) return {};
     Run run{*this};
     if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
         std::invoke(std::forward<Function>(function));

@@ -6,6 +6,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft::sync_internal {
 namespace {
@@ -153,6 +154,12 @@ Result<std::size_t> wait_for_any(Cases cases, ChannelLocks& locks) {
 }  // namespace
 
 Result<std::size_t> choose(Cases cases) {
+    // With a case for that, it never waits.
+    if (index_of(cases, CaseKind::Otherwise) == kNone) {
+        turn::may_wait("select", cases.data());
+    } else {
+        turn::step("select", cases.data());
+    }
     ChannelLocks locks(cases);
     for (;;) {
         std::uint32_t ready = ready_without_channel(cases);

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -33,6 +34,21 @@ void Semaphore::grant(Claimed& claimed) {
 
 Result<void> Semaphore::acquire_until(Deadline deadline, std::uint64_t count,
                                       const CancelToken& token) {
+    turn::may_wait("semaphore.acquire", this);
+    return acquire_by(Until(deadline, token), count);
+}
+
+// The clock is read only if there is a wait.
+Result<void> Semaphore::acquire_within(Nanoseconds duration, std::uint64_t count) {
+    turn::may_wait("semaphore.acquire_for", this);
+    {
+        SpinGuard guard(lock_);
+        if (take(count)) return {};
+    }
+    return acquire_by(Until(Deadline::after(duration)), count);
+}
+
+Result<void> Semaphore::acquire_by(const Until& until, std::uint64_t count) {
     lock_.lock();
     if (take(count)) {
         lock_.unlock();
@@ -40,8 +56,7 @@ Result<void> Semaphore::acquire_until(Deadline deadline, std::uint64_t count,
     }
     Entry entry;
     entry.count = count;
-    Result<void> waited =
-        queue_.wait(lock_, entry, WaitReason::Semaphore, this, Until(deadline, token));
+    Result<void> waited = queue_.wait(lock_, entry, WaitReason::Semaphore, this, until);
     if (waited) return waited;
     // Those behind us may want less than we did.
     Claimed claimed;
@@ -55,6 +70,7 @@ Result<void> Semaphore::acquire_until(Deadline deadline, std::uint64_t count,
 }
 
 bool Semaphore::try_acquire(std::uint64_t count) {
+    turn::step("semaphore.try_acquire", this);
     SpinGuard guard(lock_);
     return take(count);
 }
@@ -68,9 +84,11 @@ void Semaphore::release(std::uint64_t count) {
         grant(claimed);
     }
     claimed.resume_all();
+    turn::step("semaphore.release", this);  // which may be gone
 }
 
 std::uint64_t Semaphore::available() const {
+    turn::step("semaphore.available", this);
     SpinGuard guard(lock_);
     return permits_;
 }

@@ -37,8 +37,7 @@ public:
     }
     template <class Rep, class Period>
     Result<void> acquire_for(std::chrono::duration<Rep, Period> duration, std::uint64_t count = 1) {
-        if (try_acquire(count)) return {};
-        return acquire_until(Deadline::after(duration), count);
+        return acquire_within(saturate(duration), count);
     }
     Result<void> acquire_until(Deadline deadline, std::uint64_t count = 1,
                                const CancelToken& token = {});
@@ -55,6 +54,8 @@ private:
     };
 
     bool take(std::uint64_t count);
+    Result<void> acquire_within(Nanoseconds duration, std::uint64_t count);
+    Result<void> acquire_by(const sync_internal::Until& until, std::uint64_t count);
     void grant(sync_internal::Claimed& claimed);
 
     mutable SpinLock lock_;

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -37,6 +38,7 @@ void SharedMutex::grant(Claimed& claimed) {
 }
 
 bool SharedMutex::try_acquire(Mode mode) {
+    turn::step("shared_mutex.try_lock", this);
     SpinGuard guard(lock_);
     if (!queue_.empty() || !is_open_to(mode)) return false;
     admit(mode);
@@ -44,6 +46,7 @@ bool SharedMutex::try_acquire(Mode mode) {
 }
 
 Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
+    turn::may_wait(mode == Mode::Shared ? "shared_mutex.lock_shared" : "shared_mutex.lock", this);
     lock_.lock();
     if (queue_.empty() && is_open_to(mode)) {
         admit(mode);
@@ -79,6 +82,7 @@ void SharedMutex::unlock() {
         grant(claimed);
     }
     claimed.resume_all();
+    turn::step("shared_mutex.unlock", this);  // which may be gone
 }
 
 void SharedMutex::unlock_shared() {
@@ -90,6 +94,7 @@ void SharedMutex::unlock_shared() {
         grant(claimed);
     }
     claimed.resume_all();
+    turn::step("shared_mutex.unlock_shared", this);  // which may be gone
 }
 
 bool SharedMutex::try_lock_until(Deadline deadline) {

@@ -1,6 +1,7 @@
 #include "weft/sync/wait_group.h"
 
 #include "weft/base/assert.h"
+#include "weft/fiber/turn.h"
 
 namespace weft {
 
@@ -11,6 +12,7 @@ using sync_internal::WaitEntry;
 WaitGroup::~WaitGroup() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the group"); }
 
 void WaitGroup::add(std::uint64_t count) {
+    turn::step("wait_group.add", this);
     SpinGuard guard(lock_);
     count_ += count;
 }
@@ -23,9 +25,11 @@ void WaitGroup::done() {
         if (--count_ == 0) queue_.claim_all(claimed);
     }
     claimed.resume_all();
+    turn::step("wait_group.done", this);  // which may be gone
 }
 
 Result<void> WaitGroup::wait_until(Deadline deadline, const CancelToken& token) {
+    turn::may_wait("wait_group.wait", this);
     lock_.lock();
     if (count_ == 0) {
         lock_.unlock();
@@ -41,6 +45,7 @@ Result<void> WaitGroup::wait_until(Deadline deadline, const CancelToken& token) 
 }
 
 std::uint64_t WaitGroup::count() const {
+    turn::step("wait_group.count", this);
     SpinGuard guard(lock_);
     return count_;
 }

@@ -80,12 +80,14 @@ void Worker::thread_main(void* self) {
 
 // ---------------------------------------------------------------- switching
 
-void Worker::yield_current() {
+// False when nobody else is ready.
+[[gnu::always_inline]] inline bool Worker::yield_to_another() {
     Fiber* me = current_;
     if (scheduler_.forces_migration()) [[unlikely]] {
         if (Worker* other = scheduler_.other_worker(*this); other && !me->pinned) {
             other->post_fiber(*me);
-            return switch_to(pick());
+            switch_to(pick());
+            return true;
         }
     }
     env::step();
@@ -102,9 +104,38 @@ void Worker::yield_current() {
     } else {
         // As many are ready as before, so no other worker needs to hear of it.
         next = ready_.exchange_oldest(me);
-        if (!next) return env::yield_hint();
+        if (!next) return false;
     }
     switch_to(runnable(next));
+    return true;
+}
+
+void Worker::yield_current() {
+    if (!yield_to_another()) env::yield_hint();
+}
+
+void Worker::give_way() { static_cast<void>(yield_to_another()); }
+
+// The kernel's tick costs a fifth of the clock, and tells when it is time to look at that. A budget
+// is timed only after a tick, and while it is not the largest: as long as operations are short, no
+// two of them need the clock.
+int Worker::next_budget() {
+    std::int64_t tick_ns = env::real::tick_ns();
+    bool has_ticked = std::exchange(seen_tick_ns_, tick_ns) != tick_ns;
+    if (!has_ticked && !is_measuring_) [[likely]]
+        return budget_;
+    std::int64_t now_ns = env::now_ns();
+    if (is_measuring_) {
+        std::int64_t lasted_ns = now_ns - budget_since_ns_;
+        budget_ = lasted_ns <= kBudgetNs
+                      ? std::min(budget_ * 2, kBudgetMax)
+                      : std::max(static_cast<int>(budget_ * kBudgetNs / lasted_ns), 1);
+    }
+    budget_since_ns_ = now_ns;
+    is_measuring_ = has_ticked || budget_ < kBudgetMax;
+    // The look around that comes at the end of so many turns comes now.
+    if (has_ticked) turn_left_ = 1;
+    return budget_;
 }
 
 // Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.

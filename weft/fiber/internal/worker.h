@@ -53,7 +53,11 @@ public:
 
     // For the running fiber. Both may return on another worker.
     void yield_current();
+    void give_way();      // the same, for one that did not ask for it
     void park_current();  // in worker_inline.h
+
+    // For the running fiber, whose turn is used up: how many operations the next one is to have.
+    int next_budget();
 
     // A claimed or new fiber that this worker may run.
     void ready(Fiber& fiber);
@@ -98,6 +102,8 @@ private:
 
     static constexpr unsigned kTurnMax = 64;               // picks between two looks at the clock
     static constexpr std::int64_t kTurnNs = 100'000;       // what such a turn should last at most
+    static constexpr int kBudgetMax = 128;                 // operations of a turn; see turn.h
+    static constexpr std::int64_t kBudgetNs = 500'000;     // and what they should last at most
     static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two looks at the reactor
     static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
@@ -113,6 +119,7 @@ private:
     Fiber* pick_after_turn();
     Fiber* runnable(Fiber* fiber);
     Fiber* take_next();
+    bool yield_to_another();
     void switch_to(Fiber* next, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool give_stack(Fiber& fiber);
     void fail_unstarted(Fiber& fiber, const Error& error);
@@ -152,6 +159,10 @@ private:
     std::int64_t polled_ns_ = 0;        // the last look at the reactor
     std::int64_t oldest_fresh_ns_ = 0;  // the last time the oldest fresh fiber was preferred
     Atomic<std::uint64_t> turns_{0};    // progress, for the watchman
+    std::int64_t seen_tick_ns_ = 0;     // the kernel's, when a budget was last used up
+    std::int64_t budget_since_ns_ = 0;  // while is_measuring_
+    int budget_ = kBudgetMax;
+    bool is_measuring_ = false;
 
     // Of deliver(); not on its stack, which may be that of a fiber.
     std::array<IoEvent, kEventBatch> events_;

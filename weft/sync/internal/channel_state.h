@@ -10,6 +10,7 @@
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
+#include "weft/fiber/turn.h"
 #include "weft/sync/internal/channel_core.h"
 #include "weft/sync/internal/item_ring.h"
 #include "weft/sync/limits.h"
@@ -121,8 +122,12 @@ inline Attempt ChannelState<T>::take_or_keep_lock(Result<T>& item) {
 template <class T>
 [[gnu::noinline]] bool ChannelState<T>::put_or_wait(T& item, const Until& until, Error& error) {
     Attempt attempt = put_or_keep_lock(item);
-    if (attempt == Attempt::Done) return true;
+    if (attempt == Attempt::Done) {
+        turn::may_wait("channel.send", this, turn::cost_of(sizeof(T)));
+        return true;
+    }
     if (attempt == Attempt::MustWait) return wait(senders_, &item, until, error);
+    turn::may_wait("channel.send", this);
     error = error_of(attempt);
     return false;
 }
@@ -130,7 +135,10 @@ template <class T>
 template <class T>
 [[gnu::noinline]] bool ChannelState<T>::take_or_wait(Result<T>& item, const Until& until) {
     Attempt attempt = take_or_keep_lock(item);
-    if (attempt != Attempt::MustWait) return attempt == Attempt::Done;
+    if (attempt != Attempt::MustWait) {
+        turn::may_wait("channel.receive", this, turn::cost_of(sizeof(T)));
+        return attempt == Attempt::Done;
+    }
     if (has_ring_to_spare()) [[unlikely]]
         return shrink_and_take(item, until);
     return wait(receivers_, &item, until, item.error());

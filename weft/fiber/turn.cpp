@@ -1,0 +1,54 @@
+#include "weft/fiber/turn.h"
+
+#include "weft/base/assert.h"
+#include "weft/fiber/internal/worker.h"
+
+namespace weft {
+
+extern "C" {
+constinit thread_local int weft_turn_left = 1;  // tidy: allow thread_local: the budget
+}
+
+namespace turn {
+namespace {
+
+// Where there is no turn to give up: on a plain thread, and in a worker's own loop.
+constexpr int kBudgetElsewhere = 64;
+
+// Out of line, so that nobody keeps the address over the switch that follows.
+[[gnu::noinline]] void refill(int operations) { weft_turn_left = operations; }
+
+[[maybe_unused]] bool is_waiting(const WaitCell& cell) {
+    // Relaxed: the fiber's own; only whether it has begun a wait is asked.
+    std::uint64_t state = cell.word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
+    return state != WaitCell::Idle && state < WaitCell::Woken;
+}
+
+}  // namespace
+
+#if !defined(__x86_64__) || defined(__ILP32__)
+__attribute__((noinline)) bool spend(int cost) {
+    asm volatile("" ::: "memory");  // keeps the call from being merged with another
+    return (weft_turn_left -= cost) <= 0;
+}
+#endif
+
+bool end(const char* operation, const void* object) {
+    Env* simulated = env::current();
+    refill(simulated ? 1 : kBudgetElsewhere);
+    if (simulated && !simulated->operation(operation, object, Env::MayWait::Yes)) return false;
+    Worker* worker = this_worker();
+    if (!worker || !worker->current()) return true;
+    WEFT_DASSERT(!is_waiting(*worker->current()),
+                 "between the making of a Waiter and its wait() nothing else may wait");
+    if (!simulated) refill(worker->next_budget());
+    worker->give_way();
+    return true;
+}
+
+void step_of(const char* operation, const void* object) {
+    static_cast<void>(env::current()->operation(operation, object, Env::MayWait::No));
+}
+
+}  // namespace turn
+}  // namespace weft
