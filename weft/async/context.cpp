@@ -21,7 +21,7 @@ OwnedContext Context::with_deadline(Deadline deadline) const {
 CancelReason reason_of(CancelState* token) {
     for (CancelState* state = token; state; state = state->parent()) {
         if (CancelReason reason = state->reason(); reason != CancelReason::None) return reason;
-        if (WEFT_PLANTED("context.sees_only_itself")) break;
+        if (state->is_cut() || WEFT_PLANTED("context.sees_only_itself")) break;
     }
     return token && token->expire_if_due() ? token->reason() : CancelReason::None;
 }

@@ -36,6 +36,7 @@ inline constexpr Fault kInterval{ErrorKind::Misuse, "async: interval must be pos
 inline constexpr Fault kPeriodicWaited{ErrorKind::Misuse,
                                        "async: periodic wait was already called"};
 
+inline constexpr Fault kNoScope{ErrorKind::Misuse, "async: there is no scope around"};
 inline constexpr Fault kScopeEnded{ErrorKind::Closed, "async: scope has ended"};
 inline constexpr Fault kPendingWaited{ErrorKind::Misuse, "async: pending wait was already called"};
 

@@ -19,8 +19,9 @@
 // the worker scopes, and those before the app scopes; children always before their parents.
 //
 // In every build it is asserted that each operation has had one outcome, and that nothing is alive
-// after the scope. What a with_timeout leaves running belongs to the innermost scope around it,
-// which waits for it.
+// after the scope. A fiber that is spawned in a scope by plain spawn() belongs to it, also when its
+// Future is dropped; Future::detach() is the way out, to the runtime. What a with_timeout leaves
+// running belongs to the innermost scope around it, too.
 //
 // Any fiber or thread that the function lets have the Scope&, until the function returns. Jobs:
 // until they end.
@@ -105,6 +106,19 @@ private:
     async_internal::CoreRef<async_internal::ScopeCore> core_;
     const ScopeKind kind_;
 };
+
+// As Scope::defer() of the innermost scope around the caller: in a handler of a server that is the
+// request's.
+template <async_internal::JobFunction Function>
+Result<void> defer(Function&& function) {
+    using Stored = std::decay_t<Function>;
+    auto* core = async_internal::ScopeCore::around(current_cell().token);
+    if (!core) return kNoScope();
+    if (core->has_ended()) return kScopeEnded();
+    async_internal::keep<Stored>(*core, async_internal::call_kept<Stored>,
+                                 std::forward<Function>(function));
+    return {};
+}
 
 // Below a context. If that has ended, the function is not called.
 template <class Function>

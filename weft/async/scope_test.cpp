@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <memory_resource>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "weft/async/group.h"
 #include "weft/async/internal/async_test.h"
+#include "weft/async/recurring_scope.h"
 #include "weft/async/task.h"
 #include "weft/async/timeout.h"
 #include "weft/base/atomic.h"
@@ -29,6 +32,7 @@ constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 
 using async_test::everywhere;
+using async_test::text_of;
 using async_test::workers;
 
 // ---------------------------------------------------------------- the end
@@ -335,6 +339,227 @@ TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
             return {};
         }));
         EXPECT_EQ(ended.load(kRelaxed), 3);
+    });
+}
+
+// ---------------------------------------------------------------- plain fibers
+
+// What the fiber of each test does: it is told to end, and takes its time.
+Result<void> end_slowly(Atomic<int>& ended) {
+    Result<void> told = async_test::wait_for_end(Context::current());
+    shield(Deadline::after(10s), [] { static_cast<void>(weft::sleep_for(2ms)); });
+    ended.fetch_add(1, kRelaxed);
+    return told;
+}
+
+TEST(Scope, SC_10k_a_plain_spawn_belongs_to_the_scope_around_it) {
+    for (unsigned count : {1U, 2U}) {
+        async_test::on_workers(count, [] {
+            Atomic<int> ended{0};
+            std::optional<Future<void>> kept;
+            EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) {
+                auto dropped = spawn([&] { return end_slowly(ended); });
+                kept = spawn([&] { return end_slowly(ended); });
+            }));
+            EXPECT_EQ(ended.load(kRelaxed), 2);
+            EXPECT_EQ(kept->join().error().kind(), ErrorKind::Cancelled);
+        });
+    }
+}
+
+TEST(Scope, SC_10k_also_when_it_is_spawned_by_a_job_or_a_fiber_of_the_scope) {
+    async_test::on_workers(2, [] {
+        Atomic<int> ended{0};
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<void> {
+            auto deep = [&ended] {
+                spawn([&ended] { spawn([&ended] { return end_slowly(ended); }); });
+            };
+            WEFT_TRY(scope.spawn("job", deep));
+            Group group;
+            WEFT_TRY(group.go(deep));
+            return group.wait();
+        }));
+        EXPECT_EQ(ended.load(kRelaxed), 2);
+    });
+}
+
+TEST(Scope, SC_10k_the_innermost_scope_waits) {
+    async_test::on_workers(2, [] {
+        EXPECT_TRUE(run_scope(ScopeKind::App, [&](Scope&) {
+            Atomic<int> ended{0};
+            EXPECT_TRUE(run_scope(ScopeKind::Request,
+                                  [&](Scope&) { spawn([&] { return end_slowly(ended); }); }));
+            EXPECT_EQ(ended.load(kRelaxed), 1);
+        }));
+    });
+}
+
+TEST(Scope, SC_10k_a_fiber_that_cannot_be_started_is_not_waited_for) {
+    Runtime runtime(workers(1));
+    auto outcome = runtime.spawn([&] {
+        return run_scope(ScopeKind::Request, [&](Scope&) {
+            runtime.cancel_all();
+            EXPECT_FALSE(spawn([] {}));
+        });
+    });
+    EXPECT_TRUE(outcome.join());
+}
+
+TEST(Scope, SC_10k_without_a_scope_the_runtime_waits) {
+    Runtime runtime(workers(1));
+    Event go_on;
+    Atomic<bool> ended{false};
+    runtime.spawn([&] {
+        Group group;
+        EXPECT_TRUE(group.go([&] {
+            spawn([&] {
+                async_test::ignore_context_until(go_on);
+                ended.store(true, kRelaxed);
+            });
+        }));
+        EXPECT_TRUE(group.wait());
+        EXPECT_FALSE(ended.load(kRelaxed));
+        go_on.set();
+    });
+    runtime.run();
+    EXPECT_TRUE(ended.load(kRelaxed));
+}
+
+TEST(Scope, SC_10l_detach_moves_a_fiber_to_the_runtime) {
+    for (unsigned count : {1U, 2U}) {
+        Event go_on;
+        Atomic<bool> went_on{false};
+        async_test::on_workers(count, [&] {
+            EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) {
+                Event running;
+                auto detached = spawn([&, here = &running] {
+                    here->set();
+                    // Neither the end of the scope nor its deadline reaches this wait.
+                    EXPECT_TRUE(go_on.wait());
+                    EXPECT_TRUE(Context::current().err());
+                    EXPECT_EQ(text_of(defer([] {})), kNoScope.text);
+                    // What it starts goes with it.
+                    Group group;
+                    EXPECT_TRUE(group.go([] { return checkpoint(); }));
+                    EXPECT_TRUE(group.wait());
+                    auto child = spawn([] { return checkpoint(); });
+                    EXPECT_TRUE(child.join());
+                    went_on.store(true, kRelaxed);
+                });
+                EXPECT_TRUE(running.wait());
+                detached.detach();
+            }));
+            EXPECT_FALSE(went_on.load(kRelaxed));
+            go_on.set();
+        });
+        EXPECT_TRUE(went_on.load(kRelaxed));
+    }
+}
+
+TEST(Scope, SC_10l_what_a_detached_fiber_has_started_before_goes_with_it) {
+    async_test::on_workers(2, [] {
+        auto go_on = std::make_shared<Event>();
+        auto ended = std::make_shared<Event>();
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) {
+            Event running;
+            auto detached = spawn([&running, go_on, ended] {
+                spawn([&running, go_on, ended] {
+                    running.set();
+                    EXPECT_TRUE(go_on->wait());
+                    ended->set();
+                });
+            });
+            EXPECT_TRUE(running.wait());
+            detached.detach();
+        }));
+        go_on->set();
+        EXPECT_TRUE(ended->wait_for(60s));
+    });
+}
+
+TEST(Scope, SC_10l_the_deadline_of_the_scope_does_not_reach_a_detached_fiber) {
+    async_test::on_workers(1, [] {
+        auto late = Context::current().with_timeout(2ms);
+        auto done = std::make_shared<Event>();
+        EXPECT_FALSE(run_scope(ScopeKind::Request, late.context, [&](Scope&) {
+            spawn([done] {
+                EXPECT_TRUE(weft::sleep_for(5ms));
+                EXPECT_TRUE(Context::current().deadline().is_never());
+                done->set();
+            }).detach();
+            return async_test::wait_for_end(Context::current());
+        }));
+        EXPECT_TRUE(done->wait_for(60s));
+    });
+}
+
+TEST(Scope, SC_10l_shutdown_still_ends_a_detached_fiber) {
+    Runtime runtime(workers(2));
+    Event waits;
+    auto outcome = std::make_shared<Atomic<bool>>(false);
+    EXPECT_TRUE(runtime
+                    .spawn([&] {
+                        return run_scope(ScopeKind::Request, [&](Scope&) {
+                            spawn([&, outcome] {
+                                waits.set();
+                                bool ended = !Event().wait();
+                                outcome->store(ended && !Context::current().err(), kRelaxed);
+                            }).detach();
+                        });
+                    })
+                    .join());
+    EXPECT_TRUE(waits.wait());
+    EXPECT_TRUE(runtime.shutdown());
+    EXPECT_TRUE(outcome->load(kRelaxed));
+}
+
+TEST(Scope, SC_10l_detach_at_any_moment_neither_hangs_nor_cancels_others) {
+    async_test::on_workers(2, [] {
+        for (int round = 0; round < 200; ++round) {
+            Result<void> outcome = run_scope(ScopeKind::Request, [&](Scope& scope) {
+                std::vector<Future<void>> fibers;
+                for (int i = 0; i < 4; ++i)
+                    fibers.push_back(spawn([] { static_cast<void>(weft::sleep_for(1us)); }));
+                if (round % 2 == 0) scope.cancel();
+                for (auto& fiber : fibers) fiber.detach();
+            });
+            EXPECT_TRUE(outcome);
+            EXPECT_TRUE(Context::current().err());
+        }
+    });
+}
+
+TEST(Scope, SCP_1e_defer_finds_the_innermost_scope) {
+    everywhere([] {
+        std::vector<int> order;
+        EXPECT_EQ(text_of(defer([] {})), kNoScope.text);
+        EXPECT_TRUE(run_scope(ScopeKind::App, [&](Scope&) {
+            EXPECT_TRUE(defer([&] { order.push_back(1); }));
+            EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) {
+                EXPECT_TRUE(defer([&] { order.push_back(2); }));
+                EXPECT_TRUE(defer([&] { order.push_back(3); }));
+            }));
+        }));
+        EXPECT_EQ(order, (std::vector<int>{3, 2, 1}));
+    });
+}
+
+TEST(RecurringScope, SCP_1e_a_round_ends_what_was_begun_in_it) {
+    async_test::on_workers(2, [] {
+        RecurringScope scope(Context::current().token().state());
+        CancelScope ambient(scope.token());
+        for (int round = 0; round < 3; ++round) {
+            EXPECT_FALSE(scope.has_round());
+            Atomic<int> ended{0};
+            int cleaned = 0;
+            spawn([&] { return end_slowly(ended); });
+            EXPECT_TRUE(defer([&] { cleaned = ended.load(kRelaxed); }));
+            EXPECT_TRUE(scope.has_round());
+            scope.end_round();
+            EXPECT_EQ(ended.load(kRelaxed), 1);
+            EXPECT_EQ(cleaned, 1);
+            EXPECT_TRUE(Context::current().err());  // it goes on itself
+        }
     });
 }
 

@@ -1,6 +1,5 @@
 #include "weft/async/timeout.h"
 
-#include "weft/async/internal/scope_core.h"
 #include "weft/base/planted.h"
 
 namespace weft::async_internal {
@@ -17,7 +16,7 @@ bool TimeoutState::publish() {
 }
 
 void TimeoutState::leave_keeper() {
-    if (keeper_) keeper_->leave();
+    if (keeper_) keeper_->leave_keeper();
 }
 
 bool TimeoutState::await_finish() {
@@ -31,7 +30,7 @@ bool TimeoutState::await_finish() {
         return true;
     }
     if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
-    if (!WEFT_PLANTED("timeout.leaves_the_job_to_nobody")) keeper_ = ScopeCore::keeper_of(this);
+    if (!WEFT_PLANTED("timeout.leaves_the_job_to_nobody")) keeper_ = enter_keeper();
     // Acquire: the outcome, if it has come after all. Release: the keeper.
     if (state_.exchange(State::Abandoned, std::memory_order_acq_rel) != State::Finished)
         return false;

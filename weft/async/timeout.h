@@ -30,8 +30,6 @@
 
 namespace weft::async_internal {
 
-class ScopeCore;
-
 // All but the outcome, whose type it does not know.
 class TimeoutState : public CancelState {
 protected:
@@ -61,8 +59,8 @@ private:
     // Why the context had ended when the job did; published by Finished.
     CancelReason ended_before_ = CancelReason::None;
     Atomic<State> state_{State::Running};
-    WaitRef waiter_;               // published by Awaited
-    ScopeCore* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
+    WaitRef waiter_;                 // published by Awaited
+    CancelState* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
 };
 
 template <class T>

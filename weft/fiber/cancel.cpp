@@ -1,5 +1,6 @@
 #include "weft/fiber/cancel.h"
 
+#include <algorithm>
 #include <functional>
 #include <new>
 #include <optional>
@@ -26,36 +27,58 @@ CancelState* CancelState::create(CancelState* parent, Deadline deadline) {
 }
 
 void CancelState::enter_tree() {
-    if (!parent_) return;
+    if (parent_) join_children_of(*parent_);
+}
+
+void CancelState::join_children_of(CancelState& above) {
     {
-        SpinGuard guard(parent_->lock_);
-        next_sibling_ = parent_->first_child_;
+        SpinGuard guard(above.lock_);
+        next_sibling_ = above.first_child_;
         if (next_sibling_) next_sibling_->previous_sibling_ = this;
-        parent_->first_child_ = this;
+        above.first_child_ = this;
     }
     if (WEFT_PLANTED("cancel.misses_the_newborn")) return;
-    // After the insertion: either this sees the reason, or the parent's cancel finds the child.
-    if (CancelReason reason = parent_->reason(); reason != CancelReason::None) cancel(reason);
+    // After the insertion: either this sees the reason, or the cancel from above finds the child.
+    if (CancelReason reason = above.reason(); reason != CancelReason::None) cancel(reason);
+}
+
+void CancelState::leave_tree(CancelState& above) {
+    SpinGuard guard(above.lock_);
+    leave_children_of(above);
+}
+
+// With the lock of the other held.
+void CancelState::leave_children_of(CancelState& above) {
+    if (previous_sibling_) {
+        previous_sibling_->next_sibling_ = next_sibling_;
+    } else if (above.first_child_ == this) {
+        above.first_child_ = next_sibling_;
+    }
+    if (next_sibling_) next_sibling_->previous_sibling_ = previous_sibling_;
+    next_sibling_ = previous_sibling_ = nullptr;
+}
+
+void CancelState::move_below(CancelState& other) {
+    {
+        SpinGuard guard(parent_->lock_);
+        leave_children_of(*parent_);
+        // Relaxed: under the lock, for next_living(); elsewhere see is_cut().
+        cut_.store(true, std::memory_order_relaxed);
+    }
+    join_children_of(other);
 }
 
 CancelState::CancelState(CancelState* parent, Deadline deadline, const Nature* nature)
-    : own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline_)),
+    : own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline())),
       parent_(parent),
       nature_(nature),
-      deadline_(parent ? earlier(deadline, parent->deadline_) : deadline) {
+      deadline_(parent ? earlier(deadline, parent->deadline()) : deadline) {
     if (parent_) parent_->add_ref();
 }
 
 // The reference to the parent is released by release(): not here, one below the other.
 CancelState::~CancelState() {
-    if (!parent_) return;
-    SpinGuard guard(parent_->lock_);
-    if (previous_sibling_) {
-        previous_sibling_->next_sibling_ = next_sibling_;
-    } else if (parent_->first_child_ == this) {
-        parent_->first_child_ = next_sibling_;
-    }
-    if (next_sibling_) next_sibling_->previous_sibling_ = previous_sibling_;
+    if (parent_ && !is_cut()) leave_tree(*parent_);
 }
 
 void CancelState::add_ref() {
@@ -199,6 +222,25 @@ void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
     }
 }
 
+void CancelState::cancel_children(CancelReason reason) {
+    CancelState* child = next_living(nullptr);
+    while (child) {
+        child->cancel(reason);
+        CancelState* following = next_living(child);
+        child->release();  // as above
+        child = following;
+    }
+}
+
+CancelState* CancelState::enter_keeper() {
+    for (CancelState* state = this; state; state = state->parent_) {
+        const Nature* nature = state->nature_;
+        if (nature && nature->enter && nature->enter(*state)) return state;
+        if (state->is_cut()) return nullptr;
+    }
+    return nullptr;
+}
+
 Error CancelState::error() const {
     return reason() == CancelReason::DeadlineExceeded ? ErrorKind::TimedOut : ErrorKind::Cancelled;
 }
@@ -223,7 +265,10 @@ std::vector<CancelToken> CancelState::keepers_of(const void* key) {
         CancelToken token = std::move(unvisited.back());
         unvisited.pop_back();
         CancelState& state = *token.state();
-        if (state.find_here(key)) keepers.push_back(token);
+        // Twice, if a sibling was moved away meanwhile: see next_living().
+        auto is_same = [&](const CancelToken& other) { return other.state() == &state; };
+        if (state.find_here(key) && std::ranges::none_of(keepers, is_same))
+            keepers.push_back(token);
         auto child = CancelToken::adopt(state.next_living(nullptr));
         while (child.state()) {
             auto following = CancelToken::adopt(state.next_living(child.state()));
@@ -234,14 +279,16 @@ std::vector<CancelToken> CancelState::keepers_of(const void* key) {
     return keepers;
 }
 
-// The first child after this one (or of all) that still lives, counted up.
+// The first child after this one (or of all) that still lives, counted up. If that one was moved
+// away, its siblings are others: the first of all again.
 CancelState* CancelState::next_living(const CancelState* child) {
     SpinGuard guard(lock_);
+    if (child && child->parent_ == this && child->is_cut()) child = nullptr;
     return first_living(child ? child->next_sibling_ : first_child_);
 }
 
 void CancelState::arm_deadline() {
-    if (deadline_.is_never() || is_cancelled()) return;
+    if (deadline().is_never() || is_cancelled()) return;
     if (!own_deadline_) return parent_->arm_deadline();
     Worker* worker = this_worker();
     if (!worker) return;
@@ -288,7 +335,8 @@ void CancelState::DeadlineTimer::set(Worker& its_worker) {
 
 bool CancelState::expire_if_due() {
     if (is_cancelled()) return true;
-    if (deadline_.is_never() || !deadline_.expired(Clock::now())) return false;
+    Deadline deadline = this->deadline();
+    if (deadline.is_never() || !deadline.expired(Clock::now())) return false;
     cancel(CancelReason::DeadlineExceeded);
     return true;
 }

@@ -73,6 +73,10 @@ public:
         void (*destroy)(CancelState& state);
         // What the node itself keeps under this key, or null. No function: it keeps nothing.
         const void* (*find)(const CancelState& state, const void* key) = nullptr;
+        // Of a node that waits for what is started below it, a scope: one more, unless it has
+        // ended; and one less.
+        bool (*enter)(CancelState& state) = nullptr;
+        void (*leave)(CancelState& state) = nullptr;
     };
 
     // Takes a reference to the parent. Starts with one reference, the caller's.
@@ -91,13 +95,24 @@ public:
     }
 
     bool cancel(CancelReason reason);  // false if it was cancelled before
+    // Everything below, but not the node itself.
+    void cancel_children(CancelReason reason);
     CancelReason reason() const { return reason_.load(std::memory_order_seq_cst); }
     bool is_cancelled() const { return reason() != CancelReason::None; }
     // The earlier of the own and the parent's.
-    Deadline deadline() const { return deadline_; }
+    Deadline deadline() const { return is_cut() ? Deadline::never() : deadline_; }
     Error error() const;
     CancelState* parent() const { return parent_; }
     bool is_below(const CancelState* other) const;  // or the same
+    // The end and the deadline of what is above do not reach it any more; values still do.
+    bool is_cut() const {
+        // Relaxed: who moves a node while others look at it wins or loses against them.
+        return cut_.load(std::memory_order_relaxed);
+    }
+    // The nearest node from here upwards that waits for what is below it, entered: leave_keeper()
+    // it when that has ended. Null if there is none; the runtime waits then.
+    CancelState* enter_keeper();
+    void leave_keeper() { nature_->leave(*this); }
     // What the nearest node from here upwards keeps under this key; null if none does.
     const void* find(const void* key) const;
 
@@ -134,11 +149,17 @@ protected:
     }
     // A reference for somebody who holds none; false when the last one is gone.
     bool try_add_ref();
+    void enter_tree();
+    // Cuts the node off from its parent and lets it be cancelled with `other` instead. Once. The
+    // destructor of the derived type calls leave_tree(other).
+    void move_below(CancelState& other);
+    void leave_tree(CancelState& above);
 
 private:
     friend class CancelListener;
 
-    void enter_tree();
+    void join_children_of(CancelState& above);
+    void leave_children_of(CancelState& above);
     void disarm_deadline();
     bool mark(CancelReason reason);
     bool claim_cells(WaitCell*& claimed);
@@ -165,6 +186,7 @@ private:
     Atomic<CancelReason> reason_{CancelReason::None};
     SpinLock lock_;  // the children, cells_, listeners_, timers_
     const bool own_deadline_;
+    Atomic<bool> cut_{false};  // written under the parent's lock
     CancelState* const parent_;
     const Nature* const nature_;  // null for a plain node
     const Deadline deadline_;

@@ -9,6 +9,7 @@
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/quick_wait.h"
 #include "weft/fiber/internal/scheduler.h"
+#include "weft/fiber/internal/spawn_state.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/turn.h"
 
@@ -125,7 +126,27 @@ static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, const CancelS
     return scheduler;
 }
 
-Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
+// Gives a new fiber its token. False when memory is short.
+static bool enter_token(Fiber& fiber, CancelState& token, Joinable joinable) {
+    fiber.token = &token;
+    if (joinable == Joinable::Yes) {
+        bool enough_memory = true;
+        SpawnState* kept = SpawnState::create(token, enough_memory);
+        if (!enough_memory) {
+            fiber.token = nullptr;
+            return false;
+        }
+        if (kept) {
+            fiber.token = kept;  // with the reference that it starts with
+            fiber.flags |= Fiber::kKept;
+        }
+    }
+    if (!(fiber.flags & Fiber::kKept)) token.add_ref();
+    fiber.token->add_cell(fiber);
+    return true;
+}
+
+Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable, Error& error) {
     Worker* worker = this_worker();
     Scheduler* scheduler = scheduler_for(wanted, worker, options.token, error);
     if (!scheduler) return nullptr;
@@ -143,10 +164,15 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
     bool stays = inside && worker->is_pinned();
     fiber->pinned = parent ? parent->pinned : stays ? worker : nullptr;
     bool listed = options.token || (parent && parent->listed);
-    fiber->token = options.token ? options.token : parent ? parent->token : &scheduler->root();
-    if (listed) {
-        fiber->token->add_ref();
-        fiber->token->add_cell(*fiber);
+    CancelState* token = options.token ? options.token
+                         : parent      ? parent->token
+                                       : &scheduler->root();
+    if (!listed) {
+        fiber->token = token;  // the root: nobody but the runtime keeps count of what carries it
+    } else if (!enter_token(*fiber, *token, joinable)) [[unlikely]] {
+        release_block(*fiber);
+        error = Error(ErrorKind::OutOfMemory);
+        return nullptr;
     }
     if (options.token && !options.token->deadline().is_never())
         fiber->flags |= Fiber::kArmsDeadline;
@@ -162,7 +188,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Error& error) {
 }
 
 void give_up(Fiber& fiber) {
+    SpawnState* kept = take_kept(fiber);
     leave_token(fiber);
+    if (kept) leave_kept(*kept);
     destroy_locals(fiber);
     release_block(fiber);
 }
@@ -258,6 +286,19 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
 }
 
 bool is_done(Fiber& fiber) { return fiber.join.load(std::memory_order_acquire) == Fiber::kDone; }
+
+CancelState* kept_of(Fiber& fiber) {
+    fiber.token->add_ref();
+    return fiber.token;
+}
+
+void release_kept(CancelState& kept) { kept.release(); }
+
+void detach_kept(CancelState& kept, const Fiber& fiber) {
+    // Null when the runtime has ended. Relaxed: the handle keeps the block from being used again.
+    Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
+    if (scheduler) static_cast<SpawnState&>(kept).detach(scheduler->root());
+}
 
 bool detach(Fiber& fiber) {
     std::uintptr_t expected = Fiber::kAlone;

@@ -100,14 +100,20 @@ struct Unwrap<Result<T>> {
 // Creating and ending, free of the type of the body.
 enum class Counted : bool { No, Yes };
 enum class Joinable : bool { No, Yes };
-// Null, and why, when there can be no fiber. A null scheduler means that of the running fiber.
-Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Error& error);
+// Null, and why, when there can be no fiber. A null scheduler means that of the running fiber. A
+// joinable fiber belongs to the scope around it; others are somebody else's.
+Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Joinable joinable, Error& error);
 // False, and why, when the runtime has begun to shut down meanwhile.
 bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error);
 void give_up(Fiber& fiber);  // a prepared fiber without a body
 // False, and why, when the wait ended before the fiber did.
 bool join(Fiber& fiber, Deadline deadline, Error& error);
 bool is_done(Fiber& fiber);
+// Of a fiber that belongs to a scope, before it is launched: its node of the cancel tree, counted.
+CancelState* kept_of(Fiber& fiber);
+void release_kept(CancelState& kept);
+// Out of its scope.
+void detach_kept(CancelState& kept, const Fiber& fiber);
 // True if the caller has to discard the outcome and give back the block.
 bool detach(Fiber& fiber);
 void dropped(const Fiber& fiber, const Error& error);
@@ -199,26 +205,30 @@ using Take = Result<T> (*)(Fiber& fiber);
 void release_block(Fiber& fiber);
 
 // The handle of a spawned fiber; it outlives the fiber. One owner. Dropping it lets the fiber go on
-// by itself; an error that it then ends with is logged and counted.
+// by itself, in the scope where it was spawned; an error that it then ends with is logged and
+// counted.
 template <class T>
 class Future {
 public:
     Future() = default;
-    Future(Fiber& fiber, fiber_internal::Take<T> take) : fiber_(&fiber), take_(take) {}
+    Future(Fiber& fiber, fiber_internal::Take<T> take, CancelState* kept)
+        : fiber_(&fiber), take_(take), kept_(kept) {}
     explicit Future(Error start_error) : error_(std::move(start_error)) {}
     Future(Future&& other) noexcept
         : fiber_(std::exchange(other.fiber_, nullptr)),
           take_(other.take_),
+          kept_(std::exchange(other.kept_, nullptr)),
           error_(std::move(other.error_)) {}
     Future& operator=(Future&& other) noexcept {
         if (this == &other) return *this;
-        detach();
+        drop();
         fiber_ = std::exchange(other.fiber_, nullptr);
         take_ = other.take_;
+        kept_ = std::exchange(other.kept_, nullptr);
         error_ = std::move(other.error_);
         return *this;
     }
-    ~Future() { detach(); }
+    ~Future() { drop(); }
 
     // False if the fiber could not be started: join() then gives the reason.
     explicit operator bool() const { return fiber_ != nullptr; }
@@ -234,20 +244,35 @@ public:
         Fiber& fiber = *std::exchange(fiber_, nullptr);
         Result<T> outcome = take_(fiber);
         release_block(fiber);
+        release_kept();
         return outcome;
     }
 
+    // Lets the fiber go on by itself, and takes it out of the scope where it was spawned, with all
+    // that was started in it: from now on only the end of the runtime cancels it, and only the
+    // runtime waits for it.
     void detach() {
+        if (fiber_ && kept_) fiber_internal::detach_kept(*kept_, *fiber_);
+        drop();
+    }
+
+private:
+    void drop() {
+        release_kept();
         Fiber* fiber = std::exchange(fiber_, nullptr);
         if (!fiber || !fiber_internal::detach(*fiber)) return;
         Result<T> outcome = take_(*fiber);
         if (!outcome) fiber_internal::dropped(*fiber, outcome.error());
         release_block(*fiber);
     }
+    void release_kept() {
+        if (kept_) [[unlikely]]
+            fiber_internal::release_kept(*std::exchange(kept_, nullptr));
+    }
 
-private:
     Fiber* fiber_ = nullptr;
     fiber_internal::Take<T> take_ = nullptr;
+    CancelState* kept_ = nullptr;      // counted; null if the fiber belongs to the runtime alone
     Error error_ = ErrorKind::Misuse;  // of the start; else that of a second join
 };
 
@@ -260,8 +285,8 @@ using BodyOf = Body<std::decay_t<Function>, Outcome<Function>>;
 
 template <class Function>
 Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted, Joinable joinable,
-             Function&& function, Error& error) {
-    Fiber* fiber = prepare(scheduler, options, error);
+             Function&& function, CancelState*& kept, Error& error) {
+    Fiber* fiber = prepare(scheduler, options, joinable, error);
     if (!fiber) return nullptr;
     if (!BodyOf<Function>::store(*fiber, std::forward<Function>(function))) {
         give_up(*fiber);
@@ -269,23 +294,38 @@ Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
         return nullptr;
     }
     fiber->body = BodyOf<Function>::handle;
+    if (fiber->flags & Fiber::kKept) [[unlikely]]
+        kept = kept_of(*fiber);
     if (launch(*fiber, counted, joinable, error)) [[likely]]
         return fiber;
+    if (kept) release_kept(*std::exchange(kept, nullptr));
     BodyOf<Function>::handle(*fiber, Fiber::Operation::Fail, &error);
     static_cast<void>(BodyOf<Function>::take(*fiber));
     give_up(*fiber);
     return nullptr;
 }
 
+// The same for one that nobody joins.
+template <class Function>
+Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted, Joinable joinable,
+             Function&& function, Error& error) {
+    CancelState* kept = nullptr;
+    Fiber* fiber =
+        start(scheduler, options, counted, joinable, std::forward<Function>(function), kept, error);
+    if (kept) release_kept(*kept);
+    return fiber;
+}
+
 template <class Function>
 auto start_joinable(Scheduler* scheduler, const SpawnOptions& options, Function&& function) {
     using T = Outcome<Function>;
     Error error = ErrorKind::Other;
+    CancelState* kept = nullptr;
     Fiber* fiber = start(scheduler, options, Counted::Yes, Joinable::Yes,
-                         std::forward<Function>(function), error);
+                         std::forward<Function>(function), kept, error);
     if (!fiber) [[unlikely]]
         return Future<T>(std::move(error));
-    return Future<T>(*fiber, BodyOf<Function>::take);
+    return Future<T>(*fiber, BodyOf<Function>::take, kept);
 }
 
 template <class Function>
@@ -301,14 +341,16 @@ Result<void> start_detached(Scheduler* scheduler, const SpawnOptions& options,
 }  // namespace fiber_internal
 
 // Starts `function` on a new fiber of this runtime. Its result, or what is in its Result, is the
-// outcome. Runtime::run() waits for it, joined or not.
+// outcome. It belongs to the scope around the caller (async/scope.h), whose end cancels it and
+// waits for it, joined or not; where there is none, Runtime::run() waits for it. Future::detach()
+// is the way out.
 template <class Function>
 auto spawn(Function&& function, const SpawnOptions& options = {}) {
     return fiber_internal::start_joinable(nullptr, options, std::forward<Function>(function));
 }
 
-// As spawn, but nobody waits for it: at the end of the runtime it may be abandoned. The error is
-// that of the start.
+// As spawn, but nobody waits for it, no scope either: at the end of the runtime it may be
+// abandoned. The error is that of the start.
 template <class Function>
 Result<void> spawn_detached(Function&& function, const SpawnOptions& options = {}) {
     return fiber_internal::start_detached(nullptr, options, std::forward<Function>(function));

@@ -19,8 +19,8 @@ class StopStep {
 public:
     static constexpr char kKey = 0;
 
-    // Made by the fiber or thread that will end it.
-    explicit StopStep(std::uint64_t rank) : rank_(rank), owner_(&current_cell()) {}
+    // `owner` is the cell of the fiber or thread that will end it.
+    StopStep(std::uint64_t rank, const WaitCell* owner) : rank_(rank), owner_(owner) {}
 
     std::uint64_t rank() const { return rank_; }
     // By its owner, once.

@@ -58,9 +58,9 @@ INSTANTIATE_TEST_SUITE_P(
         "job_count.waits_without_look", "pending.gives_up_blindly", "periodic.runs_after_stop",
         "periodic.stop_hides_the_error", "pool.charges_the_ended", "pool.closes_silently",
         "pool.leaves_a_job_behind", "pool.lets_in_late", "pool.starts_one_too_many",
-        "scope.cleans_up_oldest_first", "scope.cleans_up_too_early", "scope.lets_in_late",
-        "shared_task.gives_up_for_all", "supervisor.starts_after_the_end", "ticker.drifts",
-        "timeout.claims_the_parents_deadline", "timeout.leaves_the_job_to_nobody",
+        "scope.cleans_up_oldest_first", "spawn.belongs_to_nobody", "scope.cleans_up_too_early",
+        "scope.lets_in_late", "shared_task.gives_up_for_all", "supervisor.starts_after_the_end",
+        "ticker.drifts", "timeout.claims_the_parents_deadline", "timeout.leaves_the_job_to_nobody",
         "io.one_for_all"),
     test_name);
 

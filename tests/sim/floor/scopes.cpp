@@ -60,8 +60,17 @@ private:
 
 // Something that a scope waits for, and that ends with it.
 void start_something(Scope& scope, Jobs& jobs) {
-    switch (between(0, 3)) {
+    switch (between(0, 4)) {
     case 0: jobs.count(scope.spawn("job", jobs.some_heeding_job())); break;
+    case 4: {
+        auto plain = [job = jobs.some_heeding_job()]() mutable -> Result<void> {
+            Context context = Context::current();
+            return job(context);
+        };
+        // Of a plain thread it does not start.
+        if (auto fiber = spawn(std::move(plain))) jobs.count({});
+        break;
+    }
     case 1: {
         auto dropped = async::run(jobs.some_heeding_job());
         if (dropped) jobs.count({});

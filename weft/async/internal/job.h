@@ -229,7 +229,7 @@ Result<void> start_job(Core& core, Function&& function, std::string_view name = 
     options.token = &core;
     options.name = name;
     Error error = ErrorKind::OutOfMemory;
-    Fiber* fiber = fiber_internal::prepare(nullptr, options, error);
+    Fiber* fiber = fiber_internal::prepare(nullptr, options, fiber_internal::Joinable::No, error);
     if (!fiber) return error;
     new (fiber->storage) Body{core, store_function<room>(std::forward<Function>(function))};
     fiber->body = Body::handle;

@@ -1,6 +1,5 @@
 #include "weft/async/internal/job_count.h"
 
-#include "weft/async/internal/scope_core.h"
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
 
@@ -38,7 +37,7 @@ bool JobCount::done() {
     std::uint64_t before = word_.fetch_sub(kOne, std::memory_order_acq_rel);
     WEFT_ASSERT(before >= kOne, "more jobs ended than began");
     if (before == (kOne | kClosed | kWaiting) && waiter_.try_claim(Wake::Ready)) waiter_.resume();
-    if ((before & kDropped) && before < 2 * kOne && keeper_) keeper_->leave();
+    if ((before & kDropped) && before < 2 * kOne && keeper_) keeper_->leave_keeper();
     return before & kDropped;
 }
 
@@ -88,12 +87,12 @@ JobCount::End JobCount::end(CancelState& jobs) {
 JobCount::End JobCount::leave_to_scope(CancelState& jobs) {
     // Relaxed: only the owner closes it, and it is the owner who goes away.
     if (word_.load(std::memory_order_relaxed) & kClosed) return End::Awaited;
-    keeper_ = ScopeCore::keeper_of(&jobs);
+    keeper_ = jobs.enter_keeper();
     // Release: the keeper, for done(). Acquire: the outcomes.
     std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
     jobs.cancel(CancelReason::Cancelled);
     if (before >= kOne) return End::Left;
-    if (keeper_) keeper_->leave();
+    if (keeper_) keeper_->leave_keeper();
     return End::Joined;
 }
 

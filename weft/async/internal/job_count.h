@@ -13,8 +13,6 @@
 
 namespace weft::async_internal {
 
-class ScopeCore;
-
 class JobCount {
 public:
     explicit JobCount(std::uint64_t count = 0) : word_(count * kOne) {}
@@ -44,8 +42,8 @@ private:
     End leave_to_scope(CancelState& jobs);
 
     Atomic<std::uint64_t> word_;
-    WaitRef waiter_;               // published by kWaiting
-    ScopeCore* keeper_ = nullptr;  // published by kDropped; above in the tree, so it lives
+    WaitRef waiter_;                 // published by kWaiting
+    CancelState* keeper_ = nullptr;  // published by kDropped; above in the tree, so it lives
 };
 
 }  // namespace weft::async_internal

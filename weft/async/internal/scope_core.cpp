@@ -14,33 +14,48 @@ using sync_internal::Until;
 ScopeCore* ScopeCore::create(CancelState* parent, std::uint64_t rank) {
     ScopeCore* outer = around(parent);
     if (outer) rank = std::max(rank, outer->step_.rank() + 1);
-    return make<ScopeCore>(parent, keeper_of(parent), rank);
+    // What begins below a scope that has ended belongs to the next one that has not.
+    return make<ScopeCore>(parent, parent ? parent->enter_keeper() : nullptr, rank, Use::Once);
 }
 
-ScopeCore* ScopeCore::keeper_of(const CancelState* state) {
-    ScopeCore* keeper = around(state);
-    // What begins below a scope that has ended belongs to the next one that has not.
-    while (keeper && !keeper->enter()) keeper = keeper->outer_;
-    return keeper;
+ScopeCore* ScopeCore::create_recurring(CancelState* parent) {
+    return make<ScopeCore>(parent, nullptr, 0, Use::Recurring);
 }
 
 ScopeCore* ScopeCore::around(const CancelState* state) {
-    return state ? static_cast<ScopeCore*>(const_cast<void*>(state->find(&kKey))) : nullptr;
+    for (; state; state = state->is_cut() ? nullptr : state->parent()) {
+        if (const void* found = state->find_here(&kKey))
+            return static_cast<ScopeCore*>(const_cast<void*>(found));
+    }
+    return nullptr;
 }
 
 const void* ScopeCore::find_own(const CancelState& state, const void* key) {
     const auto& self = static_cast<const ScopeCore&>(state);
     if (key == &kKey) return &self;
-    if (key == &StopStep::kKey) return &self.step_;
+    // Shutdown does not wait for one that recurs: it may be asleep in a pool.
+    if (key == &StopStep::kKey && self.use_ == Use::Once) return &self.step_;
     return nullptr;
 }
 
-ScopeCore::ScopeCore(CancelState* parent, ScopeCore* outer, std::uint64_t rank)
-    : CancelState(parent, Deadline::never(), &kNature), outer_(outer), step_(rank) {}
+ScopeCore::ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use)
+    : CancelState(parent, Deadline::never(), &kNature),
+      outer_(outer),
+      // A recurring one is made in a worker's loop, which has no cell.
+      step_(rank, use == Use::Once ? &current_cell() : nullptr),
+      use_(use) {}
 
-ScopeCore::~ScopeCore() { WEFT_ASSERT(state_ == State::Ended, "a scope was never ended"); }
+ScopeCore::~ScopeCore() {
+    WEFT_ASSERT(state_ == State::Ended && alive_ == 0, "a scope was never ended");
+}
 
 // ---------------------------------------------------------------- what is alive
+
+// Lock held.
+void ScopeCore::touch() {
+    // Relaxed: see is_touched(). Looked at first, because it is mostly set already.
+    if (!touched_.load(std::memory_order_relaxed)) touched_.store(true, std::memory_order_relaxed);
+}
 
 bool ScopeCore::begin_job() {
     SpinGuard guard(lock_);
@@ -51,10 +66,12 @@ bool ScopeCore::begin_job() {
 
 bool ScopeCore::enter() {
     SpinGuard guard(lock_);
-    bool may_end = state_ != State::Open && alive_ == 0;
+    // The context of a scope that recurs goes on: it would not end who comes late.
+    bool may_end = state_ != State::Open && (alive_ == 0 || use_ == Use::Recurring);
     if (WEFT_PLANTED("scope.lets_in_late")) may_end = state_ == State::Ended;
     if (may_end) return false;
     ++alive_;
+    touch();
     return true;
 }
 
@@ -93,6 +110,7 @@ void ScopeCore::push(Cleanup& cleanup) {
     while (WEFT_PLANTED("scope.cleans_up_oldest_first") && *place) place = &(*place)->next;
     cleanup.next = *place;
     *place = &cleanup;
+    touch();
 }
 
 Cleanup* ScopeCore::pop() {
@@ -129,8 +147,35 @@ Result<void> ScopeCore::end() {
     Result<void> outcome;
     if (std::optional<Error> first = errors_.get()) outcome = *first;
     step_.end();
-    if (outer_) outer_->leave();
+    if (outer_) outer_->leave_keeper();
     return outcome;
+}
+
+bool ScopeCore::has_ended() {
+    SpinGuard guard(lock_);
+    return state_ == State::Ended;
+}
+
+// Whoever still holds its context begins nothing in it any more. Here nothing can be waited for.
+void ScopeCore::retire() {
+    SpinGuard guard(lock_);
+    state_ = State::Ended;
+}
+
+void ScopeCore::end_round() {
+    WEFT_ASSERT(use_ == Use::Recurring, "only a scope that recurs has rounds");
+    {
+        SpinGuard guard(lock_);
+        state_ = State::Ending;
+    }
+    cancel_children(CancelReason::Cancelled);
+    wait_idle();
+    run_cleanups();
+    arena_.release();
+    SpinGuard guard(lock_);
+    state_ = State::Open;
+    // Relaxed: see is_touched().
+    touched_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace weft::async_internal

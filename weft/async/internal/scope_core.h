@@ -1,7 +1,8 @@
 // ScopeCore: what a scope keeps account of, and how it ends.
 //
 // It is a node of the cancel tree and the ambient token of what runs in the scope. `alive` counts
-// the jobs, the child scopes, and the jobs whose own owner has left them alone (see keeper_of). The
+// the jobs, the child scopes, the fibers that were spawned in it, and the jobs whose own owner has
+// left them alone (see CancelState::enter_keeper). The
 // scope ends in four steps: it takes no more jobs and is cancelled; it waits until nothing is
 // alive; its cleanups run, newest first; the ledger is closed and the arena given back.
 #pragma once
@@ -18,6 +19,7 @@
 #include "weft/async/internal/first_error.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/internal/ledger.h"
+#include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
@@ -36,11 +38,10 @@ class ScopeCore final : public CancelState {
 public:
     // `rank` is the least that the kind has; a scope always ranks above its parent.
     static ScopeCore* create(CancelState* parent, std::uint64_t rank);
+    // One that ends in rounds (see RecurringScope). Nobody above waits for it.
+    static ScopeCore* create_recurring(CancelState* parent);
     // The innermost scope at or above this node; null if there is none.
     static ScopeCore* around(const CancelState* state);
-    // The innermost of them that waits for what is below, entered: leave() it when that has ended.
-    // Null if there is none; the runtime waits then.
-    static ScopeCore* keeper_of(const CancelState* state);
 
     template <class Function>
     Result<void> spawn(std::string_view name, Function&& function) {
@@ -58,6 +59,14 @@ public:
     void push(Cleanup& cleanup);
     // Once, by the owner. The first error of a job.
     Result<void> end();
+    // Of a recurring scope, by the owner, as often as need be.
+    void end_round();
+    void retire();  // after the last round
+    bool has_ended();
+    bool is_touched() const {
+        // Relaxed: set by the owner's own fiber, or below one that it has set it for.
+        return touched_.load(std::memory_order_relaxed);
+    }
 
     async::Arena& arena() { return arena_; }
     Ledger& ledger() { return ledger_; }
@@ -75,16 +84,22 @@ private:
     enum class State : std::uint8_t { Open, Ending, Ended };
     static constexpr char kKey = 0;
     static const void* find_own(const CancelState& state, const void* key);
-    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own};
+    static bool enter_below(CancelState& state) { return static_cast<ScopeCore&>(state).enter(); }
+    static void leave_below(CancelState& state) { static_cast<ScopeCore&>(state).leave(); }
+    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own, enter_below, leave_below};
 
-    ScopeCore(CancelState* parent, ScopeCore* outer, std::uint64_t rank);
+    enum class Use : bool { Once, Recurring };
+    ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use);
     ~ScopeCore();
     bool begin_job();
+    void touch();
     Cleanup* pop();
     void run_cleanups();
 
-    ScopeCore* const outer_;  // above in the tree, so it lives
+    CancelState* const outer_;  // entered; above in the tree, so it lives
     StopStep step_;
+    const Use use_;
+    Atomic<bool> touched_{false};  // there is something to end; written under the lock
     async::Arena arena_;
     Ledger ledger_;
     FirstError errors_;

@@ -13,6 +13,7 @@
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/snapshot.h"
+#include "weft/fiber/internal/spawn_state.h"
 #include "weft/fiber/internal/worker_inline.h"
 
 #ifdef WEFT_ASAN
@@ -141,11 +142,14 @@ int Worker::next_budget() {
 // Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.
 // `forgotten`: nobody will ever ask for the outcome.
 inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
+    SpawnState* kept = take_kept(fiber);
     leave_token(fiber);
     // Acquire-release: publishes the outcome to the joiner, and sees the joiner's entry.
     std::uintptr_t joiner = fiber.join.exchange(Fiber::kFinishing, std::memory_order_acq_rel);
     forgotten = joiner == Fiber::kDetached;
     if (forgotten) fiber.body(fiber, Fiber::Operation::Discard, nullptr);
+    if (kept) [[unlikely]]
+        leave_kept(*kept);
     if (forgotten || joiner == Fiber::kAlone) return WaitRef();
     // The joiner waits for kDone before it lets go of its entry.
     WaitRef waiting = reinterpret_cast<JoinEntry*>(joiner)->joiner;
@@ -377,6 +381,16 @@ void Worker::count_spawned(bool counted) {
     if (counted)
         counted_spawned_.store(counted_spawned_.load(std::memory_order_relaxed) + 1,
                                std::memory_order_relaxed);
+}
+
+SpawnState* add_ref_of_kept(Fiber& fiber) {
+    fiber.token->add_ref();
+    return static_cast<SpawnState*>(fiber.token);
+}
+
+void leave_kept(SpawnState& kept) {
+    kept.leave();
+    kept.release();
 }
 
 void leave_token(Fiber& fiber) {

@@ -33,6 +33,7 @@ namespace weft {
 
 class GlobalQueue;
 class Scheduler;
+class SpawnState;
 class ThreadSeat;
 
 class Worker {
@@ -198,6 +199,15 @@ private:
 
 // A fiber that is listed by its token holds a reference to it.
 void leave_token(Fiber& fiber);
+// A reference to the node of a fiber that a scope waits for; null for others. Before leave_token().
+SpawnState* add_ref_of_kept(Fiber& fiber);
+inline SpawnState* take_kept(Fiber& fiber) {
+    if (fiber.flags & Fiber::kKept) [[unlikely]]
+        return add_ref_of_kept(fiber);
+    return nullptr;
+}
+// Tells the scope; gives the reference back.
+void leave_kept(SpawnState& kept);
 // Gives a block back; the outcome has been taken or discarded. Any thread.
 void release_block(Fiber& fiber);
 

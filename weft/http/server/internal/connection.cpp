@@ -227,6 +227,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
         });
     }
     Request request({head, exchange.parser.target(), exchange.body, peer_, stream_->tls()});
+    RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
     async::Context context = async::Context::current();
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
@@ -271,6 +272,16 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     exchange.buffer.let_go();
     exchange.parser.reset();
     return Next::Again;
+}
+
+// The scope of a request ends when its response is written: what the handler has spawned and not
+// joined is cancelled and waited for, and its cleanups run. The client does not wait for that.
+void Connection::end_request(Exchange& exchange) {
+    if (!exchange.scope->has_round()) [[likely]]
+        return;
+    // An error shows again when the next is sent.
+    static_cast<void>(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
+    exchange.scope->end_round();
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.

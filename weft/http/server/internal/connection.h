@@ -68,6 +68,12 @@ private:
 
     Next read_head(Exchange& exchange);
     Next answer(Exchange& exchange, EarlySender& early);
+    struct RequestEnd {
+        ~RequestEnd() { connection.end_request(exchange); }
+        Connection& connection;
+        Exchange& exchange;
+    };
+    void end_request(Exchange& exchange);
     Result<Response> call_handler(Request& request, async::Context& context);
     Result<Response> shed();
     Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);

@@ -13,7 +13,8 @@ Result<void> EarlySender::lend() {
     join();
     // Relaxed: the fiber sees it by its start.
     state_.store(State::Lent, std::memory_order_relaxed);
-    fiber_ = spawn([this] { run(); });
+    // Not in the scope of the request: it goes on from one to the next.
+    fiber_ = spawn([this] { run(); }, {.token = CancelToken::current().state()->parent()});
     if (fiber_) return {};
     state_.store(State::Absent, std::memory_order_relaxed);
     return send_output(stream_, output_, time_);

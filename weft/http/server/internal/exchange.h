@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "weft/async/recurring_scope.h"
 #include "weft/base/env.h"
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
@@ -28,13 +30,12 @@ struct Exchange {
         if (output.capacity() > 2 * kWriteGatherBytes) output.shrink_to_fit();
     }
 
-    // The context of what the exchange is used for next: a new one only if the last was cancelled
-    // or somebody still holds it.
+    // The context of what the exchange is used for next, the scope of its requests: a new one only
+    // if the last was cancelled or somebody still holds it.
     CancelState* fresh_token(CancelState* parent) {
-        CancelState* last = token.state();
-        if (!last || last->is_shared() || last->is_cancelled())
-            token = CancelToken::adopt(CancelState::create(parent, Deadline::never()));
-        return token.state();
+        bool reusable = scope && !scope->state()->is_shared() && !scope->state()->is_cancelled();
+        if (!reusable) scope.emplace(parent);
+        return scope->state();
     }
 
     // The Date field's value; formatted once a second.
@@ -50,14 +51,14 @@ struct Exchange {
     wire::RequestParser parser;
     ReadBuffer buffer;
     IncomingBody body;
-    std::string output;              // gathered, not sent yet
-    Instant now{};                   // of the request
-    std::unique_ptr<Exchange> next;  // in the pool
+    std::string output;                          // gathered, not sent yet
+    Instant now{};                               // of the request
+    std::unique_ptr<Exchange> next;              // in the pool
+    std::optional<async::RecurringScope> scope;  // a round for each request
 
 private:
     static constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-    CancelToken token;
     Instant date_until{};
     wire::DateText date_text{};
 };
