@@ -1,6 +1,6 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deep test-long test-cross bench bench-http lint format clean
+.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -23,6 +23,10 @@ test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, pe
 test-long: ## the same tests with their full counts (hours)
 	@scripts/setup build js deep
 	@scripts/lanes long
+
+test-flaky: ## every test 30 times, loaded and on one cpu [COUNT=n]; pieces: scripts/flaky --help
+	@scripts/setup build js
+	@COUNT='$(COUNT)' scripts/lanes flaky
 
 test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
 	@scripts/setup build cross

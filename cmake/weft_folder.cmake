@@ -1,14 +1,14 @@
-# weft_folder(<name> [REACTORS] [TOGETHER])
+# weft_folder(<name> [REACTORS [DESCRIPTORS]] [TOGETHER])
 #
 # Adds the folder's sources (also of its subfolders, but not of one with a list of its own, which is
 # added by itself) to the library `weft`, or to `weft_<name>` if there is one, and
 #   *_model_test.cpp  each to a program of its own, see weft_model_test()
 #   *_test.cpp        together to the program weft_<name>_test, run as test <name>;
-#                     with REACTORS once a reactor, as <name>.epoll and <name>.io_uring
+#                     with REACTORS also on each reactor alone, see weft_test()
 #   *_fuzz.cpp        each to a fuzz target, see weft_fuzz()
 # TOGETHER: see weft_together().
 function(weft_folder name)
-    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS;TOGETHER" "" "")
+    cmake_parse_arguments(PARSE_ARGV 1 folder "REACTORS;DESCRIPTORS;TOGETHER" "" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.S)
     file(GLOB_RECURSE inner RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS
          */CMakeLists.txt)
@@ -38,9 +38,12 @@ function(weft_folder name)
     if(NOT WEFT_TESTS)
         return()
     endif()
-    if(folder_REACTORS)
-        set(reactors REACTORS)
-    endif()
+    set(reactors "")
+    foreach(word REACTORS DESCRIPTORS)
+        if(folder_${word})
+            list(APPEND reactors ${word})
+        endif()
+    endforeach()
     if(tests)
         weft_test_program(weft_${name}_test ${tests})
         weft_test(${name} weft_${name}_test ${reactors})

@@ -23,7 +23,7 @@ if(CMAKE_CROSSCOMPILING)
     set(deaths "*DeathTest.*:ReactorTest.*_logged_once:ReactorTest.*_in_the_log")
     string(APPEND deaths ":ReactorTest.*_out_of_descriptors_*")
     set(vforks "ProcessTest.*_a_missing_program_is_an_error")
-    set(weft_cross_environment "GTEST_FILTER=-${deaths}:${vforks}")
+    set(weft_cross_without ${deaths} ${vforks})
 endif()
 
 # weft_test_program(<target> <source>...): a GoogleTest program.
@@ -34,36 +34,58 @@ function(weft_test_program target)
     target_precompile_headers(${target} REUSE_FROM weft_testing)
 endfunction()
 
-# weft_test(<name> <target or command> [REACTORS] [TIMEOUT <seconds>] [ARGS <argument>...]
-#           [LABELS <label>...])
-# Registers a run. With REACTORS it is run on each reactor, as <name>.epoll and <name>.io_uring,
-# and alone on the machine's cores, because such tests measure time.
+# weft_test(<name> <target or command> [REACTORS] [DESCRIPTORS] [TIMEOUT <seconds>]
+#           [ARGS <argument>...] [LABELS <label>...])
+# Registers a run. With REACTORS it is run on the reactor that users get, and also on each alone, as
+# <name>.epoll and <name>.io_uring, labelled so; and by itself on the machine's cores, because such
+# tests measure time. DESCRIPTORS: its runs on one reactor are worth their time in every build kind.
 function(weft_test name command)
-    cmake_parse_arguments(PARSE_ARGV 2 test "REACTORS" "TIMEOUT" "ARGS;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 2 test "REACTORS;DESCRIPTORS" "TIMEOUT" "ARGS;LABELS")
     if(NOT test_TIMEOUT)
         set(test_TIMEOUT ${WEFT_TEST_TIMEOUT})
     endif()
     set(runs ${name})
-    if(test_REACTORS)
-        set(runs ${name}.epoll)
-        if(WEFT_URING)
-            list(APPEND runs ${name}.io_uring)
-        endif()
+    if(test_REACTORS AND WEFT_URING)
+        list(APPEND runs ${name}.epoll ${name}.io_uring)
     endif()
+    get_property(timing GLOBAL PROPERTY weft_timing_${command})
+    if("${test_ARGS}" MATCHES "gtest_filter")
+        set(timing "")
+    endif()
+    set(without "${weft_cross_without}" ${timing})
     foreach(run IN LISTS runs)
-        add_test(NAME ${run} COMMAND ${command} ${test_ARGS})
-        set(environment ${weft_sanitizer_environment} ${weft_cross_environment})
+        set(environment ${weft_sanitizer_environment})
         set(labels ${test_LABELS})
-        if(run MATCHES "\\.(epoll|io_uring|mixed)$")
+        set(serial ${test_REACTORS})
+        if(run MATCHES "\\.(epoll|io_uring)$")
+            set(serial ON)
             list(APPEND environment "WEFT_REACTOR=${CMAKE_MATCH_1}")
-            # The mixed one needs the same of the kernel.
-            string(REPLACE mixed io_uring label ${CMAKE_MATCH_1})
-            list(APPEND labels ${label})
-            set_property(TEST ${run} PROPERTY RUN_SERIAL ON)
+            list(APPEND labels ${CMAKE_MATCH_1})
+            if(test_DESCRIPTORS)
+                list(APPEND labels descriptors.${CMAKE_MATCH_1})
+            endif()
         endif()
+        set(filter "")
+        if(without)
+            string(REPLACE ";" ":" filter "${without}")
+            set(filter "GTEST_FILTER=-${filter}")
+        endif()
+        add_test(NAME ${run} COMMAND ${command} ${test_ARGS})
         set_tests_properties(${run} PROPERTIES TIMEOUT ${test_TIMEOUT}
-                             ENVIRONMENT "${environment}" LABELS "${labels}")
+                             ENVIRONMENT "${environment};${filter}" LABELS "${labels}")
+        set_property(TEST ${run} PROPERTY RUN_SERIAL ${serial})
+        foreach(case IN LISTS timing)
+            add_test(NAME ${run}.${case} COMMAND ${command} --gtest_filter=${case})
+            set_tests_properties(${run}.${case} PROPERTIES TIMEOUT ${test_TIMEOUT} RUN_SERIAL ON
+                                 ENVIRONMENT "${environment}" LABELS "${labels};timing")
+        endforeach()
     endforeach()
+endfunction()
+
+# weft_unavailable(<name> <reason>): stands for a test that cannot be built here, and says so.
+function(weft_unavailable name reason)
+    add_test(NAME ${name} COMMAND "${CMAKE_COMMAND}" -E echo "UNAVAILABLE: ${reason}")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^UNAVAILABLE: ")
 endfunction()
 
 # weft_model_test(<source>): header-only code under the model checker's atomics. It is not

@@ -103,7 +103,7 @@ class Lanes(unittest.TestCase):
                          ["FAIL", "PASS", "SKIPPED", "UNAVAILABLE"])
         self.assertEqual(lines[-1], "1 passed, 1 failed, 2 skipped")
 
-    def test_TST_2_two_runs_at_once_have_different_folders_and_remove_them(self):
+    def test_TST_2b_two_runs_at_once_have_different_folders_and_remove_them(self):
         # Each run waits until the other has begun, so that they are really there together.
         meet = 'touch "$DIR/{me}"; for i in $(seq 400); do [ -e "$DIR/{other}" ] && break; ' \
                'sleep 0.05; done; [ -e "$DIR/{other}" ] && echo "at $TMPDIR" && exit 77'
@@ -118,19 +118,65 @@ class Lanes(unittest.TestCase):
 
     def test_TST_2c_the_deep_lanes_run_the_suite_of_a_build_with_NDEBUG(self):
         commands = [lane.command for lane in load().GROUPS["deep"] if "release" in lane.name]
-        self.assertEqual(commands, ["scripts/check release -LE 'house|io_uring|soak'",
-                                    "scripts/check release -L io_uring"])
+        self.assertEqual(commands, ["scripts/check release -LE 'house|epoll|io_uring|soak'",
+                                    "scripts/check release -L '^descriptors.epoll$'",
+                                    "scripts/check release -L '^descriptors.io_uring$'"])
         root = LANES.parent.parent
         presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
         release = next(preset for preset in presets if preset["name"] == "release")
         self.assertEqual(release["cacheVariables"]["CMAKE_BUILD_TYPE"], "Release")
         self.assertRegex((root / "CMakeLists.txt").read_text(), r'_FLAGS_RELEASE "[^"]*-DNDEBUG')
 
+    def test_TST_5b_the_long_lanes_repeat_every_test(self):
+        lanes = load()
+        commands = [lane.command for group in ("long", "flaky") for lane in lanes.GROUPS[group]
+                    if lane.name == "flaky"]
+        self.assertEqual(commands, ["scripts/build dev && scripts/flaky --count 30"] * 2)
+
+    def test_TST_5c_what_was_skipped_is_counted_and_named_below_its_lane(self):
+        status, lines = run("dev=echo 'skipped: net: Net.six: no IPv6';"
+                            "echo 'skipped: net: Net.seven: no IPv7';"
+                            "echo 'unavailable: beast: no Boost'; echo 'repeated: late: passed'",
+                            "other=true")
+        self.assertEqual(status, 0)
+        self.assertRegex(lines[-6], r"^PASS +dev .*; 2 skipped; 1 unavailable; 1 repeated$")
+        self.assertRegex(lines[-5], r"^SKIPPED +dev net: 2: Net.six: no IPv6; Net.seven: no IPv7$")
+        self.assertRegex(lines[-4], r"^UNAVAILABLE +dev beast: 1: no Boost$")
+        self.assertRegex(lines[-3], r"^REPEATED +dev late: 1: passed$")
+        self.assertRegex(lines[-2], r"^PASS +other +\S+ s  true$")
+        self.assertEqual(lines[-1], "2 passed, 0 failed, 0 skipped")
+
+    def test_TST_5d_every_kind_runs_the_reactor_that_users_get(self):
+        lanes = load()
+        kinds = {"dev": "test", "release": "deep", "asan": "deep", "tsan": "deep"}
+        for name, group in kinds.items():
+            commands = {lane.name: lane.command for lane in lanes.GROUPS[group]}
+            self.assertRegex(commands[name], "-LE 'house[|]epoll[|]io_uring")
+            for reactor in ("epoll", "io_uring"):
+                self.assertIn(f"-L '^descriptors.{reactor}$'", commands[f"{name}.{reactor}"])
+                rest = next(lane.command for lane in lanes.GROUPS["deep"]
+                            if lane.name == f"reactors.{reactor}")
+                self.assertIn(f"-L '^{reactor}$'", rest)
+        # A run without the name of a reactor has no WEFT_REACTOR: it takes what users get.
+        function = (LANES.parent.parent / "cmake/weft_test.cmake").read_text()
+        self.assertEqual(function.count("WEFT_REACTOR="), 1)
+        self.assertRegex(function, r'MATCHES "[^"]*epoll[|]io_uring[^"]*"\)\s[^#]*WEFT_REACTOR=')
+        for folder in ("fiber", "sync", "async", "net", "http"):
+            listing = (LANES.parent.parent / f"weft/{folder}/CMakeLists.txt").read_text()
+            self.assertIn(f"weft_folder({folder} REACTORS", listing)
+
     def assert_cross_lane(self, arch):
         lanes = {lane.name: lane.command for lane in load().GROUPS["cross"]}
         self.assertEqual(lanes[arch], f"scripts/check {arch} -R '^(base|fiber|sync)([.]|$)'")
         toolchain = LANES.parent.parent / f"cmake/toolchain/{arch}.cmake"
         self.assertIn(f"qemu-{arch}", toolchain.read_text())
+
+    def test_PLT_1a_the_plain_lane_runs_every_test_on_this_machine(self):
+        lane = next(lane for lane in load().GROUPS["test"] if lane.name == "dev")
+        self.assertEqual(lane.command, "scripts/check dev -LE 'house|epoll|io_uring'")
+        presets = json.loads((LANES.parent.parent / "CMakePresets.json").read_text())
+        dev = next(preset for preset in presets["configurePresets"] if preset["name"] == "dev")
+        self.assertNotIn("toolchainFile", dev)
 
     def test_PLT_1b_a_lane_runs_the_tests_on_aarch64(self):
         self.assert_cross_lane("aarch64")

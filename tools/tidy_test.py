@@ -3,13 +3,15 @@
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
-from rules import bans, contract, folders, layers, orders, orphans, sizes, words  # noqa: E402
+from rules import (  # noqa: E402
+    ALL, bans, contract, folders, layers, orders, orphans, sizes, words)
 from rules.source import Tree, judge  # noqa: E402
 
 
@@ -358,11 +360,32 @@ class Contract(unittest.TestCase):
 
     def test_a_test_that_does_not_exist(self):
         self.assertEqual(self.judge("| FIB-1a | runs | `Runtime.FIB_1a_other` | done |"),
+                         ["docs/contract.md:1 contract"] * 2)
+
+    def test_a_path_alone_is_no_proof(self):
+        row = "| TST-2 | . | `tests/install/run` | done |\n| FIB-1a | . | | open |"
+        self.assertEqual(broken(contract, **{"docs/contract.md": row, "tests/install/run": ""}),
                          ["docs/contract.md:1 contract"])
 
-    def test_a_file_may_be_the_test(self):
-        row = "| TST-2 | . | `tests/install/run` | done |\n| FIB-1a | . | | open |"
-        self.assertEqual(broken(contract, **{"docs/contract.md": row, "tests/install/run": ""}), [])
+    def test_a_name_may_carry_two_ids(self):
+        rows = "".join(f"| {row} | . | `Runtime.FIB_1a_FIB_2_runs` | done |\n"
+                       for row in ("FIB-1a", "FIB-2"))
+        self.assertEqual(self.judge(rows, "TEST(Runtime, FIB_1a_FIB_2_runs) {}"), [])
+        self.assertEqual(self.judge("| FIB-2 | . | | open |", "TEST(Runtime, FIB_2_FIB_9_x) {}"),
+                         ["weft/fiber/runtime_test.cpp:1 contract"])
+
+    def test_a_macro_may_give_the_id(self):
+        test = "#define SWITCHES(name) TEST(Runtime, FIB_1a_##name)\nSWITCHES(there) {}\n"
+        self.assertEqual(self.judge("| FIB-1a | . | `Runtime.FIB_1a_there` | done |", test), [])
+        self.assertEqual(self.judge("| FIB-1a | . | `Runtime.FIB_1a_back` | done |", test),
+                         ["docs/contract.md:1 contract"] * 2)
+
+    def test_no_rule_takes_over_a_second(self):
+        tree = Tree.read(TOOLS.parent)
+        for rule in ALL:
+            begun = time.process_time()
+            list(rule.check(tree))
+            self.assertLess(time.process_time() - begun, 1, rule.__name__)
 
     def test_tests_in_python_count(self):
         row = "| TST-1 | . | `Lanes.TST_1_passes` | done |"

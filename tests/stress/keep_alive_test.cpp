@@ -24,8 +24,7 @@ std::uint64_t resident_kib(pid_t pid) {
     return 0;
 }
 
-// Acceptance run of FIB-13f as well.
-TEST(KeepAlive, HTTP_4_ten_thousand_connections_are_kept_alive) {
+TEST(KeepAlive, FIB_13f_HTTP_4_ten_thousand_connections_are_kept_alive) {
     net::raise_descriptor_limit();
     std::size_t count = weft::testing::is_long() ? 10'000 : 2'000;
     auto outcome = run([&]() -> Result<void> {

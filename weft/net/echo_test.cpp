@@ -189,7 +189,7 @@ void echo(Talk talk) {
     });
 }
 
-TEST(Echo, NET_4_connections_with_messages_in_lockstep) { echo(in_lockstep); }
+TEST(Echo, FIB_13e_NET_4_connections_with_messages_in_lockstep) { echo(in_lockstep); }
 
 TEST(Echo, NET_4_connections_with_pipelined_messages) { echo(pipelined); }
 

@@ -71,7 +71,7 @@ TEST(Resolver, NET_5_what_is_no_name_is_refused_unasked) {
     });
 }
 
-TEST(Resolver, NET_5_a_name_that_is_not_there_is_an_error_and_remembered) {
+TEST(Resolver, NET_3h_NET_5_a_name_that_is_not_there_is_an_error_and_remembered) {
     with_resolver({}, [](Resolver& resolver, DnsServer& server) -> Result<void> {
         Result<std::vector<IpAddress>> found = resolver.resolve("absent.test", in_ten_seconds());
         EXPECT_EQ(kind_of(found), ErrorKind::Dns);

@@ -474,8 +474,7 @@ TEST(Channel, SYN_1_shutdown_of_the_runtime_ends_every_wait) {
     for (auto& receiver : receivers) EXPECT_EQ(kind_of(receiver.join()), ErrorKind::Cancelled);
 }
 
-// Also the acceptance run FIB-13c.
-TEST(Channel, SYN_4_a_million_round_trips_take_less_than_a_second) {
+TEST(Channel, FIB_13c_SYN_4_a_million_round_trips_take_less_than_a_second) {
 #if defined(WEFT_TSAN)
     constexpr int count = 20'000;  // each switch costs microseconds there
 #else

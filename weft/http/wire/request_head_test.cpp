@@ -68,7 +68,7 @@ TEST(RequestHead, HTTP_1_a_content_length_that_could_be_read_in_two_ways_is_refu
     EXPECT_EQ(status_of(with("Content-Length: 5\r\nContent-Length: 6\r\n")), 400);
 }
 
-TEST(RequestHead, HTTP_1_length_and_chunked_together_are_refused) {
+TEST(RequestHead, HTTP_1i_length_and_chunked_together_are_refused) {
     EXPECT_EQ(status_of(with("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")), 400);
     EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\nContent-Length: 0\r\n")), 400);
 }

@@ -224,7 +224,7 @@ TEST(TlsStream, NET_2_closing_wakes_who_reads) {
     });
 }
 
-TEST(TlsStream, NET_2_a_record_that_was_changed_is_an_error) {
+TEST(TlsStream, NET_3i_NET_2_a_record_that_was_changed_is_an_error) {
     in_runtime(2, []() -> Result<void> {
         Contexts contexts = WEFT_TRY(Contexts::create());
         Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
