@@ -96,6 +96,23 @@ TEST(Retry, SC_8d_the_end_of_the_context_ends_the_wait_and_the_error_is_logged) 
     EXPECT_TRUE(log.contains("the last word"));
 }
 
+TEST(Retry, NET_3b_an_attempt_that_timed_out_is_counted_and_not_logged) {
+    testing::CapturedLog captured;
+    Runtime runtime(async_test::workers(1));
+    Result<void> outcome =
+        runtime
+            .spawn([]() -> Result<void> {
+                auto limited = Context::current().with_timeout(async_test::kShort);
+                CancelScope scope(limited.context.token());
+                return retry({.attempts_max = 2, .delay_first = kTooLong, .jitter = 0},
+                             [](Context&) -> Result<void> { return ErrorKind::TimedOut; });
+            })
+            .join();
+    EXPECT_EQ(outcome.error().kind(), ErrorKind::TimedOut);
+    EXPECT_EQ(runtime.counters().dropped_errors.value(), 1U);
+    EXPECT_TRUE(captured.lines().empty());
+}
+
 TEST(Retry, SC_8d_delays_grow_up_to_a_limit) {
     RetryOptions options{.delay_first = 10ms, .growth = 3, .delay_max = 200ms, .jitter = 0};
     EXPECT_EQ(retry_delay(options, 1), 10ms);

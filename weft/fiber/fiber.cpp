@@ -333,7 +333,9 @@ static Scheduler* scheduler_here_or_above(const CancelState* token) {
 void dropped(std::string_view what, const Error& error, const CancelState* token) {
     Scheduler* scheduler = scheduler_here_or_above(token);
     if (scheduler) scheduler->counters().dropped_errors.add(1);
-    if (error.kind() == ErrorKind::Cancelled) return;
+    // Expected ends: of one that lost or is not needed, and of one whose time is over. Counted
+    // only.
+    if (error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut) return;
     log(LogLevel::Warn, "{} ended with an error that nobody asks for: {}", what, error.message());
 }
 

@@ -260,7 +260,9 @@ TEST(Fiber, FIB_2d_a_second_join_is_an_error) {
     Runtime runtime(with_workers(1));
     Future<int> future = runtime.spawn([] { return 1; });
     EXPECT_TRUE(future.join());
-    EXPECT_EQ(future.join().error().kind(), ErrorKind::Misuse);
+    Result<int> again = future.join();
+    EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
+    EXPECT_EQ(again.error().message(), "this Future has been joined, detached or moved from");
     Future<int> moved_from = runtime.spawn([] { return 2; });
     Future<int> moved_to = std::move(moved_from);
     EXPECT_EQ(moved_from.join().error().kind(), ErrorKind::Misuse);

@@ -363,5 +363,18 @@ TEST(Runtime, FIB_14f_a_spawn_during_the_shutdown_runs_or_fails) {
     }
 }
 
+TEST(Runtime, NET_3b_a_fiber_of_one_runtime_joins_a_fiber_of_another) {
+    Runtime first({.workers = 1});
+    Runtime second({.workers = 1});
+    auto outer = first.spawn([&] {
+        auto inner = second.spawn([] {
+            for (int i = 0; i < 100; ++i) yield();
+            return 7;
+        });
+        return inner.join();
+    });
+    EXPECT_EQ(outer.join(), 7);
+}
+
 }  // namespace
 }  // namespace weft

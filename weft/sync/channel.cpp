@@ -17,7 +17,9 @@ Error error_of(Attempt attempt) {
     switch (attempt) {
     case Attempt::MustWait: return ErrorKind::Unavailable;
     case Attempt::OutOfMemory: return ErrorKind::OutOfMemory;
-    case Attempt::AtLimit: return ErrorKind::Limit;
+    case Attempt::AtLimit:
+        return Error::limit("a channel would hold more items than", kChannelItemsMax,
+                            "kChannelItemsMax");
     case Attempt::Closed:
     case Attempt::MustGrow:
     case Attempt::Done: break;

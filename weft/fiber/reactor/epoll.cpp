@@ -72,7 +72,8 @@ Result<void> EpollReactor::add(int fd, Ticket registration) {
     // Some earlier owner has let go of the open file without telling us.
     if (errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0) return {};
     if (errno == ENOSPC)
-        return Error(ErrorKind::Limit, ENOSPC, "the limit on watched descriptors is reached");
+        return Error(ErrorKind::Limit, ENOSPC,
+                     "watch a descriptor: the user watches too many (fs.epoll.max_user_watches)");
     return Error::from_errno(errno);
 }
 
