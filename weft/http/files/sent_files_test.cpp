@@ -1,6 +1,9 @@
 // Static files over a real connection: what the server makes of the handler's responses.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +14,7 @@
 #include "weft/base/format.h"
 #include "weft/http/files/static_files.h"
 #include "weft/http/internal/server_test.h"
+#include "weft/testing/eventually.h"
 
 namespace weft::http {
 namespace {
@@ -61,6 +65,31 @@ TEST_F(SentFiles, HTTP_8_files_small_and_large_arrive_as_they_are) {
         EXPECT_TRUE(parts.find(large_.substr(1'000'000, 100'000)) != std::string::npos);
         EXPECT_TRUE(parts.ends_with("--\r\n"));
     }
+}
+
+// sendfile(2) hands the pages of the file to the socket. Whoever changes the file while they wait
+// there to be received changes what is received; a copy would stay as it was.
+TEST_F(SentFiles, HTTP_8_large_files_are_sent_by_the_kernel_from_the_pages_of_the_file) {
+    constexpr std::size_t kBytes = 4 << 20;
+    std::ofstream(folder_ + "/paper") << std::string(kBytes, 'a');
+    TestServer server(static_files(folder_).value());
+    RawClient client = server.connect();
+    client.send(get("/paper"));
+    client.read_until("\r\n\r\n");
+    int waiting = 0;
+    ASSERT_TRUE(weft::testing::eventually([&] {
+        return ::ioctl(client.socket().descriptor().fd(), FIONREAD, &waiting) == 0 &&
+               waiting >= 64 * 1024;
+    }));
+    int file = ::open((folder_ + "/paper").c_str(), O_WRONLY);
+    std::string other(kBytes, 'b');
+    EXPECT_EQ(::pwrite(file, other.data(), other.size(), 0), static_cast<ssize_t>(kBytes));
+    ::close(file);
+    std::string received = client.read_count(kBytes);
+    ASSERT_EQ(received.size(), kBytes);
+    // What came with the head was received before, by 16 KiB at most; all that waited is new.
+    std::string_view waited = std::string_view(received).substr(16 * 1024, 32 * 1024);
+    EXPECT_EQ(waited.find('a'), std::string_view::npos);
 }
 
 TEST_F(SentFiles, HTTP_8_head_and_304_say_the_length_and_send_nothing) {

@@ -1,7 +1,10 @@
 // Time-outs, drain and overload.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>  // tidy: allow foreign: a client with an address of its own
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -273,6 +276,46 @@ TEST(ServerOverload, HTTP_11_connections_of_one_address_are_limited) {
     RawClient next = server.connect();
     next.send(kGet);
     EXPECT_THAT(next.read_response(), EndsWith("hello"));
+}
+
+TEST(ServerOverload, HTTP_11_addresses_are_counted_each_for_itself) {
+    ServerOptions options;
+    options.limits.connections_per_address = 1;
+    TestServer server(hello, options);
+    auto connect_from = [&](std::uint8_t last) {
+        int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_storage name{};
+        net::Address from(net::IpAddress::v4({127, 0, 0, last}), 0);
+        auto bytes = static_cast<socklen_t>(from.to_native(&name));
+        EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        bytes = static_cast<socklen_t>(server.address().to_native(&name));
+        EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        return fd;
+    };
+    auto answer_of = [](int fd) {
+        static_cast<void>(::send(fd, kGet.data(), kGet.size(), MSG_NOSIGNAL));
+        char space[1024];
+        ssize_t count = ::recv(fd, space, sizeof space, 0);
+        return std::string(space, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    };
+    int first = connect_from(1);
+    EXPECT_THAT(answer_of(first), EndsWith("hello"));
+    int second = connect_from(2);
+    EXPECT_THAT(answer_of(second), EndsWith("hello"));
+    // Each has its one; a second of either is closed at once.
+    for (int last : {1, 2}) {
+        int refused = connect_from(static_cast<std::uint8_t>(last));
+        EXPECT_EQ(answer_of(refused), "");
+        ::close(refused);
+    }
+    // What one gives back is not the other's.
+    ::close(first);
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 1; }));
+    int third = connect_from(2);
+    EXPECT_EQ(answer_of(third), "");
+    int fourth = connect_from(1);
+    EXPECT_THAT(answer_of(fourth), EndsWith("hello"));
+    for (int fd : {second, third, fourth}) ::close(fd);
 }
 
 TEST(ServerOverload, HTTP_11_requests_that_wait_too_long_get_503_with_retry_after) {

@@ -1,0 +1,138 @@
+// Upstreams that are processes of their own, and are killed under load.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "weft/async/group.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/process.h"
+#include "weft/http/proxy/internal/proxy_test.h"
+#include "weft/http/request.h"
+#include "weft/sync/event.h"
+
+namespace weft::http {
+namespace {
+
+using namespace testing;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+constexpr int kClients = 12;
+
+Deadline far() { return Deadline::after(seconds(60)); }
+
+// The upstream's process: it writes its port, and serves until it is killed or its input ends.
+TEST(KilledUpstream, DISABLED_upstream) {
+    in_runtime(1, []() -> Result<void> {
+        Server server([](Request&, async::Context&) -> Result<Response> {
+            // What a service does: a request is under way for a while.
+            static_cast<void>(Event().wait_for(milliseconds(2)));
+            return Response::text("served");
+        });
+        Address address = WEFT_TRY(server.listen(Address::loopback(0)));
+        auto serving = spawn([&] { return server.serve(); });
+        Descriptor input = WEFT_TRY(Descriptor::adopt(0));
+        Descriptor output = WEFT_TRY(Descriptor::adopt(1));
+        std::string line = "\nport " + std::to_string(address.port()) + "\n";
+        WEFT_TRY(output.write_all(as_bytes(line)));
+        std::byte byte[1];
+        WEFT_TRY(input.read(byte, far()));
+        static_cast<void>(output.release());
+        static_cast<void>(input.release());
+        server.close();
+        return serving.join();
+    });
+}
+
+struct UpstreamProcess {
+    Process process;
+    Address address;
+};
+
+Result<UpstreamProcess> start_upstream() {
+    Process process =
+        WEFT_TRY(Process::spawn({.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                               "--gtest_filter=KilledUpstream.DISABLED_upstream"},
+                                 .input = ChildStream::Pipe,
+                                 .output = ChildStream::Pipe}));
+    std::string text;
+    for (;;) {
+        std::byte buffer[256];
+        std::size_t count = WEFT_TRY(process.output().read(buffer, far()));
+        if (count == 0) return Error(ErrorKind::Closed, "the upstream has ended: " + text);
+        text += as_text(Bytes(buffer).first(count));
+        std::size_t at = text.find("\nport ");
+        if (at == text.npos || text.find('\n', at + 6) == text.npos) continue;
+        std::uint16_t port = 0;
+        std::from_chars(text.data() + at + 6, text.data() + text.size(), port);
+        return UpstreamProcess{std::move(process), Address::loopback(port)};
+    }
+}
+
+struct Load {
+    Atomic<bool> goes_on{true};
+    Atomic<int> good{0};
+    Atomic<int> bad{0};
+
+    // By one client, with requests that may not be repeated, so that every failure is seen.
+    Result<void> run(const Address& proxy) {
+        RawPeer client = WEFT_TRY(RawPeer::connect(proxy));
+        // Relaxed, here and below: numbers; nothing is read through them.
+        while (goes_on.load(std::memory_order_relaxed)) {
+            bool answered = status_of(client.ask(kPost)) == 200;
+            (answered ? good : bad).fetch_add(1, std::memory_order_relaxed);
+        }
+        return {};
+    }
+    bool serves(int more) {
+        int until = good.load(std::memory_order_relaxed) + more;
+        return eventually([&] { return good.load(std::memory_order_relaxed) >= until; });
+    }
+};
+
+TEST(KilledUpstream, HTTP_7_a_process_killed_under_load_fails_only_what_it_had) {
+    in_runtime(2, []() -> Result<void> {
+        std::vector<UpstreamProcess> upstreams;
+        ProxyOptions options{.upstreams = {}, .health = {.out_for = seconds(60)}};
+        for (int i = 0; i < 3; ++i) {
+            upstreams.push_back(WEFT_TRY(start_upstream()));
+            options.upstreams.push_back(url_of(upstreams.back().address));
+        }
+        return with_proxy(
+            std::move(options), [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
+                Load load;
+                async::Group group;
+                for (int i = 0; i < kClients; ++i)
+                    WEFT_TRY(group.go([&] { return load.run(address); }));
+                EXPECT_TRUE(load.serves(20 * kClients));
+                EXPECT_EQ(load.bad.load(std::memory_order_relaxed), 0);
+                for (std::size_t victim : {0U, 1U}) {
+                    int bad_before = load.bad.load(std::memory_order_relaxed);
+                    WEFT_TRY(upstreams[victim].process.kill(SIGKILL));
+                    EXPECT_EQ(WEFT_TRY(upstreams[victim].process.wait(far())).signal, SIGKILL);
+                    EXPECT_TRUE(load.serves(20 * kClients));
+                    // What it had, and what was sent to it before it was known to be gone: each
+                    // client has one request under way at a time.
+                    int bad = load.bad.load(std::memory_order_relaxed) - bad_before;
+                    EXPECT_LE(bad, 2 * kClients) << "victim " << victim;
+                    EXPECT_FALSE(proxy.upstreams()[victim].is_well);
+                }
+                int bad = load.bad.load(std::memory_order_relaxed);
+                EXPECT_TRUE(load.serves(20 * kClients));
+                EXPECT_EQ(load.bad.load(std::memory_order_relaxed), bad);
+                EXPECT_GT(proxy.upstreams()[0].failures + proxy.upstreams()[1].failures, 0U);
+                load.goes_on.store(false, std::memory_order_relaxed);
+                WEFT_TRY(group.wait());
+                upstreams[2].process.input().close();
+                EXPECT_TRUE(WEFT_TRY(upstreams[2].process.wait(far())).is_success());
+                return {};
+            });
+    });
+}
+
+}  // namespace
+}  // namespace weft::http
