@@ -65,11 +65,8 @@ private:
     Result<net::Socket> connect(const net::SocketOptions& options = {}) {
         return net::Socket::connect(address_, patience(), options);
     }
-    http::Url url(std::string target) const {
-        return {.scheme = "http",
-                .host = address_.ip().to_string(),
-                .port = address_.port(),
-                .target = std::move(target)};
+    http::Url url(const std::string& target) const {
+        return *http::Url::parse("http://" + address_.to_string() + target);
     }
 
     // Over a connection that is kept.

@@ -3,12 +3,19 @@
 #include <algorithm>
 
 namespace weft::http {
+namespace {
+
+Error too_large(std::size_t bytes_max) {
+    return Error::limit("the body has more bytes than", bytes_max, "read_all(bytes_max)");
+}
+
+}  // namespace
 
 Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
     constexpr std::size_t kStep = 16 * 1024;
     std::string text;
     if (auto known = size()) {
-        if (*known > bytes_max) return ErrorKind::Limit;
+        if (*known > bytes_max) return too_large(bytes_max);
         text.reserve(std::min<std::uint64_t>(*known, 1024 * 1024));
     }
     for (;;) {
@@ -17,7 +24,7 @@ Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
         std::size_t count = WEFT_TRY(read(std::as_writable_bytes(std::span(text).subspan(before))));
         text.resize(before + count);
         if (count == 0) return text;
-        if (text.size() > bytes_max) return ErrorKind::Limit;
+        if (text.size() > bytes_max) return too_large(bytes_max);
     }
 }
 

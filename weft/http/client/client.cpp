@@ -40,12 +40,6 @@ bool is_clients_own(std::string_view name) {
                                [&](const char* own) { return equal_without_case(name, own); });
 }
 
-// No blank and no control character: a Url can be made by hand.
-bool is_visible(std::string_view text) {
-    return !text.empty() &&
-           std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
-}
-
 Result<void> check(const ClientRequest& request) {
     if (!is_token(request.method) || request.method == "CONNECT")
         return Error(ErrorKind::Misuse, "the method of a request is no token, or is CONNECT");
@@ -60,15 +54,6 @@ Result<void> check(const ClientRequest& request) {
     return {};
 }
 
-Result<void> check(const Url& url) {
-    bool known =
-        url.scheme == "http" || url.scheme == "https" || url.scheme == "ws" || url.scheme == "wss";
-    if (known && is_visible(url.host) && url.port != 0 && url.target.starts_with('/') &&
-        is_visible(url.target))
-        return {};
-    return Error(ErrorKind::Misuse, "the URL of a request cannot be sent");
-}
-
 // "host", ".domain" or "*".
 bool covers(std::string_view pattern, std::string_view host) {
     if (pattern == "*") return true;
@@ -81,12 +66,12 @@ bool covers(std::string_view pattern, std::string_view host) {
 const ForwardProxy* proxy_for(const Url& url, const ClientOptions& options) {
     if (!options.proxy) return nullptr;
     bool direct = std::ranges::any_of(
-        options.no_proxy, [&](const std::string& pattern) { return covers(pattern, url.host); });
+        options.no_proxy, [&](const std::string& pattern) { return covers(pattern, url.host()); });
     return direct ? nullptr : &*options.proxy;
 }
 
 bool is_same_origin(const Url& a, const Url& b) {
-    return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
+    return a.scheme() == b.scheme() && a.host() == b.host() && a.port() == b.port();
 }
 
 }  // namespace
@@ -100,6 +85,8 @@ struct Client::Attempt {
     bool foreign = false;     // a redirect has led to another origin
     bool fresh = false;       // on a new connection
     bool may_repeat = false;  // the last failure was one of a kept connection
+
+    WholeTime whole() const { return {total, timeouts.total}; }
 };
 
 namespace {
@@ -127,9 +114,9 @@ void Client::compose(std::string& output, const Url& url, const ClientRequest& r
     std::string authority = url.authority();
     if (proxy && !url.is_secure()) {
         wire::append_request_line(output, attempt.method,
-                                  format("http://{}{}", authority, url.target));
+                                  format("http://{}{}", authority, url.target()));
     } else {
-        wire::append_request_line(output, attempt.method, url.target);
+        wire::append_request_line(output, attempt.method, url.target());
     }
     wire::append_field(output, "Host", authority);
     append_own_fields(output, request, attempt.with_body, attempt.foreign);
@@ -164,7 +151,7 @@ bool Client::decodes(const ClientRequest& request) const {
 // Sends the request and waits for the head of the response.
 Result<void> Client::exchange(ClientConnection& connection, ClientRequest& request,
                               const Attempt& attempt) const {
-    RequestWriter writer(connection, {attempt.timeouts.idle, attempt.total});
+    RequestWriter writer(connection, {attempt.timeouts.idle, attempt.whole()});
     Body none;
     Body& body = attempt.with_body ? request.body : none;
     Result<void> sent;
@@ -176,7 +163,8 @@ Result<void> Client::exchange(ClientConnection& connection, ClientRequest& reque
             auto word = connection.wait_for_word(patience);
             bool silent = !word && word.error().kind() == ErrorKind::TimedOut &&
                           !attempt.total.expired(Clock::now()) && CancelToken::current().check();
-            if (!word && !silent) return in_phase(word.error(), "waiting for 100", attempt.total);
+            if (!word && !silent)
+                return in_phase(word.error(), {"wait for 100 (Continue)"}, attempt.whole());
             bool refused = WEFT_TRY(connection.look_for_head());
             // It does not want the body; whether it waits for one, nobody can tell.
             if (refused) connection.keep_alive = false;
@@ -188,7 +176,10 @@ Result<void> Client::exchange(ClientConnection& connection, ClientRequest& reque
     Deadline deadline = earlier(attempt.total, Deadline::after(attempt.timeouts.head));
     Result<void> received = connection.receive_head(deadline);
     if (!received)
-        return in_phase(received.error(), "waiting for the head of the response", attempt.total);
+        return in_phase(
+            received.error(),
+            {"read the head of the response", attempt.timeouts.head, "ClientTimeouts::head"},
+            attempt.whole());
     return {};
 }
 
@@ -203,7 +194,7 @@ bool Client::may_repeat(ClientConnection& connection, const ClientRequest& reque
 Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request, Attempt& attempt) {
     const ClientOptions& options = pool_->options();
     const ForwardProxy* proxy = proxy_for(url, options);
-    OriginName name{url.host, url.port, url.is_secure(), Route::Direct};
+    OriginName name{url.host(), url.port(), url.is_secure(), Route::Direct};
     if (proxy && url.is_secure()) name.route = Route::Tunnel;
     if (proxy && !url.is_secure()) name = {proxy->host, proxy->port, false, Route::Direct};
     attempt.may_repeat = false;
@@ -229,19 +220,19 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
         auto parsed = wire::parse_content_encoding(*field);
         // Layers that we have not asked for are not ours to take off.
         if (several || (!parsed && parsed.error().kind() == ErrorKind::Limit))
-            return Error(ErrorKind::Limit, "the response has more than one content coding");
+            return Error::limit("the response has more content codings than", 1, "one is decoded");
         if (parsed && *parsed != wire::Coding::Identity) coding = *parsed;
     }
     std::uint16_t status = head.status;
     wire::Version version = head.version;
     Headers headers = head.headers.copy();
     bool has_content = !connection.body.is_finished();
-    ClientResponse response(
-        WEFT_TRY(ResponseBody::create(std::move(lease), coding, attempt.total)));
+    std::unique_ptr<ResponseBody> body =
+        WEFT_TRY(ResponseBody::create(std::move(lease), coding, attempt.whole()));
+    ClientResponse response(std::move(body), url);
     response.status = status;
     response.version = version;
     response.headers = std::move(headers);
-    response.url = url;
     if (coding && has_content) {
         response.headers.remove("content-encoding");
         response.headers.remove("content-length");
@@ -274,30 +265,40 @@ bool Client::follow(std::uint16_t status, const ClientRequest& request, Attempt&
 
 Result<ClientResponse> Client::send(ClientRequest& request) {
     WEFT_TRY(check(request));
+    Url url = WEFT_TRY(request.url.url());
+    Result<ClientResponse> response = send_from(url, request);
+    if (!response) return response.error().with_context(request.method, url.without_query());
+    return response;
+}
+
+// `url` becomes the one that was asked last.
+Result<ClientResponse> Client::send_from(Url& url, ClientRequest& request) {
     const ClientOptions& options = pool_->options();
     const ClientTimeouts& timeouts = request.timeouts ? *request.timeouts : options.timeouts;
     Attempt attempt{
         .timeouts = timeouts, .total = Deadline::after(timeouts.total), .method = request.method};
-    Url url = request.url;
     for (unsigned redirects = 0;; ++redirects) {
-        WEFT_TRY(check(url));
         ClientResponse response = WEFT_TRY(send_to(url, request, attempt));
         if (options.redirects == 0 || !is_redirect(response.status)) return response;
         auto location = response.headers.get("location");
         if (!location || !follow(response.status, request, attempt)) return response;
-        if (redirects == options.redirects) return Error(ErrorKind::Limit, "too many redirects");
+        if (redirects == options.redirects)
+            return Error::limit("there are more redirects than", options.redirects,
+                                "ClientOptions::redirects");
         auto next = url.resolve(*location);
-        if (!next) return Error(ErrorKind::Other, "a redirect leads to no URL that can be sent");
+        if (!next)
+            return Error(ErrorKind::Other, next.error().message()).with_context("a redirect");
         if (url.is_secure() && !next->is_secure() &&
             options.plain_redirect == PlainRedirect::Refuse)
-            return Error(ErrorKind::Refused, "a redirect leads from https to http");
+            return Error(ErrorKind::Refused,
+                         "a redirect leads from https to " + next->without_query());
         if (!is_same_origin(url, *next)) attempt.foreign = true;
         url = std::move(*next);
     }
 }
 
 Result<ClientResponse> Client::get(std::string_view url) {
-    ClientRequest request { .url = WEFT_TRY(Url::parse(url)) };
+    ClientRequest request{.url = url};
     return send(request);
 }
 
@@ -309,7 +310,10 @@ Client::~Client() { pool_->close(); }
 
 ClientCounters Client::counters() const { return pool_->counters(); }
 
-ClientResponse::ClientResponse(std::unique_ptr<ResponseBody> body) : body_(std::move(body)) {}
+Error RequestUrl::no_url() { return Error(ErrorKind::Misuse, "the request has no URL"); }
+
+ClientResponse::ClientResponse(std::unique_ptr<ResponseBody> body, Url from)
+    : url(std::move(from)), body_(std::move(body)) {}
 ClientResponse::ClientResponse(ClientResponse&&) noexcept = default;
 ClientResponse& ClientResponse::operator=(ClientResponse&&) noexcept = default;
 ClientResponse::~ClientResponse() = default;

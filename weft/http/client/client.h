@@ -4,18 +4,19 @@
 //     auto response = WEFT_TRY(client.get("http://example.org/"));
 //     std::string text = WEFT_TRY(response.read_all());
 //
-//     http::ClientRequest request{.method = "POST", .url = url, .body = "hello"};
-//     request.headers.set("content-type", "text/plain");
-//     auto answer = WEFT_TRY(client.send(request));
+//     http::ClientRequest request{.method = "POST", .url = "http://example.org/a", .body =
+//     "hello"}; request.headers.set("content-type", "text/plain"); auto answer =
+//     WEFT_TRY(client.send(request));
 //
 // Connections are kept and used again; an idle one owns no fiber, and one that its server closes is
 // dropped at once. A response is a stream: its connection is free again when its body was read to
 // the end, and closed when the response is destroyed before.
 //
-// Every wait honours the ambient context; each phase has a time of its own besides, and the error
-// TimedOut says which it was. A request is repeated by itself only when it is safe: on a kept
-// connection that ended before a byte of the response, with a method that may be repeated and a
-// body in memory.
+// Every wait honours the ambient context; each phase has a time of its own besides. An error says
+// which request it was and in which phase: "GET http://example.org/: read the head of the response:
+// timed out after 30000 ms (ClientTimeouts::head)"; the query of the URL is left out. A request is
+// repeated by itself only when it is safe: on a kept connection that ended before a byte of the
+// response, with a method that may be repeated and a body in memory.
 //
 // Client: any fiber, also of several workers at once. A response: the fiber that has it.
 #pragma once
@@ -28,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/base/result.h"
@@ -108,11 +110,28 @@ struct ClientOptions {
     std::string user_agent = "weft";  // empty: none
 };
 
+// A Url, or a text that is read as one; what is wrong with the text is the error of send().
+class RequestUrl {
+public:
+    RequestUrl() = default;
+    RequestUrl(Url url) : url_(std::move(url)) {}
+    RequestUrl(std::string_view text) : url_(Url::parse(text)) {}
+    RequestUrl(const std::string& text) : url_(Url::parse(text)) {}
+    RequestUrl(const char* text) : url_(Url::parse(text)) {}
+
+    const Result<Url>& url() const { return url_; }
+
+private:
+    static Error no_url();
+
+    Result<Url> url_ = no_url();
+};
+
 // Connection, Content-Length, Transfer-Encoding, Host, Expect, Upgrade and their like are the
 // client's: a request that sets them, or a field that cannot be sent, is Misuse.
 struct ClientRequest {
     std::string method = "GET";
-    Url url = {};
+    RequestUrl url = {};
     Headers headers = {};
     Body body = {};
     std::optional<ClientTimeouts> timeouts = {};  // instead of the client's
@@ -147,7 +166,7 @@ public:
 
 private:
     friend class Client;
-    explicit ClientResponse(std::unique_ptr<ResponseBody> body);
+    ClientResponse(std::unique_ptr<ResponseBody> body, Url from);
 
     std::unique_ptr<ResponseBody> body_;
 };
@@ -177,6 +196,7 @@ public:
 
 private:
     struct Attempt;
+    Result<ClientResponse> send_from(Url& url, ClientRequest& request);
     Result<ClientResponse> send_to(const Url& url, ClientRequest& request, Attempt& attempt);
     Result<ClientResponse> send_once(const Url& url, ClientRequest& request, Attempt& attempt);
     void compose(std::string& output, const Url& url, const ClientRequest& request,

@@ -1,10 +1,14 @@
 #include "weft/http/client/client.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "weft/async/timeout.h"
+#include "weft/net/socket.h"
 #include "weft/sync/event.h"
 #include "weft/testing/scripted_server.h"
 #include "weft/testing/sockets.h"
@@ -15,6 +19,7 @@ namespace {
 using namespace testing;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::EndsWith;
 
 Url url_of(const net::Address& address, std::string_view target = "/") {
     return *Url::parse("http://" + address.to_string() + std::string(target));
@@ -60,7 +65,8 @@ TEST(Client, HTTP_5_nobody_there_is_refused_and_says_where) {
         Client client;
         auto response = client.send({.url = url_of(address)});
         EXPECT_EQ(kind_of(response), ErrorKind::Refused);
-        EXPECT_NE(response.error().message().find(address.to_string()), std::string::npos);
+        EXPECT_EQ(response.error().message(), "GET http://" + address.to_string() + "/: connect " +
+                                                  address.to_string() + ": Connection refused");
         return {};
     });
 }
@@ -144,11 +150,90 @@ TEST(Client, HTTP_5_a_head_that_does_not_come_times_out_and_says_so) {
                 Client client({.timeouts = quick()});
                 auto response = client.send({.url = url_of(address)});
                 EXPECT_EQ(kind_of(response), ErrorKind::TimedOut);
-                EXPECT_NE(response.error().message().find("head"), std::string::npos);
+                EXPECT_EQ(response.error().message(),
+                          "GET http://" + address.to_string() +
+                              "/: read the head of the response: timed out after 30 ms "
+                              "(ClientTimeouts::head)");
                 EXPECT_EQ(client.counters().idle, 0U);
                 return {};
             });
     });
+}
+
+// The queue of a listener that accepts nobody is full: the kernel drops who comes.
+TEST(Client, HTTP_5_a_connection_that_does_not_come_about_times_out_and_says_so) {
+    in_runtime(1, []() -> Result<void> {
+        net::Listener hole = WEFT_TRY(net::Listener::open(Address::loopback(0), {.backlog = 1}));
+        std::vector<net::Socket> waiting;
+        bool is_full = false;
+        for (int i = 0; i < 10 && !is_full; ++i) {
+            auto socket = net::Socket::connect(hole.address(), Deadline::after(milliseconds(30)));
+            is_full = !socket;
+            if (socket) waiting.push_back(std::move(*socket));
+        }
+        EXPECT_TRUE(is_full);
+        Client client({.timeouts = quick()});
+        Instant begun = Clock::now();
+        auto response = client.send({.url = url_of(hole.address())});
+        EXPECT_EQ(kind_of(response), ErrorKind::TimedOut);
+        std::string place = hole.address().to_string();
+        EXPECT_EQ(response.error().message(),
+                  "GET http://" + place + "/: connect " + place +
+                      ": timed out after 30 ms (ClientTimeouts::connect)");
+        EXPECT_GE(Clock::now() - begun, milliseconds(30));
+        EXPECT_EQ(client.counters().connected, 0U);
+        return {};
+    });
+}
+
+TEST(Client, NET_3b_a_text_is_read_as_a_url_and_an_error_names_it) {
+    in_runtime(1, [] {
+        return with_server(
+            [](Peer& peer) {
+                EXPECT_TRUE(peer.read_request().starts_with("POST /api HTTP/1.1\r\n"));
+                peer.respond("ok");
+            },
+            [](const Address& address) -> Result<void> {
+                Client client;
+                std::string text = "http://" + address.to_string() + "/api";
+                auto response = WEFT_TRY(client.send({.method = "POST", .url = text, .body = "x"}));
+                EXPECT_EQ(WEFT_TRY(response.read_all()), "ok");
+                EXPECT_EQ(response.url.to_string(), text);
+                auto wrong = client.send({.method = "POST", .url = "htp://127.0.0.1/api"});
+                EXPECT_EQ(kind_of(wrong), ErrorKind::Misuse);
+                EXPECT_EQ(wrong.error().message(),
+                          "htp://127.0.0.1/api is no URL: it does not begin with http:, https:, "
+                          "ws: or wss:");
+                EXPECT_EQ(client.send({}).error().message(), "the request has no URL");
+                return {};
+            });
+    });
+}
+
+// It is made by parse() alone.
+static_assert(!std::is_aggregate_v<Url> && !std::is_default_constructible_v<Url>);
+static_assert(!std::is_constructible_v<Url, const char*>);
+static_assert(!std::is_constructible_v<Url, std::string>);
+
+TEST(Client, NET_3b_a_limit_says_its_number_and_its_name) {
+    auto message = [](const std::string& bytes, const ClientOptions& options = {}) {
+        auto outcome = fetch_of(bytes, options);
+        EXPECT_EQ(kind_of(outcome), ErrorKind::Limit);
+        return outcome ? "no error" : outcome.error().message();
+    };
+    std::string many = "HTTP/1.1 200 OK\r\n";
+    for (int i = 0; i < 101; ++i) many += "x: y\r\n";
+    EXPECT_THAT(message(many + "\r\n"),
+                EndsWith(": there are more fields than 100 (HeadLimits::fields)"));
+    EXPECT_THAT(message("HTTP/1.1 200 OK\r\nx: " + std::string(9000, 'y') + "\r\n\r\n"),
+                EndsWith(": a field has more bytes than 8192 (HeadLimits::field_bytes)"));
+    std::string large = "HTTP/1.1 200 OK\r\n";
+    for (int i = 0; i < 6; ++i) large += "x: " + std::string(8000, 'y') + "\r\n";
+    EXPECT_THAT(message(large + "\r\n"),
+                EndsWith(": the head has more bytes than 32768 (HeadLimits::head_bytes)"));
+    EXPECT_THAT(
+        message("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", {.limits = {.body_bytes = 4}}),
+        EndsWith(": it has more bytes than 4 (ClientLimits::body_bytes)"));
 }
 
 TEST(Client, HTTP_5_a_body_that_stalls_times_out_and_says_so) {
@@ -163,7 +248,9 @@ TEST(Client, HTTP_5_a_body_that_stalls_times_out_and_says_so) {
                 Client client({.timeouts = quick()});
                 auto text = fetch(client, address);
                 EXPECT_EQ(kind_of(text), ErrorKind::TimedOut);
-                EXPECT_NE(text.error().message().find("body"), std::string::npos);
+                EXPECT_EQ(text.error().message(),
+                          "read the body of the response of " + address.to_string() +
+                              ": timed out after 30 ms (ClientTimeouts::idle)");
                 return {};
             });
     });
@@ -181,8 +268,9 @@ TEST(Client, HTTP_5_the_total_time_ends_a_body_that_trickles) {
                 Client client({.timeouts = {.total = milliseconds(50)}});
                 auto text = fetch(client, address);
                 EXPECT_EQ(kind_of(text), ErrorKind::TimedOut);
-                EXPECT_NE(text.error().message().find("the time for the request"),
-                          std::string::npos);
+                EXPECT_EQ(text.error().message(),
+                          "read the body of the response of " + address.to_string() +
+                              ": timed out after 50 ms (ClientTimeouts::total)");
                 return {};
             });
     });
@@ -201,7 +289,9 @@ TEST(Client, HTTP_5_a_server_that_does_not_read_times_out_the_body) {
                     .method = "POST", .url = url_of(address), .body = std::string(32 << 20, 'x')};
                 auto response = client.send(request);
                 EXPECT_EQ(kind_of(response), ErrorKind::TimedOut);
-                EXPECT_NE(response.error().message().find("sending"), std::string::npos);
+                EXPECT_EQ(response.error().message(),
+                          "POST http://" + address.to_string() +
+                              "/: send the request: timed out after 30 ms (ClientTimeouts::idle)");
                 return {};
             });
     });
@@ -243,12 +333,9 @@ TEST(Client, HTTP_5_fields_that_belong_to_the_client_or_cannot_be_sent_are_misus
         EXPECT_EQ(kind_of(client.send({.method = "GET /x HTTP/1.1\r\nEvil: 1\r\n", .url = url})),
                   ErrorKind::Misuse);
         EXPECT_EQ(kind_of(client.send({.method = "CONNECT", .url = url})), ErrorKind::Misuse);
-        Url by_hand = url;
-        by_hand.target = "/ HTTP/1.1\r\nEvil: 1\r\n\r\n";
-        EXPECT_EQ(kind_of(client.send({.url = by_hand})), ErrorKind::Misuse);
-        by_hand = url;
-        by_hand.host = "a\r\nb";
-        EXPECT_EQ(kind_of(client.send({.url = by_hand})), ErrorKind::Misuse);
+        EXPECT_EQ(kind_of(client.send({.url = "http://a/ HTTP/1.1\r\nEvil: 1\r\n\r\n"})),
+                  ErrorKind::Misuse);
+        EXPECT_EQ(kind_of(client.send({.url = "http://a\r\nb/"})), ErrorKind::Misuse);
         EXPECT_EQ(kind_of(client.send({})), ErrorKind::Misuse);
         EXPECT_FALSE(client.get("ftp://127.0.0.1/"));
         return {};

@@ -53,11 +53,13 @@ Result<std::size_t> IncomingBody::fail(Error error, std::uint16_t status) {
     return error_;
 }
 
+Result<std::size_t> IncomingBody::fail_too_large() {
+    return fail(Error::limit("the body has more bytes than", limits_.bytes_max, "body_bytes"), 413);
+}
+
 Result<std::size_t> IncomingBody::count_in(std::size_t count) {
     received_ += count;
-    if (received_ > limits_.bytes_max) {
-        return fail(Error(ErrorKind::Limit, "the body is too large"), 413);
-    }
+    if (received_ > limits_.bytes_max) return fail_too_large();
     return count;
 }
 
@@ -82,9 +84,7 @@ std::optional<std::string_view> IncomingBody::take_whole() {
 }
 
 Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
-    if (length_ > limits_.bytes_max) {
-        return fail(Error(ErrorKind::Limit, "the body is too large"), 413);
-    }
+    if (length_ > limits_.bytes_max) return fail_too_large();
     space = space.first(std::min<std::uint64_t>(space.size(), left_));
     std::size_t count = 0;
     if (buffer_->empty()) {
@@ -105,7 +105,8 @@ Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
         auto step = decoder_.decode(bytes.substr(0, std::max<std::size_t>(space.size(), 1)));
         buffer_->consume(step.used);
         if (step.progress == Progress::Failed) {
-            return fail(Error(ErrorKind::Other, decoder_.error().reason), decoder_.error().status);
+            return fail(decoder_.error().to_error("the body is malformed"),
+                        decoder_.error().status);
         }
         finished_ = step.progress == Progress::Done;
         if (finished_) trailers_ = std::move(decoder_.trailers());

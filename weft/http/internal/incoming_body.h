@@ -35,6 +35,7 @@ public:
 
     void begin(net::Stream& stream, ReadBuffer& buffer, wire::Framing framing, std::uint64_t length,
                const IncomingLimits& limits);
+    Nanoseconds idle() const { return limits_.idle; }
     void set_deadline(Deadline deadline) { hurry_ = deadline; }  // of the whole body
     void set_before_wait(BeforeWait before_wait) { before_wait_ = std::move(before_wait); }
     bool has_before_wait() const { return static_cast<bool>(before_wait_); }
@@ -61,6 +62,7 @@ public:
     bool drop_buffered();
 
 private:
+    Result<std::size_t> fail_too_large();
     Result<std::size_t> fail(Error error, std::uint16_t status);
     Result<std::size_t> take_known(ByteSpace space);
     Result<std::size_t> take_chunked(ByteSpace space);

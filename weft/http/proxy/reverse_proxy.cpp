@@ -167,7 +167,7 @@ Result<void> ProxyCore::check(Upstream& upstream) {
     wire::append_field(connection.output, "Host", upstream.authority());
     wire::append_field(connection.output, "User-Agent", "weft health check");
     connection.output.append(wire::kHeadEnd);
-    RequestWriter writer(connection, {time, total});
+    RequestWriter writer(connection, {time, {total, time}});
     WEFT_TRY(writer.send_head());
     WEFT_TRY(connection.receive_head(total));
     bool good = connection.head().status < 400;

@@ -71,7 +71,7 @@ struct ServerCounters {
     std::uint64_t responses = 0;      // completely written
     std::uint64_t bad = 0;            // refused by the parser
     std::uint64_t shed = 0;           // 503 because of overload
-    std::uint64_t timeouts = 0;       // header, body
+    std::uint64_t timeouts = 0;       // header, body, handler
     std::uint64_t gone = 0;           // the client went away during a request
     std::uint64_t accept_pauses = 0;  // out of descriptors or memory
 };

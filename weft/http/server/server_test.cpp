@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <string>
 
 #include "weft/base/format.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/sync/event.h"
+#include "weft/testing/captured_log.h"
 #include "weft/testing/eventually.h"
 
 namespace weft::http {
@@ -17,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using async::Context;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -371,6 +374,46 @@ TEST(Server, HTTP_3_what_a_handler_throws_or_returns_as_error_is_500) {
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
     client.send(kGet);
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(Server, NET_3b_a_failure_of_a_handler_is_logged_once_with_its_request) {
+    weft::testing::CapturedLog captured;
+    TestServer server([](Request& request, Context&) -> Result<Response> {
+        if (request.path() == "/throw") throw std::runtime_error("thrown");
+        if (request.path() == "/split") return Response::text("a").with("x-name", "a\r\nb: c");
+        if (request.path() == "/late") return ErrorKind::TimedOut;
+        if (request.path() == "/body") {
+            Response response;
+            response.body = Body::produced(
+                [](BodyWriter&) { return Result<void>(Error(ErrorKind::Other, "no more")); });
+            return response;
+        }
+        return Error(ErrorKind::NotFound, ENOENT).with_context("open", "users.db");
+    });
+    RawClient client = server.connect();
+    client.send(
+        "POST /users?key=secret HTTP/1.1\r\nHost: x\r\nX-Request-Id: a-1\r\n"
+        "Content-Length: 0\r\n\r\n");
+    EXPECT_THAT(client.read_response(), HasSubstr("x-request-id: a-1\r\n"));
+    client.send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::string response = client.read_response();
+    std::size_t id_at = response.find("x-request-id: ") + 14;
+    std::string id = response.substr(id_at, response.find("\r\n", id_at) - id_at);
+    EXPECT_EQ(id.size(), 16U) << response;
+    client.send("GET /split HTTP/1.1\r\nHost: x\r\nX-Request-Id: a-2\r\n\r\n");
+    client.read_response();
+    // An expected end: counted, and no line.
+    client.send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 503 "));
+    EXPECT_EQ(server.server().counters().timeouts, 1U);
+    client.send("GET /body HTTP/1.1\r\nHost: x\r\nX-Request-Id: a-3\r\n\r\n");
+    client.read_to_end();
+    EXPECT_THAT(captured.lines(),
+                ElementsAre(HasSubstr("http: POST /users failed (request a-1): open users.db: "
+                                      "No such file or directory"),
+                            HasSubstr("http: GET /throw failed (request " + id + "): thrown"),
+                            HasSubstr("http: GET /split failed (request a-2): the response cannot"),
+                            HasSubstr("http: GET /body failed (request a-3): no more")));
 }
 
 TEST(Server, HTTP_3_a_response_that_would_split_is_500) {

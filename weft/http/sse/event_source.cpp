@@ -62,7 +62,9 @@ Result<EventSource::Event> EventSource::advance() {
 
 Result<std::optional<EventSource::Event>> EventSource::parse() {
     if (unread_.empty()) return std::optional<Event>();
-    auto found = WEFT_TRY(parser_->next(unread_));
+    auto parsed = parser_->next(unread_);
+    if (!parsed) return parsed.error().with_context("event stream", url_.without_query());
+    auto& found = *parsed;
     last_event_id_ = parser_->last_event_id();
     if (parser_->retry()) retry_ = *parser_->retry();
     if (!found) return std::optional<Event>();
@@ -94,13 +96,16 @@ Result<void> EventSource::open() {
         request.headers.set("last-event-id", last_event_id_);
     auto response = client_.send(request);
     if (!response) return lose(response.error(), false);
-    if (response->status == 204) return Error(ErrorKind::Closed, "the stream has ended (204)");
+    auto ended = [this](ErrorKind kind, std::string_view why) {
+        return Error(kind, why).with_context("event stream", url_.without_query());
+    };
+    if (response->status == 204) return ended(ErrorKind::Closed, "it has ended (204)");
     if (response->status != 200) {
-        return Error(ErrorKind::Refused,
+        return ended(ErrorKind::Refused,
                      "instead of events came status " + std::to_string(response->status));
     }
     if (!is_event_stream(response->headers))
-        return Error(ErrorKind::Refused, "the response is no text/event-stream");
+        return ended(ErrorKind::Refused, "the response is no text/event-stream");
     failures_ = 0;
     response_ = std::move(*response);
     parser_.emplace(options_.event_bytes_max, last_event_id_);

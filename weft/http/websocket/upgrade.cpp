@@ -115,7 +115,7 @@ std::string make_random_key() {
 std::string format_request(const wire::Url& url, std::string_view key,
                            const WebSocketUpgrade& options, const Headers& headers) {
     std::string text;
-    wire::append_request_line(text, "GET", url.target);
+    wire::append_request_line(text, "GET", url.target());
     wire::append_field(text, "Host", url.authority());
     wire::append_field(text, "Connection", "Upgrade");
     wire::append_field(text, "Upgrade", "websocket");
@@ -167,7 +167,10 @@ Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std:
         wire::Progress progress =
             received.empty() ? wire::Progress::NeedMore : parser.parse(received, "GET");
         if (progress == wire::Progress::Failed) {
-            return Error(ErrorKind::Refused, parser.error().reason);
+            Error error = parser.error().to_error("the response is malformed");
+            // Whatever it says, it is no WebSocket.
+            return error.kind() == ErrorKind::Limit ? error
+                                                    : Error(ErrorKind::Refused, error.message());
         }
         if (progress == wire::Progress::Done) {
             if (parser.head().status >= 200 || parser.head().status == 101) return {};
@@ -180,15 +183,14 @@ Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std:
         if (count == 0) return Error(ErrorKind::Closed, "the server has gone without an answer");
         received += as_text(Bytes(space).first(count));
     }
-    return Error(ErrorKind::Limit, "the server sends too many informational responses");
+    return Error::limit("the server sends more informational responses than", kInformationalMax,
+                        "kInformationalMax");
 }
 
-}  // namespace
-
-Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> stream,
-                                                  const wire::Url& url,
-                                                  const WebSocketUpgrade& options,
-                                                  const Headers& headers, Deadline deadline) {
+Result<std::unique_ptr<WebSocket>> shake_hands(std::unique_ptr<net::Stream> stream,
+                                               const wire::Url& url,
+                                               const WebSocketUpgrade& options,
+                                               const Headers& headers, Deadline deadline) {
     if (!headers.is_valid() || !std::ranges::all_of(options.protocols, is_token)) {
         return Error(ErrorKind::Misuse, "a header or a subprotocol that cannot be sent");
     }
@@ -202,6 +204,16 @@ Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> s
     return std::make_unique<WebSocket>(std::move(stream),
                                        as_bytes(received).subspan(parser.consumed()),
                                        WebSocketRole::Client, connection);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> stream,
+                                                  const wire::Url& url,
+                                                  const WebSocketUpgrade& options,
+                                                  const Headers& headers, Deadline deadline) {
+    return in_context(shake_hands(std::move(stream), url, options, headers, deadline), "open",
+                      url.without_query());
 }
 
 }  // namespace weft::http

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/base/env.h"
+#include "weft/base/format.h"
 #include "weft/http/limits.h"
 #include "weft/http/wire/sha1.h"
 
@@ -113,7 +114,10 @@ Result<void> WebSocket::await_bytes(Deadline deadline) {
         stream_->close();
         if (count) return Error(ErrorKind::Closed, "the peer has gone without a Close");
         if (count.error().kind() != ErrorKind::TimedOut) return count.error();
-        return Error(ErrorKind::Closed, "the peer does not answer pings");
+        return Error(ErrorKind::Closed,
+                     format("the peer has not answered a ping for {} ms "
+                            "(WebSocketOptions::pong_timeout)",
+                            options_.pong_timeout / std::chrono::milliseconds(1)));
     }
 }
 
@@ -130,6 +134,9 @@ Result<WebSocket::Message> WebSocket::end(const Event& event) {
     ended_ = true;
     bool failed = event.kind == Event::Kind::Failed;
     Error error = failed ? Error(ErrorKind::Other, event.payload) : Error(ErrorKind::Closed);
+    if (event.limit_name)
+        error =
+            Error::limit(event.payload, event.limit, "websocket::" + std::string(event.limit_name));
     std::uint16_t code = event.close_code;
     if (!failed) {
         peer_code_ = code;

@@ -68,8 +68,8 @@ void ChunkedDecoder::reset() {
     error_ = {};
 }
 
-bool ChunkedDecoder::fail(std::uint16_t status, const char* reason) {
-    error_ = {status, reason};
+bool ChunkedDecoder::fail(const ParseError& error) {
+    error_ = error;
     return false;
 }
 
@@ -135,9 +135,13 @@ bool ChunkedDecoder::take_size(char c) {
 bool ChunkedDecoder::take_extension(char c) {
     ++extension_bytes_;
     ++extension_bytes_total_;
-    if (extension_bytes_ > limits_.extension_bytes ||
-        extension_bytes_total_ > limits_.extension_bytes_total) {
-        return fail(400, "chunk extensions that are too long");
+    if (extension_bytes_ > limits_.extension_bytes) {
+        return fail({400, "the extensions of a chunk have more bytes than",
+                     "ChunkedLimits::extension_bytes", limits_.extension_bytes});
+    }
+    if (extension_bytes_total_ > limits_.extension_bytes_total) {
+        return fail({400, "the extensions of all chunks have more bytes than",
+                     "ChunkedLimits::extension_bytes_total", limits_.extension_bytes_total});
     }
     auto go = [this](State next) {
         state_ = next;
@@ -185,7 +189,10 @@ bool ChunkedDecoder::take_extension(char c) {
 }
 
 bool ChunkedDecoder::take_trailer(char c) {
-    if (++trailer_bytes_ > limits_.trailer_bytes) return fail(431, "trailers that are too long");
+    if (++trailer_bytes_ > limits_.trailer_bytes) {
+        return fail({431, "the trailers have more bytes than", "ChunkedLimits::trailer_bytes",
+                     limits_.trailer_bytes});
+    }
     if (line_.ends_with('\r') && c != '\n') return fail(400, "a CR without its LF");
     line_.push_back(c);
     return c != '\n' || end_trailer();
@@ -202,7 +209,10 @@ bool ChunkedDecoder::end_trailer() {
     }
     if (changes_the_message(field.name)) return fail(400, "a trailer that must not be one");
     if (!comes_too_late(field.name)) {
-        if (trailers_.size() == limits_.trailers) return fail(431, "too many trailers");
+        if (trailers_.size() == limits_.trailers) {
+            return fail(
+                {431, "there are more trailers than", "ChunkedLimits::trailers", limits_.trailers});
+        }
         trailers_.add(field.name, field.value);
     }
     line_.clear();

@@ -63,7 +63,8 @@ private:
         Done,
     };
 
-    bool fail(std::uint16_t status, const char* reason);
+    bool fail(const ParseError& error);
+    bool fail(std::uint16_t status, const char* reason) { return fail({status, reason}); }
     bool take(char c);  // false once it has failed
     bool take_size(char c);
     bool take_extension(char c);

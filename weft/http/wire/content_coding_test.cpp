@@ -84,7 +84,9 @@ TEST(ContentDecoder, HTTP_5_content_larger_than_its_limit_is_refused) {
         std::string encoded = encode(coding, text);
         EXPECT_EQ(decode(coding, encoded, {.content_bytes = 100'000}), text);
         auto refused = decode(coding, encoded, {.content_bytes = 99'999});
-        EXPECT_EQ(failure(refused), "limit reached: the decoded content is too large");
+        EXPECT_EQ(failure(refused),
+                  "limit reached: the decoded content has more bytes than 99999 "
+                  "(DecoderLimits::content_bytes)");
         EXPECT_EQ(kind_of(decode(coding, encoded, {.content_bytes = 0})), ErrorKind::Limit);
         EXPECT_EQ(kind_of(decode(coding, encoded, {.content_bytes = 99'999}, {1, 1})),
                   ErrorKind::Limit);

@@ -277,11 +277,13 @@ Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
     used_ += step.used;
     made_ += step.made;
     if (made_ > limits_.content_bytes) {
-        return Error(ErrorKind::Limit, "the decoded content is too large");
+        return Error::limit("the decoded content has more bytes than", limits_.content_bytes,
+                            "DecoderLimits::content_bytes");
     }
     // Divided, for the product could overflow.
     if (made_ > limits_.ratio_from_bytes && made_ / limits_.ratio > used_) {
-        return Error(ErrorKind::Limit, "the content is compressed too well to be true");
+        return Error::limit("the content is compressed by more than the factor", limits_.ratio,
+                            "DecoderLimits::ratio");
     }
     return step;
 }

@@ -40,8 +40,8 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
     headers.clear();
     headers.reserve(kFieldsExpected);
     FieldReader reader(at, end);
-    auto fail = [&](std::uint16_t status, const char* reason) {
-        error = {status, reason};
+    auto fail = [&](const ParseError& failure) {
+        error = failure;
         return Progress::Failed;
     };
     while (true) {
@@ -50,16 +50,18 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
         const char* line_end = line == FieldReader::Line::NeedMore ? end : reader.at();
         // Two more for the CRLF.
         if (static_cast<std::size_t>(line_end - at) > limits.field_bytes + 2) {
-            return fail(431, "a field that is too long");
+            return fail({431, "a field has more bytes than", "HeadLimits::field_bytes",
+                         limits.field_bytes});
         }
         at = line_end;
         switch (line) {
         case FieldReader::Line::NeedMore: return Progress::NeedMore;
-        case FieldReader::Line::Malformed: return fail(400, reader.reason());
+        case FieldReader::Line::Malformed: return fail({400, reader.reason()});
         case FieldReader::Line::End: return Progress::Done;
         case FieldReader::Line::Field: break;
         }
-        if (headers.size() == limits.fields) return fail(431, "too many fields");
+        if (headers.size() == limits.fields)
+            return fail({431, "there are more fields than", "HeadLimits::fields", limits.fields});
         headers.add_borrowed(field.name, field.value);
         said.note(field);
     }
@@ -110,8 +112,18 @@ bool is_authority_of(const Target& target, const HostPort& host) {
 
 }  // namespace
 
-Progress RequestParser::fail(std::uint16_t status, const char* reason) {
-    error_ = {status, reason};
+std::string ParseError::text() const {
+    if (!limit_name) return reason;
+    return Error::limit(reason, limit, limit_name).message();
+}
+
+Error ParseError::to_error(std::string_view what) const {
+    if (limit_name) return Error::limit(reason, limit, limit_name);
+    return Error(ErrorKind::Other, reason).with_context(what);
+}
+
+Progress RequestParser::fail(const ParseError& error) {
+    error_ = error;
     return Progress::Failed;
 }
 
@@ -131,6 +143,11 @@ void RequestParser::reset() {
     line_parsed_ = false;
 }
 
+ParseError RequestParser::line_too_long() const {
+    return {414, "the request line has more bytes than", "HeadLimits::line_bytes",
+            limits_.line_bytes};
+}
+
 Progress RequestParser::parse(std::string_view bytes) {
     if (error_.status != 0) return Progress::Failed;
     std::string_view head = bytes.substr(0, limits_.head_bytes);
@@ -148,11 +165,12 @@ Progress RequestParser::parse(std::string_view bytes) {
     if (progress != Progress::NeedMore) return progress;
     // Three more than the line: an empty one before it and its CR.
     if (!line_parsed_ && head.size() > limits_.line_bytes + 3) {
-        return fail(414, "a request line that is too long");
+        return fail(line_too_long());
     }
     if (head.size() == limits_.head_bytes) {
-        return line_parsed_ ? fail(431, "a head that is too long")
-                            : fail(414, "a request line that is too long");
+        return line_parsed_ ? fail({431, "the head has more bytes than", "HeadLimits::head_bytes",
+                                    limits_.head_bytes})
+                            : fail(line_too_long());
     }
     seen_ = head.size();
     return Progress::NeedMore;
@@ -192,7 +210,7 @@ Progress RequestParser::parse_line(const char*& at, const char* end) {
     Progress progress = parse_version(at, end);
     if (progress != Progress::Done) return progress;
     auto line_bytes = static_cast<std::size_t>(at - begin) - 2;
-    if (line_bytes > limits_.line_bytes) return fail(414, "a request line that is too long");
+    if (line_bytes > limits_.line_bytes) return fail(line_too_long());
     std::optional<Target> target = parse_target(head_.method, head_.target);
     if (!target) return fail(400, "a target that the method cannot have");
     target_ = *target;
@@ -223,7 +241,7 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
 
 Progress RequestParser::conclude(const MessageFields& said) {
     if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
-        return fail(error.status, error.reason);
+        return fail(error);
     }
     bool has_body = head_.framing == Framing::Chunked || head_.length != 0;
     if (has_body && head_.method == "CONNECT") return fail(400, "a CONNECT with a body");
@@ -255,8 +273,9 @@ Progress RequestParser::conclude_host(const MessageFields& said) {
     return Progress::Done;
 }
 
-Progress ResponseParser::fail(const char* reason) {
-    error_ = {502, reason};
+Progress ResponseParser::fail(ParseError error) {
+    error.status = 502;
+    error_ = error;
     return Progress::Failed;
 }
 
@@ -288,7 +307,9 @@ Progress ResponseParser::parse(std::string_view bytes, std::string_view request_
         }
     }
     if (progress != Progress::NeedMore) return progress;
-    if (head.size() == limits_.head_bytes) return fail("a head that is too long");
+    if (head.size() == limits_.head_bytes)
+        return fail(
+            {502, "the head has more bytes than", "HeadLimits::head_bytes", limits_.head_bytes});
     seen_ = head.size();
     return Progress::NeedMore;
 }
@@ -301,7 +322,7 @@ Progress ResponseParser::attempt(std::string_view bytes, std::string_view reques
     line_parsed_ = true;
     MessageFields said;
     progress = parse_fields(at, end, limits_, head_.headers, said, error_);
-    if (progress == Progress::Failed) return fail(error_.reason);
+    if (progress == Progress::Failed) return fail(error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
     return conclude(said, request_method);
@@ -314,7 +335,8 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     if (*at != 'H') return fail("no version at the beginning");
     const char* cr = skip_field_value(at, end);
     if (static_cast<std::size_t>(cr - at) > limits_.line_bytes) {
-        return fail("a status line that is too long");
+        return fail({502, "the status line has more bytes than", "HeadLimits::line_bytes",
+                     limits_.line_bytes});
     }
     if (cr == end) return Progress::NeedMore;
     if (*cr != '\r') return fail("a control character in the status line");
@@ -347,7 +369,7 @@ Progress ResponseParser::conclude(const MessageFields& said, std::string_view re
     bool is_tunnel = request_method == "CONNECT" && status >= 200 && status < 300;
     ParseError error;
     if (!is_tunnel) error = frame(said, head_.version, head_.framing, head_.length);
-    if (error.status) return fail(error.reason);
+    if (error.status) return fail(error);
     head_.keep_alive = stays_open(said, head_.version);
     bool never_has_body = status < 200 || status == 204;
     bool has_none = never_has_body || status == 304 || request_method == "HEAD" || is_tunnel;

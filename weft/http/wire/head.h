@@ -25,6 +25,7 @@
 #include <optional>
 #include <string_view>
 
+#include "weft/base/error.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/target.h"
 
@@ -38,6 +39,13 @@ enum class Version : std::uint8_t { Http10, Http11 };
 struct ParseError {
     std::uint16_t status = 0;  // 400, 414, 417, 431, 501, 505; for responses always 502
     const char* reason = "";   // for people: "two different Content-Length fields"
+    // Of a limit that was passed: its name and number; null when there was none.
+    const char* limit_name = nullptr;
+    std::size_t limit = 0;
+
+    std::string text() const;  // the reason, with the number of a limit
+    // Limit or Other; `what` stands before the reason of what is no limit.
+    Error to_error(std::string_view what) const;
 };
 
 // How the body that follows is framed (RFC 9112 §6.3).
@@ -80,7 +88,9 @@ public:
     void reset();  // for the next message
 
 private:
-    Progress fail(std::uint16_t status, const char* reason);
+    Progress fail(const ParseError& error);
+    ParseError line_too_long() const;
+    Progress fail(std::uint16_t status, const char* reason) { return fail({status, reason}); }
     Progress attempt(std::string_view bytes);
     Progress parse_line(const char*& at, const char* end);
     Progress parse_version(const char*& at, const char* end);
@@ -118,7 +128,8 @@ public:
     void reset();
 
 private:
-    Progress fail(const char* reason);
+    Progress fail(ParseError error);
+    Progress fail(const char* reason) { return fail(ParseError{502, reason}); }
     Progress attempt(std::string_view bytes, std::string_view request_method);
     Progress parse_line(const char*& at, const char* end);
     Progress conclude(const MessageFields& said, std::string_view request_method);

@@ -45,6 +45,10 @@ bool fits_a_line(const std::optional<std::string_view>& value) {
 
 }  // namespace
 
+Error EventStreamParser::too_large() const {
+    return Error::limit("an event has more bytes than", event_bytes_max_, "event_bytes_max");
+}
+
 Result<std::optional<EventStreamParser::Event>> EventStreamParser::next(Bytes& bytes) {
     while (!bytes.empty()) {
         std::string_view text = as_text(bytes);
@@ -54,7 +58,7 @@ Result<std::optional<EventStreamParser::Event>> EventStreamParser::next(Bytes& b
         }
         std::size_t end = std::min(text.find_first_of(kLineEnds), text.size());
         bool fits = add_to_line(text.substr(0, end));
-        if (!fits) return Error(ErrorKind::Limit, "an event of the stream is too large");
+        if (!fits) return too_large();
         if (end == text.size()) {
             bytes = {};
             break;
@@ -63,7 +67,7 @@ Result<std::optional<EventStreamParser::Event>> EventStreamParser::next(Bytes& b
         bytes = bytes.subspan(end + 1);
         std::optional<Event> event = end_line();
         if (!is_within_limit()) {
-            return Error(ErrorKind::Limit, "an event of the stream is too large");
+            return too_large();
         }
         if (event) return event;
     }

@@ -50,6 +50,7 @@ private:
     std::optional<Event> dispatch();
     bool is_within_limit() const;
 
+    Error too_large() const;
     std::size_t event_bytes_max_;
     std::string line_;  // as far as it has come, still as bytes; empty for a comment
     bool first_line_ = true;

@@ -42,20 +42,37 @@ std::optional<HostPort> parse_host_port(std::string_view text);
 // Of http, https, ws and wss; 0 for other schemes.
 std::uint16_t default_port(std::string_view scheme);
 
-// http, https, ws and wss URLs of clients. No user information, no fragment is sent.
-struct Url {
-    std::string scheme;  // in lower case
-    std::string host;    // in lower case; an IPv6 address without its brackets
-    std::uint16_t port = 0;
-    std::string target = "/";  // path and query, as they are sent
-
-    bool is_secure() const { return scheme == "https" || scheme == "wss"; }
-    std::string authority() const;  // host[:port], without the scheme's own port, with brackets
-    std::string to_string() const;
-
+// http, https, ws and wss URLs of clients. No user information, no fragment is sent. A value that
+// is made by parse() alone: what is in it can be sent as it is.
+class Url {
+public:
     static Result<Url> parse(std::string_view text);
     // What a Location field with this text means for somebody at this URL (RFC 3986 §5).
     Result<Url> resolve(std::string_view reference) const;
+    Url(std::string_view text) = delete;  // a text is read by Url::parse(text)
+    Url(const char* text) = delete;       // a text is read by Url::parse(text)
+
+    const std::string& scheme() const { return scheme_; }  // in lower case
+    // In lower case; an IPv6 address without its brackets.
+    const std::string& host() const { return host_; }
+    std::uint16_t port() const { return port_; }           // never 0
+    const std::string& target() const { return target_; }  // path and query, as they are sent
+
+    bool is_secure() const { return scheme_ == "https" || scheme_ == "wss"; }
+    std::string authority() const;  // host[:port], without the scheme's own port, with brackets
+    std::string to_string() const;
+    // For texts that others read: what is secret is often in the query.
+    std::string without_query() const;
+
+    friend bool operator==(const Url&, const Url&) = default;
+
+private:
+    Url() = default;
+
+    std::string scheme_;
+    std::string host_;
+    std::uint16_t port_ = 0;
+    std::string target_ = "/";
 };
 
 // "%41" to "A". Nothing for a broken escape or a NUL, encoded or not.

@@ -150,8 +150,8 @@ TEST(Url, HTTP_5_is_read_and_written) {
     EXPECT_EQ(url("wss://a:/"), "wss://a/");
     EXPECT_TRUE(Url::parse("wss://a/")->is_secure());
     EXPECT_FALSE(Url::parse("http://a/")->is_secure());
-    EXPECT_EQ(Url::parse("https://a/")->port, 443);
-    EXPECT_EQ(Url::parse("http://[::1]/")->host, "::1");
+    EXPECT_EQ(Url::parse("https://a/")->port(), 443);
+    EXPECT_EQ(Url::parse("http://[::1]/")->host(), "::1");
     EXPECT_EQ(Url::parse("http://a:8080/")->authority(), "a:8080");
 }
 

@@ -42,7 +42,10 @@ std::string remove_dot_segments(std::string_view path) {
     return result;
 }
 
-Error malformed(std::string_view message) { return Error(ErrorKind::Misuse, message); }
+Error malformed(std::string_view text, std::string_view why) {
+    constexpr std::size_t kShownBytesMax = 200;
+    return Error(ErrorKind::Misuse, why).with_context(text.substr(0, kShownBytesMax), "is no URL");
+}
 
 }  // namespace
 
@@ -52,28 +55,29 @@ std::uint16_t default_port(std::string_view scheme) {
     return 0;
 }
 
-Result<Url> Url::parse(std::string_view text) {
-    text = text.substr(0, text.find('#'));
+Result<Url> Url::parse(std::string_view given) {
+    std::string_view text = given.substr(0, given.find('#'));
     const char* end = text.data() + text.size();
     if (skip_target(text.data(), end) != end) {
-        return malformed("a URL with a character that must be escaped");
+        return malformed(given, "it has a character that must be escaped");
     }
     Url url;
     std::string_view scheme = scheme_of(text);
-    url.scheme = lower(scheme);
-    url.port = default_port(url.scheme);
-    if (url.port == 0) return malformed("a URL that is not http, https, ws or wss");
+    url.scheme_ = lower(scheme);
+    url.port_ = default_port(url.scheme_);
+    if (url.port_ == 0)
+        return malformed(given, "it does not begin with http:, https:, ws: or wss:");
     text.remove_prefix(scheme.size());
-    if (!text.starts_with("://")) return malformed("a URL without a host");
+    if (!text.starts_with("://")) return malformed(given, "it has no host");
     text.remove_prefix(3);
     std::size_t authority_end = std::min(text.find_first_of("/?"), text.size());
     std::optional<HostPort> authority = parse_host_port(text.substr(0, authority_end));
-    if (!authority) return malformed("a URL whose host is none (user information is not taken)");
-    url.host = lower(authority->host);
-    url.port = authority->port.value_or(url.port);
-    if (url.port == 0) return malformed("a URL with port 0");
+    if (!authority) return malformed(given, "its host is none (user information is not taken)");
+    url.host_ = lower(authority->host);
+    url.port_ = authority->port.value_or(url.port_);
+    if (url.port_ == 0) return malformed(given, "its port is 0");
     text.remove_prefix(authority_end);
-    url.target = text.starts_with('/') ? std::string(text) : "/" + std::string(text);
+    url.target_ = text.starts_with('/') ? std::string(text) : "/" + std::string(text);
     return url;
 }
 
@@ -81,42 +85,46 @@ Result<Url> Url::resolve(std::string_view reference) const {
     reference = reference.substr(0, reference.find('#'));
     // RFC 3986 §5.2.2, step by step; what has a host of its own is a URL that parse() can read.
     Url url = *this;
-    std::size_t base_question = std::min(target.find('?'), target.size());
-    std::string_view base_path = std::string_view(target).substr(0, base_question);
+    std::size_t base_question = std::min(target_.find('?'), target_.size());
+    std::string_view base_path = std::string_view(target_).substr(0, base_question);
     std::size_t question = std::min(reference.find('?'), reference.size());
     std::string_view path = reference.substr(0, question);
     std::string_view query = reference.substr(question);
     if (!scheme_of(reference).empty() || reference.starts_with("//")) {
         bool has_scheme = !reference.starts_with("//");
         std::string whole(reference);
-        url = WEFT_TRY(parse(has_scheme ? whole : scheme + ":" + whole));
-        question = std::min(url.target.find('?'), url.target.size());
-        url.target = remove_dot_segments(std::string_view(url.target).substr(0, question)) +
-                     url.target.substr(question);
+        url = WEFT_TRY(parse(has_scheme ? whole : scheme_ + ":" + whole));
+        question = std::min(url.target_.find('?'), url.target_.size());
+        url.target_ = remove_dot_segments(std::string_view(url.target_).substr(0, question)) +
+                      url.target_.substr(question);
         return url;
     }
     const char* end = reference.data() + reference.size();
     if (skip_target(reference.data(), end) != end) {
-        return malformed("a URL with a character that must be escaped");
+        return malformed(reference, "it has a character that must be escaped");
     }
     if (path.empty()) {
         // "": this very URL; "?y": another query of it.
-        if (!query.empty()) url.target = std::string(base_path).append(query);
+        if (!query.empty()) url.target_ = std::string(base_path).append(query);
         return url;
     }
     std::string merged;
     if (!path.starts_with('/')) merged = base_path.substr(0, base_path.rfind('/') + 1);
-    url.target = remove_dot_segments(merged.append(path)).append(query);
+    url.target_ = remove_dot_segments(merged.append(path)).append(query);
     return url;
 }
 
 std::string Url::authority() const {
-    bool is_ipv6 = host.find(':') != host.npos;
-    std::string result = is_ipv6 ? "[" + host + "]" : host;
-    if (port != default_port(scheme)) result += ":" + std::to_string(port);
+    bool is_ipv6 = host_.find(':') != host_.npos;
+    std::string result = is_ipv6 ? "[" + host_ + "]" : host_;
+    if (port_ != default_port(scheme_)) result += ":" + std::to_string(port_);
     return result;
 }
 
-std::string Url::to_string() const { return scheme + "://" + authority() + target; }
+std::string Url::without_query() const {
+    return scheme_ + "://" + authority() + target_.substr(0, target_.find('?'));
+}
+
+std::string Url::to_string() const { return scheme_ + "://" + authority() + target_; }
 
 }  // namespace weft::http::wire

@@ -12,13 +12,13 @@ namespace weft::http::wire {
 namespace {
 
 void expect_sound(const Url& url) {
-    WEFT_ASSERT(url.port != 0 && !url.host.empty());
-    WEFT_ASSERT(url.target.starts_with('/') &&
-                url.target.find_first_of("# \r\n") == url.target.npos);
+    WEFT_ASSERT(url.port() != 0 && !url.host().empty());
+    WEFT_ASSERT(url.target().starts_with('/') &&
+                url.target().find_first_of("# \r\n") == url.target().npos);
     WEFT_ASSERT(parse_host_port(url.authority()));
     std::string text = url.to_string();
     Result<Url> again = Url::parse(text);
-    WEFT_ASSERT(again && again->to_string() == text && again->port == url.port);
+    WEFT_ASSERT(again && again->to_string() == text && again->port() == url.port());
 }
 
 void try_url(std::string_view text) {
@@ -31,7 +31,7 @@ void try_url(std::string_view text) {
     Result<Url> resolved = base->resolve(reference);
     if (!resolved) return;
     expect_sound(*resolved);
-    std::string path = resolved->target.substr(0, resolved->target.find('?'));
+    std::string path = resolved->target().substr(0, resolved->target().find('?'));
     // The path of the base is taken as it is where the reference has none.
     bool has_path =
         !reference.empty() && !reference.starts_with('?') && !reference.starts_with('#');

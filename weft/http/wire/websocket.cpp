@@ -91,6 +91,21 @@ std::optional<Event> Receiver::fail(std::uint16_t code, std::string_view why) {
     return Event{.kind = Event::Kind::Failed, .payload = why, .close_code = code};
 }
 
+std::optional<Event> Receiver::fail_limit(std::string_view why, const char* name,
+                                          std::size_t limit) {
+    state_ = State::Ended;
+    return Event{.kind = Event::Kind::Failed,
+                 .payload = why,
+                 .close_code = close_code::kTooBig,
+                 .limit_name = name,
+                 .limit = limit};
+}
+
+std::optional<Event> Receiver::fail_message_size() {
+    return fail_limit("a message has more bytes than", "Limits::message_bytes",
+                      limits_.message_bytes);
+}
+
 std::optional<Event> Receiver::read_head(Bytes& bytes) {
     while (head_bytes_ < head_bytes_all_) {
         if (bytes.empty()) return {};
@@ -137,7 +152,8 @@ std::optional<Event> Receiver::check_first_byte(std::uint8_t byte) {
     default: return fail(kProtocolError, "the opcode is reserved");
     }
     if (++fragments_ > limits_.fragments) {
-        return fail(close_code::kTooBig, "the message has too many fragments");
+        return fail_limit("a message has more fragments than", "Limits::fragments",
+                          limits_.fragments);
     }
     return {};
 }
@@ -173,9 +189,12 @@ std::optional<Event> Receiver::begin_payload() {
         if (left_ <= 0xffff) return fail(kProtocolError, "a length is written too long");
         mask_at = 10;
     }
-    if (left_ > limits_.frame_bytes) return fail(close_code::kTooBig, "the frame is too large");
+    if (left_ > limits_.frame_bytes) {
+        return fail_limit("a frame has more bytes than", "Limits::frame_bytes",
+                          limits_.frame_bytes);
+    }
     if (!is_control() && !compressed_ && left_ > limits_.message_bytes - message_.size()) {
-        return fail(close_code::kTooBig, "the message is too large");
+        return fail_message_size();
     }
     mask_ = 0;
     if (role_ == Role::Server) std::memcpy(&mask_, &head_[mask_at], sizeof mask_);
@@ -221,7 +240,7 @@ std::optional<Event> Receiver::fail_decompression(const Error& error, std::size_
     // What was wrong first is told, however the bytes were cut.
     if (auto failed = check_text(from)) return failed;
     switch (error.kind()) {
-    case ErrorKind::Limit: return fail(close_code::kTooBig, "the message is too large");
+    case ErrorKind::Limit: return fail_message_size();
     case ErrorKind::Other:
         return fail(close_code::kInvalidPayload, "a compressed message is corrupt");
     default: return fail(close_code::kInternalError, "there is no memory to decompress");

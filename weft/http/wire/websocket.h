@@ -67,6 +67,9 @@ struct Event {
     std::string_view payload = {};
     // Close: the peer's, or kNoStatus. Failed: the one to be sent.
     std::uint16_t close_code = 0;
+    // Failed, by a limit that was passed: its name and number.
+    const char* limit_name = nullptr;
+    std::size_t limit = 0;
 };
 
 class Receiver {
@@ -87,6 +90,8 @@ private:
 
     bool is_control() const { return opcode_ >= Opcode::Close; }
     std::optional<Event> fail(std::uint16_t code, std::string_view why);
+    std::optional<Event> fail_limit(std::string_view why, const char* name, std::size_t limit);
+    std::optional<Event> fail_message_size();
     // Each gives an event if there is one.
     std::optional<Event> read_head(Bytes& bytes);
     std::optional<Event> check_first_byte(std::uint8_t byte);

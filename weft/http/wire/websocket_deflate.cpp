@@ -91,7 +91,9 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
             status = inflate(stream_.get(), Z_SYNC_FLUSH);
             return size + step - stream_->avail_out;
         });
-        if (out.size() > bytes_max) return Error(ErrorKind::Limit, "the message is too large");
+        if (out.size() > bytes_max)
+            return Error::limit("a message has more bytes than", bytes_max,
+                                "Limits::message_bytes");
         if (status == Z_STREAM_END) {
             // RFC 7692 §7.2.3.4: a block may say that it is the last, and is not; what comes next
             // may still refer to what came before.

@@ -43,8 +43,7 @@ Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const For
         wire::Progress progress =
             buffer.empty() ? wire::Progress::NeedMore : parser.parse(buffer.view(), "CONNECT");
         if (progress == wire::Progress::Failed)
-            return Error(ErrorKind::Other,
-                         format("the proxy's response is malformed: {}", parser.error().reason));
+            return parser.error().to_error("the proxy's response is malformed");
         if (progress == wire::Progress::Done) {
             std::uint16_t status = parser.head().status;
             buffer.consume(parser.consumed());
@@ -60,14 +59,8 @@ Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const For
         if (count == 0) return Error(ErrorKind::Closed, "it closed the connection");
         buffer.filled(count);
     }
-    return Error(ErrorKind::Limit, "it sends too many informational responses");
-}
-
-// The kind and code stay, and the text says where it happened.
-Error with_place(const Error& error, std::string_view phase, Deadline total) {
-    if (error.kind() == ErrorKind::TimedOut) return in_phase(error, phase, total);
-    if (error.kind() == ErrorKind::Cancelled) return error;
-    return Error(error.kind(), error.native_code(), format("{}: {}", phase, error.message()));
+    return Error::limit("it sends more informational responses than", kInformationalMax,
+                        "kInformationalMax");
 }
 
 }  // namespace
@@ -77,31 +70,37 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
                                                      Deadline total) {
     ClientPool& pool = origin.pool();
     const ClientOptions& options = pool.options();
+    WholeTime whole{total, timeouts.total};
     OriginName name = origin.name();
     bool tunnel = name.route == Route::Tunnel;
     std::string host = tunnel ? options.proxy->host : std::string(name.host);
     std::uint16_t port = tunnel ? options.proxy->port : name.port;
     auto socket = open_socket(pool, host, port, earlier(total, Deadline::after(timeouts.connect)));
     if (!socket) {
-        std::string phase = format("connecting to {}", origin.to_string());
-        if (tunnel) phase += format(" through the proxy {}:{}", host, port);
-        return with_place(socket.error(), phase, total);
+        std::string doing =
+            "connect " + (tunnel ? format("{}:{}", host, port) : origin.to_string());
+        Error error = in_told_phase(socket.error(),
+                                    {doing, timeouts.connect, "ClientTimeouts::connect"}, whole);
+        return tunnel ? error.with_context("the proxy") : error;
     }
     std::unique_ptr<net::Stream> stream = std::make_unique<net::Socket>(std::move(*socket));
     Deadline deadline = earlier(total, Deadline::after(timeouts.handshake));
     if (tunnel) {
         auto asked = ask_for_tunnel(*stream, origin, *options.proxy, deadline);
         if (!asked) {
-            std::string phase =
-                format("asking the proxy {}:{} for {}", host, port, origin.to_string());
-            return with_place(asked.error(), phase, total);
+            std::string doing =
+                format("ask the proxy {}:{} for {}", host, port, origin.to_string());
+            return in_phase(asked.error(), {doing, timeouts.handshake, "ClientTimeouts::handshake"},
+                            whole);
         }
     }
     if (!name.is_secure) return stream;
     std::shared_ptr<net::tls::ClientContext> context = WEFT_TRY(pool.tls());
     auto secured = net::TlsStream::connect(std::move(stream), *context, name.host, deadline);
     if (secured) return secured;
-    return with_place(secured.error(), format("shaking hands with {}", origin.to_string()), total);
+    std::string doing = format("tls handshake with {}", origin.to_string());
+    return in_told_phase(secured.error(), {doing, timeouts.handshake, "ClientTimeouts::handshake"},
+                         whole);
 }
 
 }  // namespace weft::http

@@ -2,15 +2,12 @@
 
 #include <utility>
 
-#include "weft/base/format.h"
 #include "weft/http/client/internal/pool.h"
 
 namespace weft::http {
 namespace {
 
-Error cut_off() {
-    return Error(ErrorKind::Closed, "the server closed the connection instead of answering");
-}
+Error cut_off() { return Error(ErrorKind::Closed, "the server closed the connection"); }
 
 }  // namespace
 
@@ -37,9 +34,7 @@ Result<bool> ClientConnection::parse() {
     while (!buffer.empty()) {
         switch (parser_.parse(buffer.view(), method_)) {
         case wire::Progress::NeedMore: return false;
-        case wire::Progress::Failed:
-            return Error(ErrorKind::Other,
-                         format("the response is malformed: {}", parser_.error().reason));
+        case wire::Progress::Failed: return parser_.error().to_error("the response is malformed");
         case wire::Progress::Done: break;
         }
         std::uint16_t status = parser_.head().status;
@@ -52,7 +47,8 @@ Result<bool> ClientConnection::parse() {
         if (status == 101) return Error(ErrorKind::Other, "the server changes protocols unasked");
         parser_.reset();
         if (++informational_ > kInformationalMax)
-            return Error(ErrorKind::Limit, "the server sends too many informational responses");
+            return Error::limit("the server sends more informational responses than",
+                                kInformationalMax, "kInformationalMax");
     }
     return false;
 }

@@ -4,12 +4,31 @@
 #include "weft/fiber/cancel.h"
 
 namespace weft::http {
+namespace {
 
-Error in_phase(const Error& error, std::string_view phase, Deadline total) {
-    if (error.kind() != ErrorKind::TimedOut || !CancelToken::current().check()) return error;
-    bool whole = total.expired(Clock::now());
-    return Error(ErrorKind::TimedOut, whole ? format("the time for the request ran out: {}", phase)
-                                            : format("timed out: {}", phase));
+Error ran_out(Nanoseconds time, std::string_view limit) {
+    return Error(ErrorKind::TimedOut,
+                 format("timed out after {} ms ({})", time / std::chrono::milliseconds(1), limit));
+}
+
+}  // namespace
+
+Error in_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
+    if (error.kind() != ErrorKind::TimedOut) return error.with_context(phase.doing);
+    // Not the text of whoever waited: it would say once more that a time ran out.
+    Error cause = ErrorKind::TimedOut;
+    if (CancelToken::current().check()) {
+        if (whole.deadline.expired(Clock::now())) {
+            cause = ran_out(whole.time, "ClientTimeouts::total");
+        } else if (!phase.limit.empty()) {
+            cause = ran_out(phase.time, phase.limit);
+        }
+    }
+    return cause.with_context(phase.doing);
+}
+
+Error in_told_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
+    return error.kind() == ErrorKind::TimedOut ? in_phase(error, phase, whole) : error;
 }
 
 }  // namespace weft::http

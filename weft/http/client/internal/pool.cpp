@@ -89,14 +89,20 @@ Result<void> Origin::wait_in_line(const Wanted& wanted) {
     // Relaxed, twice: a bound; nothing is read through it.
     bool room = waiting_.fetch_add(1, std::memory_order_relaxed) <
                 pool_->options().limits.waiting_per_origin;
-    Result<void> got = Error(ErrorKind::Limit, "too many requests wait for a connection");
-    if (room) {
+    Result<void> got;
+    if (!room) {
+        got = Error::limit("more requests wait for a connection than",
+                           pool_->options().limits.waiting_per_origin,
+                           "ClientLimits::waiting_per_origin");
+    } else {
         Deadline deadline = earlier(wanted.total, Deadline::after(wanted.timeouts.queue));
         got = permits_.acquire_until(deadline);
     }
     waiting_.fetch_sub(1, std::memory_order_relaxed);
-    if (!got) return in_phase(got.error(), "waiting for a free connection", wanted.total);
-    return {};
+    if (got) return {};
+    std::string doing = "wait for a free connection to " + to_string();
+    return in_phase(got.error(), {doing, wanted.timeouts.queue, "ClientTimeouts::queue"},
+                    {wanted.total, wanted.timeouts.total});
 }
 
 Result<Lease> Origin::acquire(const Wanted& wanted) {

@@ -12,11 +12,6 @@
 #include "weft/http/wire/format.h"
 
 namespace weft::http {
-namespace {
-
-constexpr std::string_view kPhase = "sending the request";
-
-}  // namespace
 
 Result<void> RequestWriter::send(Body& body) {
     if (auto text = body.text()) return send_text(*text);
@@ -54,7 +49,7 @@ Result<void> RequestWriter::send_file(const Body::FilePart& part) {
     std::uint64_t sent = 0;
     while (sent < part.count) {
         std::uint64_t slice = std::min<std::uint64_t>(part.count - sent, kWriteSliceBytes);
-        Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
+        Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
         Result<void> outcome =
             connection_.stream().send_file(part.file->fd(), part.offset + sent, slice, deadline);
         if (!outcome) return stopped(outcome.error());
@@ -159,7 +154,7 @@ Result<void> RequestWriter::wait_for_room() {
     Descriptor& descriptor = connection_.stream().descriptor();
     Ear ear(descriptor);
     if (!ear.listen()) return {};
-    Deadline deadline = earlier(pace_.total, Deadline::after(pace_.idle));
+    Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
     Result<void> waited = descriptor.wait_writable(deadline, ear.token());
     ear.stop();
     if (waited || (ear.has_heard() && CancelToken::current().check())) return {};
@@ -183,7 +178,7 @@ Result<bool> RequestWriter::look_for_answer() {
 Result<void> RequestWriter::stopped(const Error& error) {
     if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
     has_failed_ = true;
-    return in_phase(error, kPhase, pace_.total);
+    return in_phase(error, {"send the request", pace_.idle, "ClientTimeouts::idle"}, pace_.whole);
 }
 
 }  // namespace weft::http

@@ -13,6 +13,7 @@
 #include "weft/base/time.h"
 #include "weft/http/body.h"
 #include "weft/http/client/internal/connection.h"
+#include "weft/http/client/internal/phase.h"
 
 namespace weft::http {
 
@@ -20,7 +21,7 @@ class RequestWriter final : public BodyWriter {
 public:
     struct Pace {
         Nanoseconds idle;  // without progress
-        Deadline total;
+        WholeTime whole;
     };
     RequestWriter(ClientConnection& connection, const Pace& pace)
         : connection_(connection), pace_(pace) {}

@@ -10,8 +10,8 @@ namespace weft::http {
 
 Result<std::unique_ptr<ResponseBody>> ResponseBody::create(Lease lease,
                                                            std::optional<wire::Coding> coding,
-                                                           Deadline total) {
-    auto body = std::make_unique<ResponseBody>(std::move(lease), total);
+                                                           const WholeTime& whole) {
+    auto body = std::make_unique<ResponseBody>(std::move(lease), whole);
     // A response without content has nothing to decode, whatever its fields say.
     if (!coding || !body->lease_) return body;
     body->decoder_ = WEFT_TRY(wire::Decoder::create(*coding, {.content_bytes = body->bytes_max_}));
@@ -20,9 +20,9 @@ Result<std::unique_ptr<ResponseBody>> ResponseBody::create(Lease lease,
     return body;
 }
 
-ResponseBody::ResponseBody(Lease lease, Deadline total)
+ResponseBody::ResponseBody(Lease lease, const WholeTime& whole)
     : lease_(std::move(lease)),
-      total_(total),
+      whole_(whole),
       size_(lease_->body.size()),
       bytes_max_(lease_->origin->pool().options().limits.body_bytes) {
     bool is_upgraded = lease_->head().status == 101;
@@ -40,7 +40,11 @@ void ResponseBody::finish() {
 }
 
 Result<std::size_t> ResponseBody::fail(const Error& error) {
-    Error named = in_phase(error, "waiting for the body of the response", total_);
+    const Origin* origin = lease_ ? lease_->origin.get() : nullptr;
+    std::string doing = "read the body of the response";
+    if (origin) doing += " of " + origin->to_string();
+    Nanoseconds idle = lease_ ? lease_->body.idle() : Nanoseconds();
+    Error named = in_phase(error, {doing, idle, "ClientTimeouts::idle"}, whole_);
     // Only the reader's own context has ended: in another one it may go on.
     if (CancelToken::current().is_cancelled()) return named;
     error_ = named;
@@ -54,7 +58,8 @@ Result<std::size_t> ResponseBody::read(ByteSpace space) {
     Result<std::size_t> count = decoder_ ? read_coded(space) : read_plain(space);
     if (!count) return fail(count.error());
     given_ += *count;
-    if (given_ > bytes_max_) return fail(Error(ErrorKind::Limit, "the response is too large"));
+    if (given_ > bytes_max_)
+        return fail(Error::limit("it has more bytes than", bytes_max_, "ClientLimits::body_bytes"));
     return count;
 }
 

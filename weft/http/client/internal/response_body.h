@@ -11,6 +11,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/body.h"
+#include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/wire/content_coding.h"
 
@@ -21,8 +22,8 @@ public:
     // `coding` is how the content is to be decoded; nothing: it is given as it comes.
     static Result<std::unique_ptr<ResponseBody>> create(Lease lease,
                                                         std::optional<wire::Coding> coding,
-                                                        Deadline total);
-    explicit ResponseBody(Lease lease, Deadline total);
+                                                        const WholeTime& whole);
+    ResponseBody(Lease lease, const WholeTime& whole);
     ~ResponseBody() override;
 
     Result<std::size_t> read(ByteSpace space) override;
@@ -40,7 +41,7 @@ private:
     void finish();
 
     Lease lease_;
-    const Deadline total_;
+    const WholeTime whole_;
     std::optional<std::uint64_t> size_;
     std::uint64_t bytes_max_;
     std::uint64_t given_ = 0;

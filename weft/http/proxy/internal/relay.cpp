@@ -72,7 +72,7 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& o
                                        has_body, size);
         !composed)
         return Failure{.error = composed.error(), .is_clients = true};
-    RequestWriter writer(connection, {options.timeouts.idle, Deadline::never()});
+    RequestWriter writer(connection, {options.timeouts.idle, {}});
     Result<void> outcome;
     if (has_body) {
         writer.begin(size);
@@ -90,7 +90,9 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& o
     if (outcome) return std::nullopt;
     bool untouched = !has_body && !connection.has_received();
     return Failure{
-        .error = in_phase(outcome.error(), "waiting for the upstream", Deadline::never()),
+        .error = in_phase(
+            outcome.error(),
+            {"read the head of the response", options.timeouts.head, "ClientTimeouts::head"}, {}),
         .may_repeat = untouched && is_idempotent(request.method()),
         .was_kept = connection.is_reused};
 }

@@ -80,10 +80,10 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
             continue;
         }
         auto url = Url::parse(text);
-        if (!url || url->target != "/" || (url->scheme != "http" && url->scheme != "https"))
+        if (!url || url->target() != "/" || (url->scheme() != "http" && url->scheme() != "https"))
             return Error(ErrorKind::Misuse,
                          format("{} is no upstream such as http://127.0.0.1:9000", text));
-        auto origin = pool.origin({url->host, url->port, url->is_secure(), Route::Direct});
+        auto origin = pool.origin({url->host(), url->port(), url->is_secure(), Route::Direct});
         made->upstreams_.push_back(std::make_unique<Upstream>(url->authority(), std::move(origin)));
     }
     return made;

@@ -11,6 +11,7 @@
 #include "weft/http/request.h"
 #include "weft/http/server/internal/core.h"
 #include "weft/http/server/internal/early_sender.h"
+#include "weft/http/server/internal/failure.h"
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
 #include "weft/net/tls/tls_stream.h"
@@ -165,7 +166,7 @@ Connection::Next Connection::read_head(Exchange& exchange) {
             case wire::Progress::Failed: {
                 shard_.tally.bad.add();
                 wire::ParseError error = exchange.parser.error();
-                return refuse(exchange, error.status, error.reason);
+                return refuse(exchange, error.status, error.text());
             }
             case wire::Progress::NeedMore: break;
             }
@@ -232,7 +233,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
     Result<Response> outcome = call_in_turn(request, context, exchange, early);
-    if (!outcome) outcome = explain(outcome.error(), exchange, token);
+    if (!outcome) outcome = explain(outcome.error(), request, exchange, token);
     Response& response = *outcome;
     bool unread = !exchange.body.is_finished();
     ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
@@ -246,6 +247,8 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     if (response.body.as_produced()) watch(token);
     Result<void> written = writer.write_response(response, manner);
     stop_watching();
+    if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
+        log_failed_body(request, written.error());
     if (options.on_access) {
         report({.request = &request,
                 .peer = peer_,
@@ -303,9 +306,7 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
     }
     Result<Response> outcome = admitted ? call_admitted(request, context, early) : shed();
     if (outcome && !can_be_sent(*outcome)) {
-        log(LogLevel::Error, "http: a handler gave a response that cannot be sent ({} {})",
-            request.method(), request.target());
-        outcome = Response::plain(500);
+        outcome = failure_response(request, "the response cannot be sent");
     }
     if (outcome && is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
     return outcome;
@@ -341,19 +342,24 @@ Result<Response> Connection::call_handler(Request& request, async::Context& cont
     }
 }
 
-Response Connection::explain(const Error& error, const Exchange& exchange, CancelState* token) {
+Response Connection::explain(const Error& error, const Request& request, const Exchange& exchange,
+                             CancelState* token) {
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
         return Response::plain(exchange.body.failure_status());
     }
     bool gone = async::reason_of(token) != CancelReason::None;
     if (gone) shard_.tally.gone.add();
-    if (gone || error.kind() == ErrorKind::TimedOut) return Response::plain(503);
-    log(LogLevel::Error, "http: a handler failed: {}", error.message());
-    return Response::plain(500);
+    if (gone) return Response::plain(503);
+    if (error.kind() == ErrorKind::TimedOut) {
+        shard_.tally.timeouts.add();
+        return Response::plain(503);
+    }
+    return failure_response(request, error.message());
 }
 
-Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status, const char* reason) {
+Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
+                                    std::string_view reason) {
     Response response = Response::text(std::string(reason) + "\n", status);
     ResponseWriter writer(*stream_, exchange, shard_.core().limits());
     Result<void> written =

@@ -79,8 +79,9 @@ private:
     Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
     Result<Response> call_in_turn(Request& request, async::Context& context,
                                   const Exchange& exchange, EarlySender& early);
-    Response explain(const Error& error, const Exchange& exchange, CancelState* token);
-    Next refuse(Exchange& exchange, std::uint16_t status, const char* reason);
+    Response explain(const Error& error, const Request& request, const Exchange& exchange,
+                     CancelState* token);
+    Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;
     bool is_late() const;

@@ -150,6 +150,7 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
     }
     // After a failure as well: half a chunk must not leave, it could be taken for something else.
     exchange_.output.append(end_chunk(0));
+    producer_failed_ = !outcome && !has_failed_to_send_;
     WEFT_TRY(outcome);
     if (coding_ == Coding::Chunked) return end_chunks();
     // What is left waits in the output: the next response may leave with it.
@@ -179,10 +180,13 @@ Result<void> ResponseWriter::send(Bytes more) {
     std::string& output = exchange_.output;
     if (more.empty()) {
         output.append(chunk_end);
-        return send_output(stream_, output, limits_.write_time);
+        Result<void> sent = send_output(stream_, output, limits_.write_time);
+        has_failed_to_send_ |= !sent;
+        return sent;
     }
     std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
     Result<void> sent = send_parts(stream_, parts, limits_.write_time);
+    has_failed_to_send_ |= !sent;
     output.clear();
     return sent;
 }

@@ -39,6 +39,8 @@ public:
     // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
     Result<void> write_response(Response& response, const Manner& manner);
     bool keep_alive() const { return manner_.keep_alive; }
+    // The producer of a body gave up by itself: neither the client nor the network was at fault.
+    bool producer_failed() const { return producer_failed_; }
     std::uint64_t body_bytes() const { return body_bytes_; }
 
     Result<void> write(Bytes bytes) override;
@@ -65,6 +67,8 @@ private:
     Coding coding_ = Coding::None;
     std::uint64_t length_ = 0;  // of Coding::Length
     std::uint64_t body_bytes_ = 0;
+    bool has_failed_to_send_ = false;
+    bool producer_failed_ = false;
     std::optional<std::size_t> chunk_begin_;  // in the output: the chunk that is being gathered
     Headers trailers_;
 };

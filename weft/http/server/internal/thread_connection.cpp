@@ -6,6 +6,7 @@
 #include "weft/base/log.h"
 #include "weft/http/request.h"
 #include "weft/http/response.h"
+#include "weft/http/server/internal/failure.h"
 #include "weft/http/server/internal/response_writer.h"
 
 namespace weft::http {
@@ -37,7 +38,7 @@ bool ThreadConnection::read_head() {
             if (progress == wire::Progress::Done) return true;
             if (progress == wire::Progress::Failed) {
                 wire::ParseError error = exchange_.parser.error();
-                refuse(error.status, error.reason);
+                refuse(error.status, error.text());
                 return false;
             }
             if (!std::exchange(has_begun, true)) deadline = Deadline::after(limits.header_time);
@@ -125,12 +126,11 @@ Response ThreadConnection::call_handler(Request& request) {
         return Response::plain(body.failure_status());
     }
     if (context.is_done()) return Response::plain(503);
-    log(LogLevel::Error, "http: a handler failed: {}",
-        outcome ? "a response that cannot be sent" : outcome.error().message());
-    return Response::plain(500);
+    return failure_response(request,
+                            outcome ? "the response cannot be sent" : outcome.error().message());
 }
 
-void ThreadConnection::refuse(std::uint16_t status, const char* reason) {
+void ThreadConnection::refuse(std::uint16_t status, std::string_view reason) {
     Response response = Response::text(std::string(reason) + "\n", status);
     ResponseWriter writer(stream_, exchange_, options_.limits);
     Result<void> written =

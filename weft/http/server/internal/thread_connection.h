@@ -28,7 +28,7 @@ private:
     bool read_head();
     bool answer();
     Response call_handler(Request& request);
-    void refuse(std::uint16_t status, const char* reason);
+    void refuse(std::uint16_t status, std::string_view reason);
     void report(const AccessRecord& record);
     void linger();
 

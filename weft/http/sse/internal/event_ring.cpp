@@ -30,7 +30,8 @@ Result<void> EventRing::append(wire::OutgoingEvent event) {
     event.id = id;
     std::string formatted = WEFT_TRY(wire::format_event(event));
     if (formatted.size() > bytes_max_)
-        return Error(ErrorKind::Limit, "an event is larger than its ring");
+        return Error::limit("an event has more bytes than", bytes_max_,
+                            "BroadcasterOptions::bytes_max");
     auto text = std::make_shared<const std::string>(std::move(formatted));
     // Memory is taken and freed without the lock.
     while (evict_for(text->size())) {}
@@ -90,7 +91,9 @@ std::uint64_t EventRing::place_after(std::string_view id) const {
 
 Result<std::size_t> EventRing::take(std::uint64_t& place, Batch& batch) {
     SpinGuard guard(lock_);
-    if (place < first_) return Error(ErrorKind::Limit, "a subscriber is too slow");
+    if (place < first_)
+        return Error::limit("a subscriber is too slow: it is behind by more events than",
+                            slots_.size(), "BroadcasterOptions::events_max");
     std::size_t count = std::min<std::uint64_t>(next_ - place, kBatch);
     for (std::size_t i = 0; i < count; ++i) batch[i] = slot(place++).text;
     if (count > 0) return count;

@@ -1,0 +1,50 @@
+#include "weft/http/server/internal/failure.h"
+
+#include <algorithm>
+#include <string>
+
+#include "weft/base/env.h"
+#include "weft/base/format.h"
+#include "weft/base/log.h"
+#include "weft/http/request.h"
+
+namespace weft::http {
+namespace {
+
+// Others write these: a line of the log stays a line.
+constexpr std::size_t kIdBytesMax = 64;
+constexpr std::size_t kPathBytesMax = 256;
+
+std::string id_of(const Request& request) {
+    auto given = request.headers().get("x-request-id");
+    if (given && !given->empty()) return std::string(given->substr(0, kIdBytesMax));
+    return format("{:016x}", env::random(RandomStream::Workload));
+}
+
+void log_failure(const Request& request, std::string_view id, std::string_view why) {
+    std::string_view target = request.target();
+    // What is secret is often in the query.
+    std::string_view path = target.substr(0, std::min(target.find('?'), kPathBytesMax));
+    log(LogLevel::Error, "http: {} {} failed (request {}): {}", request.method(), path, id, why);
+}
+
+}  // namespace
+
+Response failure_response(const Request& request, std::string_view why) {
+    std::string id = id_of(request);
+    log_failure(request, id, why);
+    return Response::plain(500).with("x-request-id", id);
+}
+
+void log_failed_body(const Request& request, const Error& error) {
+    switch (error.kind()) {
+    case ErrorKind::Cancelled:
+    case ErrorKind::TimedOut:
+    case ErrorKind::Closed:
+    case ErrorKind::Reset:
+    case ErrorKind::Limit: return;
+    default: log_failure(request, id_of(request), error.message());
+    }
+}
+
+}  // namespace weft::http

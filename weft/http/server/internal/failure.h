@@ -1,0 +1,20 @@
+// What becomes of a request whose handler failed.
+#pragma once
+
+#include <string_view>
+
+#include "weft/base/error.h"
+#include "weft/http/response.h"
+
+namespace weft::http {
+
+class Request;
+
+// 500, and one line in the log with the method, the path and the id of the request: the one that it
+// came with (X-Request-Id), else a new one, which the response has as well.
+Response failure_response(const Request& request, std::string_view why);
+// One line in the log for a body that was cut off because its producer failed. How streams end
+// whose time, reader or source is gone is no failure.
+void log_failed_body(const Request& request, const Error& error);
+
+}  // namespace weft::http
