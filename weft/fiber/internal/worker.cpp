@@ -15,6 +15,7 @@
 #include "weft/fiber/internal/snapshot.h"
 #include "weft/fiber/internal/spawn_state.h"
 #include "weft/fiber/internal/worker_inline.h"
+#include "weft/fiber/turn.h"
 
 #ifdef WEFT_ASAN
 #include <sanitizer/asan_interface.h>
@@ -61,6 +62,7 @@ void Worker::thread_main(void* self) {
     worker->thread_exceptions_ = ExceptionState::of_this_thread();
     worker->loop_fiber_.context.adopt_thread();
     worker->coarse_now_ns_ = env::now_ns();
+    if (!env::current()) weft_turn_left = kBudgetMax;
     {
         std::optional<ThreadSeat> seat;
         if (!env::current()) worker->seat_ = &seat.emplace(*worker);
