@@ -18,6 +18,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/turn.h"
 
@@ -492,6 +493,17 @@ Result<bool> Descriptor::arm(Dormant& dormant, std::uint8_t events) {
     if (!use) return ErrorKind::Closed;
     IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~events)));
     return here->arm(dormant, events);
+}
+
+Result<void> Descriptor::watch_by(unsigned worker, std::uint8_t events) {
+    Use use(*this);
+    if (!use) return ErrorKind::Closed;
+    Worker* here = this_worker();
+    if (!here) return ErrorKind::NoRuntime;
+    if (worker >= here->scheduler().worker_count())
+        return Error(ErrorKind::Misuse, "there is no such worker");
+    IoRegistration* watched = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~events)));
+    return watched->add_to(here->scheduler().worker(worker).reactor());
 }
 
 bool Descriptor::disarm(Dormant& dormant) {

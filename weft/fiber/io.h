@@ -107,6 +107,10 @@ public:
     Result<bool> arm(Dormant& dormant, std::uint8_t events);
     // True: it was armed, and is not called any more. False: it has been or is being called.
     bool disarm(Dormant& dormant);
+    // Lets a worker of the runtime (see placement.h) watch the descriptor, beginning with `events`,
+    // whatever that worker does at the moment. Without it the worker watches on which somebody
+    // waits first. Fibers.
+    Result<void> watch_by(unsigned worker, std::uint8_t events);
 
     void close();   // idempotent
     int release();  // the caller's again, still non-blocking; nobody else may be in a call

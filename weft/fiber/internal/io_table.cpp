@@ -69,13 +69,24 @@ Result<void> IoRegistration::ensure_added() {
     if (home_) return {};
     Reactor* reactor = IoTable::reactor_of(*storage_);
     if (!reactor) return ErrorKind::NoRuntime;
-    Result<void> added = reactor->add(fd_, ticket());
+    return add_home(*reactor);
+}
+
+Result<void> IoRegistration::add_to(Reactor& reactor) {
+    SpinGuard guard(lock_);
+    if (retired_) return ErrorKind::Closed;
+    return home_ ? Result<void>() : add_home(reactor);
+}
+
+// With the lock held.
+Result<void> IoRegistration::add_home(Reactor& reactor) {
+    Result<void> added = reactor.add(fd_, ticket());
     if (!added && added.error().native_code() == EPERM) {
         // A regular file or the like: it never blocks.
         readiness_.fetch_or(kReadable | kWritable, std::memory_order_release);
         return {};
     }
-    if (added) home_ = reactor;
+    if (added) home_ = &reactor;
     return added;
 }
 

@@ -60,6 +60,8 @@ public:
     // Calls dormant.on_ready once, at the first of `events`. False: one of them is there already,
     // and nothing was armed.
     Result<bool> arm(Dormant& dormant, std::uint8_t events);
+    // Nothing if it is watched already.
+    Result<void> add_to(Reactor& reactor);
     // True: it was armed and will not be called.
     bool disarm(Dormant& dormant);
 
@@ -92,6 +94,7 @@ private:
     void detach();
     Ticket ticket() const;
     Result<void> ensure_added();
+    Result<void> add_home(Reactor& reactor);
     void claim(std::uint8_t directions, Claimed& claimed);
     static void claim_one(const WaitRef& waiter, Claimed& claimed);
     static void resume(const Claimed& claimed);

@@ -1,6 +1,7 @@
 #include "weft/http/server/internal/core.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -160,7 +161,16 @@ Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
 
 Result<void> Acceptor::begin() {
     WEFT_TRY(shard_.core().accepting().enter());
-    return post_here(shard_.worker(), turn_);
+    // From here, not by a record for that worker: one that is stuck in a fiber would never begin,
+    // while the kernel gives its listener a share of all connections. What comes is then seen by
+    // whoever looks after the worker.
+    if (Result<void> watched = listener_.descriptor().watch_by(shard_.worker(), kReadable);
+        !watched) {
+        end();
+        return watched;
+    }
+    sleep();
+    return {};
 }
 
 void Acceptor::wake(Dormant& dormant, std::uint8_t) { static_cast<Acceptor&>(dormant).accept(); }
@@ -174,8 +184,11 @@ void Acceptor::accept() {
         // Release: publishes the time. From here on serve() may call go_on().
         resting_.store(true, std::memory_order_release);
         return shard_.core().look_soon();
-    case Backlog::Empty: break;
+    case Backlog::Empty: return sleep();
     }
+}
+
+void Acceptor::sleep() {
     // seq_cst: see stop().
     if (stopping_.load(std::memory_order_seq_cst)) return end();
     Result<bool> armed = false;
@@ -210,9 +223,10 @@ void Acceptor::go_on() {
     take_turn();
 }
 
-// Not at once: the worker has others to look after.
+// Not at once: the worker has others to look after. Any will do that is not stuck, so this one.
 void Acceptor::take_turn() {
-    if (!post_here(shard_.worker(), turn_)) end();
+    std::optional<unsigned> here = worker_here();
+    if (!here || !post_here(*here, turn_)) end();
 }
 
 Acceptor::Backlog Acceptor::accept_some() {

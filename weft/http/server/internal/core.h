@@ -50,7 +50,8 @@ private:
     enum class Backlog : std::uint8_t { Empty, More, Refused };
 
     static void wake(Dormant& dormant, std::uint8_t events);
-    void accept();  // on the shard's worker
+    void accept();  // on the shard's worker, or on one that looks after it
+    void sleep();
     Backlog accept_some();
     void end_with_backlog();
     void end();
