@@ -22,8 +22,8 @@
 //
 // Any fiber, any thread: a fiber parks where a thread blocks. Where it says "plain thread" a fiber
 // gets WEFT_MISUSE. Do not longjmp out of a job, nor keep the address of a thread-local over a
-// wait: a fiber may wake in another thread. A fiber has 64 KiB of stack unless the runtime was told
-// otherwise.
+// wait: a fiber may wake in another thread. A fiber has 256 KiB of stack unless the runtime was
+// told otherwise.
 #pragma once
 
 #include <stddef.h>

@@ -3,23 +3,35 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "weft/base/atomic.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/stack.h"
+#include "weft/fiber/symbols.h"
+
+#if defined(WEFT_UNWIND) && defined(__x86_64__)
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#endif
 
 namespace weft {
 namespace {
+
+constexpr std::size_t kFramesShown = 24;
+constexpr unsigned kNamingSecondsMax = 10;
 
 // Written once, before the handler that reads them is installed.
 struct sigaction previous_segv;  // tidy: allow global: the process has one handler
 struct sigaction previous_bus;   // tidy: allow global: the process has one handler
 
-// Only what is safe in a signal handler.
+// Safe in a signal handler.
 void say(std::string_view text) {
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
@@ -34,7 +46,53 @@ void say_number(std::size_t number) {
     say({digits + at, sizeof digits - at});
 }
 
-[[noreturn]] void report_overflow(const Fiber* fiber) {
+#if defined(WEFT_UNWIND) && defined(__x86_64__)
+
+// The innermost frames of what was interrupted; of a recursion they show the circle.
+std::size_t gather_frames(void* interrupted, std::span<std::uintptr_t> frames) {
+    unw_cursor_t cursor;
+    if (unw_init_local2(&cursor, static_cast<unw_context_t*>(interrupted), UNW_INIT_SIGNAL_FRAME) !=
+        0) {
+        return 0;
+    }
+    std::size_t count = 0;
+    do {
+        unw_word_t address = 0;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || address == 0) break;
+        // The first one is where it faulted, the others are return addresses.
+        frames[count] = count == 0 ? address : address - 1;
+    } while (++count < frames.size() && unw_step(&cursor) > 0);
+    return count;
+}
+
+#else
+
+std::size_t gather_frames(void*, std::span<std::uintptr_t>) { return 0; }
+
+#endif
+
+// To name them allocates memory and takes locks, which the fiber may have held when it overflowed.
+// Nobody goes on after this; if it does not end, the alarm ends it as abort() would have.
+void say_frames(void* interrupted) {
+    std::uintptr_t frames[kFramesShown];
+    std::size_t count = gather_frames(interrupted, frames);
+    if (count == 0) return;
+    struct sigaction action{};
+    action.sa_handler = [](int) { abort(); };
+    sigset_t alarm_only;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    if (sigaction(SIGALRM, &action, nullptr) != 0) return;
+    pthread_sigmask(SIG_UNBLOCK, &alarm_only, nullptr);
+    alarm(kNamingSecondsMax);
+    for (const std::string& frame : symbols::describe(std::span(frames).first(count))) {
+        say("    ");
+        say(frame);
+        say("\n");
+    }
+}
+
+[[noreturn]] void report_overflow(const Fiber* fiber, void* interrupted) {
     say("weft: stack overflow in fiber '");
     // Relaxed: the fiber runs on this very thread.
     FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
@@ -46,7 +104,9 @@ void say_number(std::size_t number) {
         say_number((kStackBytesMin << fiber->stack->size_class) / 1024);
         say(" KiB)");
     }
-    say("; give it more by SpawnOptions::stack_bytes or WEFT_FIBER_STACK_KB\n");
+    say("; give it more by SpawnOptions::stack_bytes (of handlers ServerOptions::stack_bytes) or "
+        "WEFT_FIBER_STACK_KB\n");
+    say_frames(interrupted);
     abort();
 }
 
@@ -54,7 +114,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const void* bottom = nullptr;
     if (stacks::is_guard(info->si_addr, &bottom)) {
         Worker* worker = this_worker();
-        report_overflow(worker ? worker->current() : nullptr);
+        report_overflow(worker ? worker->current() : nullptr, context);
     }
     struct sigaction& previous = signal == SIGSEGV ? previous_segv : previous_bus;
     if ((previous.sa_flags & SA_SIGINFO) && previous.sa_sigaction)

@@ -54,6 +54,18 @@ TEST_F(OverflowDeathTest, FIB_4b_an_overflow_names_the_fiber_and_aborts) {
         ::testing::KilledBySignal(SIGABRT), "overflow.*'bottomless'");
 }
 
+TEST_F(OverflowDeathTest, FIB_4e_an_overflow_shows_its_frames_and_the_option_to_raise) {
+#ifndef __x86_64__
+    GTEST_SKIP() << "only on x86_64 are frames found from a signal";
+#endif
+    EXPECT_EXIT(
+        {
+            Runtime runtime(with_workers(1));
+            static_cast<void>(runtime.spawn([] { return recurse(1'000'000); }).join());
+        },
+        ::testing::KilledBySignal(SIGABRT), "SpawnOptions::stack_bytes.*\n.*recurse.*\n.*recurse");
+}
+
 TEST_F(OverflowDeathTest, FIB_4b_an_overflow_of_an_unnamed_fiber_is_told_as_well) {
     EXPECT_EXIT(
         {

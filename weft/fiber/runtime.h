@@ -33,7 +33,7 @@ struct RuntimeOptions {
     unsigned blocking_threads = default_blocking_threads();  // at most
 
     static unsigned default_workers();           // WEFT_WORKERS, else the usable cpus, at most 16
-    static std::size_t default_stack_bytes();    // WEFT_FIBER_STACK_KB, else 64 KiB
+    static std::size_t default_stack_bytes();    // WEFT_FIBER_STACK_KB, else 256 KiB
     static unsigned default_blocking_threads();  // WEFT_BLOCKING_THREADS, else 64
 };
 

@@ -112,11 +112,11 @@ TEST(Runtime, FIB_5a_a_number_of_workers_that_cannot_be_is_refused) {
 TEST(Runtime, FIB_4a_the_environment_overrides_the_size_of_stacks) {
     {
         Variable unset("WEFT_FIBER_STACK_KB", nullptr);
-        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 64u * 1024);
+        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 256u * 1024);
     }
     {
-        Variable large("WEFT_FIBER_STACK_KB", "256");
-        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 256u * 1024);
+        Variable large("WEFT_FIBER_STACK_KB", "1024");
+        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 1024u * 1024);
         Runtime runtime(with_workers(1));
         auto bytes = runtime.spawn([] {
             StackBounds stack = current()->stack->bounds();
@@ -127,7 +127,7 @@ TEST(Runtime, FIB_4a_the_environment_overrides_the_size_of_stacks) {
     for (const char* text : {"0", "64k", "1000000"}) {
         testing::CapturedLog log;
         Variable nonsense("WEFT_FIBER_STACK_KB", text);
-        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 64u * 1024) << text;
+        EXPECT_EQ(RuntimeOptions::default_stack_bytes(), 256u * 1024) << text;
         EXPECT_TRUE(log.contains("WEFT_FIBER_STACK_KB")) << text;
     }
 }

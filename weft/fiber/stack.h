@@ -18,7 +18,8 @@
 
 namespace weft {
 
-inline constexpr std::size_t kStackBytesDefault = 64 * 1024;
+// Of address space; only pages that were touched cost memory.
+inline constexpr std::size_t kStackBytesDefault = 256 * 1024;
 inline constexpr std::size_t kStackBytesMin = 16 * 1024;
 inline constexpr std::size_t kStackBytesMax = 64 * 1024 * 1024;
 // Larger than a page, so that code built without stack probes hardly jumps over it.
@@ -30,6 +31,7 @@ struct Stack {
     void* sanitizer_fiber = nullptr;  // see SavedContext
     std::uint16_t size_class = 0;
     std::uint16_t colour = 0;  // bytes between the header and where the frames start
+    bool used = false;         // by a fiber before, whose marks a sanitizer may have kept
 
     StackBounds bounds() { return {bottom, reinterpret_cast<std::byte*>(this) - colour}; }
 };
@@ -45,8 +47,9 @@ public:
     StackCache(const StackCache&) = delete;
     StackCache& operator=(const StackCache&) = delete;
 
-    // Only the default size is cached; see `stack_bytes_for`.
+    // Of one size only. While there are none in it.
     void set_size_class(std::uint16_t size_class) { size_class_ = size_class; }
+    std::uint16_t size_class() const { return size_class_; }
     Result<Stack*> take() {
         if (Stack* stack = free_) [[likely]] {
             free_ = stack->next;

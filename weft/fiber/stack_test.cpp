@@ -51,7 +51,7 @@ std::size_t resident_pages(std::byte* begin, std::byte* end) {
 TEST(Stack, FIB_4a_a_size_is_rounded_up_to_its_class) {
     EXPECT_EQ(stacks::size_class_for(0), stacks::size_class_for(kStackBytesMin));
     EXPECT_EQ(stacks::size_class_for(kStackBytesMin + 1), stacks::size_class_for(32 * 1024));
-    EXPECT_EQ(stacks::size_class_for(64 * 1024), stacks::size_class_for(kStackBytesDefault));
+    EXPECT_EQ(stacks::size_class_for(200 * 1024), stacks::size_class_for(kStackBytesDefault));
     EXPECT_EQ(stacks::size_class_for(SIZE_MAX), stacks::size_class_for(kStackBytesMax));
     for (std::size_t bytes : {std::size_t{1}, kStackBytesMin, kStackBytesDefault,
                               kStackBytesDefault + 1, std::size_t{1} << 20}) {
@@ -63,7 +63,7 @@ TEST(Stack, FIB_4a_a_size_is_rounded_up_to_its_class) {
     }
 }
 
-TEST(Stack, FIB_4a_a_fiber_has_64_kib_by_default_and_what_it_asks_for) {
+TEST(Stack, FIB_4a_a_fiber_has_256_kib_by_default_and_what_it_asks_for) {
     Runtime runtime(with_workers(1));
     auto uses = [](std::size_t bytes) {
         return [bytes] {
@@ -76,7 +76,7 @@ TEST(Stack, FIB_4a_a_fiber_has_64_kib_by_default_and_what_it_asks_for) {
     };
     RuntimeOptions plain;
     plain.stack_bytes = kStackBytesDefault;
-    EXPECT_EQ(runtime.spawn(uses(64 * 1024)).join(), true);
+    EXPECT_EQ(runtime.spawn(uses(256 * 1024)).join(), true);
     EXPECT_EQ(runtime.spawn(uses(1 << 20), {.stack_bytes = 1 << 20}).join(), true);
     EXPECT_EQ(runtime.spawn(uses(kStackBytesMin), {.stack_bytes = 1}).join(), true);
 }

@@ -42,6 +42,7 @@ Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
       index_(index),
       kind_(kind) {
     stacks_.set_size_class(scheduler.stack_class());
+    other_stacks_.set_size_class(scheduler.stack_class());
 }
 
 Worker::~Worker() = default;
@@ -176,7 +177,8 @@ inline void Worker::lay_down(Fiber& fiber, bool forgotten) {
 
 // The fiber has left its stack for good.
 void Worker::bury(Fiber& fiber) {
-    stacks_.put(std::exchange(fiber.stack, nullptr));
+    Stack* stack = std::exchange(fiber.stack, nullptr);
+    (stack->size_class == stacks_.size_class() ? stacks_ : other_stacks_).put(stack);
     fiber.busy.store(false, std::memory_order_relaxed);
     lay_down(fiber, fiber.flags & Fiber::kForgotten);
 }
@@ -217,23 +219,32 @@ void Worker::fiber_main(void* argument) {
     WEFT_UNREACHABLE();
 }
 
+Result<Stack*> Worker::take_other_stack(std::uint16_t size_class) {
+    // The default until somebody asks for another one.
+    if (other_stacks_.size_class() == stacks_.size_class())
+        other_stacks_.set_size_class(size_class);
+    if (other_stacks_.size_class() == size_class) return other_stacks_.take();
+    return stacks::take(size_class);
+}
+
 // False when there was no memory: the fiber is then finished with that error.
 bool Worker::give_stack(Fiber& fiber) {
     if (env::fails(Allocation::Stack)) {
         fail_unstarted(fiber, Error(ErrorKind::OutOfMemory, ENOMEM));
         return false;
     }
-    Result<Stack*> stack = fiber.size_class == scheduler_.stack_class()
+    Result<Stack*> stack = fiber.size_class == stacks_.size_class()
                                ? stacks_.take()
-                               : stacks::take(fiber.size_class);
+                               : take_other_stack(fiber.size_class);
     if (!stack) {
         fail_unstarted(fiber, stack.error());
         return false;
     }
 #ifdef WEFT_ASAN
-    StackBounds bounds = (*stack)->bounds();
-    __asan_unpoison_memory_region(bounds.bottom,
-                                  static_cast<std::size_t>(bounds.top - bounds.bottom));
+    if (StackBounds bounds = (*stack)->bounds(); std::exchange((*stack)->used, true)) {
+        __asan_unpoison_memory_region(bounds.bottom,
+                                      static_cast<std::size_t>(bounds.top - bounds.bottom));
+    }
 #endif
     fiber.stack = *stack;
     fiber.context.prepare((*stack)->bounds(), fiber_main, &fiber, (*stack)->sanitizer_fiber);

@@ -123,6 +123,7 @@ private:
     bool yield_to_another();
     void switch_to(Fiber* next, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool give_stack(Fiber& fiber);
+    Result<Stack*> take_other_stack(std::uint16_t size_class);
     void fail_unstarted(Fiber& fiber, const Error& error);
     void bury(Fiber& fiber);
     static WaitRef end_join(Fiber& fiber, bool& forgotten);
@@ -168,8 +169,9 @@ private:
     // Of deliver(); not on its stack, which may be that of a fiber.
     std::array<IoEvent, kEventBatch> events_;
 
-    Fiber loop_fiber_;  // stands for the loop on the thread's own stack; never in a queue
-    StackCache stacks_;
+    Fiber loop_fiber_;         // stands for the loop on the thread's own stack; never in a queue
+    StackCache stacks_;        // of the default size
+    StackCache other_stacks_;  // of the first other size that is asked for, as a server does
     fiber_blocks::Cache blocks_;
 
     RunQueue<Fiber> ready_{takers_};

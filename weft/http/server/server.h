@@ -60,6 +60,11 @@ struct ServerOptions {
     ServerLimits limits;
     std::string server_name;  // the Server field; empty: none
     HalfClose half_close = HalfClose::IsGone;
+    // Of the fiber that calls the handler; 0: the runtime's default. As large as that of a thread
+    // of other programs, so that a handler may call what they call: std::regex takes 3 MiB for 4
+    // KiB of text. It is address space, of which only what was touched costs memory (and 4 KiB of
+    // page tables); a connection that waits for its next request has no stack at all.
+    std::size_t stack_bytes = 4 * 1024 * 1024;
     // Called after each response, on the fiber of the connection.
     std::function<void(const AccessRecord&)> on_access;
 };

@@ -95,7 +95,9 @@ void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
     CancelState* token = exchange->fresh_token(shard_.token());
     Exchange* lent = exchange.release();
     Result<void> started = spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
-                                          {.start = Start::InTurn, .token = token});
+                                          {.stack_bytes = shard_.core().options().stack_bytes,
+                                           .start = Start::InTurn,
+                                           .token = token});
     if (started) return;
     shard_.give_back(std::unique_ptr<Exchange>(lent));
     end(*this);
