@@ -21,8 +21,9 @@ public:
         static_cast<void>(weft::async::run_scope(
             weft::async::ScopeKind::Request, [&](weft::async::Scope& scope) -> weft::Result<void> {
                 WEFT_TRY(scope.spawn("listen", [&] {
-                    for (const std::string& line : heard)
-                        if (!socket.send_text(line)) return;
+                    auto told = heard.for_each(
+                        [&](const std::string& line) { return socket.send_text(line); });
+                    if (!told) return;  // the guest has gone
                     static_cast<void>(
                         socket.close(weft::http::wire::websocket::close_code::kGoingAway));
                 }));

@@ -30,8 +30,8 @@ Result<void> consume(Context& context, Channel<int>& numbers) {
     auto chosen =
         weft::select(on_receive(numbers, [](Result<int>) {}), weft::on_timeout(1h, [] {}));
     if (chosen) return {};
-    std::printf("consumer: %s\n", context.err().error().message().c_str());
-    return context.err();
+    std::printf("consumer: %s\n", context.check().error().message().c_str());
+    return context.check();
 }
 
 Result<void> demonstrate() {

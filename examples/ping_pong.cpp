@@ -11,16 +11,14 @@ using namespace std::chrono_literals;
 namespace {
 
 // Sends back what it gets, one higher, until its channel is closed.
-void player(Channel<int>& in, Channel<int>& out) {
-    for (int ball : in) {
-        if (!out.send(ball + 1)) return;
-    }
+Result<void> player(Channel<int>& in, Channel<int>& out) {
+    return in.for_each([&](int ball) { return out.send(ball + 1); });
 }
 
 Result<int> match() {
     Channel<int> ping(0), pong(0);
     Channel<const char*> news(1);
-    Future<void> other = spawn([&] { player(ping, pong); });
+    Future<void> other = spawn([&] { return player(ping, pong); });
     Future<void> reporter = spawn([&] {
         static_cast<void>(sleep_for(5ms));
         static_cast<void>(news.send("half-time"));

@@ -35,14 +35,15 @@ Result<std::uint64_t> longest_below(std::uint64_t limit, Deadline deadline) {
             return {};
         });
         for (int i = 0; i < 4; ++i) {
-            stages.push_back(spawn([&]() -> Result<void> {
-                for (std::uint64_t n : numbers) WEFT_TRY(lengths.send(collatz_steps(n)));
-                return {};
+            stages.push_back(spawn([&] {
+                return numbers.for_each(
+                    [&](std::uint64_t n) { return lengths.send(collatz_steps(n)); });
             }));
         }
-        sink = spawn([&] {
+        sink = spawn([&]() -> Result<std::uint64_t> {
             std::uint64_t longest = 0;
-            for (std::uint64_t length : lengths) longest = std::max(longest, length);
+            for (Result<std::uint64_t> length : lengths)
+                longest = std::max(longest, WEFT_TRY(length));
             return longest;
         });
     }

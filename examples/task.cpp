@@ -21,8 +21,8 @@ Result<std::string> load_config(Context&) {
 
 Result<int> demonstrate() {
     // Both run while this fiber goes on; neither needs a channel of its own for the result.
-    Task<std::string> config = WEFT_TRY(run(load_config));
-    Task<int> answer = WEFT_TRY(run([](Context&) { return 42; }));
+    Task<std::string> config = WEFT_TRY(run_task(load_config));
+    Task<int> answer = WEFT_TRY(run_task([](Context&) { return 42; }));
     std::printf("config: %s\n", WEFT_TRY(config.wait()).c_str());
 
     // The result has one owner: who asks again gets an error instead of a copy.

@@ -42,7 +42,7 @@ void task(std::size_t count) {
     std::size_t sum = 0;
     const Stopwatch watch;
     for (std::size_t i = 0; i < count; ++i) {
-        auto number = weft::async::run([i](Context&) -> Result<std::size_t> { return i; });
+        auto number = weft::async::run_task([i](Context&) -> Result<std::size_t> { return i; });
         sum += number->wait().value();
     }
     expect_equal("task", sum, sum_below(count));
@@ -86,7 +86,7 @@ void context(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         auto child = parent.context.with_cancel();
         child.source.cancel();
-        if (!child.context.err()) ++ended;
+        if (!child.context.check()) ++ended;
     }
     expect_equal("context", ended, count);
     reporter().report("context", watch.nanoseconds_each(count), "ns/context");

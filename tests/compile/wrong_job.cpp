@@ -22,7 +22,7 @@ using async::Context;
 [[maybe_unused]] constexpr auto kWrong = [](int number) { return number; };
 
 void accepted(async::Group& group) {
-    static_cast<void>(async::run(kRight));
+    static_cast<void>(async::run_task(kRight));
     static_cast<void>(group.go(kRight));
 }
 
@@ -30,7 +30,7 @@ void accepted(async::Group& group) {
 void refused(async::Group& group, async::Pool& pool, async::Supervisor& supervisor,
              async::Scope& scope) {
     static_cast<void>(group.go(kWrong));                                             // HERE
-    static_cast<void>(async::run(kWrong));                                           // HERE
+    static_cast<void>(async::run_task(kWrong));                                      // HERE
     static_cast<void>(async::run_with_context(Context::current(), kWrong));          // HERE
     static_cast<void>(pool.submit(kWrong));                                          // HERE
     static_cast<void>(pool.submit(Context::current(), kWrong));                      // HERE
@@ -53,6 +53,6 @@ void refused(async::Group& group, async::Pool& pool, async::Supervisor& supervis
     auto fails = [] { return weft::Error(weft::ErrorKind::Other, "no"); };
     static_cast<void>(group.go(fails));  // HERE
     static int number = 0;
-    static_cast<void>(async::run([]() -> int& { return number; }));  // HERE
+    static_cast<void>(async::run_task([]() -> int& { return number; }));  // HERE
 }
 #endif

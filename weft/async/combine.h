@@ -109,7 +109,7 @@ auto all_settled(Functions&&... functions)
     -> std::tuple<Result<async_internal::JobValue<Functions>>...> {
     // In braces, because they are evaluated in this order.
     std::tuple<Result<Task<async_internal::JobValue<Functions>>>...> tasks{
-        run(std::forward<Functions>(functions))...};
+        run_task(std::forward<Functions>(functions))...};
     return std::apply(
         [](auto&... task) {
             return std::tuple<Result<async_internal::JobValue<Functions>>...>{

@@ -28,7 +28,7 @@ Result<int> waits(Context& context) {
 }
 std::vector<Task<int>> tasks_of(std::vector<std::function<Result<int>(Context&)>> functions) {
     std::vector<Task<int>> tasks;
-    for (auto& function : functions) tasks.push_back(*async::run(std::move(function)));
+    for (auto& function : functions) tasks.push_back(*async::run_task(std::move(function)));
     return tasks;
 }
 
@@ -126,7 +126,7 @@ TEST(AllSettled, SC_8c_every_outcome_is_given_and_nobody_is_cancelled) {
         auto [number, text, nothing, nil] =
             all_settled([] { return fails_with("no number"); },
                         [](Context& context) -> Result<std::string> {
-                            WEFT_TRY(context.err());
+                            WEFT_TRY(context.check());
                             return std::string("text");
                         },
                         [] { throw std::runtime_error("thrown"); }, std::function<int()>());

@@ -26,7 +26,7 @@ CancelReason reason_of(CancelState* token) {
     return token && token->expire_if_due() ? token->reason() : CancelReason::None;
 }
 
-Result<void> Context::err() const {
+Result<void> Context::check() const {
     CancelReason ended = reason();
     if (ended == CancelReason::None) return {};
     return context_error(ended);

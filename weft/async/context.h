@@ -8,7 +8,8 @@
 //     auto [context, cancel] = Context::current().with_timeout(2s);
 //     select(on_receive(jobs, [&](Result<Job> job) { ... }),
 //            on_cancel(context.done(), [&] { ... }));
-//     return context.err();                     // "context canceled", "context deadline exceeded"
+//     return context.check();                     // "context canceled", "context deadline
+//     exceeded"
 //
 // Deriving costs one allocation, and no timer until a wait sees the deadline. A value: copies share
 // the node, which lives as long as one of them. Any thread.
@@ -71,7 +72,7 @@ public:
 
     // Nothing while it goes on; then why it ended. Sees the end of a parent also before it has
     // arrived here.
-    Result<void> err() const;
+    Result<void> check() const;
     CancelReason reason() const { return reason_of(token_.state()); }
     bool is_done() const { return reason() != CancelReason::None; }
     Deadline deadline() const { return token_.deadline(); }

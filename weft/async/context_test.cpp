@@ -35,7 +35,7 @@ constexpr ContextKey<std::string> kUser;
 TEST(Context, CTX_1a_background_goes_on) {
     everywhere([] {
         Context background = Context::background();
-        EXPECT_TRUE(background.err());
+        EXPECT_TRUE(background.check());
         EXPECT_FALSE(background.is_done());
         EXPECT_TRUE(background.deadline().is_never());
         EXPECT_EQ(background.value(kRequest), nullptr);
@@ -57,13 +57,13 @@ TEST(Context, CTX_1a_background_of_a_runtime_ends_with_its_shutdown) {
     {
         Runtime runtime(workers(1));
         background = Context::background(runtime);
-        EXPECT_TRUE(background.err());
+        EXPECT_TRUE(background.check());
         ASSERT_TRUE(runtime.start());
         ASSERT_TRUE(runtime.shutdown());
         EXPECT_EQ(background.reason(), CancelReason::Shutdown);
     }
     // It may outlive the runtime, but nothing runs there any more.
-    EXPECT_EQ(text_of(background.err()), "context canceled");
+    EXPECT_EQ(text_of(background.check()), "context canceled");
     auto late = run_with_context(background, [] { return 1; });
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().kind(), ErrorKind::NoRuntime);
@@ -72,10 +72,10 @@ TEST(Context, CTX_1a_background_of_a_runtime_ends_with_its_shutdown) {
 TEST(Context, CTX_1a_with_cancel_ends_when_cancelled) {
     everywhere([] {
         auto [context, source] = Context::current().with_cancel();
-        EXPECT_TRUE(context.err());
+        EXPECT_TRUE(context.check());
         source.cancel();
-        EXPECT_EQ(text_of(context.err()), "context canceled");
-        EXPECT_EQ(context.err().error().kind(), ErrorKind::Cancelled);
+        EXPECT_EQ(text_of(context.check()), "context canceled");
+        EXPECT_EQ(context.check().error().kind(), ErrorKind::Cancelled);
         EXPECT_EQ(context.reason(), CancelReason::Cancelled);
     });
 }
@@ -86,8 +86,8 @@ TEST(Context, CTX_1a_with_timeout_ends_by_itself) {
         Result<std::size_t> chosen =
             select(on_cancel(context.done(), [] {}), on_timeout(kTooLong, [] { ADD_FAILURE(); }));
         EXPECT_EQ(chosen, 0U);
-        EXPECT_EQ(text_of(context.err()), "context deadline exceeded");
-        EXPECT_EQ(context.err().error().kind(), ErrorKind::TimedOut);
+        EXPECT_EQ(text_of(context.check()), "context deadline exceeded");
+        EXPECT_EQ(context.check().error().kind(), ErrorKind::TimedOut);
     });
 }
 
@@ -95,7 +95,7 @@ TEST(Context, CTX_1a_with_timeout_that_is_over_has_ended) {
     everywhere([] {
         for (auto timeout : {0ms, -1ms}) {
             auto [context, source] = Context::current().with_timeout(timeout);
-            EXPECT_EQ(text_of(context.err()), "context deadline exceeded");
+            EXPECT_EQ(text_of(context.check()), "context deadline exceeded");
         }
     });
 }
@@ -151,7 +151,7 @@ TEST(Context, CTX_1b_done_in_a_select_that_waits_also_when_it_is_the_ambient_con
         auto task = run_with_context(context, [&](Context& mine) -> Result<std::string> {
             ready.set();
             std::string seen;
-            WEFT_TRY(select(on_cancel(mine.done(), [&] { seen = text_of(mine.err()); }),
+            WEFT_TRY(select(on_cancel(mine.done(), [&] { seen = text_of(mine.check()); }),
                             on_receive(silent, [](Result<int>) {})));
             return seen;
         });
@@ -162,7 +162,7 @@ TEST(Context, CTX_1b_done_in_a_select_that_waits_also_when_it_is_the_ambient_con
     });
 }
 
-TEST(Context, CTX_1c_err_sees_the_end_of_a_parent_before_it_arrives) {
+TEST(Context, CTX_1c_check_sees_the_end_of_a_parent_before_it_arrives) {
     // A listener of the parent is called before the children are told.
     auto [parent, source] = Context::background().with_cancel();
     struct Look : CancelListener {
@@ -170,7 +170,7 @@ TEST(Context, CTX_1c_err_sees_the_end_of_a_parent_before_it_arrives) {
             : CancelListener([](CancelListener& self, CancelReason) {
                   auto& look = static_cast<Look&>(self);
                   look.arrived = look.child.token().is_cancelled();
-                  look.text = text_of(look.child.err());
+                  look.text = text_of(look.child.check());
               }),
               child(std::move(watched)) {}
         Context child;
@@ -187,8 +187,8 @@ TEST(Context, CTX_1c_err_keeps_the_own_reason) {
     auto [parent, source] = Context::background().with_timeout(0ms);
     auto [child, child_source] = Context::background().with_cancel();
     child_source.cancel();
-    EXPECT_EQ(text_of(parent.err()), "context deadline exceeded");
-    EXPECT_EQ(text_of(child.err()), "context canceled");
+    EXPECT_EQ(text_of(parent.check()), "context deadline exceeded");
+    EXPECT_EQ(text_of(child.check()), "context canceled");
 }
 
 TEST(Context, CTX_1c_every_reason_has_its_text) {
@@ -217,7 +217,7 @@ TEST(Context, CTX_1e_the_end_of_the_parent_reaches_all_below) {
         source.cancel();
         for (const Context& context : {child, grandchild}) {
             EXPECT_TRUE(context.token().is_cancelled());
-            EXPECT_EQ(text_of(context.err()), "context canceled");
+            EXPECT_EQ(text_of(context.check()), "context canceled");
         }
         EXPECT_TRUE(parent.with_cancel().context.is_done());
     });
@@ -226,7 +226,7 @@ TEST(Context, CTX_1e_the_end_of_the_parent_reaches_all_below) {
 TEST(Context, CTX_1e_the_end_of_a_child_leaves_the_parent_alone) {
     auto [parent, source] = Context::background().with_cancel();
     parent.with_cancel().source.cancel();
-    EXPECT_TRUE(parent.err());
+    EXPECT_TRUE(parent.check());
 }
 
 TEST(Context, CTX_1f_the_first_reason_is_kept) {
@@ -234,7 +234,7 @@ TEST(Context, CTX_1f_the_first_reason_is_kept) {
     source.cancel(CancelReason::DeadlineExceeded);
     source.cancel();
     source.cancel();
-    EXPECT_EQ(text_of(context.err()), "context deadline exceeded");
+    EXPECT_EQ(text_of(context.check()), "context deadline exceeded");
 }
 
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
@@ -306,9 +306,9 @@ TEST(Context, CTX_3a_a_stop_request_cancels) {
         std::stop_source stop;
         CancelSource adopted = CancelSource::from(stop.get_token());
         Context context(adopted.token());
-        EXPECT_TRUE(context.err());
+        EXPECT_TRUE(context.check());
         stop.request_stop();
-        EXPECT_EQ(text_of(context.err()), "context canceled");
+        EXPECT_EQ(text_of(context.check()), "context canceled");
     });
 }
 

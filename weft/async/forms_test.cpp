@@ -77,7 +77,7 @@ TEST(Forms, SC_2a_a_task_takes_a_job_in_every_form) {
     everywhere([] {
         Atomic<int> calls{0};
         in_every_form(calls, [&](auto job) {
-            EXPECT_TRUE(async::run(job)->wait());
+            EXPECT_TRUE(async::run_task(job)->wait());
             EXPECT_TRUE(run_with_context(Context::current(), job)->wait());
         });
         EXPECT_EQ(calls.load(kRelaxed), 2 * kForms);
@@ -204,7 +204,7 @@ TEST(Forms, SC_6a_a_failing_job_in_every_form_is_an_error) {
     everywhere([] {
         in_every_failing_form([](auto job) {
             EXPECT_EQ(text_of(with_timeout(kTooLong, job)), "no");
-            EXPECT_EQ(text_of(async::run(job)->wait()), "no");
+            EXPECT_EQ(text_of(async::run_task(job)->wait()), "no");
         });
     });
 }

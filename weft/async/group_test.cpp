@@ -121,9 +121,9 @@ TEST(Group, SC_1d_wait_ends_the_context) {
     everywhere([] {
         Group group;
         Context context = group.context();
-        EXPECT_TRUE(context.err());
+        EXPECT_TRUE(context.check());
         EXPECT_TRUE(group.wait());
-        EXPECT_EQ(text_of(context.err()), "context canceled");
+        EXPECT_EQ(text_of(context.check()), "context canceled");
     });
 }
 
@@ -190,7 +190,7 @@ TEST(Group, SC_1e_the_end_of_the_parent_is_seen_by_jobs) {
         Group group(parent);
         ASSERT_TRUE(group.go([](Context& context) -> Result<void> {
             static_cast<void>(wait_for_end(context));
-            return context.err();
+            return context.check();
         }));
         source.cancel();
         EXPECT_EQ(text_of(group.wait()), "context canceled");

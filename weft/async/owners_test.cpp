@@ -99,7 +99,7 @@ TEST(Owners, SC_10a_a_group_left_by_return_joins) { check_leaving(Way::Return, a
 TEST(Owners, SC_10a_a_group_left_by_try_joins) { check_leaving(Way::Try, a_group); }
 TEST(Owners, SC_10a_a_group_left_by_an_exception_joins) { check_leaving(Way::Throw, a_group); }
 
-const auto a_task = [](auto& job) { return *async::run(job); };
+const auto a_task = [](auto& job) { return *async::run_task(job); };
 
 TEST(Owners, SC_10b_a_task_left_by_return_joins) { check_leaving(Way::Return, a_task); }
 TEST(Owners, SC_10b_a_task_left_by_try_joins) { check_leaving(Way::Try, a_task); }
@@ -153,7 +153,7 @@ TEST(Owners, SC_10e_a_ticker_left_by_an_exception_leaves_nothing) {
 
 // Its run() belongs to the fiber that called it; here that is a task in the frame.
 const auto a_supervisor = [](auto& job) {
-    return *async::run([job]() mutable -> Result<void> {
+    return *async::run_task([job]() mutable -> Result<void> {
         Supervisor supervisor;
         WEFT_TRY(supervisor.add("job", job));
         return supervisor.run();
@@ -182,7 +182,7 @@ TEST(Owners, SC_10g_a_shared_task_left_by_an_exception_joins) {
 
 const auto what_follows = [](auto& job) {
     auto followed = [](auto first) { return *then(std::move(first), [] { ADD_FAILURE(); }); };
-    return followed(*async::run(job));
+    return followed(*async::run_task(job));
 };
 
 TEST(Owners, SC_10g_what_follows_a_task_owns_it) {
@@ -302,7 +302,7 @@ int unwind_through_owners(int mark) {
             Group group;
             if (!group.go(waits)) ++wrong;
             Witness between{wrong};
-            Task<void> task = *async::run(waits);
+            Task<void> task = *async::run_task(waits);
             if (round % 2 == 0) yield();
             throw Marked{mark + round};
         } catch (const Marked& marked) {
@@ -367,7 +367,7 @@ TEST(Owners, SC_10i_a_forgotten_outcome_ends_the_jobs_that_it_owns) {
             return told;
         };
         auto outer = [inner] { return async::run_with_context(Context::background(), inner); };
-        { auto dropped = async::run(outer); }
+        { auto dropped = async::run_task(outer); }
         EXPECT_TRUE(ended.exchange(false, kRelaxed));
         { auto dropped = spawn(outer); }
     });

@@ -8,13 +8,13 @@ namespace weft::async_internal {
 Result<void> wait_interval(const Context& context, Nanoseconds interval) {
     Waiter waiter(WaitReason::Sleep);
     if (waiter.wait(Deadline::after(interval), context.token().state()) == Wake::TimedOut)
-        return context.err();
-    WEFT_TRY(context.err());
-    return Context::current().err();
+        return context.check();
+    WEFT_TRY(context.check());
+    return Context::current().check();
 }
 
 void PeriodicCore::stop() {
-    bool parent_ended = !Context(CancelToken(parent())).err();
+    bool parent_ended = !Context(CancelToken(parent())).check();
     Stop before = Stop::No;
     // Release: pairs with the acquire in stopped_as_asked().
     if (!stop_.compare_exchange_strong(before, parent_ended ? Stop::StoppedLate : Stop::Stopped,

@@ -35,7 +35,7 @@ template <class Function>
 Result<void> check_periodic(const Context& parent, Nanoseconds interval, const Function& function) {
     if (interval <= Nanoseconds::zero()) return async::kInterval();
     if (is_nil(function)) return async::kNilJob();
-    return parent.err();
+    return parent.check();
 }
 
 // A loop that has ended always has an error; `by_job` says whose.
@@ -56,7 +56,7 @@ PeriodicEnd run_periodic(Context& context, Nanoseconds interval, Function& funct
             outcome = call_without_value(function, context);
         }
         if (!outcome) return {outcome.error(), true};
-        Result<void> ended = context.err();
+        Result<void> ended = context.check();
         if (!ended) return {ended.error(), false};
     }
 }

@@ -90,7 +90,7 @@ TEST(Periodic, SC_4c_the_end_of_the_context_stops_every_between_runs) {
     everywhere([] {
         auto [context, source] = Context::current().with_cancel();
         Event entered;
-        auto loop = async::run([&] {
+        auto loop = async::run_task([&] {
             entered.set();
             return every(context, kTooLong, [] { ADD_FAILURE(); });
         });
@@ -228,7 +228,7 @@ TEST(Periodic, SC_4d_an_error_of_the_job_counts_after_stop_whatever_its_text) {
         auto handle = start_every(Context::current(), kTick, [&](Context& context) -> Result<void> {
             entered.set();
             static_cast<void>(wait_for_end(context));
-            return context.err();
+            return context.check();
         });
         ASSERT_TRUE(handle);
         EXPECT_TRUE(entered.wait());

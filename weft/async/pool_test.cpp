@@ -136,7 +136,7 @@ TEST(Pool, SC_3c_nil_is_checked_before_closed_and_closed_before_full) {
     everywhere([] {
         std::function<void(Context&)> empty;
         BusyPool busy(0);
-        auto closer = async::run([&] { return busy.pool.close(); });
+        auto closer = async::run_task([&] { return busy.pool.close(); });
         ASSERT_TRUE(closer);
         // Full, until it is closed as well.
         EXPECT_TRUE(testing::eventually(
@@ -153,7 +153,8 @@ TEST(Pool, SC_3d_submit_waits_for_room) {
     everywhere([] {
         BusyPool busy(0);
         Event ran;
-        auto submitter = async::run([&] { return busy.pool.submit([&](Context&) { ran.set(); }); });
+        auto submitter =
+            async::run_task([&] { return busy.pool.submit([&](Context&) { ran.set(); }); });
         ASSERT_TRUE(submitter);
         busy.release();
         EXPECT_TRUE(submitter->wait());
@@ -167,7 +168,7 @@ TEST(Pool, SC_3d_submit_ends_with_its_context_and_has_taken_no_place) {
         BusyPool busy(0);
         auto [context, source] = Context::current().with_cancel();
         auto submitter =
-            async::run([&] { return busy.pool.submit(context, [] { ADD_FAILURE(); }); });
+            async::run_task([&] { return busy.pool.submit(context, [] { ADD_FAILURE(); }); });
         ASSERT_TRUE(submitter);
         source.cancel();
         EXPECT_EQ(text_of(submitter->wait()), "context canceled");
@@ -236,7 +237,7 @@ TEST(Pool, SC_3d_close_wakes_those_who_wait_for_room) {
         std::vector<Task<void>> submitters;
         Atomic<int> arrived{0};
         for (int i = 0; i < 4; ++i) {
-            submitters.push_back(*async::run([&, i]() -> Result<void> {
+            submitters.push_back(*async::run_task([&, i]() -> Result<void> {
                 arrived.fetch_add(1, std::memory_order_relaxed);
                 auto job = [] { ADD_FAILURE(); };
                 return i % 2 == 0 ? busy.pool.submit(job) : busy.pool.submit_for(kTooLong, job);
@@ -244,7 +245,7 @@ TEST(Pool, SC_3d_close_wakes_those_who_wait_for_room) {
         }
         EXPECT_TRUE(
             testing::eventually([&] { return arrived.load(std::memory_order_relaxed) == 4; }));
-        auto closer = async::run([&] { return busy.pool.close(); });
+        auto closer = async::run_task([&] { return busy.pool.close(); });
         ASSERT_TRUE(closer);
         for (auto& submitter : submitters)
             EXPECT_EQ(text_of(submitter.wait()), "async: pool is closed");
@@ -265,7 +266,7 @@ TEST(Pool, SC_3e_close_waits_for_accepted_jobs) {
                 return {};
             }));
         }
-        auto closer = async::run([&] {
+        auto closer = async::run_task([&] {
             Result<void> closed = pool.close();
             EXPECT_EQ(finished.load(std::memory_order_relaxed), 12);
             return closed;
@@ -350,7 +351,7 @@ TEST(Pool, SC_3g_a_job_sees_the_end_of_the_parent) {
         ASSERT_TRUE(pool.try_submit([&](Context& context) -> Result<void> {
             started.set();
             static_cast<void>(wait_for_end(context));
-            return context.err();
+            return context.check();
         }));
         EXPECT_TRUE(started.wait());
         source.cancel();

@@ -84,7 +84,7 @@ auto retry(const RetryOptions& options, Function&& function)
     if (options.attempts_max <= 0) return kAttempts();
     if (async_internal::is_nil(function)) return kNilJob();
     Context context = Context::current();
-    WEFT_TRY(context.err());
+    WEFT_TRY(context.check());
     for (int attempt = 1;; ++attempt) {
         auto outcome = async_internal::call_job(function, context);
         if (outcome || attempt == options.attempts_max || !options.is_worth(outcome.error()))
@@ -98,7 +98,7 @@ auto hedge(const HedgeOptions& options, Function&& function)
     -> Result<async_internal::JobValue<Function>> {
     if (options.attempts_max <= 0) return kAttempts();
     if (async_internal::is_nil(function)) return kNilJob();
-    WEFT_TRY(Context::current().err());
+    WEFT_TRY(Context::current().check());
     using T = async_internal::JobValue<Function>;
     async_internal::Contest<T> contest(async_internal::WonBy::Success);
     for (int attempt = 1;; ++attempt) {

@@ -125,7 +125,7 @@ template <class Function>
 auto run_scope(ScopeKind kind, const Context& parent, Function&& function)
     -> Result<typename fiber_internal::Unwrap<std::invoke_result_t<Function&, Scope&>>::Type> {
     if (async_internal::is_nil(function)) return kNilJob();
-    WEFT_TRY(parent.err());
+    WEFT_TRY(parent.check());
     Scope scope(kind, parent);
     auto call = [&](Context&) -> decltype(auto) { return function(scope); };
     auto outcome = [&] {

@@ -332,7 +332,7 @@ TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
             ended.fetch_add(1, kRelaxed);
         };
         EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope&) -> Result<void> {
-            WEFT_TRY(async::run(slow));  // dropped at once
+            WEFT_TRY(async::run_task(slow));  // dropped at once
             Group group;
             WEFT_TRY(group.go(slow));
             WEFT_TRY(group.go(slow));

@@ -41,7 +41,7 @@ public:
         Result<void> done = done_.wait();
         if (!done) {
             if (WEFT_PLANTED("shared_task.gives_up_for_all")) cancel(CancelReason::Cancelled);
-            WEFT_TRY(Context::current().err());
+            WEFT_TRY(Context::current().check());
             return done.error();
         }
         // Relaxed: read by the last holder, after all others have let go.
@@ -192,7 +192,7 @@ Result<SharedTask<T>> share(Task<T> task) {
 // Another task: `function` with the value of this one; an error passes by.
 template <class T, class Function>
 auto then(Task<T> task, Function&& function) {
-    return run([task = std::move(task), next = std::forward<Function>(function)]() mutable {
+    return run_task([task = std::move(task), next = std::forward<Function>(function)]() mutable {
         return async_internal::call_with(next, task.wait());
     });
 }

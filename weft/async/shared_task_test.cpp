@@ -32,7 +32,7 @@ TEST(SharedTask, SC_8f_many_wait_and_all_get_the_value_of_one_run) {
         EXPECT_FALSE(shared.is_done());
         std::vector<Task<std::string>> waiting;
         for (int i = 0; i < 5; ++i)
-            waiting.push_back(*async::run([shared] { return shared.wait(); }));
+            waiting.push_back(*async::run_task([shared] { return shared.wait(); }));
         go.set();
         for (auto& task : waiting) EXPECT_EQ(task.wait(), std::string("value"));
         EXPECT_EQ(shared.wait(), std::string("value"));  // as often as one likes
@@ -93,7 +93,7 @@ TEST(SharedTask, SC_6b_an_error_that_nobody_has_seen_is_logged_and_counted) {
 
 TEST(SharedTask, SC_8f_a_task_can_be_shared_later) {
     everywhere([] {
-        auto shared = *share(*async::run([] { return 4; }));
+        auto shared = *share(*async::run_task([] { return 4; }));
         EXPECT_EQ(shared.wait(), 4);
         EXPECT_EQ(shared.wait(), 4);
     });
@@ -108,9 +108,9 @@ TEST(Then, SC_8g_what_follows_gets_the_value) {
         EXPECT_EQ(text.wait(), std::string("40"));
         EXPECT_EQ(shared.wait(), 20);
 
-        auto nothing = *then(*async::run([] {}), [] {});
+        auto nothing = *then(*async::run_task([] {}), [] {});
         EXPECT_TRUE(nothing.wait());
-        auto moved = *then(*async::run([] { return std::make_unique<int>(6); }),
+        auto moved = *then(*async::run_task([] { return std::make_unique<int>(6); }),
                            [](std::unique_ptr<int> number) { return *number; });
         EXPECT_EQ(moved.wait(), 6);
     });
@@ -121,10 +121,10 @@ TEST(Then, SC_8g_an_error_passes_by) {
         auto failed = *run_shared([]() -> Result<int> { return failure("before"); });
         auto after = *failed.then([](int) { ADD_FAILURE(); });
         EXPECT_EQ(text_of(after.wait()), "before");
-        auto next = *then(*async::run([]() -> Result<int> { return failure("earlier"); }),
+        auto next = *then(*async::run_task([]() -> Result<int> { return failure("earlier"); }),
                           [](int value) { return value; });
         EXPECT_EQ(text_of(next.wait()), "earlier");
-        auto throwing = *then(*async::run([] { return 1; }),
+        auto throwing = *then(*async::run_task([] { return 1; }),
                               [](int) -> int { throw std::runtime_error("after"); });
         EXPECT_EQ(text_of(throwing.wait()), "after");
     });

@@ -50,7 +50,7 @@ struct Tally {
 // One of each building block below a context that somebody else ends at some moment.
 void round(Tally& tally) {
     auto [context, source] = Context::current().with_cancel();
-    auto canceller = async::run([&] {
+    auto canceller = async::run_task([&] {
         for (auto turns = env::random(RandomStream::Workload) % 8; turns != 0; --turns) yield();
         source.cancel();
     });
@@ -97,7 +97,7 @@ TEST(AsyncStress, SC_6b_every_accepted_job_ends_once_whatever_is_cancelled) {
 // Some are waited for, some let go; somebody ends them all at some moment.
 void batch_of_tasks(Tally& tally, int count) {
     auto [context, source] = Context::current().with_cancel();
-    auto canceller = async::run([&] {
+    auto canceller = async::run_task([&] {
         for (auto turns = env::random(RandomStream::Workload) % 32; turns != 0; --turns) yield();
         source.cancel();
     });

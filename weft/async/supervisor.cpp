@@ -38,11 +38,11 @@ Result<void> Supervisor::run() {
 }
 
 Result<void> Supervisor::watch() {
-    WEFT_TRY(Context::current().err());
+    WEFT_TRY(Context::current().check());
     restarts_.clear();
     for (Job& job : jobs_) WEFT_TRY(start(job));
     while (is_any_running()) {
-        if (!news_.wait()) return Context::current().err();
+        if (!news_.wait()) return Context::current().check();
         news_.reset();
         WEFT_TRY(handle_ended());
     }
@@ -56,7 +56,7 @@ bool Supervisor::is_any_running() const {
 // ---------------------------------------------------------------- one job
 
 Result<void> Supervisor::start(Job& job) {
-    if (!WEFT_PLANTED("supervisor.starts_after_the_end")) WEFT_TRY(Context::current().err());
+    if (!WEFT_PLANTED("supervisor.starts_after_the_end")) WEFT_TRY(Context::current().check());
     auto [context, source] = Context::current().with_cancel();
     job.source = source;
     // Relaxed: the start of the task orders it before the job's own store.
@@ -91,7 +91,7 @@ Result<void> Supervisor::take_outcome(Job& job) {
 // What it says when it is told to end is no failure; anything else is logged and counted.
 void Supervisor::report(const Job& job, const Result<void>& outcome) {
     if (outcome) return;
-    Result<void> told = Context(job.source.token()).err();
+    Result<void> told = Context(job.source.token()).check();
     if (!told && outcome.error().kind() == told.error().kind()) return;
     fiber_internal::dropped("a supervised job", outcome.error(), job.source.token().state());
 }
@@ -119,7 +119,7 @@ Result<void> Supervisor::handle_ended() {
 }
 
 Result<void> Supervisor::restart(Jobs::iterator failed, const Result<void>& outcome) {
-    WEFT_TRY(Context::current().err());
+    WEFT_TRY(Context::current().check());
     std::string why = outcome ? "it ended" : outcome.error().message();
     if (is_too_often())
         return Error(ErrorKind::Limit,

@@ -57,7 +57,7 @@ void restart_middle(RestartStrategy strategy, int runs_of_a, int runs_of_c, Hist
             history.add("+" + name);
             Result<void> waited = over.wait_until(Deadline::after(async_test::kTooLong));
             if (!waited) history.add("-" + name);
-            EXPECT_EQ(waited.has_value(), context.err().has_value());
+            EXPECT_EQ(waited.has_value(), context.check().has_value());
             return waited;
         };
     };

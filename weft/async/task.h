@@ -1,6 +1,6 @@
 // Task<T>: one job with a value, waited for once.
 //
-//     auto config = WEFT_TRY(run([](Context& context) -> Result<Config> { ... }));
+//     auto config = WEFT_TRY(run_task([](Context& context) -> Result<Config> { ... }));
 //     ...
 //     Config loaded = WEFT_TRY(config.wait());
 //
@@ -75,14 +75,27 @@ private:
 namespace weft::async {
 
 template <class T>
+class Task;
+
+template <async_internal::JobFunction Function>
+auto run_with_context(const Context& parent, Function&& function)
+    -> Result<Task<async_internal::JobValue<Function>>>;
+
+template <class T>
 class Task {
 public:
+    // run_task() and run_with_context() where the type of the value is to be written down.
+    template <async_internal::JobFunction Function>
+    static Result<Task> run(Function&& function);
+    template <async_internal::JobFunction Function>
+    static Result<Task> run_with_context(const Context& parent, Function&& function);
+
     // The job's result, when it has ended. Once.
     Result<T> wait() { return core_->wait(); }
 
 private:
     template <async_internal::JobFunction Function>
-    friend auto run_with_context(const Context& parent, Function&& function)
+    friend auto async::run_with_context(const Context& parent, Function&& function)
         -> Result<Task<async_internal::JobValue<Function>>>;
     explicit Task(async_internal::CoreRef<async_internal::TaskCore<T>> core)
         : core_(std::move(core)) {}
@@ -107,12 +120,25 @@ WEFT_REFUSE_JOB Result<Task<void>> run_with_context(const Context&, Function&&) 
 
 // Starts a job below the ambient context.
 template <async_internal::JobFunction Function>
-auto run(Function&& function) {
+auto run_task(Function&& function) {
     return run_with_context(Context::current(), std::forward<Function>(function));
 }
 template <async_internal::NotAJob Function>
-WEFT_REFUSE_JOB Result<Task<void>> run(Function&&) {
+WEFT_REFUSE_JOB Result<Task<void>> run_task(Function&&) {
     std::unreachable();
+}
+
+template <class T>
+template <async_internal::JobFunction Function>
+Result<Task<T>> Task<T>::run_with_context(const Context& parent, Function&& function) {
+    static_assert(std::is_same_v<async_internal::JobValue<Function>, T>,
+                  "the job of a Task<T> gives a T or a Result<T>");
+    return async::run_with_context(parent, std::forward<Function>(function));
+}
+template <class T>
+template <async_internal::JobFunction Function>
+Result<Task<T>> Task<T>::run(Function&& function) {
+    return run_with_context(Context::current(), std::forward<Function>(function));
 }
 
 }  // namespace weft::async

@@ -20,10 +20,10 @@ using namespace async_test;
 
 TEST(Task, SC_2a_gives_its_value) {
     everywhere([] {
-        auto number = async::run([](Context&) -> Result<int> { return 42; });
-        auto text = async::run([] { return std::string("whole"); });
-        auto only_moved = async::run([] { return std::make_unique<int>(7); });
-        auto nothing = async::run([](Context&) {});
+        auto number = async::run_task([](Context&) -> Result<int> { return 42; });
+        auto text = async::run_task([] { return std::string("whole"); });
+        auto only_moved = async::run_task([] { return std::make_unique<int>(7); });
+        auto nothing = async::run_task([](Context&) {});
         ASSERT_TRUE(number && text && only_moved && nothing);
         EXPECT_EQ(number->wait(), 42);
         EXPECT_EQ(text->wait(), std::string("whole"));
@@ -34,7 +34,7 @@ TEST(Task, SC_2a_gives_its_value) {
 
 TEST(Task, SC_2a_gives_its_error) {
     everywhere([] {
-        auto task = async::run([](Context&) -> Result<int> { return failure("task failed"); });
+        auto task = async::run_task([](Context&) -> Result<int> { return failure("task failed"); });
         ASSERT_TRUE(task);
         EXPECT_EQ(text_of(task->wait()), "task failed");
     });
@@ -44,7 +44,7 @@ TEST(Task, SC_2a_refuses_a_nil_function) {
     everywhere([] {
         std::function<Result<int>(Context&)> empty;
         int (*null)(Context&) = nullptr;
-        EXPECT_EQ(text_of(async::run(empty)), "async: job function is nil");
+        EXPECT_EQ(text_of(async::run_task(empty)), "async: job function is nil");
         EXPECT_EQ(text_of(run_with_context(Context::current(), null)),
                   "async: job function is nil");
     });
@@ -55,7 +55,7 @@ TEST(Task, SC_2a_run_with_context_follows_its_parent) {
         auto [parent, source] = Context::current().with_cancel();
         auto task = run_with_context(parent, [](Context& context) -> Result<int> {
             static_cast<void>(wait_for_end(context));
-            WEFT_TRY(context.err());
+            WEFT_TRY(context.check());
             return 1;
         });
         ASSERT_TRUE(task);
@@ -97,7 +97,7 @@ TEST(Task, SC_2b_the_result_may_precede_wait) {
                 if (event) event->set();
             }
         };
-        auto task = async::run([end = SetsAtEnd(done)] { return 5; });
+        auto task = async::run_task([end = SetsAtEnd(done)] { return 5; });
         ASSERT_TRUE(task);
         EXPECT_TRUE(done.wait());
         EXPECT_EQ(task->wait(), 5);
@@ -106,11 +106,11 @@ TEST(Task, SC_2b_the_result_may_precede_wait) {
 
 TEST(Task, SC_2c_wait_is_one_shot) {
     everywhere([] {
-        auto task = async::run([] { return 1; });
+        auto task = async::run_task([] { return 1; });
         ASSERT_TRUE(task);
         EXPECT_EQ(task->wait(), 1);
         EXPECT_EQ(text_of(task->wait()), "async: task wait was already called");
-        auto failed = async::run([](Context&) -> Result<int> { return failure("failed"); });
+        auto failed = async::run_task([](Context&) -> Result<int> { return failure("failed"); });
         ASSERT_TRUE(failed);
         EXPECT_EQ(text_of(failed->wait()), "failed");
         EXPECT_EQ(text_of(failed->wait()), "async: task wait was already called");
@@ -120,7 +120,7 @@ TEST(Task, SC_2c_wait_is_one_shot) {
 TEST(Task, SC_2c_one_of_several_waiters_wins_and_none_hangs) {
     on_workers(2, [] {
         Event release;
-        auto task = async::run([&] {
+        auto task = async::run_task([&] {
             EXPECT_TRUE(release.wait());
             return 9;
         });
@@ -144,7 +144,7 @@ TEST(Task, SC_2c_a_cancelled_waiter_cancels_the_task_and_waits_for_it) {
     everywhere([] {
         auto [ambient, source] = Context::current().with_cancel();
         Event started;
-        auto task = async::run([&](Context& context) -> Result<int> {
+        auto task = async::run_task([&](Context& context) -> Result<int> {
             started.set();
             static_cast<void>(wait_for_end(context));
             return 3;
@@ -159,7 +159,7 @@ TEST(Task, SC_2c_a_cancelled_waiter_cancels_the_task_and_waits_for_it) {
 
 TEST(Task, SC_6a_what_the_job_throws_is_the_error) {
     everywhere([] {
-        auto task = async::run([]() -> int { throw std::runtime_error("thrown"); });
+        auto task = async::run_task([]() -> int { throw std::runtime_error("thrown"); });
         ASSERT_TRUE(task);
         Result<int> outcome = task->wait();
         EXPECT_EQ(text_of(outcome), "thrown");
@@ -199,7 +199,7 @@ TEST(Task, SC_2b_a_dropped_value_is_destroyed) {
     auto value = std::make_shared<int>(1);
     on_workers(2, [&] {
         for (int i = 0; i < 100; ++i) {
-            auto task = async::run([value] { return value; });
+            auto task = async::run_task([value] { return value; });
             ASSERT_TRUE(task);
         }
     });

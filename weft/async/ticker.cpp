@@ -13,9 +13,9 @@ Result<Ticker> Ticker::create_every(Nanoseconds interval) {
 }
 
 Result<Tick> Ticker::next() {
-    WEFT_TRY(Context::current().err());
+    WEFT_TRY(Context::current().check());
     if (Result<void> slept = sleep_until(Deadline::at(next_)); !slept) {
-        WEFT_TRY(Context::current().err());
+        WEFT_TRY(Context::current().check());
         return slept.error();
     }
     auto missed = (Clock::now() - next_) / interval_;

@@ -120,7 +120,7 @@ auto with_timeout_context(const Context& parent, std::chrono::duration<Rep, Peri
                           Function&& function) -> Result<async_internal::JobValue<Function>> {
     using Core = async_internal::TimeoutCore<async_internal::JobValue<Function>>;
     if (async_internal::is_nil(function)) return kNilJob();
-    WEFT_TRY(parent.err());
+    WEFT_TRY(parent.check());
     Instant now = Clock::now();
     Deadline deadline = Deadline::after(timeout, now);
     if (deadline.expired(now)) return kTimeout();

@@ -62,7 +62,7 @@ TEST(Timeout, SC_5a_the_context_ends_with_the_call) {
     everywhere([] {
         Context seen;
         EXPECT_TRUE(with_timeout(kTooLong, [&](Context& context) { seen = context; }));
-        EXPECT_EQ(text_of(seen.err()), "context canceled");
+        EXPECT_EQ(text_of(seen.check()), "context canceled");
     });
 }
 
@@ -147,7 +147,7 @@ TEST(Timeout, SC_5c_the_end_of_the_parent_is_the_parents_error) {
     everywhere([] {
         auto [parent, source] = Context::current().with_cancel();
         Event started;
-        auto caller = async::run([&] {
+        auto caller = async::run_task([&] {
             return with_timeout_context(parent, kTooLong, [&](Context& context) {
                 started.set();
                 return wait_for_end(context);
@@ -226,7 +226,7 @@ TEST(Timeout, SC_5e_a_job_that_heeds_its_context_late_is_counted_but_not_logged)
     EXPECT_EQ(text_of(with_timeout_context(Context::background(runtime), kShort,
                                            [returned](Context& context) -> Result<void> {
                                                ignore_context_until(*returned);
-                                               return context.err();
+                                               return context.check();
                                            })),
               "async: timeout");
     returned->set();

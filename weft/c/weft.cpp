@@ -339,7 +339,7 @@ int weft_context_cancel(weft_context* context) noexcept {
 }
 
 int weft_context_error(weft_context* context) noexcept {
-    return guarded([=] { return status_of(context_or_ambient(context).err()); });
+    return guarded([=] { return status_of(context_or_ambient(context).check()); });
 }
 
 int weft_context_deadline(weft_context* context, int64_t* deadline) noexcept {

@@ -68,7 +68,7 @@ public:
 
     // Returns when the job has run, or will never: then the error is Cancelled or TimedOut before a
     // thread took it up, OutOfMemory when no thread can be had, Closed after stop().
-    Result<void> run(BlockingJob& job, Deadline deadline = Deadline::never());
+    Result<void> run(BlockingJob& job, Deadline start_by = Deadline::never());
     // For what nobody waits for, such as cleaning up in a destructor. Without a thread it runs
     // here.
     void run_detached(std::function<void()> function);
@@ -146,8 +146,14 @@ BlockingPool* pool_here();
 
 }  // namespace blocking_internal
 
+struct BlockingOptions {
+    // Until when a thread must have taken it up; else TimedOut, and it never runs. Nothing can end
+    // a function that runs: one that may last too long has to know its own limit.
+    Deadline start_by = Deadline::never();
+};
+
 template <class Function>
-auto blocking(Function&& function, Deadline deadline = Deadline::never()) {
+auto blocking(Function&& function, BlockingOptions options = {}) {
     using namespace blocking_internal;
     using T = typename Unwrap<std::invoke_result_t<Function&>>::Type;
     BlockingPool* pool = pool_here();
@@ -162,7 +168,7 @@ auto blocking(Function&& function, Deadline deadline = Deadline::never()) {
         std::optional<Result<T>> outcome;
     };
     Job job(function);
-    Result<void> ran = pool->run(job, deadline);
+    Result<void> ran = pool->run(job, options.start_by);
     // What ran counts, also when the wait for it was cancelled meanwhile.
     if (!job.outcome) return Result<T>(ran.error());
     return std::move(*job.outcome);

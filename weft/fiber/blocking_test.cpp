@@ -216,8 +216,9 @@ TEST(Blocking, FIB_10_cancelled_in_the_queue_it_never_runs) {
             CancelScope scope(source.token());
             return blocking([&] { ran = true; });
         });
-        auto third =
-            spawn([&] { return blocking([&] { ran = true; }, Deadline::after(milliseconds(2))); });
+        auto third = spawn([&] {
+            return blocking([&] { ran = true; }, {.start_by = Deadline::after(milliseconds(2))});
+        });
         while (pool().queued() != 2) WEFT_TRY(checkpoint());
         source.cancel();
         Result<void> cancelled = second.join();

@@ -112,7 +112,8 @@ Result<Directory> Directory::open(const std::string& path, Deadline deadline) {
         if (fd < 0) return Error::from_errno(errno);
         return File::adopt(fd);
     };
-    File file = WEFT_TRY(in_context(blocking(open_path, deadline), "open the directory", path));
+    File file = WEFT_TRY(
+        in_context(blocking(open_path, {.start_by = deadline}), "open the directory", path));
     return Directory(std::move(file));
 }
 
@@ -125,7 +126,7 @@ Result<OpenedFile> Directory::open_file(const std::string& path, Links links,
         opened.status = WEFT_TRY(opened.file.status());
         return opened;
     };
-    auto opened = blocking(open_beneath, deadline);
+    auto opened = blocking(open_beneath, {.start_by = deadline});
     if (!opened) return with_path(opened.error(), "open", file_, path);
     return opened;
 }
@@ -134,8 +135,8 @@ Result<std::vector<DirectoryEntry>> Directory::list(const std::string& path,
                                                     std::size_t entries_max, Links links,
                                                     Deadline deadline) const {
     WEFT_TRY(check(path));
-    auto listed =
-        blocking([&] { return list_on_thread(file_.fd(), path, entries_max, links); }, deadline);
+    auto listed = blocking([&] { return list_on_thread(file_.fd(), path, entries_max, links); },
+                           {.start_by = deadline});
     if (!listed) return with_path(listed.error(), "list", file_, path);
     return listed;
 }

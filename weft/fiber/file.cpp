@@ -92,7 +92,7 @@ Result<long> carry_out(FileRequest& request, Deadline deadline) {
     if (request.operation == Operation::Close)
         return shield(Deadline::never(),
                       [&] { return blocking([&] { return outcome(call_kernel(request), {}); }); });
-    return blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
+    return blocking([&] { return outcome(call_kernel(request), {}); }, {.start_by = deadline});
 }
 
 std::string_view name_of(Operation operation) {
@@ -233,7 +233,7 @@ Result<File> File::open(const std::string& path, const OpenOptions& options, Dea
     Result<long> fd = carry_out(request, deadline);
     if (request.taken && opened_too_soon(fd)) {
         if (fd) env::close(static_cast<int>(*fd));
-        fd = blocking([&] { return outcome(call_kernel(request), {}); }, deadline);
+        fd = blocking([&] { return outcome(call_kernel(request), {}); }, {.start_by = deadline});
     }
     if (!fd) return with_file(fd.error(), request);
     return File(static_cast<int>(*fd));
@@ -355,14 +355,15 @@ Result<void> files::make_directory(const std::string& path, std::uint32_t permis
         if (::mkdir(path.c_str(), permissions) != 0) return Error::from_errno(errno);
         return {};
     };
-    return in_context(blocking(make, deadline), "make the directory", path);
+    return in_context(blocking(make, {.start_by = deadline}), "make the directory", path);
 }
 
 Result<std::vector<DirectoryEntry>> files::list_directory(const std::string& path,
                                                           Deadline deadline) {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     WEFT_TRY(check_path(path));
-    return in_context(blocking([&] { return list_on_thread(path); }, deadline), "list", path);
+    return in_context(blocking([&] { return list_on_thread(path); }, {.start_by = deadline}),
+                      "list", path);
 }
 
 }  // namespace weft

@@ -51,7 +51,7 @@ Result<Socket> dial_in_turn(const std::vector<Address>& addresses, std::string_v
                                         : Result<Socket>(refusal(address, allowed.error()));
         if (socket) return socket;
         failure.note(socket.error());
-        WEFT_TRY(async::Context::current().err());
+        WEFT_TRY(async::Context::current().check());
         if (deadline.expired(Clock::now())) break;
     }
     return failure.error();
@@ -133,7 +133,7 @@ Result<void> Race::wait_for(Condition condition, Deadline until) {
         }
         Result<void> changed = changed_.wait_until(until);
         if (changed) continue;
-        WEFT_TRY(async::Context::current().err());
+        WEFT_TRY(async::Context::current().check());
         if (changed.error().kind() == ErrorKind::TimedOut) return {};
         return changed;
     }

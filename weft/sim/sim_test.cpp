@@ -48,8 +48,8 @@ void busy() {
     });
     Future<std::uint64_t> receiver = runtime.spawn([&] {
         std::uint64_t sum = 0;
-        for (std::uint64_t number : channel) {
-            sum += number;
+        for (Result<std::uint64_t> number : channel) {
+            sum += number.value();
             if (coin()) static_cast<void>(weft::sleep_for(1ms));
         }
         return sum;

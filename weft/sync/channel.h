@@ -5,7 +5,8 @@
 //     auto events = Channel<Event>::unbounded();    // send never waits
 //
 //     Result<void> sent = jobs.send(std::move(job));
-//     for (Job job : jobs) work(job);               // until closed and drained
+//     WEFT_TRY(jobs.for_each(work));                // until closed and drained
+//     for (Result<Job> job : jobs) ...              // the same; an error comes as the last item
 //
 // Any fiber and any plain thread, on both ends at once; a fiber parks, a thread blocks. Those who
 // wait are served in the order in which they came. An item goes straight to a waiting receiver.
@@ -107,7 +108,12 @@ public:
         return try_receive_item();
     }
 
-    // Receives until an error comes: closed and drained, or cancelled.
+    // Calls `function` with each item until the channel is closed and drained. The error is that of
+    // a wait that was cancelled or timed out, or of the function, which may return a Result<void>.
+    template <class Function>
+    Result<void> for_each(Function&& function);
+    // For a range-for that is left when the channel is closed and drained. When a wait was
+    // cancelled or timed out, its error is the last item: no loop ends early without being told.
     Iterator begin() { return Iterator(*this); }
     std::default_sentinel_t end() const { return {}; }
 
@@ -151,25 +157,52 @@ private:
 template <class T>
 class Channel<T>::Iterator {
 public:
-    using value_type = T;
+    using value_type = Result<T>;
     using difference_type = std::ptrdiff_t;
 
-    explicit Iterator(Channel& channel) : channel_(&channel), item_(channel.receive()) {}
-    T operator*() { return std::move(*item_); }
+    explicit Iterator(Channel& channel)
+        : channel_(&channel),
+          item_(channel.receive()),
+          failed_(!item_ && item_.error().kind() != ErrorKind::Closed) {}
+    Result<T> operator*() { return std::move(item_); }
     Iterator& operator++() {
+        if (failed_) {
+            item_ = ErrorKind::Closed;
+            return *this;
+        }
         std::destroy_at(&item_);
         std::construct_at(&item_, channel_->receive());
+        failed_ = !item_ && item_.error().kind() != ErrorKind::Closed;
         return *this;
     }
     void operator++(int) { ++*this; }
     friend bool operator==(const Iterator& iterator, std::default_sentinel_t) {
-        return !iterator.item_.has_value();
+        return !iterator.item_ && iterator.item_.error().kind() == ErrorKind::Closed;
     }
 
 private:
     Channel* channel_;
     Result<T> item_;
+    bool failed_;  // the item is an error: the last one
 };
+
+template <class T>
+template <class Function>
+Result<void> Channel<T>::for_each(Function&& function) {
+    using Returned = std::invoke_result_t<Function&, T>;
+    static_assert(std::is_void_v<Returned> || std::is_same_v<Returned, Result<void>>,
+                  "the function of for_each() returns nothing or a Result<void>");
+    for (;;) {
+        Result<T> item = receive();
+        if (!item && item.error().kind() == ErrorKind::Closed) return {};
+        if (!item) return item.error();
+        if constexpr (std::is_void_v<Returned>) {
+            function(std::move(*item));
+        } else if (Result<void> done = function(std::move(*item)); !done) {
+            return done;
+        }
+    }
+}
 
 template <class T>
 [[gnu::always_inline]] inline Result<void> Channel<T>::send_by(T&& item, const Until& until) {

@@ -121,7 +121,7 @@ TEST_P(ChannelStress, SYN_1_every_item_arrives_once) {
             ledger.sent(item);
         },
         [&](std::size_t) {
-            for (std::size_t item : *channel) ledger.received(item);
+            for (Result<std::size_t> item : *channel) ledger.received(item.value());
         });
     ledger.expect_balanced();
 }
@@ -210,7 +210,7 @@ TEST_P(ChannelStress, SYN_1_no_item_is_lost_or_doubled_when_it_is_closed_in_the_
                 if (item == 40) channel->close();
             },
             [&](std::size_t) {
-                for (std::size_t item : *channel) ledger.received(item);
+                for (Result<std::size_t> item : *channel) ledger.received(item.value());
             });
         ledger.expect_balanced();
     }
@@ -267,7 +267,7 @@ TEST(ChannelPipeline, SYN_1_two_thousand_fibers_pass_items_along) {
         std::vector<Future<void>> fibers;
         for (int i = 0; i < stages; ++i) {
             fibers.push_back(spawn([in = channels[i].get(), out = channels[i + 1].get()] {
-                for (int item : *in) EXPECT_TRUE(out->send(item + 1));
+                for (Result<int> item : *in) EXPECT_TRUE(out->send(item.value() + 1));
                 out->close();
             }));
         }
@@ -276,7 +276,7 @@ TEST(ChannelPipeline, SYN_1_two_thousand_fibers_pass_items_along) {
             channels.front()->close();
         });
         int next = 0;
-        for (int item : *channels.back()) EXPECT_EQ(item, stages + 10 * next++);
+        for (Result<int> item : *channels.back()) EXPECT_EQ(item, stages + 10 * next++);
         EXPECT_EQ(next, items);
         EXPECT_TRUE(sender.join());
         for (auto& fiber : fibers) EXPECT_TRUE(fiber.join());

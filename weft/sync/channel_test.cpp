@@ -371,7 +371,7 @@ TEST(Channel, SYN_1_what_needs_no_waiting_is_done_when_cancelled) {
 
 // ---------------------------------------------------------------- items and life
 
-TEST(Channel, SYN_1_iteration_ends_when_closed_and_drained) {
+TEST(Channel, SYN_1g_iteration_ends_when_closed_and_drained) {
     on_workers(1, [] {
         Channel<Box> channel(3);
         auto sender = spawn([&] {
@@ -379,25 +379,49 @@ TEST(Channel, SYN_1_iteration_ends_when_closed_and_drained) {
             channel.close();
         });
         int next = 0;
-        for (Box item : channel) EXPECT_EQ(*item, next++);
+        for (Result<Box> item : channel) EXPECT_EQ(**item, next++);
         EXPECT_EQ(next, 10);
         EXPECT_TRUE(sender.join());
     });
 }
 
-TEST(Channel, SYN_1_iteration_ends_when_cancelled) {
+TEST(Channel, SYN_1g_an_iteration_that_is_cancelled_ends_with_the_error) {
     on_workers(1, [] {
         Channel<std::string> channel(1);
         ASSERT_TRUE(channel.send("only"));
         CancelSource source;
         source.cancel();
         CancelScope scope(source.token());
-        int count = 0;
-        for (const auto& item : channel) {
-            EXPECT_EQ(item, "only");
-            ++count;
+        std::vector<Result<std::string>> items;
+        for (Result<std::string> item : channel) items.push_back(std::move(item));
+        ASSERT_EQ(items.size(), 2U);
+        EXPECT_EQ(items[0], "only");
+        EXPECT_EQ(items[1].error().kind(), ErrorKind::Cancelled);
+        for (Result<std::string> item : channel)
+            EXPECT_EQ(item.error().kind(), ErrorKind::Cancelled);
+    });
+}
+
+TEST(Channel, SYN_1g_for_each_tells_why_it_ended) {
+    on_workers(1, [] {
+        Channel<Box> channel(3);
+        for (int i = 0; i < 3; ++i) ASSERT_TRUE(channel.send(std::make_unique<int>(i)));
+        int sum = 0;
+        auto add = [&](Box item) { sum += *item; };
+        {
+            CancelSource source;
+            source.cancel();
+            CancelScope scope(source.token());
+            EXPECT_EQ(kind_of(channel.for_each(add)), ErrorKind::Cancelled);
+            EXPECT_EQ(sum, 3);
         }
-        EXPECT_EQ(count, 1);
+        ASSERT_TRUE(channel.send(std::make_unique<int>(4)));
+        ASSERT_TRUE(channel.send(std::make_unique<int>(5)));
+        channel.close();
+        auto refuse = [](Box) -> Result<void> { return ErrorKind::Refused; };
+        EXPECT_EQ(kind_of(channel.for_each(refuse)), ErrorKind::Refused);
+        EXPECT_TRUE(channel.for_each(add));
+        EXPECT_EQ(sum, 8);
     });
 }
 
@@ -483,9 +507,8 @@ TEST(Channel, FIB_13c_SYN_4_a_million_round_trips_take_less_than_a_second) {
     std::clock_t begin = std::clock();
     on_workers(1, [] {
         Channel<int> there(0), back(0);
-        auto echo = spawn([&] {
-            for (int item : there) EXPECT_TRUE(back.send(item));
-        });
+        auto echo =
+            spawn([&] { EXPECT_TRUE(there.for_each([&](int item) { return back.send(item); })); });
         for (int i = 0; i < count; ++i) {
             ASSERT_TRUE(there.send(i));
             ASSERT_EQ(back.receive(), i);

@@ -52,7 +52,7 @@ void blocking_cancelled() {
                     ran = true;
                     return 3;
                 },
-                deadline);
+                {.start_by = deadline});
             require(!running, "a call was left running on the frame of its caller");
             require(answer.has_value() == ran, "a call ran and failed, or did not and succeeded");
             if (ran) return require(*answer == 3, "another answer came");

@@ -131,9 +131,9 @@ void channel_close() {
     }
     crew.join();
     Order order(senders);
-    for (Item item : *channel) {
-        ledger.received(item);
-        order.next(item);
+    for (Result<Item> item : *channel) {
+        ledger.received(*item);
+        order.next(*item);
     }
     ledger.check();
 }
@@ -159,10 +159,10 @@ void close_anywhere() {
         });
     }
     crew.add([&] {
-        for (Item item : *channel) ledger.received(item);
+        for (Result<Item> item : *channel) ledger.received(*item);
     });
     crew.join();
-    for (Item item : *channel) ledger.received(item);
+    for (Result<Item> item : *channel) ledger.received(*item);
     ledger.check();
 }
 
@@ -180,15 +180,15 @@ void channel_pipeline() {
     });
     for (std::size_t stage = 0; stage + 1 < channels.size(); ++stage) {
         crew.add([&, stage] {
-            for (Item item : *channels[stage])
-                require(channels[stage + 1]->send(std::move(item)).has_value(), "a send failed");
+            for (Result<Item> item : *channels[stage])
+                require(channels[stage + 1]->send(std::move(*item)).has_value(), "a send failed");
             channels[stage + 1]->close();
         });
     }
     int next = 0;
     crew.add([&] {
-        for (Item item : *channels.back()) {
-            require(item.number() == next, "the pipeline lost or reordered an item");
+        for (Result<Item> item : *channels.back()) {
+            require(item->number() == next, "the pipeline lost or reordered an item");
             ++next;
         }
     });
@@ -211,7 +211,7 @@ void ping_pong() {
         there.close();
     });
     crew.add([&] {
-        for (int ball : there) require(back.send(ball).has_value(), "an answer failed");
+        for (Result<int> ball : there) require(back.send(*ball).has_value(), "an answer failed");
     });
 }
 

@@ -39,9 +39,9 @@ Result<int> of_three(Jobs& jobs, const std::vector<Manner>& manners, Combine com
     auto three = placed(jobs, manners[2], 3);
     if (coin()) return combine(std::move(one), std::move(two), std::move(three));
     std::vector<Task<int>> tasks;
-    tasks.push_back(std::move(*async::run(std::move(one))));
-    tasks.push_back(std::move(*async::run(std::move(two))));
-    tasks.push_back(std::move(*async::run(std::move(three))));
+    tasks.push_back(std::move(*async::run_task(std::move(one))));
+    tasks.push_back(std::move(*async::run_task(std::move(two))));
+    tasks.push_back(std::move(*async::run_task(std::move(three))));
     return combine(std::move(tasks));
 }
 
@@ -126,8 +126,8 @@ void settled_all() {
             outcomes = {first, second};
         } else {
             std::vector<Task<int>> tasks;
-            tasks.push_back(std::move(*async::run(std::move(one))));
-            tasks.push_back(std::move(*async::run(std::move(two))));
+            tasks.push_back(std::move(*async::run_task(std::move(one))));
+            tasks.push_back(std::move(*async::run_task(std::move(two))));
             outcomes = async::all_settled(std::move(tasks));
         }
         jobs.require_ended();

@@ -46,7 +46,7 @@ void require_ended(const Chain& chain, bool cancelled) {
         require(chain.deadline.expired(Clock::now()), "a context ended before its deadline");
     else
         require(cancelled, "a context was cancelled by nobody");
-    Result<void> error = chain.context.err();
+    Result<void> error = chain.context.check();
     require(!error && is_end_of_context(error.error()), "a context ended with an odd error");
 }
 
@@ -89,7 +89,7 @@ void context_anywhere() {
         await_interrupt();
         cancelled = true;
         root.source.cancel();
-        require(!root.context.err(), "a cancelled context goes on");
+        require(!root.context.check(), "a cancelled context goes on");
     });
     for (int i = between(1, 3); i > 0; --i) {
         crew.add([&] {

@@ -35,7 +35,7 @@ inline bool is_end_of_context(const Error& error) {
 inline Result<void> wait_for_end(const Context& context) {
     Event never;
     static_cast<void>(never.wait(context.done()));
-    return context.err();
+    return context.check();
 }
 
 // Makes what the fiber or thread starts run in the runtime, also on a plain thread.

@@ -108,7 +108,7 @@ void channel_without_memory() {
     Result<void> joined = sender.join();
     require(joined || is_error(joined, ErrorKind::OutOfMemory), "an odd error");
     channel->close();
-    for (Item item : *channel) take(item);
+    for (Result<Item> item : *channel) take(*item);
     ledger.check();
 }
 
@@ -165,7 +165,7 @@ Result<void> scope_of(Jobs& jobs) {
 }
 
 Result<void> task_of(Jobs& jobs) {
-    if (coin()) return WEFT_TRY(async::run(jobs.some_job()))
+    if (coin()) return WEFT_TRY(async::run_task(jobs.some_job()))
     .wait();
     async::SharedTask<void> shared = WEFT_TRY(async::run_shared(jobs.some_job()));
     auto next = shared.then([] {});

@@ -72,7 +72,7 @@ void start_something(Scope& scope, Jobs& jobs) {
         break;
     }
     case 1: {
-        auto dropped = async::run(jobs.some_heeding_job());
+        auto dropped = async::run_task(jobs.some_heeding_job());
         if (dropped) jobs.count({});
         break;
     }

@@ -103,7 +103,7 @@ void select_traffic() {
     for (int i = between(1, 2); i > 0; --i) crew.add([&] { receive_all(traffic); });
     crew.add([&] {
         Channel<Item>& channel = *traffic.channels[0];
-        for (Item item : channel) traffic.ledger.received(item);
+        for (Result<Item> item : channel) traffic.ledger.received(*item);
     });
     crew.add([&] {
         if (coin()) {
@@ -115,7 +115,7 @@ void select_traffic() {
     });
     crew.join();
     for (auto& channel : traffic.channels) {
-        for (Item item : *channel) traffic.ledger.received(item);
+        for (Result<Item> item : *channel) traffic.ledger.received(*item);
     }
     traffic.ledger.check();
 }

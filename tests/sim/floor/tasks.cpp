@@ -68,7 +68,7 @@ void task_dropped() {
         InRuntime here(runtime);
         for (int i = between(1, 3); i > 0; --i) {
             {
-                auto task = async::run(with_value(jobs, jobs.some_manner(true)));
+                auto task = async::run_task(with_value(jobs, jobs.some_manner(true)));
                 jobs.count({});
                 if (coin()) some_yields();
             }

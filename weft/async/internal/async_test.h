@@ -65,7 +65,7 @@ inline void ignore_context_until(Event& event) {
 // What a job does that heeds its context, and nothing else.
 inline Result<void> wait_for_end(const async::Context& context) {
     WEFT_TRY(Event().wait_until(Deadline::after(kTooLong), context.done()));
-    return context.err();
+    return context.check();
 }
 
 }  // namespace weft::async_test

@@ -43,7 +43,7 @@ public:
         static_cast<void>(news_.wait_until(deadline));
         news_.reset();
         // Acquire: pairs with settle().
-        return !decided_.load(std::memory_order_acquire) && Context::current().err();
+        return !decided_.load(std::memory_order_acquire) && Context::current().check();
     }
     Result<T> wait() {
         bool leaves = WEFT_PLANTED("contest.leaves_the_losers") && winner_;

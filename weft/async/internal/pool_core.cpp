@@ -59,10 +59,10 @@ Result<PoolJob*> PoolCore::admit() {
 }
 
 Result<PoolJob*> PoolCore::admit(const Context& waiting) {
-    WEFT_TRY(waiting.err());
+    WEFT_TRY(waiting.check());
     Result<PoolJob*> admitted = wait_for_place(Deadline::never(), waiting.token());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
-    WEFT_TRY(waiting.err());
+    WEFT_TRY(waiting.check());
     return async::context_error(ambient_reason());  // the wait honours that context as well
 }
 
@@ -70,7 +70,7 @@ Result<PoolJob*> PoolCore::admit_until(Deadline deadline) {
     if (deadline.expired(Clock::now())) return async::kTimeout();
     Result<PoolJob*> admitted = wait_for_place(deadline, CancelToken());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
-    WEFT_TRY(Context::current().err());
+    WEFT_TRY(Context::current().check());
     return async::kTimeout();
 }
 

@@ -80,7 +80,7 @@ TEST(Middleware, HTTP_10_a_timeout_changes_nothing_else) {
         Handler slow =
             timeout(hours(1))([&](Request&, async::Context& context) -> Result<Response> {
                 source.cancel();
-                WEFT_TRY(context.err());
+                WEFT_TRY(context.check());
                 return Response::text("not cancelled");
             });
         MadeRequest request("GET", "/");
