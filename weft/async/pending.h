@@ -100,7 +100,7 @@ private:
     }
 
     Result<void> wait_for_receive(Deadline deadline) {
-        Waiter waiter(WaitReason::Job, this);
+        Waiter waiter(WaitReason::Operation, this);
         waiter_ = waiter.ref();
         State open = State::Open;
         // Release: publishes the waiter. Acquire: the outcome.

@@ -2,6 +2,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/plain_thread.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
 
@@ -44,6 +45,16 @@ BlockingPool::~BlockingPool() { stop(); }
 unsigned BlockingPool::threads() const {
     SpinGuard guard(lock_);
     return threads_;
+}
+
+std::size_t BlockingPool::in_flight() const {
+    SpinGuard guard(lock_);
+    std::size_t busy = threads_;
+    for (const Seat& seat : idle_) {
+        static_cast<void>(seat);
+        --busy;
+    }
+    return queue_size_ + busy;
 }
 
 std::size_t BlockingPool::queued() const {
@@ -176,6 +187,7 @@ bool BlockingPool::withdraw(BlockingJob& job) {
 void BlockingPool::thread_main(void* argument) {
     auto& seat = *static_cast<Seat*>(argument);
     BlockingPool& pool = *seat.pool;
+    mark_own_thread();
     while (BlockingJob* job = pool.next_job(seat)) perform(*job);
 }
 

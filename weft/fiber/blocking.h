@@ -79,6 +79,7 @@ public:
     const BlockingCounters& counters() const { return counters_; }
     unsigned threads() const;  // a moment's number
     std::size_t queued() const;
+    std::size_t in_flight() const;  // queued or being run
 
 private:
     // The place of a thread: free, then its thread's until that has ended, then free again.

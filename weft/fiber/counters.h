@@ -11,6 +11,8 @@ struct SchedulerCounters {
     Counter overflows;       // local queue to global queue
     Counter wakeups;         // of sleeping workers
     Counter rescues;         // looks at a worker that seemed stuck
+    Counter stalls;          // fibers that did not let go of their worker; see stall_report
+    Counter hangs;           // times that no fiber could run any more; see hang_report
 };
 
 }  // namespace weft

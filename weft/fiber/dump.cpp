@@ -14,13 +14,6 @@
 namespace weft {
 namespace {
 
-std::string name_of(Fiber& fiber) {
-    // The lock keeps the locals alive: a fiber that ends takes it before it destroys them.
-    SpinGuard guard(fiber.park_lock);
-    FiberLocals* locals = fiber.locals.load(std::memory_order_relaxed);
-    return locals ? locals->name : std::string();
-}
-
 // Holds a waiting fiber back: a worker that picks it meanwhile puts it back into its queue.
 // True if the fiber was waiting, and its context saved, after the hold took effect.
 bool hold_waiting(Fiber& fiber) {

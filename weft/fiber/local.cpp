@@ -51,6 +51,13 @@ FiberLocals& current_locals() {
     return *locals;
 }
 
+std::string name_of(Fiber& fiber) {
+    // The lock keeps the locals alive: a fiber that ends takes it before it destroys them.
+    SpinGuard guard(fiber.park_lock);
+    FiberLocals* locals = fiber.locals.load(std::memory_order_relaxed);
+    return locals ? locals->name : std::string();
+}
+
 void destroy_locals(Fiber& fiber) {
     // Relaxed: as above; the dump takes the lock.
     std::unique_ptr<FiberLocals> locals(fiber.locals.load(std::memory_order_relaxed));

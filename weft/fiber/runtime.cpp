@@ -21,16 +21,18 @@ namespace weft {
 namespace {
 
 constexpr unsigned kDefaultWorkersMax = 16;
+constexpr unsigned kReportMsMax = 3'600'000;
 
-// A positive number from the environment; `fallback` if unset, with a warning if it is nonsense.
-unsigned number_from(const char* name, unsigned fallback, unsigned max) {
+// A number from the environment; `fallback` if unset, with a warning if it is nonsense.
+unsigned number_from(const char* name, unsigned fallback, unsigned max, unsigned min = 1) {
     const char* text = std::getenv(name);
     if (!text || !*text) return fallback;
     unsigned value = 0;
     const char* end = text + std::strlen(text);
     auto [stop, error] = std::from_chars(text, end, value);
-    if (error == std::errc() && stop == end && value >= 1 && value <= max) return value;
-    log(LogLevel::Warn, "{}={} is not a number from 1 to {}; using {}", name, text, max, fallback);
+    if (error == std::errc() && stop == end && value >= min && value <= max) return value;
+    log(LogLevel::Warn, "{}={} is not a number from {} to {}; using {}", name, text, min, max,
+        fallback);
     return fallback;
 }
 
@@ -65,6 +67,14 @@ std::size_t RuntimeOptions::default_stack_bytes() {
 
 unsigned RuntimeOptions::default_blocking_threads() {
     return number_from("WEFT_BLOCKING_THREADS", 64, 4096);
+}
+
+std::chrono::milliseconds RuntimeOptions::default_stall_report() {
+    return std::chrono::milliseconds(number_from("WEFT_STALL_MS", 100, kReportMsMax, 0));
+}
+
+std::chrono::milliseconds RuntimeOptions::default_hang_report() {
+    return std::chrono::milliseconds(number_from("WEFT_HANG_MS", 1000, kReportMsMax, 0));
 }
 
 Runtime::Runtime(RuntimeOptions options)

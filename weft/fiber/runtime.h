@@ -10,6 +10,7 @@
 // Any plain thread; spawn also from fibers of another runtime.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -31,10 +32,18 @@ struct RuntimeOptions {
     unsigned pinned_workers = 0;
     std::size_t stack_bytes = default_stack_bytes();
     unsigned blocking_threads = default_blocking_threads();  // at most
+    // A fiber that has not let go of its worker for so long is named in the log with its frames, at
+    // most one a second; all are counted. Zero: none.
+    std::chrono::milliseconds stall_report = default_stall_report();
+    // When no fiber can run for so long, nothing is pending that could wake one, and a thread waits
+    // for them to end, the log says who waits on what: once. Zero: never.
+    std::chrono::milliseconds hang_report = default_hang_report();
 
     static unsigned default_workers();           // WEFT_WORKERS, else the usable cpus, at most 16
     static std::size_t default_stack_bytes();    // WEFT_FIBER_STACK_KB, else 256 KiB
     static unsigned default_blocking_threads();  // WEFT_BLOCKING_THREADS, else 64
+    static std::chrono::milliseconds default_stall_report();  // WEFT_STALL_MS, else 100 ms
+    static std::chrono::milliseconds default_hang_report();   // WEFT_HANG_MS, else 1 s
 };
 
 class Runtime {

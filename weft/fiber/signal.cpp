@@ -53,6 +53,8 @@ public:
     void add(SignalHook::State& hook);
     void remove(SignalHook::State& hook);
 
+    bool is_used();
+
     // In a signal handler.
     void note(int signal);
 
@@ -95,6 +97,11 @@ void SignalDesk::poke() {
     char byte = 0;
     // A full pipe wakes the thread as well. Acquire: the thread is there once the pipe is.
     static_cast<void>(!::write(pipe_writer_.load(std::memory_order_acquire), &byte, 1));
+}
+
+bool SignalDesk::is_used() {
+    SpinGuard guard(lock_);
+    return watches_ || hooks_;
 }
 
 Result<void> SignalDesk::start() {
@@ -332,6 +339,8 @@ Result<int> SignalWatch::wait(Deadline deadline) {
     if (!state_) return ErrorKind::Closed;
     return desk.wait(*state_, deadline);
 }
+
+bool signals_are_watched() { return desk.is_used(); }
 
 Result<int> wait_for_signal(std::initializer_list<int> signals, Deadline deadline) {
     SignalWatch watch = WEFT_TRY(SignalWatch::open(signals));

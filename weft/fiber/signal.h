@@ -45,6 +45,9 @@ private:
 Result<int> wait_for_signal(std::initializer_list<int> signals,
                             Deadline deadline = Deadline::never());
 
+// Whether any watch or hook is open.
+bool signals_are_watched();
+
 // Calls a function on the signal thread for each signal; it must not wait for a signal itself. The
 // destructor, not to be called in that function, waits out a call that is under way.
 class SignalHook {

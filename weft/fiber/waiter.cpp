@@ -1,10 +1,13 @@
 #include "weft/fiber/waiter.h"
 
+#include <optional>
+
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/plain_thread.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker_inline.h"
 #include "weft/fiber/timer.h"
@@ -164,6 +167,8 @@ Wake Waiter::park_until(Deadline deadline) {
 Wake Waiter::park_thread(Deadline deadline) {
     auto& cell = static_cast<ThreadCell&>(cell_);
     CancelState* token = cell.token;
+    std::optional<JoiningThread> joining;
+    if (cell.wait_reason == WaitReason::Join && !env::current()) joining.emplace();
     Deadline bound = token ? earlier(deadline, token->deadline()) : deadline;
     // Acquire: sees what the claimer wrote before resume().
     while (cell.signal.load(std::memory_order_acquire) == 0) {
@@ -203,7 +208,7 @@ const char* to_string(WaitReason reason) {
         "none",     "park",         "sleep",     "join",      "channel",    "select",
         "mutex",    "shared mutex", "condition", "semaphore", "wait group", "once",
         "barrier",  "event",        "gate",      "readable",  "writable",   "file",
-        "blocking", "process",      "signal",    "job",       "other",
+        "blocking", "process",      "signal",    "job",       "operation",  "other",
     };
     return kNames[static_cast<unsigned>(reason)];
 }

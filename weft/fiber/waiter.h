@@ -57,6 +57,7 @@ enum class WaitReason : std::uint8_t {
     Process,
     Signal,
     Job,
+    Operation,  // that another thread completes
     Other,
 };
 const char* to_string(WaitReason reason);

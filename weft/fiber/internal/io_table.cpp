@@ -368,6 +368,22 @@ void IoStorage::prefetch(Ticket ticket) const {
     if (chunk) __builtin_prefetch(&chunk[place.offset], 1);
 }
 
+bool IoStorage::has_dormant() {
+    std::uint32_t used = 0;
+    {
+        SpinGuard guard(lock_);
+        used = used_;
+    }
+    for (std::uint32_t index = 0; index < used; ++index) {
+        Place place = place_of(index);
+        // Relaxed: as in detach().
+        IoRegistration& slot = chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset];
+        SpinGuard guard(slot.lock_);
+        if (slot.dormant_) return true;
+    }
+    return false;
+}
+
 void IoStorage::detach() {
     std::uint32_t used = 0;
     {

@@ -136,6 +136,7 @@ public:
     IoRegistration* find(Ticket ticket);     // null when stale; any thread, no lock
 
     void deliver(const IoEvent& event);
+    bool has_dormant();  // any thread: somebody is to be called when a descriptor is ready
     void prefetch(Ticket ticket) const;
     void detach();
     void add_ref();
@@ -170,6 +171,8 @@ public:
     ~IoTable();
     IoTable(const IoTable&) = delete;
     IoTable& operator=(const IoTable&) = delete;
+
+    bool has_dormant() const { return storage_->has_dormant(); }
 
     // In the scheduler of any worker of the runtime.
     void dispatch(std::span<const IoEvent> events);

@@ -24,6 +24,8 @@ struct FiberLocals {
 std::unique_ptr<FiberLocals> make_locals(std::string_view name);
 // The locals of the fiber that runs, made at first use; those of the thread off a fiber.
 FiberLocals& current_locals();
+// Any thread: a moment's name; empty for an unnamed one.
+std::string name_of(Fiber& fiber);
 // On the fiber itself, when its body has ended: newest first.
 void destroy_locals(Fiber& fiber);
 

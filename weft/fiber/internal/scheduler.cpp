@@ -13,6 +13,8 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/dump.h"
 #include "weft/fiber/internal/io_table.h"
+#include "weft/fiber/internal/monitor.h"
+#include "weft/fiber/internal/plain_thread.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
 #include "weft/fiber/stop_step.h"
@@ -53,6 +55,8 @@ Scheduler::Scheduler(const RuntimeOptions& options)
       root_(RootState::create(*this)),
       io_(std::make_unique<IoTable>(*this)),
       blocking_(std::make_unique<BlockingPool>(*this, options.blocking_threads)),
+      monitor_(std::make_unique<Monitor>(
+          *this, Monitor::Options{options.stall_report, options.hang_report})),
       options_workers_(options.workers),
       options_pinned_(options.pinned_workers),
       forces_migration_(std::getenv("WEFT_FORCE_MIGRATION") != nullptr) {}
@@ -122,11 +126,13 @@ Result<void> Scheduler::start_workers() {
         end_workers();
         return Error(ErrorKind::OutOfMemory, "no thread could be started for a worker");
     }
+    monitor_->start();
     return {};
 }
 
 // Those that were started leave their loops and are joined.
 void Scheduler::end_workers() {
+    monitor_->stop();
     // seq_cst: before the wake-ups; a worker looks at it after it has announced its sleep.
     ending_.store(true, std::memory_order_seq_cst);
     for (auto& worker : workers_) worker->reactor().wake();
@@ -157,6 +163,9 @@ void Scheduler::make_ready(Fiber& fiber) {
 void Scheduler::make_ready_from_outside(Fiber& fiber) {
     // Relaxed: published with the fiber.
     outsiders_.fetch_add(1, std::memory_order_relaxed);
+    // One that has a stack has run, and waited.
+    if (!env::current() && fiber.stack && !is_own_thread() && !is_fed_from_outside())
+        is_fed_.store(true, std::memory_order_relaxed);
     if (fiber.pinned) {
         fiber.pinned->post_fiber(fiber);
     } else {
@@ -171,6 +180,19 @@ void Scheduler::post(unsigned worker, Completion& completion) {
     outsiders_.fetch_add(1, std::memory_order_relaxed);
     workers_[worker]->post(completion);
     outsiders_.fetch_sub(1, std::memory_order_release);
+}
+
+bool Scheduler::anybody_waits_for_the_end() const {
+    // seq_cst: as in joining_threads().
+    return watchers_of_end_.load(std::memory_order_seq_cst) != 0 || joining_threads() != 0;
+}
+
+bool Scheduler::has_pending() const {
+    if (global_ready_.size() != 0 || global_fresh_.size() != 0) return true;
+    for (const auto& worker : workers_) {
+        if (worker->timers_.next_due_ns() != kNeverNs || worker->sees_work()) return true;
+    }
+    return blocking_->in_flight() != 0 || io_->has_dormant();
 }
 
 Worker* Scheduler::other_worker(const Worker& worker) {
@@ -253,6 +275,7 @@ void Scheduler::report_done() {
 
 bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
     watchers_of_end_.fetch_add(1, std::memory_order_seq_cst);
+    monitor_->worker_runs();  // it may sleep because nobody waited
     bool gone = false;
     for (;;) {
         std::uint32_t signal = end_signal_.load(std::memory_order_seq_cst);

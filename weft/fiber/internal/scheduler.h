@@ -28,6 +28,7 @@ namespace weft {
 class BlockingPool;
 class CancelState;
 class IoTable;
+class Monitor;
 class RootState;
 struct Completion;
 struct RuntimeOptions;
@@ -102,6 +103,16 @@ public:
         if (watchers_of_end_.fetch_add(0, std::memory_order_seq_cst) != 0) [[unlikely]]
             report_done();
     }
+    // For the monitor: the workers in or before their sleep, a bit each.
+    std::uint64_t sleepers() const { return sleepers_.load(std::memory_order_seq_cst); }
+    // A thread of the program has woken a fiber that waited: it may do so again.
+    bool is_fed_from_outside() const { return is_fed_.load(std::memory_order_relaxed); }
+    // A plain thread is in run() or shutdown(), or joins a fiber.
+    bool anybody_waits_for_the_end() const;
+    // While all workers sleep: something of the machine is to come that makes a fiber run.
+    bool has_pending() const;
+    Monitor& monitor() { return *monitor_; }
+
     // A fiber spawned by a plain thread, counted before it is launched. False: too late.
     bool count_outside(bool counted);
 
@@ -125,6 +136,7 @@ private:
     std::unique_ptr<IoTable> io_;
     std::unique_ptr<BlockingPool> blocking_;
     StopPlace stop_place_;
+    std::unique_ptr<Monitor> monitor_;
     SchedulerCounters counters_;
     const unsigned options_workers_;
     const unsigned options_pinned_;
@@ -146,6 +158,7 @@ private:
     Atomic<std::uint64_t> spawned_outside_{0};
     Atomic<std::uint64_t> counted_outside_{0};
     Atomic<std::uint32_t> outsiders_{0};  // threads of others that are making a fiber run here
+    Atomic<bool> is_fed_{false};          // see is_fed_from_outside()
     Atomic<std::uint32_t> watchers_of_end_{0};
     Atomic<std::uint32_t> end_signal_{0};
 };

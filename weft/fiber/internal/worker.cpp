@@ -11,6 +11,7 @@
 #include "weft/base/sanitizer.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/monitor.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/snapshot.h"
 #include "weft/fiber/internal/spawn_state.h"
@@ -271,6 +272,7 @@ void Worker::loop() {
         if (!fiber) fiber = runnable(find_work());
         if (fiber) {
             leave_a_watchman();
+            scheduler_.monitor().worker_runs();
             switch_to(fiber);
             continue;
         }
