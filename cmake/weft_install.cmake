@@ -6,6 +6,10 @@ install(TARGETS weft weft_sim EXPORT weft)
 install(DIRECTORY weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
 
+# Beside the library, by the name under which gdb looks for it.
+install(FILES tools/gdb/weft-gdb.py DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        RENAME "libweft.so.${PROJECT_VERSION}-gdb.py")
+
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 install(EXPORT weft NAMESPACE weft:: FILE weft-targets.cmake DESTINATION "${package_dir}")
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake

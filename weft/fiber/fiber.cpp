@@ -273,6 +273,11 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
         return true;
     }
     WaitCell* cell = deadline.is_never() ? QuickWait::cell() : nullptr;
+    if (&fiber == (cell ? cell : current())) [[unlikely]] {
+        error = Error(ErrorKind::Misuse,
+                      "a fiber joins itself, and would wait for its own end: let another one join");
+        return false;
+    }
     if (cell) [[likely]] {
         QuickWait waiter(*cell, WaitReason::Join, &fiber);
         return join_by(
@@ -313,7 +318,8 @@ bool detach(Fiber& fiber) {
 
 Error not_joinable(const Error& start_error) {
     if (start_error.kind() != ErrorKind::Misuse) return start_error;
-    return Error(ErrorKind::Misuse, "this Future has been joined, detached or moved from");
+    return Error(ErrorKind::Misuse,
+                 "this Future has been joined, detached or moved from: an outcome is taken once");
 }
 
 void dropped(const Fiber& fiber, const Error& error) {

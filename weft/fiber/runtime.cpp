@@ -84,6 +84,9 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 
 Runtime::~Runtime() {
     if (!scheduler_) return;
+    WEFT_ASSERT(!this_worker(),
+                "a Runtime waits for its fibers when it is destroyed: not on a fiber, whose worker "
+                "it would block");
     static_cast<void>(shutdown());
 }
 
@@ -98,12 +101,19 @@ Result<void> Runtime::check() {
 }
 
 void Runtime::run() {
-    WEFT_ASSERT(!this_worker(), "Runtime::run() belongs on a plain thread");
+    WEFT_ASSERT(
+        !this_worker(),
+        "Runtime::run() blocks its thread until all fibers have ended: in a fiber join what "
+        "was spawned");
     if (check()) scheduler_->run();
 }
 
 Result<void> Runtime::shutdown(Deadline deadline) {
-    WEFT_ASSERT(!this_worker(), "Runtime::shutdown() belongs on a plain thread");
+    if (this_worker())
+        return Error(
+            ErrorKind::Misuse,
+            "Runtime::shutdown() blocks its thread until all fibers have ended: in a fiber "
+            "call cancel_all()");
     return scheduler_->shutdown(deadline);
 }
 

@@ -108,6 +108,11 @@ private:
 template <class Function>
 auto run(Function&& function, RuntimeOptions options = {})
     -> Result<fiber_internal::Outcome<Function>> {
+    if (current()) [[unlikely]]
+        return Error(
+            ErrorKind::Misuse,
+            "run() starts a runtime and blocks its thread until that has ended: in a fiber "
+            "use spawn()");
     Runtime runtime(options);
     auto outcome = runtime.spawn(std::forward<Function>(function), {.name = "main"}).join();
     runtime.run();

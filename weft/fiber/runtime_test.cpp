@@ -376,5 +376,47 @@ TEST(Runtime, NET_3b_a_fiber_of_one_runtime_joins_a_fiber_of_another) {
     EXPECT_EQ(outer.join(), 7);
 }
 
+TEST(Misuse, FIB_16d_run_inside_a_fiber_is_an_error_that_says_what_to_do) {
+    Result<std::string> message = run([] {
+        Result<int> nested = run([] { return 1; });
+        EXPECT_EQ(nested.error().kind(), ErrorKind::Misuse);
+        return nested.error().message();
+    });
+    ASSERT_TRUE(message);
+    EXPECT_NE(message->find("use spawn()"), std::string::npos) << *message;
+}
+
+TEST(Misuse, FIB_16d_shutdown_inside_a_fiber_is_an_error_that_says_what_to_do) {
+    Runtime runtime({.workers = 1});
+    Result<std::string> message =
+        runtime.spawn([&] { return runtime.shutdown().error().message(); }).join();
+    ASSERT_TRUE(message);
+    EXPECT_NE(message->find("call cancel_all()"), std::string::npos) << *message;
+    EXPECT_TRUE(runtime.shutdown());
+}
+
+TEST(MisuseDeathTest, FIB_16d_waiting_for_a_runtime_in_its_own_fiber_says_what_to_do) {
+    auto wait_inside = [] {
+        Runtime runtime({.workers = 1});
+        return runtime.spawn([&] { runtime.run(); }).join();
+    };
+    EXPECT_DEATH(static_cast<void>(wait_inside()), "in a fiber join what was spawned");
+}
+
+TEST(Misuse, FIB_16d_a_fiber_that_joins_itself_is_told) {
+    Runtime runtime({.workers = 1});
+    Future<void> self;
+    Atomic<bool> there{false};
+    Error error = ErrorKind::Other;
+    self = runtime.spawn([&] {
+        while (!there.load(std::memory_order_acquire)) yield();
+        error = self.join().error();
+    });
+    there.store(true, std::memory_order_release);
+    runtime.run();
+    EXPECT_EQ(error.kind(), ErrorKind::Misuse);
+    EXPECT_NE(error.message().find("joins itself"), std::string::npos) << error.message();
+}
+
 }  // namespace
 }  // namespace weft

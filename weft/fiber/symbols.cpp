@@ -114,14 +114,17 @@ private:
     // Each function that was inlined here, innermost first; `place` becomes that of the last call.
     void add_inlined(Dwarf_Die* unit, Dwarf_Addr address, std::string& text, std::string& place) {
         Dwarf_Die* found = nullptr;
-        int count = libdw_.dwarf_getscopes(unit, address, &found);
-        std::unique_ptr<Dwarf_Die, Free> scopes(found);
+        if (libdw_.dwarf_getscopes(unit, address, &found) <= 0) return;
+        std::unique_ptr<Dwarf_Die, Free> innermost(found);
+        // Those around the innermost as the code lies; the first call goes on where it was written.
+        int count = libdw_.dwarf_getscopes_die(innermost.get(), &found);
+        std::unique_ptr<Dwarf_Die, Free> scopes(count > 0 ? found : nullptr);
         for (int i = 0; i < count; ++i) {
             Dwarf_Die* scope = &scopes.get()[i];
             int tag = libdw_.dwarf_tag(scope);
             if (tag == DW_TAG_subprogram) return;
             if (tag != DW_TAG_inlined_subroutine) continue;
-            text += format("{} ({}) inlined in ", name_of(scope), place);
+            text += format("{} ({}){}", name_of(scope), place, kInlinedIn);
             place = call_of(unit, scope);
         }
     }

@@ -16,9 +16,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::symbols {
+
+// Between a function that was inlined and the one that it was inlined into.
+inline constexpr std::string_view kInlinedIn = " inlined in ";
 
 std::string describe(std::uintptr_t address);
 std::vector<std::string> describe(std::span<const std::uintptr_t> addresses);

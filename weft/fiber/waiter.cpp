@@ -1,12 +1,18 @@
 #include "weft/fiber/waiter.h"
 
+#include <pthread.h>
+
+#include <iterator>
 #include <optional>
+#include <string>
 
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/debug_layout.h"
 #include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/plain_thread.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker_inline.h"
@@ -46,13 +52,28 @@ void put_thread_cell(ThreadCell* cell) {
     thread_cells.free = cell;
 }
 
-struct ThreadSeat {
+// Not ThreadSeat, which is that of a worker.
+struct PlainSeat {
     ThreadCell* cell = nullptr;
-    ~ThreadSeat() {
+    StackBounds stack;  // empty until it is asked for
+
+    StackBounds bounds() {
+        if (stack.bottom) return stack;
+        pthread_attr_t attributes;
+        if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return stack;
+        void* address = nullptr;
+        std::size_t bytes = 0;
+        ::pthread_attr_getstack(&attributes, &address, &bytes);
+        ::pthread_attr_destroy(&attributes);
+        stack.bottom = static_cast<std::byte*>(address);
+        stack.top = stack.bottom + bytes;
+        return stack;
+    }
+    ~PlainSeat() {
         if (cell) put_thread_cell(cell);
     }
 };
-thread_local ThreadSeat thread_seat;  // tidy: allow thread_local: plain threads only
+thread_local PlainSeat thread_seat;  // tidy: allow thread_local: plain threads only
 
 ThreadCell& thread_cell() {
     if (Env* simulated = env::current()) {
@@ -79,11 +100,40 @@ struct TokenWatch : CancelListener {
 [[gnu::always_inline]] static inline WaitCell& cell_here() {
     Worker* worker = this_worker();
     if (!worker) return thread_cell();
-    WEFT_ASSERT(worker->current(), "the scheduler itself must not wait");
+    WEFT_ASSERT(
+        worker->current(),
+        "the scheduler itself must not wait: in a Completion or a Dormant spawn a fiber for "
+        "what waits");
     return *worker->current();
 }
 
 WaitCell& current_cell() { return cell_here(); }
+
+// Nothing for a simulated thread, whose stack only its machine knows.
+static StackBounds stack_here() {
+    if (Worker* worker = this_worker()) {
+        Fiber* fiber = worker->current();
+        return fiber && fiber->stack ? fiber->stack->bounds() : StackBounds();
+    }
+    return env::current() ? StackBounds() : thread_seat.bounds();
+}
+
+bool is_mark_of_this_stack(std::uint32_t mark) {
+    StackBounds bounds = stack_here();
+    if (!bounds.bottom) return false;
+    std::uintptr_t first = reinterpret_cast<std::uintptr_t>(bounds.bottom) >> 12;
+    std::uintptr_t last = reinterpret_cast<std::uintptr_t>(bounds.top - 1) >> 12;
+    // Marks have lost their upper bits. Stacks of equal marks would lie 2 TiB apart.
+    std::uint32_t mask = (1U << kStackMarkBits) - 1;
+    return ((mark - static_cast<std::uint32_t>(first)) & mask) <= last - first;
+}
+
+std::string who_runs() {
+    Worker* worker = this_worker();
+    if (!worker || !worker->current()) return "this thread";
+    std::string name = name_of(*worker->current());
+    return "fiber '" + (name.empty() ? "unnamed" : name) + "'";
+}
 
 bool can_wait_here() {
     Worker* worker = this_worker();
@@ -203,14 +253,14 @@ void WaitRef::resume() const {
     env::futex_wake(cell.signal.futex_address(), 1);
 }
 
-const char* to_string(WaitReason reason) {
-    static constexpr const char* kNames[] = {
-        "none",     "park",         "sleep",     "join",      "channel",    "select",
-        "mutex",    "shared mutex", "condition", "semaphore", "wait group", "once",
-        "barrier",  "event",        "gate",      "readable",  "writable",   "file",
-        "blocking", "process",      "signal",    "job",       "operation",  "other",
-    };
-    return kNames[static_cast<unsigned>(reason)];
-}
+const char kWaitReasonNames[][kReasonNameBytes] = {
+    "none",     "park",         "sleep",     "join",      "channel",    "select",
+    "mutex",    "shared mutex", "condition", "semaphore", "wait group", "once",
+    "barrier",  "event",        "gate",      "readable",  "writable",   "file",
+    "blocking", "process",      "signal",    "job",       "operation",  "other",
+};
+static_assert(std::size(kWaitReasonNames) == static_cast<unsigned>(WaitReason::Other) + 1);
+
+const char* to_string(WaitReason reason) { return kWaitReasonNames[static_cast<unsigned>(reason)]; }
 
 }  // namespace weft

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
@@ -146,6 +147,27 @@ private:
 
 // The cell of the fiber or thread that runs.
 WaitCell& current_cell();
+
+// Tells a fiber from others without asking who runs: the page of its stack that it is on, in
+// kStackMarkBits. For a lock that notes who took it in the word that it writes anyway.
+inline constexpr unsigned kStackMarkBits = 29;
+[[gnu::always_inline]] inline std::uint32_t stack_mark() {
+    std::uintptr_t place = 0;
+#if defined(__x86_64__)
+    asm("movq %%rsp, %0" : "=r"(place));
+#elif defined(__aarch64__)
+    asm("mov %0, sp" : "=r"(place));
+#elif defined(__riscv)
+    asm("mv %0, sp" : "=r"(place));
+#else
+    place = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+#endif
+    return static_cast<std::uint32_t>(place >> 12) & ((1U << kStackMarkBits) - 1);
+}
+// Whether it was taken on the stack of the fiber or thread that runs. Not for hot paths.
+bool is_mark_of_this_stack(std::uint32_t mark);
+// "fiber 'name'", or "this thread".
+std::string who_runs();
 
 // False while a worker destroys the function of a fiber for which there was no stack: that happens
 // in the middle of the scheduler. A destructor that waits must then leave it to somebody else.

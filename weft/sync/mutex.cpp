@@ -100,7 +100,8 @@ void Mutex::unlock_slowly() {
         queue_lock_.lock();
         // Relaxed: only we and those who held queue_lock_ before wrote it.
         std::uint32_t state = state_.load(std::memory_order_relaxed);
-        WEFT_DASSERT((state & kLocked) != 0, "unlock() of a mutex that is not held");
+        WEFT_ASSERT((state & kLocked) != 0,
+                    "unlock() of a Mutex that nobody holds: each unlock() needs its own lock()");
         auto* entry = static_cast<Entry*>((state & kWake) ? queue_.claim_first() : nullptr);
         bool hand_off = entry && (state & kHandOff) != 0;
         bool others = !queue_.empty();

@@ -249,5 +249,13 @@ TEST(Mutex, SYN_3_may_be_destroyed_by_the_last_holder) {
     }
 }
 
+TEST(MutexDeathTest, FIB_16d_unlocking_one_that_nobody_holds_is_an_error_in_every_build) {
+    auto unlock_first = [] {
+        Mutex mutex;
+        mutex.unlock();
+    };
+    EXPECT_DEATH(unlock_first(), "unlock.. of a Mutex that nobody holds");
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "weft/sync/shared_mutex.h"
 
+#include <string>
+
 #include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/turn.h"
@@ -7,6 +9,12 @@
 namespace weft {
 
 using sync_internal::Claimed;
+
+static std::string recursion() {
+    return who_runs() +
+           " locks a SharedMutex that it holds for writing, and would wait for ever: unlock it "
+           "first";
+}
 
 SharedMutex::~SharedMutex() {
     WEFT_ASSERT(queue_.empty(), "somebody still waits for the mutex");
@@ -42,6 +50,7 @@ bool SharedMutex::try_acquire(Mode mode) {
     SpinGuard guard(lock_);
     if (!queue_.empty() || !is_open_to(mode)) return false;
     admit(mode);
+    if (mode == Mode::Exclusive) holder_ = stack_mark();
     return true;
 }
 
@@ -50,13 +59,23 @@ Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
     lock_.lock();
     if (queue_.empty() && is_open_to(mode)) {
         admit(mode);
+        if (mode == Mode::Exclusive) holder_ = stack_mark();
         lock_.unlock();
         return {};
+    }
+    if (writer_ && until.deadline.is_never() && is_mark_of_this_stack(holder_)) {
+        lock_.unlock();
+        return Error(ErrorKind::Misuse, recursion());
     }
     Entry entry;
     entry.mode = mode;
     Result<void> waited = queue_.wait(lock_, entry, WaitReason::SharedMutex, this, until);
-    if (waited) return waited;
+    if (waited) {
+        // Ours until unlock(), and nobody else's to read: see is_mark_of_this_stack().
+        SpinGuard guard(lock_);
+        if (mode == Mode::Exclusive) holder_ = stack_mark();
+        return waited;
+    }
     // Readers may have stood behind a writer that gives up.
     Claimed claimed;
     {
@@ -70,7 +89,7 @@ Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
 
 void SharedMutex::acquire_always(Mode mode) {
     Result<void> held = acquire(mode, Until(Deadline::never(), Cancellable::No));
-    WEFT_ASSERT(held.has_value(), "this wait has no end but the lock");
+    if (!held) WEFT_ASSERTION_FAILED("not recursive", recursion().c_str(), __FILE__, __LINE__);
 }
 
 void SharedMutex::unlock() {
@@ -79,6 +98,7 @@ void SharedMutex::unlock() {
         SpinGuard guard(lock_);
         WEFT_ASSERT(writer_, "unlock() of a mutex that is not held");
         writer_ = false;
+        holder_ = 0;
         grant(claimed);
     }
     claimed.resume_all();

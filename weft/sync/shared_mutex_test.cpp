@@ -159,5 +159,21 @@ TEST(SharedMutex, SYN_3_fibers_and_threads_see_whole_values) {
     EXPECT_EQ(b, 4 * rounds);
 }
 
+TEST(SharedMutexDeathTest, FIB_16d_a_writer_that_locks_again_is_told) {
+    auto lock_twice = [] {
+        SharedMutex mutex;
+        mutex.lock();
+        mutex.lock();
+    };
+    auto read_after = [] {
+        SharedMutex mutex;
+        mutex.lock();
+        mutex.lock_shared();
+    };
+    EXPECT_DEATH(lock_twice(), "this thread locks a SharedMutex that it holds for writing");
+    EXPECT_DEATH(on_workers(1, [&] { return spawn(read_after, {.name = "reader"}).join(); }),
+                 "fiber 'reader' locks a SharedMutex that it holds for writing");
+}
+
 }  // namespace
 }  // namespace weft

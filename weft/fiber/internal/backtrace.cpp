@@ -22,16 +22,47 @@ namespace {
 
 constexpr std::size_t kFramesMax = 64;
 
-// How a fiber comes to wait, and how it was started.
+// How a fiber comes to wait, how it was started, and how it looks at itself.
 bool is_of_a_wait(std::string_view frame) {
-    static constexpr std::string_view kOwn[] = {
-        "weft::Worker::", "weft::Waiter::", "weft::SavedContext::", "weft::QuickWait::",
-        "weft::sync_internal::WaitQueue::"};
+    static constexpr std::string_view kOwn[] = {"weft_context_switch",
+                                                "weft::SavedContext::",
+                                                "weft::Worker::",
+                                                "weft::Waiter::",
+                                                "weft::QuickWait::",
+                                                "weft::sync_internal::WaitQueue::",
+                                                "weft::sync_internal::ChannelCore::wait"};
     return std::ranges::any_of(kOwn, [&](auto own) { return frame.starts_with(own); });
 }
 bool is_of_the_start(std::string_view frame) {
     return frame.starts_with("weft_context_start") || frame.starts_with("weft::Worker::") ||
-           frame.starts_with("weft::fiber_internal::Body<");
+           frame.starts_with("weft::fiber_internal::Body<") ||
+           frame.starts_with("call (weft/fiber/fiber.h:");
+}
+bool is_of_the_dump(std::string_view frame) {
+    return frame.starts_with("weft::list_fibers") || frame.starts_with("weft::dump_fibers");
+}
+
+// One function a line, those that were inlined as well.
+std::vector<std::string> lines_of(std::span<const std::string> texts) {
+    std::vector<std::string> lines;
+    for (std::string_view text : texts) {
+        for (std::size_t at = 0; (at = text.find(symbols::kInlinedIn)) != text.npos;) {
+            lines.emplace_back(text.substr(0, at));
+            text.remove_prefix(at + symbols::kInlinedIn.size());
+        }
+        lines.emplace_back(text);
+    }
+    return lines;
+}
+
+std::vector<std::string> without_own_frames(std::vector<std::string> lines) {
+    auto dumping = std::ranges::find_if(lines.rbegin(), lines.rend(), is_of_the_dump);
+    auto first = std::find_if_not(dumping.base(), lines.end(), is_of_a_wait);
+    auto last = lines.end();
+    while (last != first && is_of_the_start(*(last - 1))) --last;
+    // What waits or starts in the runtime itself has no other frames.
+    if (first == last) return lines;
+    return {std::move_iterator(first), std::move_iterator(last)};
 }
 
 }  // namespace
@@ -44,12 +75,7 @@ std::vector<std::vector<std::string>> describe_frames(std::span<const Frames> ba
     auto from = texts.begin();
     for (const Frames& frames : backtraces) {
         auto to = from + static_cast<std::ptrdiff_t>(frames.size());
-        auto first = std::find_if_not(from, to, is_of_a_wait);
-        auto last = to;
-        while (last != first && is_of_the_start(*(last - 1))) --last;
-        // What waits or starts in the runtime itself has no other frames.
-        if (first == last) first = from, last = to;
-        described.emplace_back(std::move_iterator(first), std::move_iterator(last));
+        described.push_back(without_own_frames(lines_of({from, to})));
         from = to;
     }
     return described;

@@ -2,9 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <new>
 
 #include "weft/base/env.h"
+#include "weft/fiber/internal/debug_layout.h"
+#include "weft/fiber/internal/locals.h"
 
 namespace weft::fiber_blocks {
 namespace {
@@ -196,3 +199,31 @@ void put_simulated(Depot* depot) {
 }
 
 }  // namespace weft::fiber_blocks
+
+// Not of standard layout, because it has a base: GCC and Clang know the offsets all the same.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+[[gnu::used]] const weft::DebugLayout weft_debug_layout = {
+    .version = 1,
+    .fiber_bytes = sizeof(weft::Fiber),
+    .chunk_older = offsetof(weft::fiber_blocks::Chunk, older),
+    .chunk_used = offsetof(weft::fiber_blocks::Chunk, used),
+    .chunk_begin = weft::fiber_blocks::Chunk::kHeaderBytes,
+    .word = offsetof(weft::Fiber, word),
+    .reason = offsetof(weft::Fiber, wait_reason),
+    .object = offsetof(weft::Fiber, wait_object),
+    .busy = offsetof(weft::Fiber, busy),
+    .scheduler = offsetof(weft::Fiber, scheduler),
+    .context = offsetof(weft::Fiber, context),  // whose first member it is
+    .stack = offsetof(weft::Fiber, stack),
+    .stack_bottom = offsetof(weft::Stack, bottom),
+    .locals = offsetof(weft::Fiber, locals),
+    .name = offsetof(weft::FiberLocals, name),
+    .state_mask = weft::WaitCell::kStateMask,
+    .waiting_first = weft::WaitCell::Waiting,
+    .waiting_last = weft::WaitCell::WaitingShielded,
+    .newest_chunk = &weft::fiber_blocks::process_depot.newest,
+    .reasons = weft::kWaitReasonNames,
+    .reason_count = static_cast<std::uint64_t>(weft::WaitReason::Other) + 1,
+};
+#pragma GCC diagnostic pop

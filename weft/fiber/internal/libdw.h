@@ -31,6 +31,7 @@ struct Libdw {
     decltype(&::dwarf_linesrc) dwarf_linesrc;
     decltype(&::dwarf_lineno) dwarf_lineno;
     decltype(&::dwarf_getscopes) dwarf_getscopes;
+    decltype(&::dwarf_getscopes_die) dwarf_getscopes_die;
     decltype(&::dwarf_getsrcfiles) dwarf_getsrcfiles;
     decltype(&::dwarf_filesrc) dwarf_filesrc;
     decltype(&::dwarf_tag) dwarf_tag;
