@@ -33,6 +33,19 @@ if(WEFT_NET)
                       libbrotlidec libbrotlienc libzstd)
 endif()
 
+# What libweft is linked with; and, for programs that link it statically, the same by name: with
+# others that are shared, and with others that are not.
+set(weft_foreign_targets "")
+set(weft_foreign_libraries "")
+set(weft_foreign_libraries_static "")
+foreach(module uring unwind net)
+    if(TARGET PkgConfig::${module})
+        list(APPEND weft_foreign_targets $<BUILD_INTERFACE:PkgConfig::${module}>)
+        list(APPEND weft_foreign_libraries ${${module}_LIBRARIES})
+        list(APPEND weft_foreign_libraries_static ${${module}_STATIC_LIBRARIES})
+    endif()
+endforeach()
+
 if(WEFT_TESTS)
     if(CMAKE_CROSSCOMPILING)
         set(INSTALL_GTEST OFF CACHE INTERNAL "")

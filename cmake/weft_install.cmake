@@ -1,10 +1,24 @@
-# cmake --install: the library, its headers, a CMake package and pkg-config files.
+# cmake --install: the libraries, their headers, a CMake package and pkg-config files.
 include(CMakePackageConfigHelpers)
 
+# libweft.a beside libweft.so, of the same objects; weft::weft_static in either case.
+if(BUILD_SHARED_LIBS AND NOT WEFT_SANITIZE)
+    add_library(weft_static STATIC $<TARGET_OBJECTS:weft>)
+    set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE CXX)
+    target_compile_features(weft_static PUBLIC cxx_std_23)
+    target_include_directories(weft_static INTERFACE
+                               "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+    target_compile_options(weft_static INTERFACE -fstack-clash-protection)
+    target_link_libraries(weft_static INTERFACE fmt::fmt Threads::Threads ${weft_atomics}
+                          ${weft_foreign_libraries})
+    install(TARGETS weft_static EXPORT weft)
+endif()
 install(TARGETS weft weft_sim EXPORT weft)
-# internal/ comes along because templates in public headers reach into it; testing/ does not.
-install(DIRECTORY weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
+install(CODE "set(WEFT_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+              set(WEFT_INCLUDE_DIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+              set(WEFT_NET ${WEFT_NET})
+              set(WEFT_CHECKED ${WEFT_CHECKED})")
+install(SCRIPT "${PROJECT_SOURCE_DIR}/cmake/weft_headers.cmake")
 
 # Beside the library, by the name under which gdb looks for it.
 install(FILES tools/gdb/weft-gdb.py DESTINATION "${CMAKE_INSTALL_LIBDIR}"
@@ -20,6 +34,8 @@ install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake"
 
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+list(TRANSFORM weft_foreign_libraries_static PREPEND "-l" OUTPUT_VARIABLE pc_libs_private)
+list(JOIN pc_libs_private " " pc_libs_private)
 foreach(name weft weft-c weft-sim)
     configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"

@@ -4,6 +4,9 @@
 // also where tests get in: a WEFT_CHECKED build makes every access a scheduling point of the
 // simulation, and a WEFT_MODEL build replaces the type by the model checker's.
 // There are no stand-alone fences: the thread sanitizer does not understand them.
+//
+// SchedulerAtomic<T> is the same, but a thread sanitizer that the library was not compiled with is
+// not told of it: for the few on the path of a switch, which carry the scheduler's own memory only.
 #pragma once
 
 #ifdef WEFT_MODEL
@@ -13,11 +16,15 @@
 namespace weft {
 template <class T>
 using Atomic = model::Atomic<T>;
+template <class T>
+using SchedulerAtomic = model::Atomic<T>;
 }  // namespace weft
 
 #else
 
 #include <atomic>
+
+#include "weft/base/sanitizer.h"
 
 #ifdef WEFT_CHECKED
 #include "weft/base/env.h"
@@ -25,7 +32,9 @@ using Atomic = model::Atomic<T>;
 
 namespace weft {
 
-template <class T>
+enum class Told : bool { No, Yes };
+
+template <class T, Told told = Told::Yes>
 class Atomic {
 public:
     constexpr Atomic() noexcept : value_(T{}) {}
@@ -35,10 +44,12 @@ public:
 
     T load(std::memory_order order) const noexcept {
         point();
-        return value_.load(order);
+        T value = value_.load(order);
+        after(order);
+        return value;
     }
     void store(T value, std::memory_order order) noexcept {
-        point();
+        before(order);
 #ifdef WEFT_EMULATED
         // QEMU on x86 lets a later LDAR overtake the STLR that this is on aarch64: two threads that
         // each store and then look at the other's variable may both miss. Not so after an exchange.
@@ -50,40 +61,67 @@ public:
         value_.store(value, order);
     }
     T exchange(T value, std::memory_order order) noexcept {
-        point();
-        return value_.exchange(value, order);
+        before(order);
+        T former = value_.exchange(value, order);
+        after(order);
+        return former;
     }
     bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                  std::memory_order failure) noexcept {
-        point();
-        return value_.compare_exchange_strong(expected, desired, success, failure);
+        before(success);
+        bool exchanged = value_.compare_exchange_strong(expected, desired, success, failure);
+        after(exchanged ? success : failure);
+        return exchanged;
     }
     bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                                std::memory_order failure) noexcept {
-        point();
-        return value_.compare_exchange_weak(expected, desired, success, failure);
+        before(success);
+        bool exchanged = value_.compare_exchange_weak(expected, desired, success, failure);
+        after(exchanged ? success : failure);
+        return exchanged;
     }
     T fetch_add(T value, std::memory_order order) noexcept {
-        point();
-        return value_.fetch_add(value, order);
+        before(order);
+        T former = value_.fetch_add(value, order);
+        after(order);
+        return former;
     }
     T fetch_sub(T value, std::memory_order order) noexcept {
-        point();
-        return value_.fetch_sub(value, order);
+        before(order);
+        T former = value_.fetch_sub(value, order);
+        after(order);
+        return former;
     }
     T fetch_or(T value, std::memory_order order) noexcept {
-        point();
-        return value_.fetch_or(value, order);
+        before(order);
+        T former = value_.fetch_or(value, order);
+        after(order);
+        return former;
     }
     T fetch_and(T value, std::memory_order order) noexcept {
-        point();
-        return value_.fetch_and(value, order);
+        before(order);
+        T former = value_.fetch_and(value, order);
+        after(order);
+        return former;
     }
 
     // The address for a futex call. The kernel compares the word; nothing else may use it.
     T* futex_address() noexcept { return reinterpret_cast<T*>(&value_); }
 
 private:
+    // Always inline, so that the order is a constant and the rest of them nothing.
+    [[gnu::always_inline]] void before(std::memory_order order) const noexcept {
+        point();
+        if constexpr (told == Told::Yes) {
+            if (order >= std::memory_order_release) sanitizer::release(this);
+        }
+    }
+    [[gnu::always_inline]] void after(std::memory_order order) const noexcept {
+        if constexpr (told == Told::Yes) {
+            if (order != std::memory_order_relaxed && order != std::memory_order_release)
+                sanitizer::acquire(this);
+        }
+    }
     static void point() noexcept {
 #ifdef WEFT_CHECKED
         env::step();
@@ -92,6 +130,9 @@ private:
 
     std::atomic<T> value_;
 };
+
+template <class T>
+using SchedulerAtomic = Atomic<T, Told::No>;
 
 }  // namespace weft
 

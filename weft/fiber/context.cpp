@@ -3,16 +3,9 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "weft/base/assert.h"
-
-#ifdef WEFT_ASAN
-#include <pthread.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef WEFT_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #if !defined(__x86_64__) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
 #define WEFT_UCONTEXT 1
@@ -27,7 +20,27 @@
 #error "weft_context_switch does not switch shadow stacks"
 #endif
 
+extern "C" {
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack, const void* bottom,
+                                                  std::size_t bytes);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack, const void** bottom_left,
+                                                   std::size_t* bytes_left);
+[[gnu::weak]] void* __tsan_get_current_fiber();
+[[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
+[[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
+[[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+}
+
 namespace weft {
+
+// What a left stack holds about itself. Not always what it was prepared with: a simulated thread
+// may be left while it runs a fiber, and is then on that one's stack.
+struct SavedContext::Seen {
+    void* stack_pointer = nullptr;
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    void* fiber = nullptr;  // of the thread sanitizer
+};
 
 namespace {
 
@@ -96,75 +109,71 @@ void* first_frame(StackBounds stack, void (*entry)(void*), void* argument) {
 
 }  // namespace
 
-void SavedContext::adopt_thread() {
-#ifdef WEFT_ASAN
-    pthread_attr_t attributes;
-    pthread_getattr_np(pthread_self(), &attributes);
-    void* address = nullptr;
-    pthread_attr_getstack(&attributes, &address, &stack_bytes_);
-    stack_bottom_ = address;
-    pthread_attr_destroy(&attributes);
-#endif
-#ifdef WEFT_TSAN
-    sanitizer_fiber_ = __tsan_get_current_fiber();
-#endif
+// Who was left on this thread last: only the address sanitizer knows on which stack it was, and
+// says so after the switch.
+constinit static thread_local void* left_last = nullptr;  // tidy: allow thread_local: see access
+
+// The address of a thread-local must not be kept over a switch.
+[[gnu::noinline]] static void* exchange_left(void* now) {
+    asm volatile("" ::: "memory");
+    return std::exchange(left_last, now);
 }
 
 void SavedContext::prepare(StackBounds stack, void (*entry)(void*), void* argument,
-                           [[maybe_unused]] void* sanitizer_fiber) {
-    stack_pointer_ = first_frame(stack, entry, argument);
-#ifdef WEFT_ASAN
-    fake_stack_ = nullptr;
-    stack_bottom_ = stack.bottom;
-    stack_bytes_ = static_cast<std::size_t>(stack.top - stack.bottom);
-#endif
-#ifdef WEFT_TSAN
-    sanitizer_fiber_ = sanitizer_fiber;
-#endif
+                           void* sanitizer_fiber) {
+    if (!sanitizer::knows_stacks) [[likely]] {
+        stack_pointer_ = first_frame(stack, entry, argument);
+        return;
+    }
+    auto bytes = static_cast<std::size_t>(stack.top - stack.bottom);
+    auto top = reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(Seen);
+    auto* seen = new (reinterpret_cast<void*>(top & ~(alignof(Seen) - 1))) Seen;
+    seen->bottom = stack.bottom;
+    seen->bytes = bytes;
+    seen->fiber = sanitizer_fiber;
+    StackBounds rest{stack.bottom, reinterpret_cast<std::byte*>(seen)};
+    seen->stack_pointer = first_frame(rest, entry, argument);
+    stack_pointer_ = seen;
 }
-
-#if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 
 // Not instrumented: a function exit noted on the shadow stack that was switched in would unbalance
 // it.
-__attribute__((no_sanitize("thread"), noinline)) void SavedContext::change(
-    SavedContext& from, SavedContext& to, [[maybe_unused]] Leave leave) {
-#ifdef WEFT_ASAN
+[[gnu::no_sanitize_thread, gnu::no_sanitize_address, gnu::noinline]] void SavedContext::change_seen(
+    SavedContext& from, SavedContext& to, Leave leave) {
+    const auto& next = *static_cast<Seen*>(to.stack_pointer_);
+    Seen here;
+    void* fake_stack = nullptr;
+    from.stack_pointer_ = &here;
+    exchange_left(&here);
     // A null place to save tells the sanitizer to destroy the fake stack of a context that ends.
-    __sanitizer_start_switch_fiber(leave == Leave::ForEver ? nullptr : &from.fake_stack_,
-                                   to.stack_bottom_, to.stack_bytes_);
-#endif
-#ifdef WEFT_TSAN
-    // Not always what prepare() was given: a simulated thread may be left while it runs a fiber.
-    from.sanitizer_fiber_ = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(to.sanitizer_fiber_, 0);
-#endif
-    weft_context_switch(&from.stack_pointer_, to.stack_pointer_);
-#ifdef WEFT_ASAN
-    __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
-#endif
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(leave == Leave::ForEver ? nullptr : &fake_stack, next.bottom,
+                                       next.bytes);
+    if (__tsan_switch_to_fiber) {
+        here.fiber = __tsan_get_current_fiber();
+        __tsan_switch_to_fiber(next.fiber, 0);
+    }
+    weft_context_switch(&here.stack_pointer, next.stack_pointer);
+    arrive(fake_stack);
 }
 
-void SavedContext::entered() {
-#ifdef WEFT_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
-#endif
+[[gnu::no_sanitize_thread, gnu::no_sanitize_address, gnu::noinline]] void SavedContext::arrive(
+    void* fake_stack) {
+    auto& left = *static_cast<Seen*>(exchange_left(nullptr));
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(fake_stack, &left.bottom, &left.bytes);
 }
 
-#endif
+void* SavedContext::seen_stack_pointer() const {
+    return stack_pointer_ ? static_cast<Seen*>(stack_pointer_)->stack_pointer : nullptr;
+}
 
 void* SavedContext::new_sanitizer_fiber() {
-#ifdef WEFT_TSAN
-    return __tsan_create_fiber(0);
-#else
-    return nullptr;
-#endif
+    return __tsan_create_fiber ? __tsan_create_fiber(0) : nullptr;
 }
 
-void SavedContext::delete_sanitizer_fiber([[maybe_unused]] void* fiber) {
-#ifdef WEFT_TSAN
-    __tsan_destroy_fiber(fiber);
-#endif
+void SavedContext::delete_sanitizer_fiber(void* fiber) {
+    if (__tsan_destroy_fiber) __tsan_destroy_fiber(fiber);
 }
 
 }  // namespace weft

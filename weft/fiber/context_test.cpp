@@ -45,7 +45,6 @@ public:
     // Runs it until it leaves or ends. Any thread, one at a time.
     [[gnu::noinline]] void go_on() {
         SavedContext here;
-        here.adopt_thread();
         caller_ = &here;
         SavedContext::change(here, context_);
         keep_frame();

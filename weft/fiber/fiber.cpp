@@ -202,6 +202,7 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     if (is_counted) fiber.flags |= Fiber::kCounted;
     fiber.join.store(joinable == Joinable::Yes ? Fiber::kAlone : Fiber::kDetached,
                      std::memory_order_relaxed);
+    sanitizer::release(&fiber);  // pairs with Worker::fiber_main()
     Worker* worker = this_worker();
     if (!worker || &worker->scheduler() != scheduler) {
         if (!scheduler->count_outside(is_counted)) {

@@ -131,10 +131,8 @@ Result<void> SignalDesk::install(int signal) {
     action.sa_handler = weft_on_signal;
     // On the alternate stack where a thread has one: the interrupted one may be a fiber's.
     action.sa_flags = SA_ONSTACK;
-#ifndef WEFT_TSAN
-    // The sanitizer calls the handler only after the interrupted call has returned.
-    action.sa_flags |= SA_RESTART;
-#endif
+    // The thread sanitizer calls the handler only after the interrupted call has returned.
+    if (!sanitizer::sees_threads()) action.sa_flags |= SA_RESTART;
     sigfillset(&action.sa_mask);
     if (::sigaction(signal, &action, &former_[index]) == 0) return {};
     --users_[index];

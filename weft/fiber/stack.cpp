@@ -13,10 +13,6 @@
 #include "weft/base/sanitizer.h"
 #include "weft/base/spin_lock.h"
 
-#ifdef WEFT_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
-
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
@@ -173,16 +169,12 @@ Stack* make_stack(std::byte* slot, std::uint16_t size_class) {
     return stack;
 }
 
-// Frames that ended without unwinding leave the address sanitizer's marks behind.
-void unpoison([[maybe_unused]] Stack* stack) {
-#ifdef WEFT_ASAN
-    StackBounds bounds = stack->bounds();
-    __asan_unpoison_memory_region(bounds.bottom,
-                                  static_cast<std::size_t>(bounds.top - bounds.bottom));
-#endif
-}
-
 }  // namespace
+
+void Stack::unpoison() {
+    StackBounds here = bounds();
+    sanitizer::unpoison(here.bottom, static_cast<std::size_t>(here.top - here.bottom));
+}
 
 namespace stacks {
 
@@ -221,7 +213,7 @@ Result<Stack*> take(std::uint16_t size_class) {
 }
 
 void put(Stack* stack) {
-    unpoison(stack);
+    stack->unpoison();
     env::Unseen unseen;
     SizeClass& group = depot.classes[stack->size_class];
     SpinGuard guard(group.lock);

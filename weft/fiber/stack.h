@@ -34,6 +34,8 @@ struct Stack {
     bool used = false;         // by a fiber before, whose marks a sanitizer may have kept
 
     StackBounds bounds() { return {bottom, reinterpret_cast<std::byte*>(this) - colour}; }
+    // Frames that ended without unwinding leave the address sanitizer's marks behind.
+    void unpoison();
 };
 
 enum class GuardKind : std::uint8_t { Madvise, Mprotect };

@@ -241,16 +241,29 @@ Result<void> Waiter::to_result(Wake wake) const {
     return cell_.token ? cell_.token->error() : Error(ErrorKind::Cancelled);
 }
 
-void WaitRef::resume() const {
-    if (!cell_->is_thread) {
-        auto& fiber = static_cast<Fiber&>(*cell_);
+[[gnu::always_inline]] static inline void resume_cell(WaitCell& waiting) {
+    if (!waiting.is_thread) {
+        auto& fiber = static_cast<Fiber&>(waiting);
         // Relaxed: a claimed fiber stays in its scheduler.
         return fiber.scheduler.load(std::memory_order_relaxed)->make_ready(fiber);
     }
-    auto& cell = static_cast<ThreadCell&>(*cell_);
+    auto& cell = static_cast<ThreadCell&>(waiting);
     // Release: publishes what the claimer wrote; the thread may be gone right after.
     cell.signal.store(1, std::memory_order_release);
     env::futex_wake(cell.signal.futex_address(), 1);
+}
+
+// What the claimer did until now; pairs with the acquire of the word when the wait has ended.
+// Apart, so that resume() needs no frame for it.
+[[gnu::noinline, gnu::cold]] static void tell_and_resume(WaitCell& waiting) {
+    sanitizer::release(&waiting);
+    resume_cell(waiting);
+}
+
+void WaitRef::resume() const {
+    if (sanitizer::wants_telling()) [[unlikely]]
+        return tell_and_resume(*cell_);
+    resume_cell(*cell_);
 }
 
 const char kWaitReasonNames[][kReasonNameBytes] = {

@@ -56,7 +56,6 @@ Machine::~Machine() {
 
 Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
-    driver_.adopt_thread();
     auto call = [](void* function) { (*static_cast<const std::function<void()>*>(function))(); };
     start_thread(call, const_cast<void*>(static_cast<const void*>(&scenario)), "main");
     ThreadState own = ThreadState::save();

@@ -41,8 +41,8 @@ struct Fiber : WaitCell {
 
     // True while a worker runs on the stack; whoever else wants to run it then puts it back into a
     // queue. This closes the gap between "woken" and "has left its stack".
-    Atomic<bool> busy{false};
-    Atomic<bool> held{false};     // the same, while the dump reads the stack
+    SchedulerAtomic<bool> busy{false};
+    SchedulerAtomic<bool> held{false};  // the same, while the dump reads the stack
     SpinLock park_lock;           // park_permit, park_word; generation, once a FiberId was made
     Atomic<bool> exposed{false};  // a FiberId was made
     bool park_permit = false;
@@ -65,9 +65,7 @@ struct Fiber : WaitCell {
     std::byte storage[kStorageBytes];
 };
 
-#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
 static_assert(sizeof(Fiber) <= 192, "a million parked fibers are the measure");
-#endif
 
 struct JoinEntry {
     WaitRef joiner;

@@ -16,9 +16,11 @@ namespace weft {
 
 class QuickWait {
 public:
-    // The cell of the running fiber; null on a plain thread, or when the fiber has no token: such
-    // waits are for Waiter.
+    // The cell of the running fiber; null on a plain thread, when the fiber has no token, or when a
+    // sanitizer wants to be told of everything: such waits are for Waiter.
     [[gnu::always_inline]] static WaitCell* cell() {
+        if (sanitizer::wants_telling()) [[unlikely]]
+            return nullptr;
         Worker* worker = this_worker();
         if (!worker) return nullptr;
         WaitCell* running = worker->current();

@@ -136,12 +136,12 @@ private:
         slot(end).store(item, std::memory_order_relaxed);
         end_.store(end + 1, std::memory_order_release);
     }
-    Atomic<T*>& slot(std::uint64_t index) { return slots_[index & (Capacity - 1)]; }
+    SchedulerAtomic<T*>& slot(std::uint64_t index) { return slots_[index & (Capacity - 1)]; }
 
-    alignas(64) Atomic<std::uint64_t> begin_{0};
-    alignas(64) Atomic<std::uint64_t> end_{0};
+    alignas(64) SchedulerAtomic<std::uint64_t> begin_{0};
+    alignas(64) SchedulerAtomic<std::uint64_t> end_{0};
     const Takers takers_;
-    std::array<Atomic<T*>, Capacity> slots_{};
+    std::array<SchedulerAtomic<T*>, Capacity> slots_{};
 };
 
 }  // namespace weft

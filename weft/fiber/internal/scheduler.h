@@ -147,9 +147,10 @@ private:
     Atomic<bool> stopping_{false};  // no new fibers
     Atomic<bool> ending_{false};    // workers leave their loops
 
-    alignas(64) Atomic<std::uint64_t> sleepers_{0};  // a bit per worker in or before its sleep
-    Atomic<std::uint32_t> searching_{0};             // workers that look for work to steal
-    Atomic<std::int32_t> watchman_{-1};
+    // A bit per worker in or before its sleep.
+    alignas(64) SchedulerAtomic<std::uint64_t> sleepers_{0};
+    SchedulerAtomic<std::uint32_t> searching_{0};  // workers that look for work to steal
+    SchedulerAtomic<std::int32_t> watchman_{-1};
 
     alignas(64) GlobalQueue global_ready_;
     alignas(64) GlobalQueue global_fresh_;

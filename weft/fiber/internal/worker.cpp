@@ -18,10 +18,6 @@
 #include "weft/fiber/internal/worker_inline.h"
 #include "weft/fiber/turn.h"
 
-#ifdef WEFT_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
-
 namespace weft {
 
 extern "C" {
@@ -62,7 +58,6 @@ void Worker::thread_main(void* self) {
     FaultStack::Use fault_stack(worker->fault_stack_);
     weft_this_worker = worker;
     worker->thread_exceptions_ = ExceptionState::of_this_thread();
-    worker->loop_fiber_.context.adopt_thread();
     worker->coarse_now_ns_ = env::now_ns();
     if (!env::current()) weft_turn_left = kBudgetMax;
     {
@@ -206,6 +201,7 @@ void Worker::fiber_main(void* argument) {
     SavedContext::entered();
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
+    sanitizer::acquire(&fiber);  // pairs with launch()
     // Here, because it may have been spawned where there is no worker.
     if (fiber.flags & Fiber::kArmsDeadline) [[unlikely]]
         fiber.token->arm_deadline();
@@ -241,12 +237,8 @@ bool Worker::give_stack(Fiber& fiber) {
         fail_unstarted(fiber, stack.error());
         return false;
     }
-#ifdef WEFT_ASAN
-    if (StackBounds bounds = (*stack)->bounds(); std::exchange((*stack)->used, true)) {
-        __asan_unpoison_memory_region(bounds.bottom,
-                                      static_cast<std::size_t>(bounds.top - bounds.bottom));
-    }
-#endif
+    if (sanitizer::knows_stacks && std::exchange((*stack)->used, true)) [[unlikely]]
+        (*stack)->unpoison();
     fiber.stack = *stack;
     fiber.context.prepare((*stack)->bounds(), fiber_main, &fiber, (*stack)->sanitizer_fiber);
     return true;

@@ -151,18 +151,18 @@ private:
     // Hot: touched at every switch.
     alignas(64) Fiber* current_ = &loop_fiber_;
     Fiber* left_ = nullptr;  // the fiber that was just switched away from
-    Atomic<Fiber*> next_{nullptr};
+    SchedulerAtomic<Fiber*> next_{nullptr};
     const Takers takers_;
     unsigned turn_left_ = kTurnMax;
     unsigned turn_ = kTurnMax;
     bool fails_unstarted_ = false;
     ExceptionState* thread_exceptions_ = nullptr;
     std::int64_t coarse_now_ns_ = 0;
-    std::int64_t polled_ns_ = 0;        // the last look at the reactor
-    std::int64_t oldest_fresh_ns_ = 0;  // the last time the oldest fresh fiber was preferred
-    Atomic<std::uint64_t> turns_{0};    // progress, for the watchman
-    std::int64_t seen_tick_ns_ = 0;     // the kernel's, when a budget was last used up
-    std::int64_t budget_since_ns_ = 0;  // while is_measuring_
+    std::int64_t polled_ns_ = 0;               // the last look at the reactor
+    std::int64_t oldest_fresh_ns_ = 0;         // the last time the oldest fresh fiber was preferred
+    SchedulerAtomic<std::uint64_t> turns_{0};  // progress, for the watchman
+    std::int64_t seen_tick_ns_ = 0;            // the kernel's, when a budget was last used up
+    std::int64_t budget_since_ns_ = 0;         // while is_measuring_
     int budget_ = kBudgetMax;
     bool is_measuring_ = false;
 
