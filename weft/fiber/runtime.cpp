@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <string>
+#include <optional>
 
 #include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/internal/cpu_quota.h"
 #include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
@@ -36,21 +37,19 @@ unsigned number_from(const char* name, unsigned fallback, unsigned max, unsigned
     return fallback;
 }
 
-// What a container may use: "quota period" of cgroup v2; no limit where there is no such file.
-unsigned cgroup_cpus() {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    std::string quota;
-    double period = 0;
-    if (!(file >> quota >> period) || quota == "max" || period <= 0) return kDefaultWorkersMax;
-    double cpus = std::strtod(quota.c_str(), nullptr) / period;
-    return static_cast<unsigned>(std::max(1.0, cpus + 0.5));
+// A part of a cpu is worth a worker: the kernel stops all of them together when the time is used
+// up.
+unsigned cpus_of_groups() {
+    std::optional<double> quota = cpu_quota();
+    if (!quota || *quota >= kDefaultWorkersMax) return kDefaultWorkersMax;
+    return static_cast<unsigned>(std::ceil(std::max(*quota, 1.0)));
 }
 
 unsigned usable_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return std::min(static_cast<unsigned>(CPU_COUNT(&set)), cgroup_cpus());
+    return std::min(static_cast<unsigned>(CPU_COUNT(&set)), cpus_of_groups());
 }
 
 }  // namespace
