@@ -159,6 +159,38 @@ TEST(Blocking, FIB_10_threads_are_bounded_and_the_queue_wait_is_measured) {
     });
 }
 
+TEST(Blocking, FIB_10b_the_environment_bounds_the_threads) {
+    ASSERT_EQ(::setenv("WEFT_BLOCKING_THREADS", "2", 1), 0);
+    RuntimeOptions options;
+    ::unsetenv("WEFT_BLOCKING_THREADS");
+    options.workers = 1;
+    EXPECT_EQ(options.blocking_threads, 2U);
+    in_runtime(options, []() -> Result<void> {
+        Door door;
+        Atomic<unsigned> inside{0};
+        std::vector<Future<void>> jobs;
+        for (int i = 0; i < 6; ++i) {
+            jobs.push_back(spawn([&] {
+                return blocking([&] {
+                    inside.fetch_add(1, std::memory_order_relaxed);
+                    door.pass();
+                });
+            }));
+        }
+        while (pool().queued() != 4 || inside.load(std::memory_order_relaxed) != 2)
+            WEFT_TRY(checkpoint());
+        // Also after a while: nobody else takes one up.
+        WEFT_TRY(weft::sleep_for(milliseconds(5)));
+        EXPECT_EQ(pool().threads(), 2U);
+        EXPECT_EQ(pool().queued(), 4U);
+        EXPECT_EQ(inside.load(std::memory_order_relaxed), 2U);
+        door.open();
+        for (Future<void>& job : jobs) WEFT_TRY(job.join());
+        EXPECT_EQ(pool().counters().threads_started.value(), 2U);
+        return {};
+    });
+}
+
 TEST(Blocking, FIB_10_an_idle_thread_is_used_again) {
     in_runtime({.workers = 1}, []() -> Result<void> {
         for (int i = 0; i < 200; ++i) {

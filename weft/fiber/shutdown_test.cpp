@@ -1,7 +1,10 @@
 // How a runtime ends: everybody is woken, nobody is torn down.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/io.h"
 #include "weft/fiber/runtime.h"
 #include "weft/testing/captured_log.h"
 #include "weft/testing/eventually.h"
@@ -64,6 +68,42 @@ TEST(Shutdown, FIB_12a_every_kind_of_wait_ends_as_cancelled) {
         ASSERT_TRUE(fiber.is_done());
         EXPECT_EQ(fiber.join().error().kind(), ErrorKind::Cancelled);
     }
+}
+
+// Parked in the kernel's hands: an empty pipe, a full one, and the same by readiness alone.
+TEST(Shutdown, FIB_12a_waits_for_descriptors_end_as_cancelled) {
+    Runtime runtime(with_workers(2));
+    int empty[2];
+    int full[2];
+    ASSERT_EQ(::pipe2(empty, O_CLOEXEC | O_NONBLOCK), 0);
+    ASSERT_EQ(::pipe2(full, O_CLOEXEC | O_NONBLOCK), 0);
+    Descriptor reader = *Descriptor::adopt(empty[0]);
+    Descriptor writer = *Descriptor::adopt(full[1]);
+    std::array<std::byte, 4096> bytes{};
+    while (::write(full[1], bytes.data(), bytes.size()) > 0) {}
+    std::vector<Future<void>> fibers;
+    fibers.push_back(runtime.spawn([&]() -> Result<void> {
+        WEFT_TRY(reader.read(bytes));
+        return {};
+    }));
+    fibers.push_back(runtime.spawn([&] { return reader.wait_readable(); }));
+    fibers.push_back(runtime.spawn([&] { return reader.wait_readable(Deadline::after(1h)); }));
+    fibers.push_back(runtime.spawn([&] { return writer.write_all(bytes); }));
+    ASSERT_TRUE(testing::eventually([] {
+        auto parked = [](const FiberReport& fiber) {
+            return fiber.state == FiberState::Waiting &&
+                   (fiber.reason == WaitReason::Readable || fiber.reason == WaitReason::Writable);
+        };
+        return std::ranges::count_if(list_fibers(Backtraces::No), parked) == 4;
+    }));
+    EXPECT_TRUE(runtime.shutdown());
+    EXPECT_EQ(runtime.live_fibers(), 0u);
+    for (Future<void>& fiber : fibers) {
+        ASSERT_TRUE(fiber.is_done());
+        EXPECT_EQ(fiber.join().error().kind(), ErrorKind::Cancelled);
+    }
+    ::close(empty[1]);
+    ::close(full[0]);
 }
 
 TEST(Shutdown, FIB_12a_fibers_unwind_normally) {

@@ -8,18 +8,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/file.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/internal/calls.h"
+#include "weft/net/udp.h"
+#include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"
 #include "weft/testing/sockets.h"
 
@@ -49,6 +55,55 @@ void leave_a_stale_file(const Address& address) {
     ASSERT_EQ(calls::bind(fd, address), 0);
     ASSERT_EQ(calls::listen(fd, 1), 0);
     ::close(fd);
+}
+
+// ---------------------------------------------------------------- shutdown
+
+TEST(Socket, FIB_12a_waits_for_sockets_end_as_cancelled_at_shutdown) {
+    Runtime runtime({.workers = 2});
+    Listener listener = *Listener::open(Address::loopback(0));
+    UdpSocket datagrams = *UdpSocket::open(Address::loopback(0));
+    Socket empty;
+    Socket full;
+    Socket peer_of_empty;
+    Socket peer_of_full;
+    std::string text(1 << 16, 'x');
+    std::array<std::byte, 64> space{};
+    ASSERT_TRUE(runtime
+                    .spawn([&]() -> Result<void> {
+                        std::tie(empty, peer_of_empty) = WEFT_TRY(Socket::make_pair());
+                        std::tie(full, peer_of_full) = WEFT_TRY(Socket::make_pair());
+                        fill(full);
+                        return {};
+                    })
+                    .join());
+    std::vector<Future<void>> fibers;
+    fibers.push_back(runtime.spawn([&]() -> Result<void> {
+        WEFT_TRY(listener.accept());
+        return {};
+    }));
+    fibers.push_back(runtime.spawn([&]() -> Result<void> {
+        WEFT_TRY(empty.read(space));
+        return {};
+    }));
+    fibers.push_back(runtime.spawn([&] { return full.write_all(as_bytes(text)); }));
+    fibers.push_back(runtime.spawn([&]() -> Result<void> {
+        WEFT_TRY(datagrams.receive_from(space, Deadline::after(std::chrono::hours(1))));
+        return {};
+    }));
+    ASSERT_TRUE(eventually([] {
+        auto parked = [](const FiberReport& fiber) {
+            return fiber.state == FiberState::Waiting &&
+                   (fiber.reason == WaitReason::Readable || fiber.reason == WaitReason::Writable);
+        };
+        return std::ranges::count_if(list_fibers(Backtraces::No), parked) == 4;
+    }));
+    EXPECT_TRUE(runtime.shutdown());
+    EXPECT_EQ(runtime.live_fibers(), 0U);
+    for (Future<void>& fiber : fibers) {
+        ASSERT_TRUE(fiber.is_done());
+        EXPECT_EQ(kind_of(fiber.join()), ErrorKind::Cancelled);
+    }
 }
 
 // ---------------------------------------------------------------- failures
