@@ -15,7 +15,6 @@
 // the node, which lives as long as one of them. Any thread.
 #pragma once
 
-#include <chrono>
 #include <type_traits>
 #include <utility>
 

@@ -12,7 +12,6 @@
 // its own, below the context. Any fiber, any thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 

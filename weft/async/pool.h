@@ -15,7 +15,6 @@
 // thread.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <type_traits>
 #include <utility>

@@ -15,7 +15,6 @@
 // Any fiber; hedge() on a plain thread whose ambient context is one of a runtime.
 #pragma once
 
-#include <chrono>
 #include <utility>
 
 #include "weft/async/context.h"

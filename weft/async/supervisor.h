@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -29,6 +28,7 @@
 #include "weft/async/internal/job.h"
 #include "weft/async/task.h"
 #include "weft/base/atomic.h"
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/sync/event.h"

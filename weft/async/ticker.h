@@ -8,7 +8,6 @@
 // One fiber or thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "weft/base/result.h"

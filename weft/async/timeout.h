@@ -16,7 +16,6 @@
 // Any fiber, any thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <concepts>
 #include <cstdint>
 
+#include "weft/base/chrono.h"
 #include "weft/base/env.h"
 
 namespace weft {

@@ -14,13 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "weft/base/env.h"
+#include "weft/base/function.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/metrics.h"
 #include "weft/base/result.h"

@@ -4,6 +4,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <stop_token>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -439,9 +440,12 @@ private:
 
 }  // namespace
 
-CancelSource CancelSource::from(std::stop_token stop) {
+template <class StopToken>
+    requires requires(const StopToken& stop) { stop.stop_possible(); }
+CancelSource CancelSource::from(StopToken stop) {
     return CancelSource(StopState::create(current_cell().token, std::move(stop)));
 }
+template CancelSource CancelSource::from(std::stop_token stop);
 
 CancelScope::CancelScope(CancelToken token) : token_(std::move(token)) {
     WaitCell& cell = current_cell();

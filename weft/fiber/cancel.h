@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -249,7 +248,9 @@ public:
         return CancelSource(CancelToken(), deadline);
     }
     // A child of the ambient token that a std::stop_source can cancel as well.
-    static CancelSource from(std::stop_token stop);
+    template <class StopToken>  // std::stop_token: a template, so that others need not include it
+        requires requires(const StopToken& stop) { stop.stop_possible(); }
+    static CancelSource from(StopToken stop);
     // A child of what has a token, such as a Context.
     template <class Cancelled>
         requires requires(const Cancelled& cancelled) { CancelToken(cancelled.token()); }

@@ -4,10 +4,10 @@
 // frames of running fibers are then missing.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "weft/base/chrono.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {

@@ -10,7 +10,6 @@
 // All functions here: any fiber, and where it says so any thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <new>

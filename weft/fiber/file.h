@@ -15,7 +15,6 @@
 // no files in simulation yet: every call gives Unavailable there.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -21,12 +21,11 @@
 // machine has no signals: there begin() alone starts the drain.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 

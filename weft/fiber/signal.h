@@ -12,10 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 

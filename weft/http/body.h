@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <variant>
 
 #include "weft/base/bytes.h"
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/fiber/file.h"
 #include "weft/http/headers.h"

@@ -1,7 +1,6 @@
 // The limits of this folder, and what their breach gives.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

@@ -9,12 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "weft/async/context.h"
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/http/body.h"
 #include "weft/http/headers.h"

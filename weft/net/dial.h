@@ -11,13 +11,12 @@
 // Any fiber. On a plain thread the addresses are tried one after the other.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/net/address.h"

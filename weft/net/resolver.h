@@ -16,7 +16,6 @@
 // reason: NXDOMAIN, no address, timeout, SERVFAIL, ...
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>

@@ -8,7 +8,6 @@
 // It may be destroyed when every arrive_and_wait() has returned.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

@@ -25,7 +25,6 @@
 // which fails with OutOfMemory if there are none; an unbounded channel doubles them as it needs.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

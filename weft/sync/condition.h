@@ -11,7 +11,6 @@
 // predicate. Whoever notifies need not hold the mutex. It must outlive every wait in it.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <mutex>
 

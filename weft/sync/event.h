@@ -9,8 +9,6 @@
 // while set() is still on its way out.
 #pragma once
 
-#include <chrono>
-
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"

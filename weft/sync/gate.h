@@ -9,7 +9,6 @@
 // is still on its way out.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 

@@ -15,7 +15,6 @@
 // from their own unlock(); not while somebody waits.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "weft/base/atomic.h"

@@ -23,7 +23,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

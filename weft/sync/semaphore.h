@@ -10,7 +10,6 @@
 // It may be destroyed when nobody waits and every release() that somebody depends on was seen.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "weft/base/result.h"

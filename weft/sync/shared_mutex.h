@@ -10,7 +10,6 @@
 // It may be destroyed when nobody holds it and nobody waits.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "weft/base/result.h"

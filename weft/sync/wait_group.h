@@ -10,7 +10,6 @@
 // done() is still on its way out.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "weft/base/result.h"

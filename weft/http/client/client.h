@@ -21,10 +21,8 @@
 // Client: any fiber, also of several workers at once. A response: the fiber that has it.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/body.h"

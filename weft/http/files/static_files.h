@@ -18,7 +18,6 @@
 // static_files(): anywhere. The handler: any fiber, many at once; it parks for the disk.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>

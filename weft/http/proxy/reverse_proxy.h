@@ -16,7 +16,6 @@
 // create() and handler(): anywhere. The handler: any fiber. check_health(): a fiber, one at a time.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>

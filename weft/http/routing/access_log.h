@@ -13,7 +13,6 @@
 // write(), close() and counters(): any thread. run(): one fiber. It must outlive both.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -24,12 +24,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/http/response.h"
 

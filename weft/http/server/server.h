@@ -23,11 +23,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/http/limits.h"
 #include "weft/http/response.h"

@@ -24,7 +24,6 @@
 // streams may outlive this object.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

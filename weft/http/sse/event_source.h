@@ -19,7 +19,6 @@
 // Owned by one fiber at a time. The client outlives it. The destructor closes the connection.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>

@@ -10,9 +10,9 @@
 // For the same events to many clients see broadcaster.h. Owned by the fiber that writes it.
 #pragma once
 
-#include <functional>
 #include <string_view>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/http/body.h"
 #include "weft/http/response.h"

@@ -8,12 +8,12 @@
 //     }
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/headers.h"

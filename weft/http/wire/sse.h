@@ -6,13 +6,13 @@
 // A parser is owned by one fiber at a time; the functions are for any thread.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "weft/base/bytes.h"
+#include "weft/base/chrono.h"
 #include "weft/base/result.h"
 
 namespace weft::http::wire {

@@ -19,12 +19,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "weft/base/bytes.h"
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/http/wire/utf8.h"
 #include "weft/http/wire/websocket_deflate.h"

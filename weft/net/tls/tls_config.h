@@ -13,7 +13,6 @@
 // ErrorKind::Tls and name the file or the certificate that is at fault.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

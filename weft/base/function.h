@@ -1,0 +1,11 @@
+// std::function and std::move_only_function without the rest of <functional>, which brings hash
+// tables and algorithms along that every program would have to compile.
+#pragma once
+
+// tidy: allow-file foreign: parts of the standard library, where it has them
+#if __has_include(<bits/std_function.h>) && __has_include(<bits/move_only_function.h>)
+#include <bits/move_only_function.h>
+#include <bits/std_function.h>
+#else
+#include <functional>
+#endif
