@@ -1,6 +1,6 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format clean
+.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format docs clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -16,7 +16,7 @@ test: ## build and run every test of the plain build
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, browser
-	@scripts/setup build js deep peers $(if $(wildcard bench/smoke),bench bench-http)
+	@scripts/setup build js deep docs peers $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
@@ -49,6 +49,10 @@ lint: ## tidy, clang-format and clang-tidy
 format: ## let clang-format write every source
 	@scripts/setup lint
 	@scripts/format
+
+docs: ## the reference of the C++ headers, build/docs/html/index.html
+	@scripts/setup docs
+	@scripts/docs
 
 clean: ## remove build/
 	@rm -rf build
