@@ -52,6 +52,13 @@ class Package(InstalledTest):
             self.expect_success([build / program])
         self.assertNotIn("libweft", output_of(["readelf", "-d", build / "outside_static"]))
 
+    def test_SIM_3a_a_seed_finds_what_was_planted_in_a_service(self):
+        program = self.tree.compile("bank_sim.cpp", "-g", module="weft-sim")
+        status, output = self.tree.run([program, "--seeds", "1000"])
+        self.assertEqual(status, 1, output)
+        self.assertIn("money was lost or made", output)
+        self.assertIn("mutex 1  lock", output)
+
     def test_pkg_config_finds_it(self):
         self.expect_success([self.tree.compile("main.cpp")])
         self.expect_success([self.tree.compile("main.c", module="weft-c")])

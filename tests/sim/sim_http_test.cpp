@@ -45,8 +45,35 @@ TEST(SimHttp, SIM_2_every_scenario_has_a_name_of_its_own) {
     }
 }
 
+// Servers, clients and proxies meet each kind of fault.
+TEST(SimHttp, SIM_2g_every_kind_of_fault_comes_to_servers_clients_and_proxies) {
+    for (std::string_view name : {"http-server", "http-kept", "proxy"}) {
+        FaultCounts sum;
+        std::uint64_t runs = 0;
+        for (const Scenario& scenario : http_scenarios()) {
+            if (!scenario.name.starts_with(name)) continue;
+            for (std::uint64_t seed = 1; seed <= testing::repeats(40); ++seed, ++runs) {
+                Report report = run(scenario, {.seed = seed, .faults = Faults::all()});
+                ASSERT_TRUE(report.ok()) << scenario.name << '\n' << report.text();
+                sum.short_transfers += report.injected.short_transfers;
+                sum.would_block += report.injected.would_block;
+                sum.spurious_readiness += report.injected.spurious_readiness;
+                sum.delays += report.injected.delays;
+                sum.pauses += report.injected.pauses;
+                sum.resets += report.injected.resets;
+            }
+        }
+        EXPECT_GT(runs, 0U) << name;
+        for (std::uint64_t count : {sum.short_transfers, sum.would_block, sum.spurious_readiness,
+                                    sum.delays, sum.pauses, sum.resets}) {
+            EXPECT_GT(count, 0U) << name;
+        }
+    }
+}
+
 // At every step, or as many of them as this build has time for.
-TEST(SimHttp, SIM_2_scenarios_survive_an_interruption_anywhere) {
+TEST(SimHttp, SIM_2g_scenarios_survive_an_interruption_anywhere) {
+    std::uint64_t interrupted = 0;
     for (const Scenario& scenario : http_scenarios()) {
         if (!scenario.name.ends_with("-anywhere")) continue;
         Options options;
@@ -61,8 +88,10 @@ TEST(SimHttp, SIM_2_scenarios_survive_an_interruption_anywhere) {
             report = run(scenario, options);
             ASSERT_TRUE(report.ok()) << scenario.name << " interrupted at " << step << '\n'
                                      << report.text();
+            ++interrupted;
         }
     }
+    EXPECT_GE(interrupted, 2 * testing::repeats(200));
 }
 
 #ifdef WEFT_CHECKED

@@ -27,7 +27,8 @@ SYSTEM = ["weft/fiber/", "weft/base/env.cpp", "weft/base/log.cpp", "weft/base/as
 FOREIGN = [
     (r"fmt/", ["weft/base/"]),
     (r"(liburing|libunwind|linux/io_uring|elfutils/|dwarf\.h)", ["weft/fiber/"]),
-    (r"(gtest|gmock)/", ["weft/testing/", "tests/"]),
+    # sim/gtest.h is a header for those who have it.
+    (r"(gtest|gmock)/", ["weft/testing/", "tests/", "weft/sim/gtest.h"]),
     (r"boost/", ["tests/differential/", "bench/"]),
     (r"(sys/socket|sys/un|netdb|netinet/.*|arpa/.*|ares)", ["weft/net/"]),
     (r"openssl/", ["weft/net/tls/", "weft/api/crypto/"]),

@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class EnvFiles;
 class EnvSockets;
 class Reactor;
 namespace fiber_blocks {
@@ -88,6 +89,16 @@ public:
     virtual int pipe(int (&ends)[2]) = 0;
     virtual int close(int fd) = 0;
     virtual EnvSockets& sockets() = 0;  // the network; see env_sockets.h
+    virtual EnvFiles& files() = 0;      // the disk; see env_files.h
+
+    // Ends the run: an assertion does not hold.
+    [[noreturn]] virtual void fail(std::string_view why) = 0;
+    // For weft/sim/probes.h.
+    virtual void sometimes(bool reached, const char* name) = 0;
+    virtual bool buggify(std::uint64_t site) = 0;
+    // Somebody will read what operations passed on: the value of the one that comes next.
+    virtual bool wants_values() const = 0;
+    virtual void keep_value(std::string_view text) = 0;
 
 protected:
     ~Env() = default;

@@ -23,7 +23,6 @@ constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr int kAttemptsMax = 16;
 
 Result<void> check(const std::string& path) {
-    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     if (path.find('\0') == std::string::npos) return {};
     return Error(ErrorKind::Misuse, EINVAL, "a path with a zero byte: " + path);
 }
@@ -39,6 +38,12 @@ int open_any_way(int directory, const std::string& path, Links links) {
     // EPERM: filters of system calls refuse what they do not know.
     if (fd != -ENOSYS && fd != -EPERM) return fd;
     return directory_internal::open_by_steps(directory, path);
+}
+
+Result<File> open_simulated(EnvFiles& disk, int beneath, const std::string& path, int flags) {
+    int fd = disk.open(beneath, path.empty() ? "." : path.c_str(), flags, 0);
+    if (fd < 0) return Error::from_errno(-fd);
+    return File::adopt(fd);
 }
 
 Result<File> open_on_thread(int directory, const std::string& path, Links links) {
@@ -107,6 +112,11 @@ int directory_internal::open_by_steps(int directory, const std::string& path) {
 
 Result<Directory> Directory::open(const std::string& path, Deadline deadline) {
     WEFT_TRY(check(path));
+    if (Env* simulated = env::current()) {
+        return Directory(WEFT_TRY(in_context(
+            open_simulated(simulated->files(), EnvFiles::kAnywhere, path, O_RDONLY | O_DIRECTORY),
+            "open the directory", path)));
+    }
     auto open_path = [&]() -> Result<File> {
         int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0) return Error::from_errno(errno);
@@ -120,6 +130,12 @@ Result<Directory> Directory::open(const std::string& path, Deadline deadline) {
 Result<OpenedFile> Directory::open_file(const std::string& path, Links links,
                                         Deadline deadline) const {
     WEFT_TRY(check(path));
+    if (Env* simulated = env::current()) {
+        OpenedFile opened;
+        opened.file = WEFT_TRY(open_simulated(simulated->files(), file_.fd(), path, O_RDONLY));
+        opened.status = WEFT_TRY(opened.file.status(deadline));
+        return opened;
+    }
     auto open_beneath = [&]() -> Result<OpenedFile> {
         OpenedFile opened;
         opened.file = WEFT_TRY(open_on_thread(file_.fd(), path, links));
@@ -135,6 +151,8 @@ Result<std::vector<DirectoryEntry>> Directory::list(const std::string& path,
                                                     std::size_t entries_max, Links links,
                                                     Deadline deadline) const {
     WEFT_TRY(check(path));
+    if (Env* simulated = env::current())
+        return read_simulated_entries(simulated->files(), file_.fd(), path, entries_max);
     auto listed = blocking([&] { return list_on_thread(file_.fd(), path, entries_max, links); },
                            {.start_by = deadline});
     if (!listed) return with_path(listed.error(), "list", file_, path);

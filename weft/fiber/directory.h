@@ -9,7 +9,7 @@
 // its worker. Errors carry the kernel's code; a path that leads out gives EXDEV, a link that may
 // not be followed ELOOP.
 //
-// Any fiber and any thread, many at once. There are no files in simulation yet.
+// Any fiber and any thread, many at once. A simulated machine has a disk in memory.
 #pragma once
 
 #include <cstddef>

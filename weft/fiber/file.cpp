@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
+#include "weft/base/env_files.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/file_name.h"
@@ -58,6 +60,24 @@ constexpr std::size_t kTransferBytesMax = 0x7ffff000;
     }
 }
 
+// The same of the disk of a simulated machine.
+long call_disk(EnvFiles& disk, const FileRequest& request) {
+    switch (request.operation) {
+    case Operation::Open:
+        return disk.open(EnvFiles::kAnywhere, request.path, request.flags, request.permissions);
+    case Operation::Read:
+        return disk.read_at(request.fd, request.buffer, request.size, request.offset);
+    case Operation::Write:
+        return disk.write_at(request.fd, request.buffer, request.size, request.offset);
+    case Operation::Sync: return disk.sync(request.fd);
+    case Operation::Status: return disk.status(request.fd, request.path, *request.status);
+    case Operation::Rename: return disk.rename(request.path, request.target_path);
+    case Operation::Remove: return disk.remove(request.path, request.flags);
+    case Operation::Close: return env::close(request.fd);
+    }
+    WEFT_UNREACHABLE();
+}
+
 // What it came to; when it was cut short, why.
 Result<long> outcome(long result, const Result<void>& waited) {
     if (result >= 0) return result;
@@ -82,11 +102,12 @@ bool perform_by_reactor(FileRequest& request, Deadline deadline, Result<void>& w
 }
 
 Result<long> carry_out(FileRequest& request, Deadline deadline) {
-    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     Worker* worker = this_worker();
     bool in_fiber = worker && worker->current();
-    if (!in_fiber) return outcome(call_kernel(request), {});
+    Env* simulated = env::current();
+    if (!in_fiber && !simulated) return outcome(call_kernel(request), {});
     if (request.operation != Operation::Close) WEFT_TRY(CancelToken::current().check());
+    if (simulated) return outcome(call_disk(simulated->files(), request), {});
     Result<void> waited;
     if (perform_by_reactor(request, deadline, waited)) return outcome(request.result, waited);
     if (request.operation == Operation::Close)
@@ -200,7 +221,26 @@ Result<std::vector<DirectoryEntry>> list_on_thread(const std::string& path) {
     return entries;
 }
 
+Result<void> made(int result) {
+    if (result < 0) return Error::from_errno(-result);
+    return {};
+}
+
 }  // namespace
+
+Result<std::vector<DirectoryEntry>> read_simulated_entries(EnvFiles& disk, int beneath,
+                                                           const std::string& path,
+                                                           std::size_t entries_max) {
+    std::vector<DirectoryEntry> entries;
+    auto add = [](void* to, const char* name, bool is_directory) {
+        static_cast<std::vector<DirectoryEntry>*>(to)->push_back(
+            {name, is_directory ? FileKind::Directory : FileKind::Regular});
+    };
+    int result = disk.list(beneath, path.c_str(), add, &entries);
+    if (result < 0) return Error::from_errno(-result);
+    if (entries.size() > entries_max) entries.resize(entries_max);
+    return entries;
+}
 
 Result<std::vector<DirectoryEntry>> read_entries(DIR& directory, std::size_t entries_max) {
     std::vector<DirectoryEntry> entries;
@@ -349,8 +389,11 @@ Result<void> files::remove_directory(const std::string& path, Deadline deadline)
 
 Result<void> files::make_directory(const std::string& path, std::uint32_t permissions,
                                    Deadline deadline) {
-    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     WEFT_TRY(check_path(path));
+    if (Env* simulated = env::current()) {
+        return in_context(made(simulated->files().make_directory(path.c_str(), permissions)),
+                          "make the directory", path);
+    }
     auto make = [&]() -> Result<void> {
         if (::mkdir(path.c_str(), permissions) != 0) return Error::from_errno(errno);
         return {};
@@ -360,8 +403,15 @@ Result<void> files::make_directory(const std::string& path, std::uint32_t permis
 
 Result<std::vector<DirectoryEntry>> files::list_directory(const std::string& path,
                                                           Deadline deadline) {
-    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no files");
     WEFT_TRY(check_path(path));
+    if (Env* simulated = env::current()) {
+        std::vector<DirectoryEntry> entries =
+            WEFT_TRY(in_context(read_simulated_entries(simulated->files(), EnvFiles::kAnywhere,
+                                                       path, files::kDirectoryEntriesMax + 1),
+                                "list", path));
+        if (entries.size() > files::kDirectoryEntriesMax) return ErrorKind::Limit;
+        return entries;
+    }
     return in_context(blocking([&] { return list_on_thread(path); }, {.start_by = deadline}),
                       "list", path);
 }

@@ -11,8 +11,8 @@
 //     WEFT_TRY(file.sync());
 //
 // Any fiber and any thread. Calls at an offset may run at once; calls at the file's position are
-// for one at a time. Nobody may be in a call when the file is closed, moved or destroyed. There are
-// no files in simulation yet: every call gives Unavailable there.
+// for one at a time. Nobody may be in a call when the file is closed, moved or destroyed. A
+// simulated machine has a disk of its own, in memory (weft/sim/internal/disk.h).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,7 @@
 #include "weft/fiber/turn.h"
 
+#include <string>
+
 #include "weft/base/assert.h"
 #include "weft/fiber/internal/worker.h"
 
@@ -44,6 +46,13 @@ bool end(const char* operation, const void* object) {
     if (!simulated) refill(worker->next_budget());
     worker->give_way();
     return true;
+}
+
+void keep_value(long long value) { env::current()->keep_value(std::to_string(value)); }
+
+void keep_value(std::string_view value) {
+    constexpr std::size_t longest = 16;
+    if (value.size() <= longest) env::current()->keep_value('"' + std::string(value) + '"');
 }
 
 void step_of(const char* operation, const void* object) {

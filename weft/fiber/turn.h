@@ -16,6 +16,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
+#include <type_traits>
 
 #include "weft/base/env.h"
 
@@ -66,6 +68,37 @@ constexpr int cost_of(std::size_t item_bytes) {
     if (spend(cost)) [[unlikely]]
         return end(operation, object);
     return false;
+}
+
+// What an operation passes on is told to whoever reads of it, if it is short: a number, an
+// enumerator, a word.
+template <class T>
+inline constexpr bool kTellable =
+    std::is_integral_v<T> || std::is_enum_v<T> || std::is_convertible_v<const T&, std::string_view>;
+void keep_value(long long value);
+void keep_value(std::string_view value);
+template <class Item>
+[[gnu::noinline, gnu::cold]] bool end_with(const char* operation, const void* object,
+                                           const Item& item) {
+    if (Env* simulated = env::current(); simulated && simulated->wants_values()) {
+        if constexpr (std::is_convertible_v<const Item&, std::string_view>) {
+            keep_value(std::string_view(item));
+        } else {
+            keep_value(static_cast<long long>(item));
+        }
+    }
+    return end(operation, object);
+}
+// may_wait() with the item that was passed; null if there was none.
+template <class Item>
+[[gnu::always_inline]] inline bool passed(const char* operation, const void* object,
+                                          const Item* item) {
+    if (!spend(cost_of(sizeof(Item)))) [[likely]]
+        return false;
+    if constexpr (kTellable<Item>) {
+        if (item) return end_with(operation, object, *item);
+    }
+    return end(operation, object);
 }
 
 // An operation that never waits.

@@ -6,8 +6,13 @@
 #include <array>
 #include <cerrno>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 
+#include "weft/base/bytes.h"
+#include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/socket.h"
 #include "weft/net/udp.h"
@@ -38,6 +43,63 @@ void over_seeds(const Faults& faults, const std::function<Result<void>()>& body)
 template <class T>
 bool is_error(const Result<T>& result, ErrorKind kind) {
     return !result && result.error().kind() == kind;
+}
+
+// Two clients send at once; `order` becomes what the server got, cut as it came.
+Result<void> talk_in_some_order(std::string& order) {
+    Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));
+    auto send = [&](std::string_view text) {
+        return spawn([&listener, text]() -> Result<void> {
+            Socket socket = WEFT_TRY(Socket::connect(listener.address()));
+            WEFT_TRY(socket.write_all(as_bytes(text)));
+            return socket.shutdown_write();
+        });
+    };
+    auto receive = [&] {
+        return spawn([&]() -> Result<void> {
+            Socket socket = WEFT_TRY(listener.accept());
+            std::byte space[4];
+            for (;;) {
+                std::size_t count = WEFT_TRY(socket.read(space));
+                if (count == 0) return {};
+                order += as_text(Bytes(space).first(count));
+                order += ' ';
+            }
+        });
+    };
+    Future<void> fibers[] = {send("aaaaaa"), send("bbbbbb"), receive(), receive()};
+    for (Future<void>& fiber : fibers) WEFT_TRY(fiber.join());
+    return {};
+}
+
+// Which of two clients is served first, and how the bytes are cut, is up to the seed, and only to
+// it.
+TEST(SimNetwork, SIM_1d_sockets_run_under_the_seed) {
+    auto order_of = [](std::uint64_t seed, std::uint64_t& hash) {
+        std::string order;
+        Report report = run({.seed = seed}, [&] {
+            Runtime runtime({.workers = 2});
+            Result<void> outcome =
+                runtime.spawn([&]() -> Result<void> { return talk_in_some_order(order); }).join();
+            if (!outcome) fail(outcome.error().message());
+        });
+        EXPECT_TRUE(report.ok()) << report.text();
+        hash = report.trace_hash;
+        return order;
+    };
+    std::map<std::string, int> orders;
+    std::set<std::uint64_t> hashes;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        std::uint64_t first = 0;
+        std::uint64_t second = 0;
+        std::string order = order_of(seed, first);
+        ++orders[order];
+        EXPECT_EQ(order_of(seed, second), order) << "seed " << seed;
+        EXPECT_EQ(first, second) << "seed " << seed;
+        hashes.insert(first);
+    }
+    EXPECT_GT(orders.size(), 3U);
+    EXPECT_GT(hashes.size(), kSeeds - 3);
 }
 
 TEST(SimNetwork, SIM_1_connections_take_virtual_time_and_have_names) {

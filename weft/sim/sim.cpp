@@ -2,25 +2,42 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/format.h"
-#include "weft/sim/machine.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/sim/internal/machine.h"
 
 namespace weft::sim {
+namespace {
+
+constexpr Nanoseconds kFirstPause = std::chrono::microseconds(10);
+
+Machine& machine_here() {
+    Env* machine = env::current();
+    WEFT_ASSERT(machine, "this function of weft::sim belongs into a simulation");
+    return *static_cast<Machine*>(machine);
+}
+
+}  // namespace
 
 Report run(const Options& options, const std::function<void()>& scenario) {
     Machine machine(options);
     return machine.run(scenario);
 }
 
-void fail(const std::string& why) {
-    Env* machine = env::current();
-    WEFT_ASSERT(machine, "sim::fail() belongs into a simulation");
-    static_cast<Machine*>(machine)->fail(why);
-}
+void fail(const std::string& why) { machine_here().fail(why); }
 
-void await_interrupt() {
-    Env* machine = env::current();
-    WEFT_ASSERT(machine, "sim::await_interrupt() belongs into a simulation");
-    static_cast<Machine*>(machine)->await_interrupt();
+void await_interrupt() { machine_here().await_interrupt(); }
+
+void calm() { machine_here().calm(); }
+
+void eventually(const std::function<bool()>& condition, const char* what, Nanoseconds within) {
+    calm();
+    Deadline end = Deadline::after(within);
+    // Ever longer, so that a long wait takes few steps; a cancelled fiber may ask as well.
+    for (Nanoseconds pause = kFirstPause; !condition(); pause *= 2) {
+        if (end.expired(Clock::now())) fail(format("not even without faults: {}", what));
+        static_cast<void>(shield(Deadline::never(), [&] { return weft::sleep_for(pause); }));
+    }
 }
 
 std::uint64_t random_below(std::uint64_t bound) {
@@ -30,7 +47,7 @@ std::uint64_t random_below(std::uint64_t bound) {
 std::string Report::text() const {
     std::string text = format("seed {}: {} ({} steps, {} virtual ms)\n", seed,
                               ok() ? "ok" : failure, steps, virtual_ns / 1'000'000);
-    for (const std::string& line : trace) text += line + '\n';
+    for (const std::string& line : story.empty() ? trace : story) text += line + '\n';
     return text;
 }
 

@@ -17,10 +17,15 @@
 // Plain threads only; several threads may simulate at once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "weft/base/time.h"
+#include "weft/sim/probes.h"
 
 namespace weft::sim {
 
@@ -43,11 +48,14 @@ struct Faults {
     bool resets = false;       // pipes and connections break: it must expect Reset
     bool connects = false;     // connects fail: Refused, Unreachable, TimedOut
     bool descriptors = false;  // there are none left for now: OutOfFds
+    bool buggify = true;       // sim::buggify() is sometimes true
 
     static constexpr Faults none() {
-        return {false, false, false, false, false, false, false, false, false};
+        return {false, false, false, false, false, false, false, false, false, false};
     }
-    static constexpr Faults all() { return {true, true, true, true, true, true, true, true, true}; }
+    static constexpr Faults all() {
+        return {true, true, true, true, true, true, true, true, true, true};
+    }
     // Those that are in both.
     friend constexpr Faults operator&(const Faults& a, const Faults& b) {
         return {a.short_transfers && b.short_transfers,
@@ -58,7 +66,8 @@ struct Faults {
                 a.allocation && b.allocation,
                 a.resets && b.resets,
                 a.connects && b.connects,
-                a.descriptors && b.descriptors};
+                a.descriptors && b.descriptors,
+                a.buggify && b.buggify};
     }
 };
 
@@ -73,6 +82,7 @@ struct FaultCounts {
     std::uint64_t resets = 0;
     std::uint64_t connects = 0;
     std::uint64_t descriptors = 0;
+    std::uint64_t buggify = 0;
 };
 
 struct Options {
@@ -83,6 +93,12 @@ struct Options {
     // The step at which await_interrupt() returns; 0: one of the first few thousand, by seed.
     std::uint64_t interrupt_at = 0;
     bool keep_trace = false;
+    // Note what the run chose, for Report::schedule.
+    bool record = false;
+    // A Report::schedule: those choices are made, and no others. Seed and faults as they were then.
+    std::string schedule = {};
+    // Keep what Report::story tells. Slow: the stack is walked at every operation.
+    bool tell_story = false;
 };
 
 struct Report {
@@ -93,6 +109,11 @@ struct Report {
     FaultCounts injected;
     std::string failure;             // empty: it went well
     std::vector<std::string> trace;  // with keep_trace, else the last events before a failure
+    std::string schedule;            // with Options::record
+    std::vector<std::string> story;  // with tell_story: operations, values, source lines
+    std::string where;               // with tell_story: the place that failed
+    // What sometimes() was asked about in this run, and whether it was ever true.
+    std::vector<std::pair<std::string, bool>> sometimes;
 
     bool ok() const { return failure.empty(); }
     std::string text() const;  // seed, failure and trace, to show
@@ -114,5 +135,12 @@ inline bool coin() { return random_below(2) == 0; }
 // could; at the latest when nobody else can. One plain thread of a run. A test that counts the
 // steps of a run and repeats it with an interruption at each of them has tried them all.
 void await_interrupt();
+
+// From now on nothing fails, and nobody starves.
+void calm();
+// Liveness: what must come true once the faults are over does, within so much (virtual) time. Any
+// fiber and any thread; it asks now and then.
+void eventually(const std::function<bool()>& condition, const char* what,
+                Nanoseconds within = std::chrono::minutes(1));
 
 }  // namespace weft::sim

@@ -213,22 +213,27 @@ TEST(Sim, SIM_1c_a_failure_is_replayed) {
 
 TEST(Sim, SIM_1c_an_interruption_comes_at_its_step) {
     auto interrupted_at = [](std::uint64_t step) {
-        bool woken = false;
+        struct Progress {
+            bool waits = false;
+            bool woken = false;
+        } progress;
         Options options{.seed = 5, .interrupt_at = step, .keep_trace = true};
         Report report = run(options, [&] {
             EnvThread thread = env::start_thread(
                 [](void* to) {
+                    static_cast<Progress*>(to)->waits = true;
                     await_interrupt();
-                    *static_cast<bool*>(to) = true;
+                    static_cast<Progress*>(to)->woken = true;
                 },
-                &woken, "interrupter");
+                &progress, "interrupter");
+            for (unsigned attempt = 0; !progress.waits; ++attempt) env::spin_pause(attempt);
             busy();
             env::join_thread(thread);
         });
-        EXPECT_TRUE(report.ok() && woken) << report.text();
+        EXPECT_TRUE(report.ok() && progress.woken) << report.text();
         return report;
     };
-    for (std::uint64_t step : {20, 30, 40}) {
+    for (std::uint64_t step : {40, 50, 60}) {
         Report report = interrupted_at(step);
         std::string wanted = std::to_string(step) + " ";
         bool found = false;

@@ -5,12 +5,19 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "weft/base/format.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
+#include "weft/sim/campaign.h"
+#include "weft/sim/determinism.h"
+#include "weft/sim/internal/schedule.h"
+#include "weft/sim/shorten.h"
 
 namespace weft::sim {
 namespace {
@@ -30,9 +37,17 @@ constexpr const char* kHelp =
     "  --every-step    run each seed again with an interruption at each of its steps\n"
     "                  (scenarios named *-anywhere)\n"
     "  --interrupt-at N   at this step only\n"
+    "  --schedule S    with --seed: the choices of a shortened run, as its failure printed them\n"
+    "  --no-shorten    show a failed run as it was\n"
+    "  --check-determinism   run each seed twice and show the first event that differs\n"
+    "  --corpus FILE   first run the seeds in this file, one \"SCENARIO SEED\" a line; a seed "
+    "that\n"
+    "                  fails is added to it\n"
+    "  --shard I/N     only the I-th of N equal parts of the seeds\n"
     "  --bug NAME      switch a planted bug on (WEFT_CHECKED builds)\n"
     "\n"
-    "Exit status: 0 all seeds passed, 1 a seed failed, 2 wrong usage.\n";
+    "Exit status: 0 all seeds passed, 1 a seed failed, 2 wrong usage, 3 all seeds passed, but\n"
+    "something that sim::sometimes() asks for was never true.\n";
 
 struct Arguments {
     std::string_view program;
@@ -45,6 +60,12 @@ struct Arguments {
     bool trace = false;
     bool faults = true;
     bool every_step = false;
+    bool shorten = true;
+    bool check_determinism = false;
+    std::uint64_t shard = 1;
+    std::uint64_t shards = 1;
+    std::string schedule;
+    std::string corpus;
     std::uint64_t interrupt_at = 0;
     Chooser chooser = Chooser::BySeed;
 };
@@ -81,7 +102,20 @@ bool set_flag(std::string_view option, Arguments& arguments) {
     if (option == "--trace") return arguments.trace = true;
     if (option == "--no-faults") return !(arguments.faults = false);
     if (option == "--every-step") return arguments.every_step = true;
+    if (option == "--no-shorten") return !(arguments.shorten = false);
+    if (option == "--check-determinism") return arguments.check_determinism = true;
     return false;
+}
+
+Result<void> set_shard(std::string_view value, Arguments& arguments) {
+    std::size_t slash = value.find('/');
+    if (slash == std::string_view::npos)
+        return Error(ErrorKind::Misuse, format("--shard wants I/N, not '{}'", value));
+    arguments.shard = WEFT_TRY(number("--shard", value.substr(0, slash)));
+    arguments.shards = WEFT_TRY(number("--shard", value.substr(slash + 1)));
+    if (arguments.shard == 0 || arguments.shard > arguments.shards)
+        return Error(ErrorKind::Misuse, format("there is no shard {}", value));
+    return {};
 }
 
 Result<void> set_value(std::string_view option, std::string_view value,
@@ -103,6 +137,13 @@ Result<void> set_value(std::string_view option, std::string_view value,
         arguments.interrupt_at = WEFT_TRY(number(option, value));
     } else if (option == "--chooser") {
         arguments.chooser = WEFT_TRY(chooser_named(value));
+    } else if (option == "--schedule") {
+        WEFT_TRY(Schedule::parse(value));
+        arguments.schedule = value;
+    } else if (option == "--corpus") {
+        arguments.corpus = value;
+    } else if (option == "--shard") {
+        WEFT_TRY(set_shard(value, arguments));
     } else if (option == "--bug") {
 #ifdef WEFT_CHECKED
         planted::enable(value);
@@ -114,8 +155,9 @@ Result<void> set_value(std::string_view option, std::string_view value,
 }
 
 bool wants_value(std::string_view option) {
-    constexpr std::array kOptions = {"--scenario",     "--seeds",   "--first-seed", "--seed",
-                                     "--interrupt-at", "--chooser", "--bug"};
+    constexpr std::array kOptions = {"--scenario", "--seeds",  "--first-seed", "--seed",
+                                     "--schedule", "--corpus", "--shard",      "--interrupt-at",
+                                     "--chooser",  "--bug"};
     return std::ranges::find(kOptions, option) != kOptions.end();
 }
 
@@ -139,6 +181,7 @@ Result<Arguments> parse(std::span<const Scenario> scenarios, std::span<char* con
 struct Totals {
     std::uint64_t steps = 0;
     std::uint64_t runs = 0;
+    Coverage coverage;
 };
 
 Options options_for(const Arguments& arguments, std::uint64_t seed) {
@@ -148,35 +191,86 @@ Options options_for(const Arguments& arguments, std::uint64_t seed) {
     options.keep_trace = arguments.trace;
     options.interrupt_at = arguments.interrupt_at;
     options.faults = arguments.faults ? Faults::all() : Faults::none();
+    options.schedule = arguments.schedule;
     return options;
 }
 
-void show_failure(std::string_view program, const Scenario& scenario, const Report& report,
-                  std::uint64_t interrupt_at) {
-    print_to(stdout, "{} FAILED: {}", scenario.name, report.text());
-    print_to(stdout, "replay: {} --scenario {} --seed {}", program, scenario.name, report.seed);
+constexpr std::array kChoosers = {"", "random", "priorities", "round-robin", "starve-one"};
+
+void show_replay(const Arguments& arguments, const Scenario& scenario, const Report& report,
+                 std::uint64_t interrupt_at) {
+    print_to(stdout, "replay: {} --scenario {} --seed {}", arguments.program, scenario.name,
+             report.seed);
     if (interrupt_at != 0) print_to(stdout, " --interrupt-at {}", interrupt_at);
-    print_to(stdout, " --trace\n");
+    if (!arguments.faults) print_to(stdout, " --no-faults");
+    if (arguments.chooser != Chooser::BySeed)
+        print_to(stdout, " --chooser {}", kChoosers[static_cast<std::size_t>(arguments.chooser)]);
+    if (!report.schedule.empty()) print_to(stdout, " --schedule {}", report.schedule);
+    print_to(stdout, "\n");
+}
+
+void show_failure(const Arguments& arguments, const Scenario& scenario, Options options,
+                  const Report& failed) {
+    std::uint64_t interrupt_at = options.interrupt_at;
+    print_to(stdout, "{} FAILED: ", scenario.name);
+    if (!arguments.shorten) {
+        print_to(stdout, "{}", failed.text());
+        return show_replay(arguments, scenario, failed, interrupt_at);
+    }
+    options.faults = options.faults & scenario.faults;
+    // A schedule that was given is shown as it is.
+    ShortenLimits limits;
+    if (!arguments.schedule.empty()) limits.runs = 0;
+    Shortened shortened = shorten(options, failed.failure, scenario.body, limits);
+    if (arguments.trace) print_to(stdout, "{}", failed.text());
+    print_to(stdout, "{}", describe_failure(shortened));
+    show_replay(arguments, scenario, shortened.repeatable ? shortened.report : failed,
+                interrupt_at);
+}
+
+void add_to_corpus(const Arguments& arguments, const Scenario& scenario, const Report& report) {
+    if (arguments.corpus.empty()) return;
+    std::FILE* file = std::fopen(arguments.corpus.c_str(), "a");
+    if (!file) {
+        print_to(stderr, "{}: cannot write {}\n", arguments.program, arguments.corpus);
+        return;
+    }
+    std::string why = report.failure.substr(0, report.failure.find('\n'));
+    print_to(file, "{} {}  # {}\n", scenario.name, report.seed, why);
+    std::fclose(file);
+}
+
+enum class Known : bool { No, Yes };  // whether the corpus has it
+
+bool is_deterministic(const Scenario& scenario, Options options) {
+    options.faults = options.faults & scenario.faults;
+    std::optional<Divergence> divergence = find_divergence(options, scenario.body);
+    if (!divergence) return true;
+    print_to(stdout, "{} NOT DETERMINISTIC: seed {}: {}", scenario.name, options.seed,
+             divergence->text());
+    return false;
 }
 
 bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_t seed,
-              Totals& totals) {
+              Totals& totals, Known known) {
     Options options = options_for(arguments, seed);
-    std::uint64_t interrupt_at = options.interrupt_at;
+    if (arguments.check_determinism && !is_deterministic(scenario, options)) return false;
     Report report;
     if (arguments.every_step) {
         EveryStep all = run_every_step(scenario, options);
         totals.runs += all.runs;
         totals.steps += all.steps;
-        interrupt_at = all.interrupt_at;
+        options.interrupt_at = all.interrupt_at;
         report = std::move(all.report);
     } else {
         report = run(scenario, options);
         ++totals.runs;
         totals.steps += report.steps;
     }
+    add_coverage(totals.coverage, report);
     if (!report.ok()) {
-        show_failure(arguments.program, scenario, report, interrupt_at);
+        if (known == Known::No) add_to_corpus(arguments, scenario, report);
+        show_failure(arguments, scenario, options, report);
         return false;
     }
     if (!arguments.replay) return true;
@@ -186,13 +280,32 @@ bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_
     return true;
 }
 
+// The seeds that failed once. Lines of scenarios that are not run now are passed over.
+bool run_corpus(const Arguments& arguments, Totals& totals) {
+    std::ifstream file(arguments.corpus);
+    bool all_passed = true;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string name;
+        std::uint64_t seed = 0;
+        if (!(words >> name >> seed)) continue;
+        auto same = [&name](const Scenario* scenario) { return scenario->name == name; };
+        auto found = std::ranges::find_if(arguments.scenarios, same);
+        if (found == arguments.scenarios.end()) continue;
+        all_passed = run_seed(arguments, **found, seed, totals, Known::Yes) && all_passed;
+    }
+    return all_passed;
+}
+
 int run_all(const Arguments& arguments) {
     auto begun = std::chrono::steady_clock::now();  // tidy: allow clock: real time of a real tool
     Totals totals;
+    if (!arguments.corpus.empty() && !arguments.replay && !run_corpus(arguments, totals)) return 1;
     // Seeds are dealt out over the scenarios, so that N seeds are N runs.
-    for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
+    for (std::uint64_t i = arguments.shard - 1; i < arguments.seeds; i += arguments.shards) {
         const Scenario& scenario = *arguments.scenarios[i % arguments.scenarios.size()];
-        if (!run_seed(arguments, scenario, arguments.first_seed + i, totals)) return 1;
+        std::uint64_t seed = arguments.first_seed + i;
+        if (!run_seed(arguments, scenario, seed, totals, Known::No)) return 1;
     }
     std::chrono::duration<double> lasted =
         std::chrono::steady_clock::now() - begun;  // tidy: allow clock: as above
@@ -200,6 +313,9 @@ int run_all(const Arguments& arguments) {
         print_to(stdout, "{} runs of {} scenarios passed: {} steps in {:.1f} s, {:.2f} M steps/s\n",
                  totals.runs, arguments.scenarios.size(), totals.steps, lasted.count(),
                  static_cast<double>(totals.steps) / 1e6 / lasted.count());
+        std::string missing = never_true(totals.coverage, totals.runs);
+        print_to(stdout, "{}", missing);
+        if (!missing.empty()) return 3;
     }
     return 0;
 }

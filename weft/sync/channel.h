@@ -209,7 +209,7 @@ template <class T>
     if (!state_.ring_.is_full() && state_.receivers_.empty() && !state_.closed_) [[likely]] {
         state_.ring_.push(item);
         state_.lock_.unlock();
-        turn::may_wait("channel.send", this, turn::cost_of(sizeof(T)));
+        turn::passed("channel.send", this, &item);
         return {};
     }
     Error error = ErrorKind::Closed;
@@ -226,7 +226,7 @@ template <class T>
         State::fill(item, state_.ring_.front());
         state_.ring_.drop_front();
         state_.lock_.unlock();
-        turn::may_wait("channel.receive", this, turn::cost_of(sizeof(T)));
+        turn::passed("channel.receive", this, &*item);
     } else {
         state_.take_or_wait(item, until);
     }

@@ -1,9 +1,11 @@
 // Each kind of fault is really injected, and survived; and none is when it is switched off.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "tests/sim/floor/table.h"
+#include "weft/base/time.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sim/sim.h"
@@ -93,6 +95,46 @@ TEST(SimFaults, SIM_2e_stacks_and_blocks_and_buffers_fail) {
 
 TEST(SimFaults, SIM_2f_the_clock_jumps) {
     EXPECT_GT(injected_into("sleepers", &Faults::pauses, &FaultCounts::pauses), 0U);
+}
+
+// The jump is seen by whoever looks at the clock, timers that it passes fire, and none does early.
+TEST(SimFaults, SIM_2f_a_jump_of_the_clock_is_seen_and_no_timer_is_early) {
+    Options options;
+    options.faults = Faults::none();
+    options.faults.pauses = true;
+    std::uint64_t jumps_seen = 0;
+    std::uint64_t late_timers = 0;
+    std::uint64_t injected = 0;
+    for (options.seed = 1; options.seed <= seeds(); ++options.seed) {
+        Report report = run(options, [&] {
+            Runtime runtime({.workers = 2});
+            Future<void> sleeper = runtime.spawn([&] {
+                for (int i = 0; i < 200; ++i) {
+                    Instant due = Clock::now() + std::chrono::microseconds(50);
+                    require(weft::sleep_until(Deadline::at(due)).has_value(), "no sleep");
+                    require(Clock::now() >= due, "a timer was early");
+                    if (Clock::now() - due > std::chrono::milliseconds(1)) ++late_timers;
+                }
+            });
+            Future<void> looker = runtime.spawn([&] {
+                for (int i = 0; i < 500; ++i) {
+                    Instant before = Clock::now();
+                    yield();
+                    // Others' steps take nanoseconds, and sleeps at most 50 us each.
+                    if (Clock::now() - before > std::chrono::milliseconds(1)) ++jumps_seen;
+                }
+            });
+            require(sleeper.join().has_value() && looker.join().has_value(), "a fiber failed");
+        });
+        ASSERT_TRUE(report.ok()) << report.text();
+        if (report.injected.pauses == 0) {
+            ASSERT_LT(report.virtual_ns, 2'000'000'000);
+        }
+        injected += report.injected.pauses;
+    }
+    EXPECT_GT(injected, 0U);
+    EXPECT_GT(jumps_seen, 0U);
+    EXPECT_GT(late_timers, 0U);
 }
 
 #ifdef WEFT_NET

@@ -122,5 +122,19 @@ TEST(SimTool, SIM_1c_a_failure_says_how_to_repeat_it) {
 #endif
 }
 
+TEST(SimTool, SIM_4f_the_scenarios_are_deterministic) {
+    Outcome outcome = weft_sim("--check-determinism --seeds 240");
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+}
+
+TEST(SimTool, seeds_are_dealt_out_in_shards) {
+    for (const char* shard : {"1/3", "2/3", "3/3"}) {
+        Outcome outcome = weft_sim(std::string("--seeds 30 --scenario mutex --shard ") + shard);
+        EXPECT_THAT(outcome.output, StartsWith("10 runs of 1 scenarios passed: ")) << shard;
+    }
+    EXPECT_EQ(weft_sim("--shard 4/3").status, 2);
+    EXPECT_EQ(weft_sim("--shard 1").status, 2);
+}
+
 }  // namespace
 }  // namespace weft::sim

@@ -123,7 +123,7 @@ template <class T>
 [[gnu::noinline]] bool ChannelState<T>::put_or_wait(T& item, const Until& until, Error& error) {
     Attempt attempt = put_or_keep_lock(item);
     if (attempt == Attempt::Done) {
-        turn::may_wait("channel.send", this, turn::cost_of(sizeof(T)));
+        turn::passed("channel.send", this, &item);
         return true;
     }
     if (attempt == Attempt::MustWait) return wait(senders_, &item, until, error);
@@ -136,7 +136,7 @@ template <class T>
 [[gnu::noinline]] bool ChannelState<T>::take_or_wait(Result<T>& item, const Until& until) {
     Attempt attempt = take_or_keep_lock(item);
     if (attempt != Attempt::MustWait) {
-        turn::may_wait("channel.receive", this, turn::cost_of(sizeof(T)));
+        turn::passed("channel.receive", this, attempt == Attempt::Done ? &*item : nullptr);
         return attempt == Attempt::Done;
     }
     if (has_ring_to_spare()) [[unlikely]]

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "weft/base/bytes.h"
-#include "weft/sim/descriptors.h"
-#include "weft/sim/machine.h"
+#include "weft/sim/internal/descriptors.h"
+#include "weft/sim/internal/machine.h"
 
 namespace weft::sim {
 namespace {
@@ -67,11 +67,7 @@ int give(const std::string& name, void* space, std::size_t bytes) {
 
 // ---------------------------------------------------------------- names and times
 
-bool DescriptorTable::out_of_descriptors() {
-    if (!machine_.faults().descriptors || !machine_.fault_random().once_in(4)) return false;
-    ++machine_.injected().descriptors;
-    return true;
-}
+bool DescriptorTable::out_of_descriptors() { return machine_.injects(FaultKind::Descriptor, 4); }
 
 bool DescriptorTable::is_due(const Link& link) const { return link.due_ns <= machine_.now_ns(); }
 
@@ -202,12 +198,11 @@ int DescriptorTable::begin_connect(End& end, std::string name) {
     end.peer = std::move(name);
     end.link = make_link();
     end.stage = End::Stage::Connecting;
-    Random& random = machine_.fault_random();
-    if (is_ip(end.peer) && machine_.faults().connects && random.once_in(3)) {
+    if (is_ip(end.peer) && machine_.injects(FaultKind::Connect, 3)) {
+        Random& random = machine_.fault_random();
         constexpr std::array errors = {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ETIMEDOUT};
         int error = errors[random.below(errors.size())];
         auto patience = static_cast<std::int64_t>(random.below(kGiveUpNsMax));
-        ++machine_.injected().connects;
         fail_connect(end, error,
                      error == ETIMEDOUT ? machine_.now_ns() + patience : some_time_from_now());
     } else if (!listener) {
@@ -256,8 +251,7 @@ int DescriptorTable::accept(int fd) {
     Waiting accepted = std::move(*first);
     end->backlog.erase(first);
     admit_the_next(*end);
-    if (machine_.faults().resets && machine_.fault_random().once_in(8)) {
-        ++machine_.injected().resets;
+    if (machine_.injects(FaultKind::Reset, 8)) {
         reset(*accepted.link, 0);
         return -ECONNABORTED;
     }

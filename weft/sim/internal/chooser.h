@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/sim/random.h"
+#include "weft/sim/internal/random.h"
 #include "weft/sim/sim.h"
 
 namespace weft::sim {
 
-class Choice {
+class Strategy {
 public:
-    Choice(Chooser chooser, std::uint64_t seed);
+    Strategy(Chooser chooser, std::uint64_t seed);
 
     // At a step of `current`: true if somebody else should be chosen now.
     bool interrupts(unsigned current);
@@ -20,6 +20,7 @@ public:
     // One of `runnable` (never empty). `stuck` is a thread that spins: not that one, if possible.
     unsigned pick(const std::vector<unsigned>& runnable, int stuck);
     Chooser chooser() const { return chooser_; }
+    void be_fair() { chooser_ = Chooser::Random; }  // from now on nobody starves
 
 private:
     std::uint64_t& priority_of(unsigned thread);

@@ -5,10 +5,12 @@
 // is none either, the run has deadlocked.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +19,16 @@
 #include "weft/fiber/context.h"
 #include "weft/fiber/stack.h"
 #include "weft/fiber/thread_state.h"
-#include "weft/sim/chooser.h"
-#include "weft/sim/random.h"
+#include "weft/sim/internal/chooser.h"
+#include "weft/sim/internal/random.h"
+#include "weft/sim/internal/schedule.h"
 #include "weft/sim/sim.h"
 
 namespace weft::sim {
 
 class DescriptorTable;
+class Disk;
+class Story;
 
 class Machine final : public Env {
 public:
@@ -33,7 +38,8 @@ public:
     Machine& operator=(const Machine&) = delete;
 
     Report run(const std::function<void()>& scenario);
-    [[noreturn]] void fail(const std::string& why);
+    [[noreturn]] void fail(std::string_view why) override;
+    bool is_hidden() const { return hidden_ != 0; }  // what runs is not part of the machine
     void await_interrupt();
 
     std::int64_t now_ns() override;
@@ -60,13 +66,22 @@ public:
     int pipe(int (&ends)[2]) override;
     int close(int fd) override;
     EnvSockets& sockets() override;
+    EnvFiles& files() override;
+    void sometimes(bool reached, const char* name) override;
+    bool buggify(std::uint64_t site) override;
+    bool wants_values() const override { return story_ != nullptr; }
+    void keep_value(std::string_view text) override;
 
     // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
     void sleep(const void* on, std::int64_t deadline_ns);
     unsigned wake(const void* on, unsigned count = UINT32_MAX);  // how many it woke
-    const Faults& faults() const { return faults_; }
-    FaultCounts& injected() { return injected_; }
-    Random& fault_random() { return fault_random_; }
+    // Whether this fault, which is possible now, comes: once in so many times, where the seed has
+    // switched it on.
+    bool injects(FaultKind kind, std::uint64_t one_in);
+    // Of the running thread; for how much, and when.
+    Random& fault_random() { return threads_[current_].fault_random; }
+
+    void calm();  // no more faults from now on, and everybody has turns
 
 private:
     struct Thread {
@@ -81,10 +96,26 @@ private:
         bool timed_out = false;
         EnvThreadRoom room;
         ThreadState state;  // while it does not run
+        // Streams of its own, and numbers of its own for what is chosen in it: so a choice that is
+        // left out changes little of what the other threads do.
+        Random scheduler_random{0};
+        Random fault_random{0};
+        Random workload_random{0};
+        std::uint64_t points = 0;
+        std::array<std::uint64_t, kFaultKinds> chances{};
     };
 
     static void thread_main(void* thread);
+    Random stream(std::uint64_t which, std::uint64_t thread) const;
+    void count_step();
     void hand_over(int stuck);
+    void hand_over_to(unsigned next);
+    unsigned plain_choice(int stuck) const;
+    unsigned choose(unsigned plain, int stuck);
+    bool is_interrupt_due();
+    void record(Choice::Act act, unsigned to = 0);
+    bool gives_up_turn();
+    void tell_wait();
     void change_to(unsigned index, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool wake_the_earliest();
     void interrupt();
@@ -94,14 +125,21 @@ private:
     std::string describe_threads();
 
     const Options options_;
-    Random scheduler_random_;
-    Random fault_random_;
-    Random workload_random_;
-    Choice choice_;
+    const std::optional<ScheduleIndex> replay_;
+    Schedule recorded_;
+    Strategy strategy_;
     Faults faults_;
     FaultCounts injected_;
     std::uint64_t interrupt_at_;
+    bool interrupted_ = false;  // that step has come
+    struct Sometimes {
+        const char* name;
+        bool reached;
+    };
+    std::vector<Sometimes> sometimes_;
     std::unique_ptr<DescriptorTable> descriptors_;
+    std::unique_ptr<Disk> disk_;
+    std::unique_ptr<Story> story_;  // null: nobody will read it
     fiber_blocks::Depot* const block_depot_;
 
     std::deque<Thread> threads_;  // stable addresses; index = EnvThread handle
@@ -115,6 +153,8 @@ private:
     std::uint64_t spins_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
+    std::vector<std::uintptr_t> failed_at_;
+    std::uint64_t told_wait_ = 0;  // the last wait in story_
     // Above zero: what runs is not part of the simulated machine. No steps, no faults.
     unsigned hidden_ = 0;
     struct Event {

@@ -1,4 +1,4 @@
-#include "weft/sim/chooser.h"
+#include "weft/sim/internal/chooser.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ Chooser choose(Chooser chooser, Random& random) {
 
 }  // namespace
 
-Choice::Choice(Chooser chooser, std::uint64_t seed)
+Strategy::Strategy(Chooser chooser, std::uint64_t seed)
     : random_(seed), chooser_(choose(chooser, random_)), lowest_(UINT64_MAX / 2) {
     // From every step to every fiftieth: some faults need many switches, some few.
     interval_ = 1 + random_.below(random_.once_in(2) ? 4 : 50);
@@ -28,13 +28,13 @@ Choice::Choice(Chooser chooser, std::uint64_t seed)
         change_points_.push_back(1 + random_.below(kChangePointsWithin));
 }
 
-std::uint64_t& Choice::priority_of(unsigned thread) {
+std::uint64_t& Strategy::priority_of(unsigned thread) {
     while (priorities_.size() <= thread)
         priorities_.push_back(UINT64_MAX / 2 + 1 + (random_.next() >> 2));
     return priorities_[thread];
 }
 
-bool Choice::interrupts(unsigned current) {
+bool Strategy::interrupts(unsigned current) {
     ++steps_;
     switch (chooser_) {
     case Chooser::Priorities: {
@@ -50,9 +50,9 @@ bool Choice::interrupts(unsigned current) {
     }
 }
 
-bool Choice::ends_turn() { return random_.once_in(turn_interval_); }
+bool Strategy::ends_turn() { return random_.once_in(turn_interval_); }
 
-unsigned Choice::pick(const std::vector<unsigned>& runnable, int stuck) {
+unsigned Strategy::pick(const std::vector<unsigned>& runnable, int stuck) {
     auto allowed = [&](unsigned thread) {
         return static_cast<int>(thread) != stuck || runnable.size() == 1;
     };

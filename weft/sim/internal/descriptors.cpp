@@ -1,11 +1,11 @@
-#include "weft/sim/descriptors.h"
+#include "weft/sim/internal/descriptors.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "weft/sim/machine.h"
-#include "weft/sim/reactor.h"
+#include "weft/sim/internal/machine.h"
+#include "weft/sim/internal/reactor.h"
 
 namespace weft::sim {
 namespace {
@@ -89,13 +89,14 @@ void DescriptorTable::reset(Link& link, unsigned told) {
 
 // A storm of refusals although the descriptor is ready; it ends with a new edge.
 bool DescriptorTable::refuses(End& end) {
-    Random& random = machine_.fault_random();
-    if (!machine_.faults().would_block || !end.reactor) return false;
-    if (end.refusals == 0 && random.once_in(8))
-        end.refusals = 1 + static_cast<unsigned>(random.below(5));
-    if (end.refusals == 0) return false;
-    --end.refusals;
-    ++machine_.injected().would_block;
+    if (!end.reactor) return false;
+    if (end.refusals != 0) {
+        --end.refusals;
+    } else if (machine_.injects(FaultKind::WouldBlock, 8)) {
+        end.refusals = static_cast<unsigned>(machine_.fault_random().below(5));
+    } else {
+        return false;
+    }
     tell(end);
     return true;
 }
@@ -104,8 +105,7 @@ bool DescriptorTable::refuses(End& end) {
 bool DescriptorTable::breaks(End& end) {
     Link& link = *end.link;
     if (end.in().broken || end.out().broken) return true;
-    if (!machine_.faults().resets || !machine_.fault_random().once_in(16)) return false;
-    ++machine_.injected().resets;
+    if (!machine_.injects(FaultKind::Reset, 16)) return false;
     for (unsigned side : {0U, 1U}) {
         link.errors[side] = ECONNRESET;
         link.flows[side].broken = true;
@@ -118,11 +118,8 @@ bool DescriptorTable::breaks(End& end) {
 
 // How much of `count` bytes is really transferred.
 std::size_t DescriptorTable::shortened(std::size_t count) {
-    Random& random = machine_.fault_random();
-    if (!machine_.faults().short_transfers || !random.once_in(2)) return count;
-    std::size_t part = 1 + random.below(count);
-    if (part != count) ++machine_.injected().short_transfers;
-    return part;
+    if (count < 2 || !machine_.injects(FaultKind::ShortTransfer, 2)) return count;
+    return 1 + machine_.fault_random().below(count - 1);
 }
 
 // Why there is no stream to read or write yet; 0 when there is.

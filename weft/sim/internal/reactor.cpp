@@ -1,10 +1,10 @@
-#include "weft/sim/reactor.h"
+#include "weft/sim/internal/reactor.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "weft/sim/descriptors.h"
-#include "weft/sim/machine.h"
+#include "weft/sim/internal/descriptors.h"
+#include "weft/sim/internal/machine.h"
 
 namespace weft::sim {
 
@@ -18,18 +18,13 @@ Result<void> SimReactor::add(int fd, Ticket registration) {
 void SimReactor::remove(int fd, Ticket registration) { descriptors_.unwatch(fd, registration); }
 
 void SimReactor::post(Ticket registration, std::uint8_t events, std::int64_t due_ns) {
-    Random& random = machine_.fault_random();
     std::int64_t delay = 0;
-    if (machine_.faults().delays && random.once_in(3)) {
-        ++machine_.injected().delays;
-        delay = static_cast<std::int64_t>(random.below(3'000'000));
-    }
+    if (machine_.injects(FaultKind::Delay, 3))
+        delay = static_cast<std::int64_t>(machine_.fault_random().below(3'000'000));
     std::int64_t due = std::max(due_ns, machine_.now_ns());
     pending_.push_back({{registration, events}, due + delay});
-    if (machine_.faults().spurious_readiness && random.once_in(4)) {
-        ++machine_.injected().spurious_readiness;
+    if (machine_.injects(FaultKind::SpuriousReadiness, 4))
         pending_.push_back({{registration, kReadable | kWritable}, machine_.now_ns()});
-    }
     machine_.wake(this);
 }
 

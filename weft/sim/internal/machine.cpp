@@ -1,4 +1,4 @@
-#include "weft/sim/machine.h"
+#include "weft/sim/internal/machine.h"
 
 #include <algorithm>
 
@@ -6,8 +6,14 @@
 #include "weft/base/error.h"
 #include "weft/base/format.h"
 #include "weft/fiber/dump.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/symbols.h"
 #include "weft/fiber/turn.h"
-#include "weft/sim/descriptors.h"
+#include "weft/fiber/waiter.h"
+#include "weft/sim/internal/descriptors.h"
+#include "weft/sim/internal/disk.h"
+#include "weft/sim/internal/guard.h"
+#include "weft/sim/internal/story.h"
 
 namespace weft::sim {
 namespace {
@@ -31,22 +37,75 @@ Faults draw(const Faults& wanted, Random& random) {
     faults.resets = drawn(wanted.resets, random);
     faults.connects = drawn(wanted.connects, random);
     faults.descriptors = drawn(wanted.descriptors, random);
+    faults.buggify = drawn(wanted.buggify, random);
     return faults;
+}
+
+struct FaultField {
+    bool Faults::* wanted;
+    std::uint64_t FaultCounts::* count;
+};
+// In the order of FaultKind.
+constexpr std::array<FaultField, kFaultKinds> kFields = {{
+    {&Faults::short_transfers, &FaultCounts::short_transfers},
+    {&Faults::would_block, &FaultCounts::would_block},
+    {&Faults::spurious_readiness, &FaultCounts::spurious_readiness},
+    {&Faults::delays, &FaultCounts::delays},
+    {&Faults::pauses, &FaultCounts::pauses},
+    {&Faults::allocation, &FaultCounts::allocation},
+    {&Faults::resets, &FaultCounts::resets},
+    {&Faults::connects, &FaultCounts::connects},
+    {&Faults::descriptors, &FaultCounts::descriptors},
+    {&Faults::buggify, &FaultCounts::buggify},
+}};
+
+// One word out of several, each of which matters.
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c = 0) {
+    return Random(Random(Random(a).next() ^ b).next() ^ c).next();
+}
+
+// Streams, each for a purpose; see Machine::stream().
+constexpr std::uint64_t kSchedulerStream = 1;
+constexpr std::uint64_t kFaultStream = 2;
+constexpr std::uint64_t kWorkloadStream = 3;
+constexpr std::uint64_t kSiteStream = 4;
+constexpr std::uint64_t kChanceStream = 5;
+constexpr std::uint64_t kNoThread = UINT32_MAX;  // draws of the machine itself
+
+// Some tell of themselves when they have happened, the others before.
+bool is_told_late(std::string_view operation) {
+    constexpr std::array ends = {"unlock", "unlock_shared", "release", "set",  "done",
+                                 "leave",  "send",          "receive", "spawn"};
+    std::string_view verb = operation.substr(operation.find('.') + 1);
+    return std::ranges::find(ends, verb) != ends.end() || verb == "arrive_and_drop";
+}
+
+std::optional<ScheduleIndex> index_of(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    Result<Schedule> schedule = Schedule::parse(text);
+    WEFT_ASSERT(schedule.has_value(), "the schedule of a simulation cannot be read");
+    return ScheduleIndex(*schedule);
 }
 
 }  // namespace
 
 Machine::Machine(const Options& options)
     : options_(options),
-      scheduler_random_(options.seed * 4 + 1),
-      fault_random_(options.seed * 4 + 2),
-      workload_random_(options.seed * 4 + 3),
-      choice_(options.chooser, options.seed * 4),
-      faults_(draw(options.faults, fault_random_)),
-      interrupt_at_(1 + fault_random_.below(kInterruptWithin)),
+      replay_(index_of(options.schedule)),
+      strategy_(options.chooser, options.seed * 4),
       descriptors_(std::make_unique<DescriptorTable>(*this)),
+      disk_(std::make_unique<Disk>(*this)),
+      story_(options.tell_story ? std::make_unique<Story>() : nullptr),
       block_depot_(fiber_blocks::take_simulated()) {
+    set_guard();
+    Random random = stream(kFaultStream, kNoThread);
+    faults_ = draw(options.faults, random);
+    interrupt_at_ = 1 + random.below(kInterruptWithin);
     if (options.interrupt_at != 0) interrupt_at_ = options.interrupt_at;
+}
+
+Random Machine::stream(std::uint64_t which, std::uint64_t thread) const {
+    return Random(mixed(options_.seed, which, thread));
 }
 
 Machine::~Machine() {
@@ -75,6 +134,12 @@ Report Machine::run(const std::function<void()>& scenario) {
     report.virtual_ns = now_ns_;
     report.injected = injected_;
     report.failure = failure_;
+    for (const Sometimes& one : sometimes_) report.sometimes.emplace_back(one.name, one.reached);
+    if (options_.record) report.schedule = recorded_.text();
+    if (story_) {
+        report.story = story_->lines();
+        report.where = place_in_program(symbols::describe(failed_at_));
+    }
     if (options_.keep_trace || !failure_.empty()) {
         for (std::size_t i = 0; i < events_.size(); ++i) {
             const Event& event = events_[(events_next_ + i) % events_.size()];
@@ -90,12 +155,20 @@ void Machine::thread_main(void* machine) {
     SavedContext::entered();
     auto& self = *static_cast<Machine*>(machine);
     Thread& thread = self.threads_[self.current_];
-    thread.entry(thread.argument);
+    std::string thrown;
+    // What would end a real process ends the run; not in the handler, which would stay open.
+    try {
+        thread.entry(thread.argument);
+    } catch (...) {
+        thrown = Error::from_current_exception().message();
+    }
+    if (!thrown.empty()) self.fail("uncaught exception: " + thrown);
     self.threads_[self.current_].ended = true;
     self.wake(&thread);
     bool all_ended = std::ranges::all_of(self.threads_, &Thread::ended);
     if (all_ended) self.leave_for_ever();
     std::erase(self.runnable_, self.current_);
+    ++thread.points;
     self.hand_over(-1);
     WEFT_UNREACHABLE();
 }
@@ -106,61 +179,181 @@ void Machine::leave_for_ever() {
     WEFT_UNREACHABLE();
 }
 
-void Machine::fail(const std::string& why) {
+void Machine::fail(std::string_view why) {
+    hide();
     failure_ = why;
+    if (story_) failed_at_ = frames_here();
     leave_for_ever();
 }
 
 // ---------------------------------------------------------------- choosing
 
-void Machine::step() {
-    if (hidden_ != 0) return;
+void Machine::count_step() {
     ++steps_;
     now_ns_ += kStepNs;
+    ++threads_[current_].points;
     if (steps_ > options_.steps_max)
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
-    if (faults_.pauses && fault_random_.once_in(2000)) {
-        ++injected_.pauses;
-        now_ns_ += static_cast<std::int64_t>(fault_random_.below(8'000'000));
-    }
-    if (steps_ == interrupt_at_) [[unlikely]]
+    if (is_interrupt_due()) [[unlikely]]
         interrupt();
-    bool reconsider = std::exchange(changed_, false) && choice_.chooser() == Chooser::Priorities;
-    if (choice_.interrupts(current_) || reconsider) hand_over(-1);
 }
 
-bool Machine::operation(const char*, const void*, MayWait may_wait) {
+void Machine::step() {
+    if (hidden_ != 0) return;
+    if (story_) tell_wait();
+    count_step();
+    if (injects(FaultKind::Pause, 2000))
+        now_ns_ += static_cast<std::int64_t>(fault_random().below(8'000'000));
+    bool reconsider = std::exchange(changed_, false) && strategy_.chooser() == Chooser::Priorities;
+    if (!replay_ && !strategy_.interrupts(current_) && !reconsider) return;
+    unsigned next = choose(current_, -1);
+    if (story_ && next != current_ && current()) {
+        env::Unseen quietly;
+        story_->tell_preemption(steps_, threads_[current_].name, threads_[next].name);
+    }
+    hand_over_to(next);
+}
+
+bool Machine::operation(const char* name, const void* object, MayWait may_wait) {
     if (hidden_ != 0) return false;
-    step();
-    return may_wait == MayWait::Yes && choice_.ends_turn();
+    if (options_.keep_trace) keep(name, 0, 0);
+    if (!story_) [[likely]] {
+        step();
+        return may_wait == MayWait::Yes && gives_up_turn();
+    }
+    std::string value = story_->take_value();
+    bool late = is_told_late(name);
+    if (!late) step();
+    {
+        env::Unseen quietly;
+        story_->tell_operation(steps_, threads_[current_].name, name, object, value);
+    }
+    if (late) step();
+    return may_wait == MayWait::Yes && gives_up_turn();
+}
+
+// Whether another fiber of the same thread goes on.
+bool Machine::gives_up_turn() {
+    if (replay_) {
+        return replay_->find(Choice::Act::Yield, {}, current_, threads_[current_].points) !=
+               nullptr;
+    }
+    if (!strategy_.ends_turn()) return false;
+    record(Choice::Act::Yield);
+    return true;
+}
+
+// At a step of a fiber that is about to park.
+void Machine::tell_wait() {
+    env::Unseen quietly;
+    Fiber* fiber = current();
+    if (!fiber) return;
+    const WaitCell& cell = *fiber;
+    // Relaxed: of the fiber that runs.
+    std::uint64_t word = cell.word.load(std::memory_order_relaxed);
+    std::uint64_t state = word & WaitCell::kStateMask;
+    bool waits = state != WaitCell::Idle && state < WaitCell::Woken;
+    std::uint64_t wait = waits ? word ^ reinterpret_cast<std::uintptr_t>(fiber) : 0;
+    if (wait != 0 && wait != told_wait_)
+        story_->tell_wait(steps_, threads_[current_].name, to_string(cell.wait_reason));
+    told_wait_ = wait;
 }
 
 void Machine::spin() {
     if (hidden_ != 0) return;  // another real thread has the pool
-    ++steps_;
-    now_ns_ += kStepNs;
+    count_step();
     if (runnable_.size() == 1 && ++spins_ > kSpinsMax)
         fail("a thread spins for ever\n" + describe_threads());
     // Alone, it can only wait for time to pass.
     if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
-    if (steps_ > options_.steps_max)
-        fail(format("no end after {} steps\n{}", steps_, describe_threads()));
-    if (steps_ == interrupt_at_) [[unlikely]]
-        interrupt();
     hand_over(static_cast<int>(current_));
 }
 
+// The running thread cannot go on, or should not.
 void Machine::hand_over(int stuck) {
     while (runnable_.empty()) {
         if (wake_the_earliest() || wake(&interrupt_at_) != 0) continue;
         fail("deadlock\n" + describe_threads());
     }
-    unsigned next = choice_.pick(runnable_, stuck);
+    hand_over_to(choose(plain_choice(stuck), stuck));
+}
+
+void Machine::hand_over_to(unsigned next) {
     if (next == current_ && !threads_[current_].ended) return;
     spins_ = 0;
     note("run", next, 0);
     change_to(next, threads_[current_].ended ? SavedContext::Leave::ForEver
                                              : SavedContext::Leave::ToReturn);
+}
+
+// Who goes on where nothing else was chosen: the next one in turn.
+unsigned Machine::plain_choice(int stuck) const {
+    auto next = std::ranges::upper_bound(runnable_, current_);
+    unsigned thread = next == runnable_.end() ? runnable_.front() : *next;
+    WEFT_ASSERT(static_cast<int>(thread) != stuck || runnable_.size() == 1, "there is another one");
+    return thread;
+}
+
+// By the seed, or as it was recorded.
+unsigned Machine::choose(unsigned plain, int stuck) {
+    if (replay_) {
+        const Choice* choice =
+            replay_->find(Choice::Act::Turn, {}, current_, threads_[current_].points);
+        bool can_run = choice && std::ranges::binary_search(runnable_, choice->to);
+        return can_run ? choice->to : plain;
+    }
+    unsigned next = strategy_.pick(runnable_, stuck);
+    if (next != plain) record(Choice::Act::Turn, next);
+    return next;
+}
+
+void Machine::record(Choice::Act act, unsigned to) {
+    if (!options_.record) return;
+    recorded_.choices.push_back({act, {}, current_, threads_[current_].points, to});
+}
+
+bool Machine::injects(FaultKind kind, std::uint64_t one_in) {
+    const FaultField& field = kFields[static_cast<std::size_t>(kind)];
+    if (!(faults_.*field.wanted) || hidden_ != 0) return false;
+    Thread& thread = threads_[current_];
+    std::uint64_t chance = ++thread.chances[static_cast<std::size_t>(kind)];
+    // Anew for each chance: what is left out elsewhere does not change it, nor how bad it gets.
+    std::uint64_t which = kChanceStream + static_cast<std::uint64_t>(kind);
+    thread.fault_random = Random(mixed(mixed(options_.seed, which, current_), chance));
+    bool comes = thread.fault_random.once_in(one_in);
+    if (replay_) comes = replay_->find(Choice::Act::Fault, kind, current_, chance) != nullptr;
+    if (!comes) return false;
+    ++(injected_.*field.count);
+    if (options_.record)
+        recorded_.choices.push_back({Choice::Act::Fault, kind, current_, chance, 0});
+    note(to_string(kind), 0, 0);
+    if (story_) {
+        env::Unseen quietly;
+        story_->tell_event(steps_, thread.name, to_string(kind));
+    }
+    return true;
+}
+
+// Of the places, some are switched on by the seed; there, now and then.
+bool Machine::buggify(std::uint64_t site) {
+    if (mixed(options_.seed, kSiteStream, site) % 4 != 0) return false;
+    return injects(FaultKind::Buggify, 4);
+}
+
+void Machine::keep_value(std::string_view text) {
+    if (story_) story_->keep_value(text);
+}
+
+void Machine::calm() {
+    faults_ = Faults::none();
+    strategy_.be_fair();
+}
+
+void Machine::sometimes(bool reached, const char* name) {
+    auto same = [name](const Sometimes& one) { return std::string_view(one.name) == name; };
+    auto found = std::ranges::find_if(sometimes_, same);
+    if (found == sometimes_.end()) found = sometimes_.insert(found, {name, false});
+    found->reached = found->reached || reached;
 }
 
 void Machine::change_to(unsigned index, SavedContext::Leave leave) {
@@ -191,7 +384,19 @@ bool Machine::wake_the_earliest() {
 }
 
 void Machine::await_interrupt() {
-    if (steps_ < interrupt_at_) sleep(&interrupt_at_, kNeverNs);
+    if (!interrupted_) sleep(&interrupt_at_, kNeverNs);
+}
+
+bool Machine::is_interrupt_due() {
+    if (interrupted_) return false;
+    if (replay_) {
+        interrupted_ = replay_->find(Choice::Act::Interrupt, {}, current_,
+                                     threads_[current_].points) != nullptr;
+    } else {
+        interrupted_ = steps_ >= interrupt_at_;
+        if (interrupted_) record(Choice::Act::Interrupt);
+    }
+    return interrupted_;
 }
 
 // Whoever awaits this step runs now.
@@ -210,6 +415,7 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     thread.deadline_ns = deadline_ns;
     thread.timed_out = false;
     std::erase(runnable_, current_);
+    ++thread.points;
     note("sleep", current_, 0);
     hand_over(-1);
 }
@@ -221,7 +427,7 @@ unsigned Machine::wake(const void* on, unsigned count) {
     }
     unsigned woken = 0;
     for (; woken < count && !sleepers.empty(); ++woken) {
-        std::size_t at = scheduler_random_.below(sleepers.size());
+        std::size_t at = threads_[current_].scheduler_random.below(sleepers.size());
         unsigned index = sleepers[at];
         sleepers.erase(sleepers.begin() + static_cast<std::ptrdiff_t>(at));
         threads_[index].sleeps_on = nullptr;
@@ -238,19 +444,15 @@ std::int64_t Machine::now_ns() { return now_ns_; }
 
 std::uint64_t Machine::random(RandomStream stream) {
     switch (stream) {
-    case RandomStream::Scheduler: return scheduler_random_.next();
-    case RandomStream::Faults: return fault_random_.next();
+    case RandomStream::Scheduler: return threads_[current_].scheduler_random.next();
+    case RandomStream::Faults: return fault_random().next();
     case RandomStream::Workload:
-    case RandomStream::Secret: return workload_random_.next();
+    case RandomStream::Secret: return threads_[current_].workload_random.next();
     }
     WEFT_UNREACHABLE();
 }
 
-bool Machine::fails(Allocation) {
-    if (hidden_ != 0 || !faults_.allocation || !fault_random_.once_in(4)) return false;
-    ++injected_.allocation;
-    return true;
-}
+bool Machine::fails(Allocation) { return injects(FaultKind::Allocation, 4); }
 
 EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {
     Result<Stack*> stack = stacks::take(stacks::size_class_for(kThreadStackBytes));
@@ -261,6 +463,9 @@ EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char
     thread.entry = entry;
     thread.argument = argument;
     thread.name = format("{}.{}", name, index);
+    thread.scheduler_random = stream(kSchedulerStream, index);
+    thread.fault_random = stream(kFaultStream, index);
+    thread.workload_random = stream(kWorkloadStream, index);
     thread.context.prepare(thread.stack->bounds(), thread_main, this,
                            thread.stack->sanitizer_fiber);
     runnable_.push_back(index);
@@ -304,8 +509,11 @@ int Machine::pipe(int (&ends)[2]) { return descriptors_->pipe(ends); }
 
 EnvSockets& Machine::sockets() { return *descriptors_; }
 
+EnvFiles& Machine::files() { return *disk_; }
+
 int Machine::close(int fd) {
     step();
+    if (fd >= Disk::kFirstFd) return disk_->close(fd);
     return descriptors_->close(fd);
 }
 

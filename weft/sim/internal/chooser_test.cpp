@@ -1,4 +1,4 @@
-#include "weft/sim/chooser.h"
+#include "weft/sim/internal/chooser.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ const std::vector<unsigned> kAll{0, 1, 2, 3};
 
 // How often each of four threads that could always run was the running one.
 std::map<unsigned, int> turns(Chooser chooser, std::uint64_t seed, int steps = 10'000) {
-    Choice choice(chooser, seed);
+    Strategy choice(chooser, seed);
     std::map<unsigned, int> counts;
     unsigned current = 0;
     for (int i = 0; i < steps; ++i) {
@@ -34,14 +34,14 @@ TEST(Chooser, SIM_1a_random_and_round_robin_let_everybody_run) {
 }
 
 TEST(Chooser, SIM_1a_round_robin_goes_round) {
-    Choice choice(Chooser::RoundRobin, 1);
+    Strategy choice(Chooser::RoundRobin, 1);
     unsigned first = choice.pick(kAll, -1);
     for (unsigned i = 1; i <= 8; ++i) EXPECT_EQ(choice.pick(kAll, -1), (first + i) % 4);
 }
 
 TEST(Chooser, SIM_1a_priorities_change_at_few_points) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-        Choice choice(Chooser::Priorities, seed);
+        Strategy choice(Chooser::Priorities, seed);
         unsigned current = choice.pick(kAll, -1);
         int changes = 0;
         for (int i = 0; i < 10'000; ++i) {
@@ -64,13 +64,13 @@ TEST(Chooser, SIM_1a_one_is_starved) {
         for (unsigned thread : kAll) starved += counts[thread] < 500 ? 1 : 0;
         EXPECT_EQ(starved, 1) << "seed " << seed;
         // Alone it may run.
-        EXPECT_EQ(Choice(Chooser::StarveOne, seed).pick({2}, -1), 2U);
+        EXPECT_EQ(Strategy(Chooser::StarveOne, seed).pick({2}, -1), 2U);
     }
 }
 
 TEST(Chooser, SIM_1a_who_spins_lets_the_others_go_first) {
     for (Chooser chooser : {Chooser::Random, Chooser::Priorities, Chooser::StarveOne}) {
-        Choice choice(chooser, 9);
+        Strategy choice(chooser, 9);
         for (int i = 0; i < 100; ++i) EXPECT_NE(choice.pick(kAll, 1), 1U);
         EXPECT_EQ(choice.pick({1}, 1), 1U);
     }
@@ -79,7 +79,7 @@ TEST(Chooser, SIM_1a_who_spins_lets_the_others_go_first) {
 TEST(Chooser, SIM_1a_the_seed_decides_which_one) {
     std::set<Chooser> chosen;
     for (std::uint64_t seed = 0; seed < 100; ++seed)
-        chosen.insert(Choice(Chooser::BySeed, seed).chooser());
+        chosen.insert(Strategy(Chooser::BySeed, seed).chooser());
     EXPECT_EQ(chosen, (std::set<Chooser>{Chooser::Random, Chooser::Priorities, Chooser::RoundRobin,
                                          Chooser::StarveOne}));
 }

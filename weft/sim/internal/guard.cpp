@@ -1,0 +1,178 @@
+// tidy: allow-file threads: it stands in for the calls that it watches
+// tidy: allow-file random: as above
+// tidy: allow-file clock: as above
+// tidy: allow-file sleep: as above
+#include "weft/sim/internal/guard.h"
+
+#include <dlfcn.h>       // tidy: allow foreign: the functions behind
+#include <pthread.h>     // tidy: allow foreign: as above
+#include <sys/random.h>  // tidy: allow foreign: as above
+#include <sys/time.h>    // tidy: allow foreign: as above
+#include <time.h>        // tidy: allow foreign: as above
+#include <unistd.h>      // tidy: allow foreign: as above
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "weft/base/env.h"
+#include "weft/sim/internal/machine.h"
+#include "weft/sim/internal/story.h"
+
+namespace weft::sim {
+namespace {
+
+// Libraries that have reasons of their own; what OpenSSL draws is no event of a trace.
+constexpr std::array kTrusted = {"libweft",  "libcrypto", "libssl", "libcares", "libc.so",
+                                 "ld-linux", "libunwind", "libdw",  "libelf",   "libgcc"};
+// They stand before this library, and pass calls on.
+constexpr std::array kSanitizers = {"libasan", "libtsan", "libubsan", "liblsan"};
+
+template <std::size_t Count>
+bool is_in(const void* address, const std::array<const char*, Count>& libraries) {
+    Dl_info info{};
+    if (::dladdr(address, &info) == 0 || !info.dli_fname) return false;
+    std::string_view file = info.dli_fname;
+    file.remove_prefix(std::min(file.rfind('/') + 1, file.size()));
+    auto begins = [file](const char* name) { return file.starts_with(name); };
+    return std::ranges::any_of(libraries, begins);
+}
+
+bool is_trusted(const void* caller) {
+    if (!is_in(caller, kSanitizers)) return is_in(caller, kTrusted);
+    // Whoever called the sanitizer: the first behind it.
+    bool behind = false;
+    for (std::uintptr_t frame : frames_here()) {
+        const void* address = reinterpret_cast<const void*>(frame);
+        bool passes_on = is_in(address, kSanitizers);
+        if (behind && !passes_on) return is_in(address, kTrusted);
+        behind = behind || passes_on;
+    }
+    return false;
+}
+
+// Null unless the call is made by the program in a simulation.
+Machine* watched(const void* caller) {
+    auto* machine = static_cast<Machine*>(env::current());
+    if (!machine || machine->is_hidden() || is_trusted(caller)) return nullptr;
+    return machine;
+}
+
+void forbid(const void* caller, const char* what, const char* instead) {
+    Machine* machine = watched(caller);
+    if (!machine) return;
+    machine->fail(std::string(what) + " in a simulation: one seed would give different runs; use " +
+                  instead);
+}
+
+constexpr const char* kClockInstead = "weft::Clock::now()";
+constexpr const char* kRandomInstead = "sim::random_below(), or env::random() in shipped code";
+constexpr const char* kSleepInstead = "weft::sleep_for()";
+
+template <class Function>
+Function* next(const char* name) {
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+void set_guard() {}
+
+}  // namespace weft::sim
+
+using weft::sim::forbid;
+
+// The C library's own definitions, seen by the whole program before those of the C library.
+#define WEFT_GUARDED(name, what, instead, ...)                          \
+    static auto* const behind = weft::sim::next<decltype(name)>(#name); \
+    forbid(__builtin_return_address(0), what, instead);                 \
+    return behind(__VA_ARGS__)
+
+extern "C" {
+
+int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
+    WEFT_GUARDED(clock_gettime, "the real clock was read", weft::sim::kClockInstead, clock, time);
+}
+
+int gettimeofday(struct timeval* time, void* zone) noexcept {
+    WEFT_GUARDED(gettimeofday, "the real clock was read", weft::sim::kClockInstead, time, zone);
+}
+
+time_t time(time_t* seconds) noexcept {
+    WEFT_GUARDED(time, "the real clock was read", weft::sim::kClockInstead, seconds);
+}
+
+int nanosleep(const struct timespec* wanted, struct timespec* left) {
+    WEFT_GUARDED(nanosleep, "a real sleep", weft::sim::kSleepInstead, wanted, left);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec* wanted,
+                    struct timespec* left) {
+    WEFT_GUARDED(clock_nanosleep, "a real sleep", weft::sim::kSleepInstead, clock, flags, wanted,
+                 left);
+}
+
+int usleep(useconds_t microseconds) {
+    WEFT_GUARDED(usleep, "a real sleep", weft::sim::kSleepInstead, microseconds);
+}
+
+unsigned sleep(unsigned seconds) {
+    WEFT_GUARDED(sleep, "a real sleep", weft::sim::kSleepInstead, seconds);
+}
+
+ssize_t getrandom(void* buffer, size_t size, unsigned flags) {
+    WEFT_GUARDED(getrandom, "real randomness was drawn", weft::sim::kRandomInstead, buffer, size,
+                 flags);
+}
+
+int getentropy(void* buffer, size_t size) {
+    WEFT_GUARDED(getentropy, "real randomness was drawn", weft::sim::kRandomInstead, buffer, size);
+}
+
+int rand() noexcept {
+    WEFT_GUARDED(rand, "rand(), whose state outlives the run, was called",
+                 weft::sim::kRandomInstead);
+}
+
+long random() noexcept {
+    WEFT_GUARDED(random, "random(), whose state outlives the run, was called",
+                 weft::sim::kRandomInstead);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*),
+                   void* argument) noexcept {
+    WEFT_GUARDED(pthread_create, "a real thread (std::thread, std::async) was started",
+                 "spawn(), weft::blocking() or a Runtime", thread, attributes, entry, argument);
+}
+
+// One thread plays all: a lock that another of them holds will never be let go.
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+    static auto* const behind = weft::sim::next<decltype(pthread_mutex_lock)>("pthread_mutex_lock");
+    if (!weft::sim::watched(__builtin_return_address(0))) return behind(mutex);
+    struct timespec end{};
+    {
+        weft::env::Unseen real;
+        clock_gettime(CLOCK_REALTIME, &end);
+    }
+    end.tv_sec += 2;  // another real thread may have it for a moment
+    int result = pthread_mutex_timedlock(mutex, &end);
+    if (result == ETIMEDOUT) {
+        forbid(__builtin_return_address(0),
+               "a std::mutex that another fiber holds over a wait was locked", "weft::Mutex");
+    }
+    return result;
+}
+
+// std::random_device::operator() asks the processor without a call of the C library.
+unsigned weft_random_device_value(void* device) __asm__("_ZNSt13random_device9_M_getvalEv");
+unsigned weft_random_device_value(void* device) {
+    using Value = unsigned(void*);
+    static auto* const behind = weft::sim::next<Value>("_ZNSt13random_device9_M_getvalEv");
+    forbid(__builtin_return_address(0), "std::random_device was asked", weft::sim::kRandomInstead);
+    return behind(device);
+}
+
+}  // extern "C"

@@ -1,0 +1,124 @@
+#include "weft/sim/internal/story.h"
+
+#include <unwind.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weft/base/format.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/symbols.h"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::size_t kFramesMax = 32;
+constexpr std::size_t kValueBytesMax = 24;
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
+    auto& frames = *static_cast<std::vector<std::uintptr_t>*>(argument);
+    // A return address lies behind the call.
+    if (std::uintptr_t address = _Unwind_GetIP(context); address != 0)
+        frames.push_back(address - 1);
+    return frames.size() < kFramesMax ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+bool is_library(std::string_view frame) {
+    // "function (file:line)", or without line numbers "function+0x12 (module)".
+    std::size_t open = frame.rfind(" (");
+    if (open == std::string_view::npos) return true;
+    std::string_view file = frame.substr(open + 2);
+    if (file.find(':') == std::string_view::npos) {
+        constexpr std::array hidden = {"weft::", "std::", "void weft::", "void std::", "_", "?"};
+        return std::ranges::any_of(hidden, [&](const char* p) { return frame.starts_with(p); });
+    }
+    if (file.find("_test.cpp:") != std::string_view::npos) return false;
+    return file.starts_with("weft/") || file.find("/weft/") != std::string_view::npos ||
+           file.starts_with("/usr/") || file.find("/c++/") != std::string_view::npos ||
+           file.find("bits/") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<std::uintptr_t> frames_here() {
+    std::vector<std::uintptr_t> frames;
+    _Unwind_Backtrace(add_frame, &frames);
+    return frames;
+}
+
+std::string place_in_program(const std::vector<std::string>& frames) {
+    constexpr std::string_view inlined = " inlined in ";
+    for (std::string_view frame : frames) {
+        for (;;) {
+            std::size_t end = frame.find(inlined);
+            std::string_view one = frame.substr(0, end);
+            if (!is_library(one)) return std::string(one);
+            if (end == std::string_view::npos) break;
+            frame.remove_prefix(end + inlined.size());
+        }
+    }
+    return {};
+}
+
+std::string Story::who(std::string_view thread) {
+    Fiber* fiber = current();
+    if (!fiber) return std::string(thread);
+    if (std::string_view name = current_name(); !name.empty()) return format("'{}'", name);
+    auto number = static_cast<unsigned>(fibers_.size() + 1);
+    auto [found, _] = fibers_.try_emplace({fiber, fiber->generation}, number);
+    return format("fiber {}", found->second);
+}
+
+std::string Story::name_of(std::string_view kind, const void* object) {
+    auto [found, is_new] = objects_.try_emplace({std::string(kind), object}, 0);
+    if (is_new) found->second = ++counts_[std::string(kind)];
+    return format("{} {}", kind, found->second);
+}
+
+void Story::tell_operation(std::uint64_t step, std::string_view thread, const char* operation,
+                           const void* object, std::string_view value) {
+    std::string_view name = operation;
+    std::size_t dot = name.find('.');
+    std::string what(name);
+    if (dot != std::string_view::npos)
+        what = format("{}  {}", name_of(name.substr(0, dot), object), name.substr(dot + 1));
+    if (!value.empty() && value.size() <= kValueBytesMax) what += format(" {}", value);
+    entries_.push_back({step, who(thread), std::move(what), frames_here()});
+}
+
+void Story::tell_wait(std::uint64_t step, std::string_view thread, std::string_view reason) {
+    entries_.push_back({step, who(thread), format("waits: {}", reason), frames_here()});
+}
+
+void Story::tell_preemption(std::uint64_t step, std::string_view thread, std::string_view next) {
+    entries_.push_back({step, who(thread), format("-- interrupted: {} goes on --", next), {}});
+}
+
+void Story::tell_event(std::uint64_t step, std::string_view thread, std::string_view event) {
+    entries_.push_back({step, who(thread), format("-- {} --", event), {}});
+}
+
+std::vector<std::string> Story::lines() const {
+    std::vector<std::uintptr_t> addresses;
+    for (const Entry& entry : entries_)
+        addresses.insert(addresses.end(), entry.frames.begin(), entry.frames.end());
+    std::vector<std::string> texts = symbols::describe(addresses);
+    std::vector<std::string> lines;
+    std::size_t at = 0;
+    std::size_t widest = 8;
+    for (const Entry& entry : entries_) widest = std::max(widest, entry.who.size());
+    for (const Entry& entry : entries_) {
+        std::vector<std::string> frames(
+            texts.begin() + static_cast<std::ptrdiff_t>(at),
+            texts.begin() + static_cast<std::ptrdiff_t>(at + entry.frames.size()));
+        at += entry.frames.size();
+        std::string line = format("{:>7}  {:<{}}  {:<28}", entry.step, entry.who,
+                                  std::min<std::size_t>(widest, 24), entry.what);
+        if (std::string place = place_in_program(frames); !place.empty()) line += "  " + place;
+        line.erase(line.find_last_not_of(' ') + 1);
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+}  // namespace weft::sim
