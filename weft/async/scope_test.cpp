@@ -436,7 +436,7 @@ TEST(Scope, SC_10l_detach_moves_a_fiber_to_the_runtime) {
                     here->set();
                     // Neither the end of the scope nor its deadline reaches this wait.
                     EXPECT_TRUE(go_on.wait());
-                    EXPECT_TRUE(Context::current().err());
+                    EXPECT_TRUE(Context::current().check());
                     EXPECT_EQ(text_of(defer([] {})), kNoScope.text);
                     // What it starts goes with it.
                     Group group;
@@ -503,7 +503,7 @@ TEST(Scope, SC_10l_shutdown_still_ends_a_detached_fiber) {
                             spawn([&, outcome] {
                                 waits.set();
                                 bool ended = !Event().wait();
-                                outcome->store(ended && !Context::current().err(), kRelaxed);
+                                outcome->store(ended && !Context::current().check(), kRelaxed);
                             }).detach();
                         });
                     })
@@ -524,7 +524,7 @@ TEST(Scope, SC_10l_detach_at_any_moment_neither_hangs_nor_cancels_others) {
                 for (auto& fiber : fibers) fiber.detach();
             });
             EXPECT_TRUE(outcome);
-            EXPECT_TRUE(Context::current().err());
+            EXPECT_TRUE(Context::current().check());
         }
     });
 }
@@ -558,7 +558,7 @@ TEST(RecurringScope, SCP_1e_a_round_ends_what_was_begun_in_it) {
             scope.end_round();
             EXPECT_EQ(ended.load(kRelaxed), 1);
             EXPECT_EQ(cleaned, 1);
-            EXPECT_TRUE(Context::current().err());  // it goes on itself
+            EXPECT_TRUE(Context::current().check());  // it goes on itself
         }
     });
 }

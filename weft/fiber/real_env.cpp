@@ -33,7 +33,6 @@
 
 namespace weft::env {
 
-constinit thread_local Env* current_env = nullptr;  // tidy: allow thread_local: the seat of Env
 
 namespace real {
 namespace {

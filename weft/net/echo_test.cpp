@@ -172,7 +172,9 @@ void echo(Talk talk) {
     std::size_t connections = connections_of(full ? 10'000 : scaled(500));
     std::size_t messages = full ? 100 : 20;
     // The contract's count is not quietly made less by a limit of this machine.
-    if (full) EXPECT_EQ(connections, 10'000U);
+    if (full) {
+        EXPECT_EQ(connections, 10'000U);
+    }
     ::testing::Test::RecordProperty("connections", static_cast<int>(connections));
     ::testing::Test::RecordProperty("messages", static_cast<int>(messages));
     in_runtime(1, [&]() -> Result<void> {

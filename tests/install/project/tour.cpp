@@ -162,7 +162,7 @@ Result<int> jobs() {
         }
         WEFT_TRY(group.wait());
     }
-    auto task = WEFT_TRY(weft::async::run([&](Context&) -> Result<int> {
+    auto task = WEFT_TRY(weft::async::run_task([&](Context&) -> Result<int> {
         int total = 0;
         for (int result : results) total += result;
         return total;

@@ -1,0 +1,7 @@
+#include "weft/base/env.h"
+
+namespace weft::env {
+
+constinit thread_local Env* current_env = nullptr;  // tidy: allow thread_local: the seat of Env
+
+}  // namespace weft::env
