@@ -1,6 +1,7 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format docs clean
+.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format docs
+.PHONY: clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \

@@ -262,7 +262,8 @@ TEST(Fiber, FIB_2d_a_second_join_is_an_error) {
     EXPECT_TRUE(future.join());
     Result<int> again = future.join();
     EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
-    EXPECT_EQ(again.error().message(), "this Future has been joined, detached or moved from");
+    EXPECT_EQ(again.error().message(),
+              "this Future has been joined, detached or moved from: an outcome is taken once");
     Future<int> moved_from = runtime.spawn([] { return 2; });
     Future<int> moved_to = std::move(moved_from);
     EXPECT_EQ(moved_from.join().error().kind(), ErrorKind::Misuse);

@@ -1,6 +1,7 @@
 // Fibers when memory is short: an error to the caller, never an abort. Each case in a process of
 // its own, whose address space is limited.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,10 +30,13 @@ protected:
     void SetUp() override {
         GTEST_FLAG_SET(death_test_style, "threadsafe");
         if (testing::kSanitizer) GTEST_SKIP() << "the sanitizer itself needs the address space";
+        ::mallopt(M_ARENA_MAX, 1);  // see limit_address_space()
     }
 };
 
-// The process may map so much more than it has now.
+// The process may map so much more than it has now. Threads that have just started must not be
+// mapping memory of their own meanwhile: malloc gives each of them 128 MiB and takes most of it
+// back.
 void limit_address_space(std::size_t more) {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

@@ -33,7 +33,6 @@
 
 namespace weft::env {
 
-
 namespace real {
 namespace {
 

@@ -196,6 +196,9 @@ void Machine::count_step() {
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
     if (is_interrupt_due()) [[unlikely]]
         interrupt();
+    // A thread that computes does not hold up the time of others.
+    if (now_ns_ >= earliest_ns_) [[unlikely]]
+        wake_those_due();
 }
 
 void Machine::step() {
@@ -373,14 +376,24 @@ bool Machine::wake_the_earliest() {
     }
     if (earliest == kNeverNs) return false;
     now_ns_ = std::max(now_ns_, earliest);
+    wake_those_due();
+    return true;
+}
+
+void Machine::wake_those_due() {
+    earliest_ns_ = kNeverNs;
     for (unsigned i = 0; i < threads_.size(); ++i) {
         Thread& thread = threads_[i];
-        if (thread.ended || !thread.sleeps_on || thread.deadline_ns > now_ns_) continue;
+        if (thread.ended || !thread.sleeps_on) continue;
+        if (thread.deadline_ns > now_ns_) {
+            earliest_ns_ = std::min(earliest_ns_, thread.deadline_ns);
+            continue;
+        }
         thread.sleeps_on = nullptr;
         thread.timed_out = true;
         runnable_.insert(std::ranges::upper_bound(runnable_, i), i);
+        changed_ = true;
     }
-    return true;
 }
 
 void Machine::await_interrupt() {
@@ -413,6 +426,7 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     Thread& thread = threads_[current_];
     thread.sleeps_on = on;
     thread.deadline_ns = deadline_ns;
+    earliest_ns_ = std::min(earliest_ns_, deadline_ns);
     thread.timed_out = false;
     std::erase(runnable_, current_);
     ++thread.points;

@@ -118,6 +118,7 @@ private:
     void tell_wait();
     void change_to(unsigned index, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool wake_the_earliest();
+    void wake_those_due();
     void interrupt();
     [[noreturn]] void leave_for_ever();
     void note(const char* event, std::uint64_t a, std::uint64_t b);
@@ -149,6 +150,7 @@ private:
     SavedContext driver_;
 
     std::int64_t now_ns_ = 1'000'000'000;
+    std::int64_t earliest_ns_ = kNeverNs;  // no sleeper is due before
     std::uint64_t steps_ = 0;
     std::uint64_t spins_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;

@@ -22,6 +22,14 @@ namespace {
 // With fewer awake than this, nobody can have waited long for the worker.
 constexpr std::size_t kAwakeMeasured = 32;
 
+IncomingLimits limits_of_body(const ServerLimits& limits) {
+    return {.bytes_max = limits.body_bytes,
+            .idle = limits.body_idle,
+            .grace = limits.body_grace,
+            .bytes_per_second = limits.body_bytes_per_second,
+            .chunked = limits.chunked};
+}
+
 Deadline age_limit(Nanoseconds age) {
     // Give or take 15 %: those that came together do not all come back together.
     std::uint64_t percent = 85 + env::random(RandomStream::Workload) % 31;
@@ -217,11 +225,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     ++requests_;
     shard_.tally.requests.add();
     exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
-                        {.bytes_max = limits.body_bytes,
-                         .idle = limits.body_idle,
-                         .grace = limits.body_grace,
-                         .bytes_per_second = limits.body_bytes_per_second,
-                         .chunked = limits.chunked});
+                        limits_of_body(limits));
     if (head.expects_continue && !exchange.body.is_finished()) {
         exchange.body.set_before_wait([this, &exchange, &early]() -> Result<void> {
             WEFT_TRY(early.take_back());
