@@ -307,6 +307,11 @@ class Orphans(unittest.TestCase):
                  "docs/b.md": "[b](b.md)"}
         self.assertEqual(broken(orphans, **pages), ["docs/b.md:1 orphan"])
 
+    def test_code_in_a_page_has_no_links(self):
+        page = "text\n```cpp\n[&](Context&) {}\n```\n[gone](gone.md)\n"
+        self.assertEqual(broken(orphans, **self.house, **{"docs/README.md": page}),
+                         ["docs/README.md:5 orphan"])
+
     def test_a_link_to_nothing(self):
         self.assertEqual(broken(orphans, **{"README.md": "[a](docs/none.md) [b](https://go.dev)"}),
                          ["README.md:1 orphan"])

@@ -28,11 +28,25 @@ def check_sources(tree):
             yield Finding(file.path, 1, "orphan", "nothing includes this header")
 
 
+def prose(page):
+    """The lines of a page that a reader sees and that are not code, each with its number."""
+    end = ""  # of the code or the comment that the line is in
+    for number, line in enumerate(page.lines, 1):
+        if end:
+            end = "" if line.startswith(end) else end
+        elif line.startswith("```"):
+            end = "```"
+        elif line == "<!-- snippet":
+            end = "-->"
+        else:
+            yield number, line
+
+
 def check_pages(tree):
     linked = set()
     pages = [file for file in tree.files.values() if file.name.endswith(".md")]
     for page in pages:
-        for number, line in enumerate(page.lines, 1):
+        for number, line in prose(page):
             for target in LINK.findall(line):
                 if re.match(r"[a-z]+:|#", target):
                     continue
