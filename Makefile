@@ -1,7 +1,7 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deep test-long test-flaky test-cross bench bench-http lint format docs
-.PHONY: clean
+.PHONY: help run install test test-deep test-long test-flaky test-cross bench bench-http
+.PHONY: lint format docs clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -11,6 +11,14 @@ run: ## build and serve the demonstration page [ADDRESS=127.0.0.1:8080]
 	@scripts/setup
 	@scripts/build dev example_http_demo
 	@build/dev/bin/example_http_demo $(ADDRESS)
+
+PREFIX ?= /usr/local
+install: ## build the library and copy it with its headers [PREFIX=/usr/local]
+	@scripts/setup
+	@scripts/build package
+	@cmake --install build/package --prefix '$(PREFIX)' >build/.install.log || \
+	    { cat build/.install.log; exit 1; }
+	@echo "installed into $(PREFIX): find_package(weft) with CMAKE_PREFIX_PATH=$(PREFIX)"
 
 test: ## build and run every test of the plain build
 	@scripts/setup build js
