@@ -19,8 +19,8 @@
 #include <string_view>
 
 #include "weft/base/env.h"
+#include "weft/base/sanitizer.h"
 #include "weft/sim/internal/machine.h"
-#include "weft/sim/internal/story.h"
 
 namespace weft::sim {
 namespace {
@@ -28,34 +28,20 @@ namespace {
 // Libraries that have reasons of their own; what OpenSSL draws is no event of a trace.
 constexpr std::array kTrusted = {"libweft",  "libcrypto", "libssl", "libcares", "libc.so",
                                  "ld-linux", "libunwind", "libdw",  "libelf",   "libgcc"};
-// They stand before this library, and pass calls on.
-constexpr std::array kSanitizers = {"libasan", "libtsan", "libubsan", "liblsan"};
-
-template <std::size_t Count>
-bool is_in(const void* address, const std::array<const char*, Count>& libraries) {
+bool is_trusted(const void* caller) {
     Dl_info info{};
-    if (::dladdr(address, &info) == 0 || !info.dli_fname) return false;
+    if (::dladdr(caller, &info) == 0 || !info.dli_fname) return false;
     std::string_view file = info.dli_fname;
     file.remove_prefix(std::min(file.rfind('/') + 1, file.size()));
     auto begins = [file](const char* name) { return file.starts_with(name); };
-    return std::ranges::any_of(libraries, begins);
+    return std::ranges::any_of(kTrusted, begins);
 }
 
-bool is_trusted(const void* caller) {
-    if (!is_in(caller, kSanitizers)) return is_in(caller, kTrusted);
-    // Whoever called the sanitizer: the first behind it.
-    bool behind = false;
-    for (std::uintptr_t frame : frames_here()) {
-        const void* address = reinterpret_cast<const void*>(frame);
-        bool passes_on = is_in(address, kSanitizers);
-        if (behind && !passes_on) return is_in(address, kTrusted);
-        behind = behind || passes_on;
-    }
-    return false;
-}
-
-// Null unless the call is made by the program in a simulation.
+// Null unless the call is made by the program in a simulation. A sanitizer makes such calls itself,
+// also while it holds the lock of its allocator, and stands between the program and this library:
+// then nothing is watched.
 Machine* watched(const void* caller) {
+    if (sanitizer::knows_stacks) return nullptr;
     auto* machine = static_cast<Machine*>(env::current());
     if (!machine || machine->is_hidden() || is_trusted(caller)) return nullptr;
     return machine;

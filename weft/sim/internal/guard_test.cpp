@@ -21,6 +21,7 @@
 #include "weft/fiber/runtime.h"
 #include "weft/sim/determinism.h"
 #include "weft/sim/sim.h"
+#include "weft/testing/scale.h"
 
 #ifdef WEFT_ASAN
 #include <sanitizer/lsan_interface.h>
@@ -45,7 +46,10 @@ std::string failure_of(const std::function<void()>& body) {
         .failure;
 }
 
+constexpr const char* kNotWatched = "beside a sanitizer nothing is watched";
+
 TEST(SimGuard, SIM_4e_real_clocks_are_noticed) {
+    if (testing::kSanitizer) GTEST_SKIP() << kNotWatched;
     auto steady = [] { static_cast<void>(std::chrono::steady_clock::now()); };
     auto system = [] { static_cast<void>(std::chrono::system_clock::now()); };
     for (const std::function<void()>& body : {std::function<void()>(steady), {system}}) {
@@ -58,6 +62,7 @@ TEST(SimGuard, SIM_4e_real_clocks_are_noticed) {
 }
 
 TEST(SimGuard, SIM_4e_real_randomness_is_noticed) {
+    if (testing::kSanitizer) GTEST_SKIP() << kNotWatched;
     EXPECT_THAT(failure_of([] {
                     std::random_device device;
                     static_cast<void>(device());
@@ -67,11 +72,13 @@ TEST(SimGuard, SIM_4e_real_randomness_is_noticed) {
 }
 
 TEST(SimGuard, SIM_4e_real_threads_and_sleeps_are_noticed) {
+    if (testing::kSanitizer) GTEST_SKIP() << kNotWatched;
     EXPECT_THAT(failure_of([] { std::thread([] {}).join(); }), StartsWith("a real thread"));
     EXPECT_THAT(failure_of([] { std::this_thread::sleep_for(1ms); }), StartsWith("a real sleep"));
 }
 
 TEST(SimGuard, SIM_4e_a_real_lock_over_a_wait_is_noticed) {
+    if (testing::kSanitizer) GTEST_SKIP() << kNotWatched;
     std::mutex mutex;
     std::string failure = failure_of([&mutex] {
         auto work = [&mutex] {
