@@ -52,7 +52,8 @@ TEST(SimHttp, SIM_2g_every_kind_of_fault_comes_to_servers_clients_and_proxies) {
         std::uint64_t runs = 0;
         for (const Scenario& scenario : http_scenarios()) {
             if (!scenario.name.starts_with(name)) continue;
-            for (std::uint64_t seed = 1; seed <= testing::repeats(40); ++seed, ++runs) {
+            // With fewer, in any build, the rarest kind need not come.
+            for (std::uint64_t seed = 1; seed <= 40; ++seed, ++runs) {
                 Report report = run(scenario, {.seed = seed, .faults = Faults::all()});
                 ASSERT_TRUE(report.ok()) << scenario.name << '\n' << report.text();
                 sum.short_transfers += report.injected.short_transfers;
