@@ -1,4 +1,3 @@
-#include "weft/fiber/overflow.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "weft/base/atomic.h"
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/stack.h"
@@ -72,8 +72,10 @@ std::size_t gather_frames(void*, std::span<std::uintptr_t>) { return 0; }
 #endif
 
 // To name them allocates memory and takes locks, which the fiber may have held when it overflowed.
-// Nobody goes on after this; if it does not end, the alarm ends it as abort() would have.
+// Nobody goes on after this; if it does not end, the alarm ends it as abort() would have. The
+// thread sanitizer calls such a handler an error and would end the process in its own way.
 void say_frames(void* interrupted) {
+    if (sanitizer::sees_threads()) return;
     std::uintptr_t frames[kFramesShown];
     std::size_t count = gather_frames(interrupted, frames);
     if (count == 0) return;

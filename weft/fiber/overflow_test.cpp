@@ -58,6 +58,7 @@ TEST_F(OverflowDeathTest, FIB_4e_an_overflow_shows_its_frames_and_the_option_to_
 #ifndef __x86_64__
     GTEST_SKIP() << "only on x86_64 are frames found from a signal";
 #endif
+    if (testing::kThreadSanitizer) GTEST_SKIP() << "beside the thread sanitizer none are shown";
     EXPECT_EXIT(
         {
             Runtime runtime(with_workers(1));
