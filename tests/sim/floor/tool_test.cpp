@@ -107,7 +107,7 @@ TEST(SimTool, SIM_1c_a_failure_says_how_to_repeat_it) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.output, StartsWith("channel-traffic FAILED: seed "));
     EXPECT_THAT(outcome.output, HasSubstr("deadlock"));
-    EXPECT_THAT(outcome.output, HasSubstr("waiting on channel"));
+    EXPECT_THAT(outcome.output, HasSubstr("waits: channel"));
     std::size_t at = outcome.output.find("replay: weft-sim ");
     ASSERT_NE(at, std::string::npos);
     std::string arguments = outcome.output.substr(at + std::strlen("replay: weft-sim "));
