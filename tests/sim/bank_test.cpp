@@ -61,7 +61,7 @@ TEST(SimBank, SIM_3a_a_planted_bug_is_found_over_http) {
     EXPECT_THAT(outcome.output, HasSubstr(": money was lost or made\n"));
     EXPECT_THAT(outcome.output, HasSubstr("shortened from "));
     EXPECT_THAT(outcome.output, HasSubstr("mutex 1  lock"));
-#ifdef WEFT_SYMBOLS
+#if defined(WEFT_SYMBOLS) && !defined(NDEBUG)  // that build has no lines to show
     EXPECT_THAT(outcome.output, HasSubstr("bank_sim.cpp:"));
 #endif
 }

@@ -2,6 +2,8 @@
 // tables and algorithms along that every program would have to compile.
 #pragma once
 
+#include <initializer_list>  // the first of the parts below needs it and does not include it
+
 // tidy: allow-file foreign: parts of the standard library, where it has them
 #if __has_include(<bits/std_function.h>) && __has_include(<bits/move_only_function.h>)
 #include <bits/move_only_function.h>
