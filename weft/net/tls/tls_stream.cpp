@@ -205,12 +205,18 @@ Result<bool> TlsStream::try_fill() {
 
 // Nothing: more ciphertext is needed.
 Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadline deadline) {
-    std::size_t replies = 0;
+    bool has_replied = false;
+    bool has_too_many_replies = false;
     bool has_sessions = false;
     Result<std::optional<std::size_t>> count = [&] {
         SpinGuard guard(lock_);
+        std::size_t before = connection_->output().size();
         auto outcome = connection_->read(space);
-        replies = connection_->output().size();
+        // Not what a writer has put there: whoever reads must not wait for that to be sent, or two
+        // that both read and write would wait for each other.
+        has_replied = connection_->output().size() > before;
+        replies_bytes_ += connection_->output().size() - before;
+        has_too_many_replies = replies_bytes_ > kRepliesBytesMax;
         has_sessions = connection_->has_sessions();
         return outcome;
     }();
@@ -218,9 +224,9 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
     if (!count) count.error() = with_peer(count.error(), "tls read from");
     // What the protocol has to say (an alert, a new key) goes out now if it can, else with what is
     // written next; but a peer that only asks and never listens is not served without end.
-    if (replies > kRepliesBytesMax) {
+    if (has_too_many_replies) {
         WEFT_TRY(flush(deadline));
-    } else if (replies > 0) {
+    } else if (has_replied) {
         static_cast<void>(try_flush());
     }
     return count;
@@ -286,6 +292,7 @@ Result<bool> TlsStream::try_flush() {
             if (sending_.capacity() > kOutputBytesKept) std::vector<std::byte>().swap(sending_);
             SpinGuard connection_guard(lock_);
             std::swap(sending_, connection_->output());
+            if (sending_.empty()) replies_bytes_ = 0;
         }
         if (sending_.empty()) return true;
         Bytes rest = Bytes(sending_).subspan(sent_);

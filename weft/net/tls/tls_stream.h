@@ -92,6 +92,7 @@ private:
     // a system call.
     mutable SpinLock lock_;
     const std::unique_ptr<tls::Connection> connection_;
+    std::size_t replies_bytes_ = 0;  // of the protocol, since all was sent; under lock_
 
     // Ciphertext on its way in. The reader's; the connection borrows it.
     std::unique_ptr<std::byte[]> input_;

@@ -270,7 +270,8 @@ TEST(TlsStream, NET_2_both_directions_are_busy_at_once) {
     in_runtime(4, []() -> Result<void> {
         Contexts contexts = WEFT_TRY(Contexts::create());
         Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
-        std::string text = pattern(1'000'000);
+        // Many times what the sockets hold: a reader that waited for its writer would be seen.
+        std::string text = pattern(8'000'000);
         auto send = [&](Stream& stream) {
             return stream.write_all(as_bytes(text), in_ten_seconds());
         };
