@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Sends back what it gets, one higher, until its channel is closed.
-Result<void> player(Channel<int>& in, Channel<int>& out) {
-    return in.for_each([&](int ball) { return out.send(ball + 1); });
+// Sends back what it gets, one higher, until one of its channels is closed.
+void player(Channel<int>& in, Channel<int>& out) {
+    static_cast<void>(in.for_each([&](int ball) { return out.send(ball + 1); }));
 }
 
 Result<int> match() {
@@ -34,7 +34,7 @@ Result<int> match() {
                                                            // The other one is back at its channel
                                                            // or about to be: this send meets it
                                                            // there.
-                                                           if (hits < 100'000)
+                                                           if (hits < 20'000)
                                                                playing =
                                                                    ping.send(hits).has_value();
                                                        }),
@@ -47,6 +47,7 @@ Result<int> match() {
         WEFT_TRY(chosen);
     }
     ping.close();
+    pong.close();  // after a timeout the other one may still hold the ball
     WEFT_TRY(other.join());
     WEFT_TRY(reporter.join());
     return hits;
