@@ -69,10 +69,12 @@ void Worker::look_around() {
         if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) push_ready(*fiber);
     }
     // While there is no room for them, events wait in the kernel, in their order: in the global
-    // queue those that have waited longest would give way to all that come after them.
+    // queue those that have waited longest would give way to all that come after them. Only a queue
+    // that stays full is made to overflow.
     std::int64_t since_poll_ns = coarse_now_ns_ - polled_ns_;
-    bool has_room = ready_.size() <= kEventBatch || since_poll_ns >= kPollNsMax;
-    if (since_poll_ns >= kTurnNs && has_room) deliver(*reactor_, false, 0);
+    unsigned room = RunQueue<Fiber>::kCapacity - ready_.size();
+    if (since_poll_ns >= kTurnNs && (room >= kEventBatch || since_poll_ns >= kPollNsMax))
+        deliver(*reactor_, false, 0, std::clamp(room, kEventsMin, kEventBatch));
     current_ = leaving;
     scheduler_.report_if_done();
 }
@@ -105,11 +107,12 @@ void Worker::expire_timers(Worker& owner) {
     }
 }
 
-void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns) {
+void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns, unsigned most) {
+    std::span<IoEvent> events = std::span(events_).first(most);
     std::size_t count =
-        for_owner ? reactor.poll_for_owner(events_) : reactor.poll(events_, deadline_ns);
+        for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
     if (!for_owner) polled_ns_ = coarse_now_ns_;
-    scheduler_.io().dispatch(std::span(events_).first(count));
+    scheduler_.io().dispatch(events.first(count));
 }
 
 // Asked after the worker has announced its sleep.

@@ -108,6 +108,7 @@ private:
     static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two looks at the reactor
     static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
+    static constexpr unsigned kEventsMin = 16;  // taken at a look even where there is no room
     static constexpr unsigned kStealMax = 32;
     static constexpr unsigned kWorkersMax = 64;
     // A stuck worker is noticed after at most two looks.
@@ -139,7 +140,8 @@ private:
     void take_posted_fibers();
     void run_completions();
     void expire_timers(Worker& owner);
-    void deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns);
+    void deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
+                 unsigned most = kEventBatch);
     void push_ready(Fiber& fiber);
     void overflow(RunQueue<Fiber>& queue, Fiber& fiber);
     bool sees_work() const;
