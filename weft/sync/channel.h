@@ -69,7 +69,7 @@ public:
 
     // Waits while full. Closed, TimedOut, Cancelled, OutOfMemory, Limit.
     template <std::convertible_to<T> Item = T>
-    Result<void> send(Item&& item) {
+    [[gnu::always_inline]] Result<void> send(Item&& item) {
         return send_by(own(std::forward<Item>(item)), sync_internal::kForever);
     }
     template <std::convertible_to<T> Item = T>
@@ -92,7 +92,7 @@ public:
     }
 
     // Waits while empty. Closed when closed and drained, TimedOut, Cancelled.
-    Result<T> receive() { return receive_by(sync_internal::kForever); }
+    [[gnu::always_inline]] Result<T> receive() { return receive_by(sync_internal::kForever); }
     Result<T> receive(const CancelToken& token) {
         return receive_by(Until(Deadline::never(), token));
     }

@@ -15,8 +15,16 @@ Mutex::~Mutex() {
 }
 
 void Mutex::lock_slowly() {
+    turn::may_wait("mutex.lock", this);
+    if (take()) return;
     Result<void> locked = lock_by(Until(Deadline::never(), Cancellable::No));
     WEFT_ASSERT(locked.has_value(), "this wait has no end but the lock");
+}
+
+// Nobody may hold a mutex while others have their turns, so it is given back first.
+void Mutex::lock_in_next_turn() {
+    give_back();
+    lock_slowly();
 }
 
 bool Mutex::lock_until(Deadline deadline) {

@@ -34,21 +34,22 @@ public:
     Mutex& operator=(const Mutex&) = delete;
     ~Mutex();
 
+    // The turn is paid for after the mutex was taken: a store just before a locked operation has to
+    // be waited for, and there is one in most critical sections anyway.
     void lock() {
-        turn::may_wait("mutex.lock", this);
-        if (!take()) lock_slowly();
+        if (take()) [[likely]] {
+            if (turn::spend(1)) [[unlikely]]
+                lock_in_next_turn();
+        } else {
+            lock_slowly();
+        }
     }
     bool try_lock() {
         turn::step("mutex.try_lock", this);
         return take();
     }
     void unlock() {
-        std::uint32_t expected = kLocked;
-        // Release: publishes the critical section. Relaxed on failure: unlock_slowly() looks anew.
-        if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
-            unlock_slowly();
-        }
+        give_back();
         turn::step("mutex.unlock", this);  // which may be gone
     }
 
@@ -86,7 +87,16 @@ private:
         return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
+    void give_back() {
+        std::uint32_t expected = kLocked;
+        // Release: publishes the critical section. Relaxed on failure: unlock_slowly() looks anew.
+        if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+            unlock_slowly();
+        }
+    }
     [[gnu::noinline]] void lock_slowly();
+    [[gnu::noinline, gnu::cold]] void lock_in_next_turn();
     [[gnu::noinline]] void unlock_slowly();
     bool lock_until(Deadline deadline);
     Result<void> lock_by(const Until& until);
