@@ -59,6 +59,13 @@ class Lanes(unittest.TestCase):
                        "echo ' 3/19 Test  #3: fiber.epoll ......***Failed  2.00 sec'; exit 8")
         self.assertRegex(lines[-2], r"^FAIL +bad .*exit status 8, Wheel.turns, fiber.epoll$")
 
+    def test_a_lane_that_failed_shows_what_its_log_tells_of_that(self):
+        _, lines = run("bad=for i in $(seq 100); do echo good $i; done;"
+                       "echo 'a.cpp:5: Failure'; echo 'Expected: b'; seq 200 400; exit 8")
+        shown = [line for line in lines if line.startswith("  | ")]
+        self.assertEqual(shown, ["  | ...", "  | a.cpp:5: Failure", "  | Expected: b",
+                                 "  | 200", "  | 201"])
+
     def test_TST_1_a_lane_that_dies_of_a_signal_has_failed(self):
         status, lines = run("killed=kill -9 $$")
         self.assertEqual(status, 1)
