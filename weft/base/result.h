@@ -9,6 +9,10 @@
 
 #include "weft/base/error.h"
 
+#ifndef __cpp_lib_expected
+#error "Weft needs C++23: -std=c++23, or target_compile_features(... cxx_std_23)"
+#endif
+
 namespace weft {
 
 // A value or the Error that explains why there is none. Everything of std::expected works on it.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <string>
 
@@ -145,10 +146,10 @@ TEST(Dump, FIB_11c_a_running_fiber_shows_its_frames) {
     return ready;
 }
 
-bool waits_in_the_kernel(int thread) {
+bool waits_in_the_kernel(int thread, int call) {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
     std::string first;
-    return file >> first && first == std::to_string(SYS_poll);
+    return file >> first && first == std::to_string(call);
 }
 
 TEST(Dump, FIB_11c_a_fiber_that_blocks_its_thread_shows_its_frames_and_goes_on_waiting) {
@@ -163,7 +164,7 @@ TEST(Dump, FIB_11c_a_fiber_that_blocks_its_thread_shows_its_frames_and_goes_on_w
             return wait_in_the_kernel(ends[0]);
         },
         {.name = "blocked"});
-    while (!waits_in_the_kernel(thread.load(std::memory_order_relaxed))) {}
+    while (!waits_in_the_kernel(thread.load(std::memory_order_relaxed), SYS_poll)) {}
     FiberReport report = await_state("blocked", FiberState::Running);
     EXPECT_TRUE(names(report, "wait_in_the_kernel")) << text_of(report);
     EXPECT_TRUE(names(report, "(weft/fiber/dump_test.cpp:")) << text_of(report);
@@ -171,6 +172,35 @@ TEST(Dump, FIB_11c_a_fiber_that_blocks_its_thread_shows_its_frames_and_goes_on_w
     EXPECT_EQ(blocked.join(), 1);  // a signal would have made it -1
     ::close(ends[0]);
     ::close(ends[1]);
+}
+
+[[gnu::noinline]] int sleep_until_told(const Atomic<bool>& told) {
+    int sleeps = 0;
+    for (; !told.load(std::memory_order_relaxed); ++sleeps) {
+        timespec moment{.tv_sec = 0, .tv_nsec = 20'000'000};
+        ::nanosleep(&moment, nullptr);
+    }
+    return sleeps;
+}
+
+// nanosleep() keeps what was in the base pointer, which the kernel does not tell.
+TEST(Dump, FIB_11c_a_fiber_that_puts_its_thread_to_sleep_shows_who_called_that) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+    Runtime runtime({.workers = 1});
+    Atomic<int> thread{0};
+    Atomic<bool> told{false};
+    Future<int> sleeper = runtime.spawn(
+        [&] {
+            thread.store(::gettid(), std::memory_order_relaxed);
+            return sleep_until_told(told);
+        },
+        {.name = "sleeper"});
+    while (!waits_in_the_kernel(thread.load(std::memory_order_relaxed), SYS_clock_nanosleep)) {}
+    FiberReport report = await_state("sleeper", FiberState::Running);
+    told.store(true, std::memory_order_relaxed);
+    EXPECT_TRUE(names(report, "sleep_until_told")) << text_of(report);
+    EXPECT_TRUE(names(report, "operator()")) << text_of(report);
+    EXPECT_TRUE(sleeper.join());
 }
 
 TEST(Dump, FIB_11c_fibers_that_are_looked_at_all_the_time_still_get_on) {

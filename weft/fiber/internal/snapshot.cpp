@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "weft/base/env.h"
@@ -163,9 +165,64 @@ std::optional<Place> parse_place(std::string_view text) {
     return Place{*stack_pointer, *instruction};
 }
 
+// The code of the program, as the kernel has mapped it. The dynamic linker knows it too, but the
+// thread that is looked at may hold its lock.
+class LoadedCode {
+public:
+    LoadedCode() {
+        int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+        if (file < 0) return;
+        std::string text;
+        std::array<char, 4096> part;
+        for (ssize_t size; (size = ::read(file, part.data(), part.size())) > 0;)
+            text.append(part.data(), static_cast<std::size_t>(size));
+        ::close(file);
+        for (std::size_t at = 0, end; (end = text.find('\n', at)) != text.npos; at = end + 1)
+            add(std::string_view(text).substr(at, end - at));
+    }
+
+    // Whether a call lies before the address: e8 and four bytes, or ff with the digit 2 in what
+    // follows, which takes two to seven bytes.
+    bool is_after_call(std::uintptr_t address) const {
+        constexpr std::uintptr_t longest = 7;
+        auto holds = [&](const Range& range) {
+            return address >= range.begin + longest && address < range.end;
+        };
+        if (std::ranges::none_of(ranges_, holds)) return false;
+        const auto* next = reinterpret_cast<const unsigned char*>(address);
+        if (next[-5] == 0xe8) return true;
+        for (std::uintptr_t size = 2; size <= longest; ++size) {
+            const unsigned char* call = next - size;
+            if (call[0] == 0xff && (call[1] >> 3 & 7) == 2) return true;
+        }
+        return false;
+    }
+
+private:
+    struct Range {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+    };
+
+    // begin-end rwxp ...
+    void add(std::string_view line) {
+        Range range;
+        const char* last = line.data() + line.size();
+        auto [dash, wrong] = std::from_chars(line.data(), last, range.begin, 16);
+        if (wrong != std::errc() || dash == last) return;
+        auto [rest, also] = std::from_chars(dash + 1, last, range.end, 16);
+        std::string_view rights(rest, last);
+        if (also == std::errc() && rights.starts_with(" r") && rights.substr(3, 1) == "x")
+            ranges_.push_back(range);
+    }
+
+    std::vector<Range> ranges_;
+};
+
 // The kernel does not tell the base pointer, by which code with frame pointers finds its frames: it
 // is the first place upwards that holds a place further up, with a return address above it.
 void guess_base_pointer(StackSnapshot& snapshot) {
+    const LoadedCode code;
     std::uintptr_t begin = snapshot.begin;
     std::size_t count = snapshot.words.size();
     std::uintptr_t end = begin + count * sizeof begin;
@@ -175,8 +232,7 @@ void guess_base_pointer(StackSnapshot& snapshot) {
         std::uintptr_t caller = snapshot.words[i];
         std::uintptr_t back = snapshot.words[i + 1];
         bool is_frame = caller > place && caller < end && caller % sizeof caller == 0;
-        // Return addresses are neither on the stack nor small.
-        if (!is_frame || back < 4096 || (back >= begin && back < end)) continue;
+        if (!is_frame || !code.is_after_call(back)) continue;
         snapshot.registers[StackSnapshot::kBasePointer] = place;
         return;
     }
