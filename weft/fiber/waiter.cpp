@@ -118,14 +118,14 @@ static StackBounds stack_here() {
     return env::current() ? StackBounds() : thread_seat.bounds();
 }
 
-bool is_mark_of_this_stack(std::uint32_t mark) {
+bool is_mark_of_this_stack(std::uintptr_t mark) {
     StackBounds bounds = stack_here();
     if (!bounds.bottom) return false;
-    std::uintptr_t first = reinterpret_cast<std::uintptr_t>(bounds.bottom) >> 12;
-    std::uintptr_t last = reinterpret_cast<std::uintptr_t>(bounds.top - 1) >> 12;
-    // Marks have lost their upper bits. Stacks of equal marks would lie 2 TiB apart.
-    std::uint32_t mask = (1U << kStackMarkBits) - 1;
-    return ((mark - static_cast<std::uint32_t>(first)) & mask) <= last - first;
+    // Pages, because a stack of a thread need not begin at the edge of one.
+    std::uintptr_t first = reinterpret_cast<std::uintptr_t>(bounds.bottom) >> kStackMarkShift;
+    std::uintptr_t last = reinterpret_cast<std::uintptr_t>(bounds.top - 1) >> kStackMarkShift;
+    std::uintptr_t page = mark >> kStackMarkShift;
+    return first <= page && page <= last;
 }
 
 std::string who_runs() {

@@ -148,10 +148,10 @@ private:
 // The cell of the fiber or thread that runs.
 WaitCell& current_cell();
 
-// Tells a fiber from others without asking who runs: the page of its stack that it is on, in
-// kStackMarkBits. For a lock that notes who took it in the word that it writes anyway.
-inline constexpr unsigned kStackMarkBits = 29;
-[[gnu::always_inline]] inline std::uint32_t stack_mark() {
+// Tells a fiber from others without asking who runs: the page of its stack that it is on. The lower
+// kStackMarkShift bits are 0. For a lock that notes who took it in the word that it writes anyway.
+inline constexpr unsigned kStackMarkShift = 12;
+[[gnu::always_inline]] inline std::uintptr_t stack_mark() {
     std::uintptr_t place = 0;
 #if defined(__x86_64__)
     asm("movq %%rsp, %0" : "=r"(place));
@@ -162,10 +162,10 @@ inline constexpr unsigned kStackMarkBits = 29;
 #else
     place = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
 #endif
-    return static_cast<std::uint32_t>(place >> 12) & ((1U << kStackMarkBits) - 1);
+    return place & ~((std::uintptr_t{1} << kStackMarkShift) - 1);
 }
 // Whether it was taken on the stack of the fiber or thread that runs. Not for hot paths.
-bool is_mark_of_this_stack(std::uint32_t mark);
+bool is_mark_of_this_stack(std::uintptr_t mark);
 // "fiber 'name'", or "this thread".
 std::string who_runs();
 

@@ -1,10 +1,11 @@
 // Mutex: one holder at a time. Any fiber, any plain thread; a fiber parks, a thread blocks. It may
-// be held over a wait, and unlocked on another worker than it was locked on.
+// be held over a wait, and unlocked on another worker than it was locked on, but by the same fiber.
 //
 //     std::lock_guard guard(mutex);       // also std::unique_lock, std::scoped_lock
 //
 // lock() cannot be cancelled, so that code which must put things right can always take its lock;
-// lock_cancellable() can. Not recursive.
+// lock_cancellable() can. Not recursive: a fiber that waits without a deadline for a mutex which it
+// holds itself is told so, by an assertion in lock() and by Misuse from lock_cancellable().
 //
 // A newcomer may take a free mutex before those who wait; this keeps a busy mutex with the fibers
 // that run. But nobody starves: a waiter that was woken and came too late kMutexLossesMax times is
@@ -23,6 +24,7 @@
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/turn.h"
+#include "weft/fiber/waiter.h"
 #include "weft/sync/internal/wait_queue.h"
 
 namespace weft {
@@ -65,7 +67,7 @@ public:
     }
     bool try_lock_until(Instant instant) { return try_lock_until(Deadline::at(instant)); }
 
-    // TimedOut or Cancelled when it could not be had.
+    // TimedOut or Cancelled when it could not be had, Misuse when we hold it.
     Result<void> lock_cancellable(Deadline deadline = Deadline::never(),
                                   const CancelToken& token = {});
 
@@ -73,22 +75,25 @@ private:
     using Until = sync_internal::Until;
 
     // Bits of state_, which is 0 whenever the mutex is free. The last two change under queue_lock_.
-    static constexpr std::uint32_t kLocked = 1;
-    static constexpr std::uint32_t kWake = 2;     // unlock() has to look after the queue
-    static constexpr std::uint32_t kHandOff = 4;  // and to pass the mutex on
+    static constexpr std::uintptr_t kLocked = 1;
+    static constexpr std::uintptr_t kWake = 2;     // unlock() has to look after the queue
+    static constexpr std::uintptr_t kHandOff = 4;  // and to pass the mutex on
+    // The rest is the stack_mark() of the holder; 0 until one to whom it was passed on goes on.
+    static constexpr std::uintptr_t kHolder = ~((std::uintptr_t{1} << kStackMarkShift) - 1);
 
     struct Entry : sync_internal::WaitEntry {
         bool owns = false;  // the mutex was handed over
     };
 
     bool take() {
-        std::uint32_t expected = 0;
+        std::uintptr_t expected = 0;
         // Acquire: sees what the last holder did. Relaxed on failure: nothing is read then.
-        return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
+        return state_.compare_exchange_strong(expected, kLocked | stack_mark(),
+                                              std::memory_order_acquire, std::memory_order_relaxed);
     }
     void give_back() {
-        std::uint32_t expected = kLocked;
+        // A guess: who unlocks mostly does so in the function that locked, so on the same page.
+        std::uintptr_t expected = kLocked | stack_mark();
         // Release: publishes the critical section. Relaxed on failure: unlock_slowly() looks anew.
         if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                             std::memory_order_relaxed)) {
@@ -98,13 +103,15 @@ private:
     [[gnu::noinline]] void lock_slowly();
     [[gnu::noinline, gnu::cold]] void lock_in_next_turn();
     [[gnu::noinline]] void unlock_slowly();
+    bool let_go(std::uintptr_t held);
     bool lock_until(Deadline deadline);
     Result<void> lock_by(const Until& until);
+    bool is_held_here() const;
     bool announce_wait(bool was_woken, bool hand_off);
     void give_up(Entry& entry, bool hand_off);
     void settle_after_wake();
 
-    Atomic<std::uint32_t> state_{0};
+    Atomic<std::uintptr_t> state_{0};
     SpinLock queue_lock_;
     // A waiter was woken and has not yet taken the mutex or queued again; until then unlock() wakes
     // no other. Under queue_lock_.

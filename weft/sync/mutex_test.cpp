@@ -257,5 +257,72 @@ TEST(MutexDeathTest, FIB_16d_unlocking_one_that_nobody_holds_is_an_error_in_ever
     EXPECT_DEATH(unlock_first(), "unlock.. of a Mutex that nobody holds");
 }
 
+TEST(MutexDeathTest, FIB_16d_a_holder_that_locks_again_is_told) {
+    auto lock_twice = [] {
+        Mutex mutex;
+        mutex.lock();
+        mutex.lock();
+    };
+    EXPECT_DEATH(lock_twice(), "this thread locks a Mutex that it holds.*unlock it first");
+    EXPECT_DEATH(on_workers(2, [&] { return spawn(lock_twice, {.name = "greedy"}).join(); }),
+                 "fiber 'greedy' locks a Mutex that it holds.*unlock it first");
+}
+
+// Far down the stack, so on another page than where it is locked.
+[[gnu::noinline]] void call_far_below(int pages, void (*function)(Mutex&), Mutex& mutex) {
+    char page[4096];
+    asm volatile("" ::"r"(page) : "memory");
+    if (pages == 0) return function(mutex);
+    call_far_below(pages - 1, function, mutex);
+    asm volatile("" ::"r"(page) : "memory");
+}
+
+TEST(Mutex, FIB_16d_a_holder_that_locks_again_is_told_wherever_it_is_on_its_stack) {
+    on_workers(2, [] {
+        Mutex mutex;
+        call_far_below(8, [](Mutex& held) { held.lock(); }, mutex);
+        Result<void> again = mutex.lock_cancellable();
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
+        // A wait that ends by itself is none of our business.
+        EXPECT_FALSE(mutex.try_lock_for(kShort));
+        call_far_below(3, [](Mutex& held) { held.unlock(); }, mutex);
+        EXPECT_TRUE(mutex.try_lock());
+        mutex.unlock();
+    });
+}
+
+TEST(Mutex, FIB_16d_one_to_whom_it_was_passed_on_is_told_too) {
+    on_workers(1, [] {
+        // The waiter is woken in vain until the mutex is handed to it.
+        Mutex mutex;
+        mutex.lock();
+        auto waiter = spawn([&] {
+            mutex.lock();
+            Result<void> again = mutex.lock_cancellable();
+            mutex.unlock();
+            return again;
+        });
+        for (unsigned round = 0; round < 2 * kMutexLossesMax; ++round) {
+            yield();
+            mutex.unlock();
+            mutex.lock();
+        }
+        mutex.unlock();
+        Result<void> again = waiter.join();
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
+        // Those who come and go leave nothing behind by which another would be accused.
+        auto next = spawn([&] {
+            std::lock_guard guard(mutex);
+            yield();
+        });
+        yield();
+        EXPECT_TRUE(mutex.lock_cancellable());
+        mutex.unlock();
+        EXPECT_TRUE(next.join());
+    });
+}
+
 }  // namespace
 }  // namespace weft

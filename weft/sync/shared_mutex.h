@@ -72,7 +72,7 @@ private:
 
     SpinLock lock_;
     bool writer_ = false;
-    std::uint32_t holder_ = 0;  // the stack_mark() of the writer
+    std::uintptr_t holder_ = 0;  // the stack_mark() of the writer
     std::uint32_t readers_ = 0;
     sync_internal::WaitQueue queue_;
 };
