@@ -41,8 +41,8 @@ class Build:
         path = Path(f"{self.count}.{name}")
         return len(path.read_text().split()) if path.exists() else 0
 
-    def check(self):
-        """What scripts/check does with this build: (exit status, lines that it says itself)."""
+    def start(self, run):
+        """scripts/check with this build, in a folder of that name."""
         program = "import sys; from pathlib import Path\n" \
                   "from importlib.machinery import SourceFileLoader as L\n" \
                   "check = L('check', sys.argv[1]).load_module()\n" \
@@ -50,10 +50,15 @@ class Build:
                   "run = check.Run(folder, Path(sys.argv[2]), 'dev')\n" \
                   "sys.stdout.reconfigure(line_buffering=True)\n" \
                   "sys.exit(check.check(run, []))\n"
-        process = subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "-B", "-W", "ignore", "-c", program, SCRIPTS / "check", self.folder,
-             self.folder / "run"], text=True, capture_output=True, check=False, timeout=60)
-        says = re.findall(r"^(?:repeated|skipped|unavailable): .*$", process.stdout, re.MULTILINE)
+             self.folder / run], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def check(self):
+        """What scripts/check does with this build: (exit status, lines that it says itself)."""
+        process = self.start("run")
+        output, _ = process.communicate(timeout=60)
+        says = re.findall(r"^(?:repeated|skipped|unavailable): .*$", output, re.MULTILINE)
         return process.returncode, says
 
 
@@ -109,6 +114,18 @@ class Check(unittest.TestCase):
         sources = "".join(path.read_text() for path in ROOT.glob("weft/**/*_test.cpp"))
         for suite, case, _ in entries:
             self.assertRegex(sources, rf"TEST(_F)?\({suite},\s+{case}\)")
+
+    def test_TST_2b_two_runs_of_one_build_at_once_do_not_meet(self):
+        # Each waits for the other, and would find the file of the other in a common folder.
+        alone = 'mkdir "$TMPDIR/mine" || exit 1; for i in $(seq 400); do ' \
+                '[ "$(wc -l <COUNT)" -ge 2 ] && exit 0; sleep 0.05; done; exit 1'
+        build = Build(self.folder, alone=(alone, ""))
+        runs = [build.start(name) for name in ("one", "two")]
+        outputs = [run.communicate(timeout=60)[0] for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0, 0], outputs)
+        self.assertEqual(build.runs_of("alone"), 2)
+        for name in ("one", "two"):
+            self.assertTrue((Path(self.folder) / name / "report.xml").exists(), outputs)
 
     def test_TST_5c_cases_that_skip_themselves_are_named_with_their_reasons(self):
         output = "[ RUN      ] Net.six\n/a/net_test.cpp:7: Skipped\nno IPv6 here\n\n" \

@@ -123,6 +123,18 @@ class Lanes(unittest.TestCase):
         for place in places:
             self.assertFalse(Path(place).exists())
 
+    def test_TST_2b_no_test_listens_where_another_run_would_too(self):
+        # A port of its own choice or a path outside of TMPDIR; a simulated machine has its own.
+        taken = re.compile(r'(?:listen|open|bind)\([^;]*(?:loopback\([1-9]|parse\("[^"]*:[1-9]\d*"|'
+                           r'unix_path\("/)')
+        root = LANES.parent.parent
+        sources = [path for folder in ("weft", "tests") for path in (root / folder).rglob("*.cpp")
+                   if path.name.endswith("_test.cpp") and "sim" not in path.parts]
+        self.assertGreater(len(sources), 100)
+        found = [f"{path.relative_to(root)}: {match.group()}" for path in sources
+                 for match in taken.finditer(path.read_text())]
+        self.assertEqual(found, [])
+
     def test_TST_2c_the_deep_lanes_run_the_suite_of_a_build_with_NDEBUG(self):
         commands = [lane.command for lane in load().GROUPS["deep"] if "release" in lane.name]
         self.assertEqual(commands, ["scripts/check release -LE 'house|epoll|io_uring|soak'",
