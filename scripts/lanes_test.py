@@ -203,6 +203,18 @@ class Lanes(unittest.TestCase):
     def test_PLT_1c_a_lane_runs_the_tests_on_riscv64(self):
         self.assert_cross_lane("riscv64")
 
+    def test_contributing_names_the_presets_and_targets_that_exist(self):
+        root = LANES.parent.parent
+        text = (root / "CONTRIBUTING.md").read_text()
+        table = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
+        presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
+        self.assertEqual(sorted(re.findall(r"`(\w+)`", " ".join(table))),
+                         sorted(preset["name"] for preset in presets if not preset.get("hidden")))
+        targets = re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(), re.MULTILINE)
+        named = set(re.findall(r"\bmake ([a-z-]+)", text))
+        self.assertLessEqual(named, set(targets))
+        self.assertLessEqual({target for target in targets if target.startswith("test")}, named)
+
     def test_an_unknown_lane_is_refused(self):
         process = subprocess.run([sys.executable, LANES, "nonsense"], text=True,
                                  capture_output=True, timeout=60)
