@@ -1,72 +1,23 @@
-// What a fiber allocates. The program's allocation functions are replaced to count; Clang's thread
-// sanitizer brings its own and cannot share, so there these tests do not exist.
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define WEFT_ALLOCATIONS_ARE_TAKEN
-#endif
-#endif
-#ifndef WEFT_ALLOCATIONS_ARE_TAKEN
+// What a fiber allocates.
+#include "weft/testing/counted_allocations.h"
+
+#ifdef WEFT_COUNTS_ALLOCATIONS
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 
-#include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 
-namespace {
-
-constinit weft::Atomic<int> allocations{0};
-constinit weft::Atomic<int> refused{-1};  // the allocation of that number fails
-
-void* allocate(std::size_t size, std::size_t alignment) noexcept {
-    // Relaxed: counts.
-    int number = allocations.fetch_add(1, std::memory_order_relaxed);
-    if (number == refused.load(std::memory_order_relaxed)) return nullptr;
-    if (alignment <= alignof(std::max_align_t)) return std::malloc(size != 0 ? size : 1);
-    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-}  // namespace
-
-// Not inlined: GCC 12 takes an inlined free() behind delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    if (void* block = allocate(size, 1)) return block;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-    if (void* block = allocate(size, static_cast<std::size_t>(alignment))) return block;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    return allocate(size, 1);
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment,
-                                     const std::nothrow_t&) noexcept {
-    return allocate(size, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, const std::nothrow_t&) noexcept {
-    std::free(block);
-}
-[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-    std::free(block);
-}
-[[gnu::noinline]] void operator delete(void* block, std::align_val_t,
-                                       const std::nothrow_t&) noexcept {
-    std::free(block);
-}
-
 namespace weft {
 namespace {
+
+using testing::allocations_so_far;
+using testing::refused_allocation;
 
 // The most that one spawn and join of `body` allocates, when nothing else runs.
 template <class Body, class Check>
@@ -77,9 +28,9 @@ int allocations_of(const Body& body, const Check& check) {
         [&]() -> Result<int> {
             int worst = 0;
             for (int i = 0; i < 50; ++i) {
-                int before = allocations.load(std::memory_order_relaxed);
+                int before = allocations_so_far();
                 auto outcome = spawn(body).join();
-                int after = allocations.load(std::memory_order_relaxed);
+                int after = allocations_so_far();
                 EXPECT_TRUE(outcome);
                 if (outcome) check(*outcome);
                 if (i > 0) worst = std::max(worst, after - before);  // the first one warms up
@@ -158,12 +109,12 @@ TEST(FiberAllocation, a_runtime_without_memory_to_start_says_so) {
     for (int number = 0; reached && number < 1'000; ++number) {
         Runtime runtime(options);
         // Relaxed: nothing else runs yet, and the threads begin after it.
-        int number_refused = allocations.load(std::memory_order_relaxed) + number;
-        refused.store(number_refused, std::memory_order_relaxed);
+        int number_refused = allocations_so_far() + number;
+        refused_allocation.store(number_refused, std::memory_order_relaxed);
         Result<void> started = runtime.start();
         if (started) static_cast<void>(runtime.spawn([] {}).join());
-        refused.store(-1, std::memory_order_relaxed);
-        reached = allocations.load(std::memory_order_relaxed) > number_refused;
+        refused_allocation.store(-1, std::memory_order_relaxed);
+        reached = allocations_so_far() > number_refused;
         if (started) continue;
         ++failures;
         EXPECT_EQ(started.error().kind(), ErrorKind::OutOfMemory) << "allocation " << number;

@@ -5,29 +5,25 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/process.h"
 #include "weft/net/socket.h"
 #include "weft/testing/scale.h"
+#include "weft/testing/server_process.h"
 #include "weft/testing/sockets.h"
 
 namespace weft::net {
 namespace {
 
 using namespace testing;
-using std::chrono::seconds;
 
 constexpr std::size_t kMessageBytes = 32;
 constexpr unsigned kConnectAtOnce = 256;  // below the backlog of any kernel
 constexpr unsigned kSpareDescriptors = 100;
-
-Deadline far() { return Deadline::after(seconds(300)); }
 
 // As many connections as one process may have, up to `wanted`.
 std::size_t connections_of(std::size_t wanted) {
@@ -66,42 +62,10 @@ TEST(Echo, DISABLED_server) {
     in_runtime(1, []() -> Result<void> {
         Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));
         auto server = spawn([&] { return serve(listener); });
-        Descriptor input = WEFT_TRY(Descriptor::adopt(0));
-        Descriptor output = WEFT_TRY(Descriptor::adopt(1));
-        std::string line = "\nport " + std::to_string(listener.address().port()) + "\n";
-        WEFT_TRY(output.write_all(as_bytes(line)));
-        std::byte byte[1];
-        WEFT_TRY(input.read(byte, far()));
+        WEFT_TRY(say_port_and_await_end(listener.address().port()));
         listener.close();
-        static_cast<void>(output.release());
-        static_cast<void>(input.release());
         return server.join();
     });
-}
-
-struct ServerProcess {
-    Process process;
-    std::uint16_t port;
-};
-
-Result<ServerProcess> start_server() {
-    Process process =
-        WEFT_TRY(Process::spawn({.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                                               "--gtest_filter=Echo.DISABLED_server"},
-                                 .input = ChildStream::Pipe,
-                                 .output = ChildStream::Pipe}));
-    std::string text;
-    for (;;) {
-        std::byte buffer[256];
-        std::size_t count = WEFT_TRY(process.output().read(buffer, far()));
-        if (count == 0) return Error(ErrorKind::Closed, "the server has ended: " + text);
-        text += as_text(Bytes(buffer).first(count));
-        std::size_t at = text.find("\nport ");
-        if (at == text.npos || text.find('\n', at + 6) == text.npos) continue;
-        std::uint16_t port = 0;
-        std::from_chars(text.data() + at + 6, text.data() + text.size(), port);
-        return ServerProcess{std::move(process), port};
-    }
 }
 
 Result<void> read_exactly(Socket& socket, ByteSpace space) {
@@ -178,7 +142,7 @@ void echo(Talk talk) {
     ::testing::Test::RecordProperty("connections", static_cast<int>(connections));
     ::testing::Test::RecordProperty("messages", static_cast<int>(messages));
     in_runtime(1, [&]() -> Result<void> {
-        ServerProcess server = WEFT_TRY(start_server());
+        ServerProcess server = WEFT_TRY(start_server_process("Echo.DISABLED_server"));
         Nanoseconds took =
             WEFT_TRY(talk_over(connections, messages, talk, Address::loopback(server.port)));
         using std::chrono::milliseconds;
@@ -186,7 +150,7 @@ void echo(Talk talk) {
         ::testing::Test::RecordProperty("wall_ms", static_cast<int>(wall_ms));
         std::printf("%zu connections x %zu messages: %lld ms\n", connections, messages,
                     static_cast<long long>(wall_ms));
-        server.process.input().close();
+        server.stop();
         // The rest of what the test program prints; the leak check is part of its end.
         std::byte buffer[4096];
         while (WEFT_TRY(server.process.output().read(buffer, far())) != 0) {}

@@ -2,16 +2,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "weft/async/group.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/process.h"
 #include "weft/http/proxy/internal/proxy_test.h"
 #include "weft/http/request.h"
 #include "weft/sync/event.h"
+#include "weft/testing/server_process.h"
 
 namespace weft::http {
 namespace {
@@ -19,11 +18,13 @@ namespace {
 using namespace testing;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using weft::testing::far;
+using weft::testing::say_port_and_await_end;
+using weft::testing::ServerProcess;
+using weft::testing::start_server_process;
 
 constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
 constexpr int kClients = 12;
-
-Deadline far() { return Deadline::after(seconds(60)); }
 
 // The upstream's process: it writes its port, and serves until it is killed or its input ends.
 TEST(KilledUpstream, DISABLED_upstream) {
@@ -35,42 +36,10 @@ TEST(KilledUpstream, DISABLED_upstream) {
         });
         Address address = WEFT_TRY(server.listen(Address::loopback(0)));
         auto serving = spawn([&] { return server.serve(); });
-        Descriptor input = WEFT_TRY(Descriptor::adopt(0));
-        Descriptor output = WEFT_TRY(Descriptor::adopt(1));
-        std::string line = "\nport " + std::to_string(address.port()) + "\n";
-        WEFT_TRY(output.write_all(as_bytes(line)));
-        std::byte byte[1];
-        WEFT_TRY(input.read(byte, far()));
-        static_cast<void>(output.release());
-        static_cast<void>(input.release());
+        WEFT_TRY(say_port_and_await_end(address.port()));
         server.close();
         return serving.join();
     });
-}
-
-struct UpstreamProcess {
-    Process process;
-    Address address;
-};
-
-Result<UpstreamProcess> start_upstream() {
-    Process process =
-        WEFT_TRY(Process::spawn({.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                                               "--gtest_filter=KilledUpstream.DISABLED_upstream"},
-                                 .input = ChildStream::Pipe,
-                                 .output = ChildStream::Pipe}));
-    std::string text;
-    for (;;) {
-        std::byte buffer[256];
-        std::size_t count = WEFT_TRY(process.output().read(buffer, far()));
-        if (count == 0) return Error(ErrorKind::Closed, "the upstream has ended: " + text);
-        text += as_text(Bytes(buffer).first(count));
-        std::size_t at = text.find("\nport ");
-        if (at == text.npos || text.find('\n', at + 6) == text.npos) continue;
-        std::uint16_t port = 0;
-        std::from_chars(text.data() + at + 6, text.data() + text.size(), port);
-        return UpstreamProcess{std::move(process), Address::loopback(port)};
-    }
 }
 
 struct Load {
@@ -96,11 +65,11 @@ struct Load {
 
 TEST(KilledUpstream, HTTP_7_a_process_killed_under_load_fails_only_what_it_had) {
     in_runtime(2, []() -> Result<void> {
-        std::vector<UpstreamProcess> upstreams;
+        std::vector<ServerProcess> upstreams;
         ProxyOptions options{.upstreams = {}, .health = {.out_for = seconds(60)}};
         for (int i = 0; i < 3; ++i) {
-            upstreams.push_back(WEFT_TRY(start_upstream()));
-            options.upstreams.push_back(url_of(upstreams.back().address));
+            upstreams.push_back(WEFT_TRY(start_server_process("KilledUpstream.DISABLED_upstream")));
+            options.upstreams.push_back(url_of(Address::loopback(upstreams.back().port)));
         }
         return with_proxy(
             std::move(options), [&](const Address& address, ReverseProxy& proxy) -> Result<void> {
@@ -127,7 +96,7 @@ TEST(KilledUpstream, HTTP_7_a_process_killed_under_load_fails_only_what_it_had) 
                 EXPECT_GT(proxy.upstreams()[0].failures + proxy.upstreams()[1].failures, 0U);
                 load.goes_on.store(false, std::memory_order_relaxed);
                 WEFT_TRY(group.wait());
-                upstreams[2].process.input().close();
+                upstreams[2].stop();
                 EXPECT_TRUE(WEFT_TRY(upstreams[2].process.wait(far())).is_success());
                 return {};
             });

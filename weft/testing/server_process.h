@@ -1,0 +1,63 @@
+// A server of a test that is a process of its own, because it is to be killed or needs descriptors
+// of its own: the same test program, started once more for one test that is disabled otherwise.
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "weft/base/bytes.h"
+#include "weft/fiber/io.h"
+#include "weft/fiber/process.h"
+
+namespace weft::testing {
+
+struct ServerProcess {
+    Process process;
+    std::uint16_t port;
+
+    // It ends when its input does.
+    void stop() { process.input().close(); }
+};
+
+// So long that only a broken test waits for it, also beside ten thousand connections.
+inline Deadline far() { return Deadline::after(std::chrono::seconds(300)); }
+
+// In the server's process: says where it listens, and returns when it is to end.
+inline Result<void> say_port_and_await_end(std::uint16_t port) {
+    Descriptor input = WEFT_TRY(Descriptor::adopt(0));
+    Descriptor output = WEFT_TRY(Descriptor::adopt(1));
+    std::string line = "\nport " + std::to_string(port) + "\n";
+    Result<void> said = output.write_all(as_bytes(line));
+    std::byte byte[1];
+    if (said) static_cast<void>(input.read(byte, far()));
+    // They are the process's.
+    static_cast<void>(output.release());
+    static_cast<void>(input.release());
+    return said;
+}
+
+// `test` is the disabled one that serves, as "Suite.DISABLED_name".
+inline Result<ServerProcess> start_server_process(const std::string& test) {
+    Process process =
+        WEFT_TRY(Process::spawn({.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                               "--gtest_filter=" + test},
+                                 .input = ChildStream::Pipe,
+                                 .output = ChildStream::Pipe}));
+    std::string text;
+    for (;;) {
+        std::byte buffer[256];
+        std::size_t count = WEFT_TRY(process.output().read(buffer, far()));
+        if (count == 0) return Error(ErrorKind::Closed, "the server has ended: " + text);
+        text += as_text(Bytes(buffer).first(count));
+        std::size_t at = text.find("\nport ");
+        if (at == text.npos || text.find('\n', at + 6) == text.npos) continue;
+        std::uint16_t port = 0;
+        std::from_chars(text.data() + at + 6, text.data() + text.size(), port);
+        return ServerProcess{std::move(process), port};
+    }
+}
+
+}  // namespace weft::testing
