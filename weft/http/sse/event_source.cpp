@@ -95,7 +95,7 @@ Result<void> EventSource::open() {
     if (!last_event_id_.empty() && is_field_value(last_event_id_))
         request.headers.set("last-event-id", last_event_id_);
     auto response = client_.send(request);
-    if (!response) return lose(response.error(), false);
+    if (!response) return lose(response.error(), WasOpen::No);
     auto ended = [this](ErrorKind kind, std::string_view why) {
         return Error(kind, why).with_context("event stream", url_.without_query());
     };
@@ -116,19 +116,19 @@ Result<void> EventSource::open() {
 
 Result<void> EventSource::read() {
     auto count = response_->body().read({buffer_.get(), kReadBufferBytes});
-    if (!count) return lose(count.error(), true);
-    if (*count == 0) return lose(ErrorKind::Closed, true);
+    if (!count) return lose(count.error(), WasOpen::Yes);
+    if (*count == 0) return lose(ErrorKind::Closed, WasOpen::Yes);
     unread_ = {buffer_.get(), *count};
     return {};
 }
 
 // Says when the next attempt is due, unless there is no use in one.
-Result<void> EventSource::lose(const Error& why, bool was_open) {
+Result<void> EventSource::lose(const Error& why, WasOpen was_open) {
     WEFT_TRY(CancelToken::current().check());
     if (is_final(why)) return why;
     response_.reset();
     connect_after_ = Deadline::after(delay());
-    if (!was_open) ++failures_;
+    if (was_open == WasOpen::No) ++failures_;
     return {};
 }
 

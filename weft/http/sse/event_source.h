@@ -68,12 +68,14 @@ public:
     bool is_open() const { return response_.has_value(); }
 
 private:
+    enum class WasOpen : bool { No, Yes };
+
     Result<Event> advance();
     Result<std::optional<Event>> parse();
     Result<void> connect();
     Result<void> open();
     Result<void> read();
-    Result<void> lose(const Error& why, bool was_open);
+    Result<void> lose(const Error& why, WasOpen was_open);
     Nanoseconds delay() const;
 
     Client& client_;

@@ -111,10 +111,10 @@ std::optional<Target> parse_target(std::string_view method, std::string_view tex
     return target;
 }
 
-bool is_misdirected(const Target& target, bool is_secured) {
+bool is_misdirected(const Target& target, Transport transport) {
     if (target.form != Target::Form::Absolute) return false;
     if (equal_without_case(target.scheme, "http")) return false;
-    return !is_secured || !equal_without_case(target.scheme, "https");
+    return transport == Transport::Plain || !equal_without_case(target.scheme, "https");
 }
 
 std::optional<HostPort> parse_host_port(std::string_view text) {

@@ -27,9 +27,10 @@ struct Target {
 // authority that is no host[:port]. CONNECT takes the authority form and nothing else does.
 std::optional<Target> parse_target(std::string_view method, std::string_view target);
 
+enum class Transport : std::uint8_t { Plain, Secured };
 // RFC 9110 §7.4: whether its scheme is none that may be asked for here. What is https MUST NOT be
 // given away over a connection that is not secured.
-bool is_misdirected(const Target& target, bool is_secured);
+bool is_misdirected(const Target& target, Transport transport);
 
 struct HostPort {
     std::string_view host;  // an IPv6 address without its brackets

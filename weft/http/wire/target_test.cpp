@@ -70,14 +70,14 @@ TEST(Target, HTTP_1_what_is_none_is_refused) {
 }
 
 TEST(Target, HTTP_1_another_scheme_is_misdirected) {
-    auto misdirected = [](std::string_view text, bool is_secured) {
-        return is_misdirected(*parse_target("GET", text), is_secured);
+    auto misdirected = [](std::string_view text, Transport transport) {
+        return is_misdirected(*parse_target("GET", text), transport);
     };
-    for (bool is_secured : {false, true}) {
-        EXPECT_FALSE(misdirected("/", is_secured));
-        EXPECT_FALSE(misdirected("HTTP://a/", is_secured));
-        EXPECT_TRUE(misdirected("ftp://a/", is_secured));
-        EXPECT_EQ(misdirected("Https://a/", is_secured), !is_secured);
+    for (Transport transport : {Transport::Plain, Transport::Secured}) {
+        EXPECT_FALSE(misdirected("/", transport));
+        EXPECT_FALSE(misdirected("HTTP://a/", transport));
+        EXPECT_TRUE(misdirected("ftp://a/", transport));
+        EXPECT_EQ(misdirected("Https://a/", transport), transport == Transport::Plain);
     }
 }
 

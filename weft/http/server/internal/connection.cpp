@@ -300,8 +300,8 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
     std::int64_t now_ns = exchange.now.time_since_epoch().count();
     bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
-    bool is_secured = stream_->tls() != nullptr;
-    if (wire::is_misdirected(exchange.parser.target(), is_secured)) return Response::plain(421);
+    auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
+    if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
     bool admitted = !late && shard_.permits.try_acquire();
     if (!late && !admitted) {
         // Relaxed: a bound, not a promise; nothing is read through it.

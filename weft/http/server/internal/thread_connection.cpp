@@ -110,8 +110,8 @@ bool ThreadConnection::answer() {
 }
 
 Response ThreadConnection::call_handler(Request& request) {
-    bool is_secured = stream_.tls() != nullptr;
-    if (wire::is_misdirected(exchange_.parser.target(), is_secured)) return Response::plain(421);
+    auto transport = stream_.tls() ? wire::Transport::Secured : wire::Transport::Plain;
+    if (wire::is_misdirected(exchange_.parser.target(), transport)) return Response::plain(421);
     async::Context context = async::Context::current();
     Result<Response> outcome = Error(ErrorKind::Other);
     try {
