@@ -122,8 +122,9 @@ Result<void> Supervisor::restart(Jobs::iterator failed, const Result<void>& outc
     WEFT_TRY(Context::current().check());
     std::string why = outcome ? "it ended" : outcome.error().message();
     if (is_too_often())
-        return Error(ErrorKind::Limit,
-                     "async: supervisor gave up on '" + failed->name + "': " + why);
+        return Error::limit("async: supervisor gave up on '" + failed->name + "': " + why +
+                                "; there were more restarts than",
+                            restarts_max(), "SupervisorOptions::restarts_max");
     log(LogLevel::Warn, "supervisor: '{}' is started again: {}", failed->name, why);
     auto first = failed;
     auto last = std::next(failed);
@@ -145,7 +146,11 @@ bool Supervisor::is_too_often() {
     Instant now = Clock::now();
     while (!restarts_.empty() && now - restarts_.front() > options_.window) restarts_.pop_front();
     restarts_.push_back(now);
-    return restarts_.size() > static_cast<std::size_t>(std::max(options_.restarts_max, 0));
+    return restarts_.size() > restarts_max();
+}
+
+std::size_t Supervisor::restarts_max() const {
+    return static_cast<std::size_t>(std::max(options_.restarts_max, 0));
 }
 
 }  // namespace weft::async

@@ -104,6 +104,7 @@ private:
     Result<void> handle_ended();
     Result<void> restart(Jobs::iterator failed, const Result<void>& outcome);
     bool is_too_often();
+    std::size_t restarts_max() const;
     Result<void> start(Job& job);
     void stop(Job& job);
     static Result<void> take_outcome(Job& job);

@@ -82,7 +82,8 @@ private:
 
 template <class T, std::uint32_t GenerationMax>
 Result<Ticket> TicketTable<T, GenerationMax>::insert(T item) {
-    if (size_ >= capacity_) return ErrorKind::Limit;
+    if (size_ >= capacity_)
+        return Error::limit("there are more items than", capacity_, "TicketTable::capacity()");
     std::uint32_t index = WEFT_TRY(free_slot());
     Slot& slot = slot_at(index);
     slot.item.emplace(std::move(item));
@@ -132,7 +133,9 @@ Result<std::uint32_t> TicketTable<T, GenerationMax>::free_slot() {
     if (first_free_ != kNoSlot) {
         return std::exchange(first_free_, slot_at(first_free_).next_free);
     }
-    if (slots_used_ == kNoSlot) return ErrorKind::Limit;
+    if (slots_used_ == kNoSlot)
+        return Error::limit("tickets were used up: there are no more than", kNoSlot,
+                            "TicketTable::kNoSlot");
     if (slots_used_ == chunks_.size() * kChunkSlots) {
         try {
             chunks_.push_back(std::make_unique<Slot[]>(kChunkSlots));

@@ -49,11 +49,13 @@ TEST(TicketTable, tickets_of_no_table_find_nothing) {
     EXPECT_EQ(table.find(Ticket{4'000'000'000u, 1}), nullptr);
 }
 
-TEST(TicketTable, a_full_table_refuses_until_something_is_taken) {
+TEST(TicketTable, NET_3b_a_full_table_refuses_until_something_is_taken) {
     TicketTable<int> table(2);
     Ticket first = *table.insert(1);
     ASSERT_TRUE(table.insert(2).has_value());
-    EXPECT_EQ(table.insert(3).error().kind(), ErrorKind::Limit);
+    Error full = table.insert(3).error();
+    EXPECT_EQ(full.kind(), ErrorKind::Limit);
+    EXPECT_EQ(full.message(), "there are more items than 2 (TicketTable::capacity())");
     EXPECT_EQ(table.size(), 2u);
     table.take(first);
     EXPECT_TRUE(table.insert(3).has_value());

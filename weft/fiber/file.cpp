@@ -209,15 +209,18 @@ int open_flags(const OpenOptions& options) {
     return flags;
 }
 
+Error too_many_entries() {
+    return Error::limit("it has more entries than", files::kDirectoryEntriesMax,
+                        "files::kDirectoryEntriesMax");
+}
+
 Result<std::vector<DirectoryEntry>> list_on_thread(const std::string& path) {
     auto close_directory = [](DIR* directory) { ::closedir(directory); };
     std::unique_ptr<DIR, decltype(close_directory)> directory(::opendir(path.c_str()));
     if (!directory) return Error::from_errno(errno);
     std::vector<DirectoryEntry> entries =
         WEFT_TRY(read_entries(*directory, files::kDirectoryEntriesMax + 1));
-    if (entries.size() > files::kDirectoryEntriesMax)
-        return Error::limit("it has more entries than", files::kDirectoryEntriesMax,
-                            "files::kDirectoryEntriesMax");
+    if (entries.size() > files::kDirectoryEntriesMax) return too_many_entries();
     return entries;
 }
 
@@ -409,7 +412,8 @@ Result<std::vector<DirectoryEntry>> files::list_directory(const std::string& pat
             WEFT_TRY(in_context(read_simulated_entries(simulated->files(), EnvFiles::kAnywhere,
                                                        path, files::kDirectoryEntriesMax + 1),
                                 "list", path));
-        if (entries.size() > files::kDirectoryEntriesMax) return ErrorKind::Limit;
+        if (entries.size() > files::kDirectoryEntriesMax)
+            return too_many_entries().with_context("list", path);
         return entries;
     }
     return in_context(blocking([&] { return list_on_thread(path); }, {.start_by = deadline}),

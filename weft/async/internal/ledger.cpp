@@ -7,8 +7,13 @@ namespace weft::async_internal {
 Result<Ticket> Ledger::open(void* place) {
     SpinGuard guard(lock_);
     WEFT_ASSERT(!closed_, "an operation was begun in a scope that has ended");
-    Ticket ticket = WEFT_TRY(open_.insert(place));
-    ++opened_;
+    Result<Ticket> ticket = open_.insert(place);
+    if (ticket) {
+        ++opened_;
+    } else if (ticket.error().kind() == ErrorKind::Limit) {
+        return Error::limit("a scope has more operations under way than",
+                            async::kScopeOperationsMax, "async::kScopeOperationsMax");
+    }
     return ticket;
 }
 

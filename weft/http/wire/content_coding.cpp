@@ -95,7 +95,7 @@ Result<Coding> parse_content_encoding(std::string_view field) {
         }
         if (*coding == Coding::Identity) continue;
         if (sum != Coding::Identity) {
-            return Error(ErrorKind::Limit, "the content is encoded more than once");
+            return Error::limit("the content has more codings than", 1, "one is decoded");
         }
         sum = *coding;
     }

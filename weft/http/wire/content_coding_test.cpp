@@ -165,14 +165,15 @@ TEST(ContentDecoder, HTTP_5_corrupt_content_is_an_error_that_says_what_is_wrong)
               "other error: corrupt deflate content: needs a dictionary");
 }
 
-TEST(ContentDecoder, HTTP_5_a_window_above_eight_mebibytes_is_refused) {
+TEST(ContentDecoder, HTTP_5_NET_3b_a_window_above_eight_mebibytes_is_refused) {
     // A frame with a window descriptor (RFC 8878 §3.1.1.1.2) and one empty last raw block.
     auto frame = [](char descriptor) {
         return std::string("\x28\xb5\x2f\xfd\0", 5) + descriptor + std::string("\1\0\0", 3);
     };
     EXPECT_EQ(decode(Coding::Zstd, frame(13 << 3)), "");
     EXPECT_EQ(failure(decode(Coding::Zstd, frame(14 << 3))),
-              "limit reached: zstd content asks for a window above 8 MiB");
+              "limit reached: zstd content asks for a window of more bytes than 8388608 "
+              "(RFC 9659 §3)");
     // Brotli's large window (0x11 in the first bits) is no part of RFC 7932.
     EXPECT_EQ(kind_of(decode(Coding::Brotli, std::string_view("\x11\x1e\x03", 3))),
               ErrorKind::Other);

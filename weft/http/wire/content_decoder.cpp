@@ -222,7 +222,8 @@ private:
     static Error failed(std::size_t status) {
         switch (ZSTD_getErrorCode(status)) {
         case ZSTD_error_frameParameter_windowTooLarge:
-            return Error(ErrorKind::Limit, "zstd content asks for a window above 8 MiB");
+            return Error::limit("zstd content asks for a window of more bytes than",
+                                1U << kWindowLogMax, "RFC 9659 §3");
         case ZSTD_error_memory_allocation: return ErrorKind::OutOfMemory;
         default: return corrupt(Coding::Zstd, ZSTD_getErrorName(status));
         }

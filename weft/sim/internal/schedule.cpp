@@ -76,7 +76,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
         std::size_t comma = text.find(',');
         schedule.choices.push_back(WEFT_TRY(parse_choice(text.substr(0, comma))));
         if (schedule.choices.size() > kChoicesMax)
-            return Error(ErrorKind::Limit, "a schedule has too many choices");
+            return Error::limit("a schedule has more choices than", kChoicesMax, "kChoicesMax");
         if (comma == std::string_view::npos) return schedule;
         text.remove_prefix(comma + 1);
     }
