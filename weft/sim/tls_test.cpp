@@ -119,6 +119,7 @@ TEST(SimTls, NET_2_a_connection_that_is_reset_is_an_error) {
     resets.resets = true;
     int whole = 0;
     int broken = 0;
+    int told_as_reset = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         Result<void> outcome;
         Report report = run({.seed = seed, .faults = resets, .steps_max = kStepsMax}, [&] {
@@ -127,6 +128,11 @@ TEST(SimTls, NET_2_a_connection_that_is_reset_is_an_error) {
         });
         ASSERT_TRUE(report.ok()) << report.text();
         ++(outcome ? whole : broken);
+        // Nobody is told of an error where nothing was reset.
+        if (report.injected.resets == 0) {
+            EXPECT_TRUE(outcome) << "seed " << seed << ": " << outcome.error().message();
+        }
+        if (!outcome && outcome.error().kind() == ErrorKind::Reset) ++told_as_reset;
         // Closed and Tls: the end that was not reset is cut off by the one that was.
         bool is_told = outcome || outcome.error().kind() == ErrorKind::Reset ||
                        outcome.error().kind() == ErrorKind::Closed ||
@@ -136,6 +142,7 @@ TEST(SimTls, NET_2_a_connection_that_is_reset_is_an_error) {
     // Never taken for a whole conversation, and not every one is reset.
     EXPECT_GT(broken, 0);
     EXPECT_GT(whole, 0);
+    EXPECT_GT(told_as_reset, 0);
 }
 
 }  // namespace
