@@ -10,6 +10,7 @@
 #include "weft/sync/event.h"
 #include "weft/testing/scripted_server.h"
 #include "weft/testing/sockets.h"
+#include "weft/testing/turn_counter.h"
 
 namespace weft::http {
 namespace {
@@ -282,6 +283,28 @@ TEST(ClientBody, HTTP_5_a_decoded_response_frees_its_connection) {
                     EXPECT_EQ(WEFT_TRY(response.read_all()).size(), 100'000U);
                 }
                 EXPECT_EQ(client.counters().connected, 1U);
+                return {};
+            });
+    });
+}
+
+TEST(ClientBody, FIB_15i_content_that_is_decoded_byte_by_byte_leaves_turns_to_others) {
+    in_runtime(1, [] {
+        constexpr std::size_t content_bytes = 100'000;
+        std::string body = encoded(wire::Coding::Gzip, std::string(content_bytes, 'x'));
+        return with_server(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.respond(body, "Content-Encoding: gzip\r\n");
+            },
+            [&](const Address& address) -> Result<void> {
+                Client client;
+                ClientResponse response = WEFT_TRY(client.send({.url = url_of(address)}));
+                TurnCounter another;
+                std::byte byte[1];
+                for (std::size_t i = 0; i < content_bytes; ++i)
+                    EXPECT_EQ(WEFT_TRY(response.body().read(byte)), 1U);
+                EXPECT_GE(another.turns(), content_bytes / kTurnOperationsMax);
                 return {};
             });
     });

@@ -7,6 +7,7 @@
 
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/turn.h"
 
 namespace weft::http {
 
@@ -37,6 +38,8 @@ std::optional<std::uint64_t> IncomingBody::size() const {
 }
 
 Result<std::size_t> IncomingBody::read(ByteSpace space) {
+    // What has come with the head, or with the chunk before, is read without a wait.
+    turn::may_wait("body.read", this);
     if (failed_) return error_;
     if (finished_ || space.empty()) return 0;
     switch (framing_) {

@@ -6,6 +6,7 @@
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/turn.h"
 #include "weft/http/limits.h"
 
 namespace weft::http {
@@ -40,6 +41,7 @@ EventSource::EventSource(Client& client, Url url, EventSourceOptions options)
 EventSource::~EventSource() = default;
 
 Result<EventSource::Event> EventSource::next(Deadline deadline) {
+    turn::may_wait("event_source.next", this);  // many events may have come at once
     if (final_) return *final_;
     CancelScope scope(CancelSource::with_deadline(deadline).token());
     Result<Event> event = advance();

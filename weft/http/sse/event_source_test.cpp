@@ -10,6 +10,7 @@
 #include "weft/http/sse/broadcaster.h"
 #include "weft/testing/scripted_server.h"
 #include "weft/testing/sockets.h"
+#include "weft/testing/turn_counter.h"
 
 namespace weft::http {
 namespace {
@@ -279,6 +280,19 @@ TEST(EventSource, HTTP_6a_with_a_broadcaster_nothing_is_missed_between_two_conne
         return {};
     });
     EXPECT_GT(requests.load(std::memory_order_relaxed), 2U);
+}
+
+TEST(EventSource, FIB_15i_events_that_have_come_together_leave_turns_to_others) {
+    constexpr std::size_t events_together = 1000;
+    std::string text;
+    for (std::size_t i = 0; i < events_together; ++i) text += "data: a\n\n";
+    with_answers({events(text)}, [&](EventSource& source, auto&) -> Result<void> {
+        WEFT_TRY(source.next(in_ten_seconds()));
+        TurnCounter another;
+        for (std::size_t i = 1; i < events_together; ++i) WEFT_TRY(source.next(in_ten_seconds()));
+        EXPECT_GE(another.turns(), (events_together - 1) / kTurnOperationsMax);
+        return {};
+    });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/fiber/io.h"
+#include "weft/fiber/turn.h"
 #include "weft/net/address.h"
 #include "weft/net/internal/calls.h"
 #include "weft/net/internal/peer_name.h"
@@ -233,6 +234,9 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
 }
 
 Result<std::size_t> TlsStream::read(ByteSpace space, Deadline deadline) {
+    // A record holds many small reads, none of which reaches the descriptor. That the fiber is
+    // cancelled is noticed when the record is used up.
+    turn::may_wait("tls.read", this);
     for (;;) {
         std::optional<std::size_t> count = WEFT_TRY(read_once(space, deadline));
         if (count) return *count;
@@ -318,8 +322,10 @@ Result<void> TlsStream::write_all(std::span<const Bytes> given, Deadline deadlin
     Parts parts(given);
     pledged_ -= parts.skip(pledged_);
     do {
-        WEFT_TRY(encrypt(parts));
+        std::size_t count = WEFT_TRY(encrypt(parts));
         WEFT_TRY(flush(deadline));
+        // What the stream below takes at once was tried there, and has not counted.
+        turn::may_wait("tls.write", this, turn::cost_of(count));
     } while (!parts.is_empty());
     return {};
 }

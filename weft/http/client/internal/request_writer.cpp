@@ -5,6 +5,7 @@
 
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/turn.h"
 #include "weft/http/client/internal/ear.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
@@ -68,6 +69,8 @@ void RequestWriter::begin(std::optional<std::uint64_t> size) {
 }
 
 Result<void> RequestWriter::write(Bytes bytes) {
+    // What is gathered, or taken by the kernel at once, is written without a wait.
+    turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
     if (!is_chunked_ && bytes.size() > length_ - written_)
         return Error(ErrorKind::Misuse, "a body is longer than its request said");
@@ -79,7 +82,10 @@ Result<void> RequestWriter::write(Bytes bytes) {
     return send_gathered(bytes);
 }
 
-Result<void> RequestWriter::flush() { return send_gathered({}); }
+Result<void> RequestWriter::flush() {
+    turn::may_wait("body.flush", this);
+    return send_gathered({});
+}
 
 // What was gathered and `more`, in one chunk where there are chunks.
 Result<void> RequestWriter::send_gathered(Bytes more) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/turn.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
 
@@ -53,6 +54,8 @@ Result<std::size_t> ResponseBody::fail(const Error& error) {
 }
 
 Result<std::size_t> ResponseBody::read(ByteSpace space) {
+    // Few coded bytes make many reads; and after the end there is nobody below who counts.
+    if (decoder_ || !lease_) turn::may_wait("body.read", this);
     if (error_) return *error_;
     if (space.empty()) return 0;
     Result<std::size_t> count = decoder_ ? read_coded(space) : read_plain(space);

@@ -8,6 +8,7 @@
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/turn.h"
 #include "weft/http/request.h"
 #include "weft/http/server/internal/core.h"
 #include "weft/http/server/internal/early_sender.h"
@@ -156,6 +157,8 @@ Connection::Next Connection::serve(Exchange& exchange) {
         // The response is on its way before we look whether there is more; and the descriptor knows
         // whether there is, without asking the kernel.
         if (next == Next::Again && exchange.buffer.empty()) next = Next::Sleep;
+        // The next request has come with this one: nothing in here needs to wait for it.
+        if (next == Next::Again) turn::may_wait("connection.next_request", this);
     }
     Result<void> sent = send_output(*stream_, exchange.output, write_time);
     early.end();

@@ -5,6 +5,7 @@
 
 #include "weft/base/format.h"
 #include "weft/base/time.h"
+#include "weft/fiber/turn.h"
 #include "weft/http/wire/chunked.h"
 #include "weft/http/wire/format.h"
 
@@ -160,6 +161,8 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
 }
 
 Result<void> ResponseWriter::write(Bytes bytes) {
+    // What is gathered, or taken by the kernel at once, is written without a wait.
+    turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
     if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
         return Error(ErrorKind::Misuse, "a body is longer than its handler said");
@@ -171,7 +174,10 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     return {};
 }
 
-Result<void> ResponseWriter::flush() { return send({}); }
+Result<void> ResponseWriter::flush() {
+    turn::may_wait("body.flush", this);
+    return send({});
+}
 
 // What was gathered and `more`, in one chunk where there are chunks.
 Result<void> ResponseWriter::send(Bytes more) {
