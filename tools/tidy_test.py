@@ -11,7 +11,7 @@ TOOLS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
 from rules import (  # noqa: E402
-    ALL, bans, contract, folders, layers, orders, orphans, sizes, words)
+    ALL, bans, contract, folders, layers, orders, orphans, planted, sizes, words)
 from rules.source import Tree, judge  # noqa: E402
 
 
@@ -342,6 +342,19 @@ class Words(unittest.TestCase):
                      "build/dev/wo" + "rk/", "http://localhost:8080", "the work of a worker"):
             with self.subTest(text):
                 self.assertEqual(broken(words, **{"a.md": text}), [])
+
+
+class Planted(unittest.TestCase):
+    def judge(self, product, test='bugs("io.stale", "io.other")'):
+        return broken(planted, **{"weft/fiber/io.cpp": product, "tests/sim/a_test.cpp": test})
+
+    def test_a_bug_that_no_test_looks_for(self):
+        self.assertEqual(self.judge('f();\nif (WEFT_PLANTED("io.new")) return;'),
+                         ["weft/fiber/io.cpp:2 planted"])
+
+    def test_a_bug_that_a_test_looks_for_and_one_in_a_comment(self):
+        self.assertEqual(self.judge('if (WEFT_PLANTED("io.stale")) return;'), [])
+        self.assertEqual(self.judge('// `if (WEFT_PLANTED("area.name"))`'), [])
 
 
 class Contract(unittest.TestCase):

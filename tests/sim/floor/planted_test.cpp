@@ -46,6 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         "cancel.misses_the_newborn", "cancel.wakes_one", "cancel.listener_not_awaited",
         "waiter.does_not_look_at_the_token", "io.clear_always", "io.stale_event",
         "io.close_wakes_nobody", "blocking.leaves_the_call_running", "wait_queue.wakes_the_ended",
+        "channel.stores_past_receiver", "channel.drops_item_on_late_claim",
         "channel.drops_the_waiting_item", "channel.close_hides_success", "channel.leaves_its_entry",
         "channel.close_wakes_one", "select.drops_second_case", "select.leaves_its_entries",
         "select.locks_unordered", "mutex.forgets_next_waiter", "mutex.unlocks_blindly",
