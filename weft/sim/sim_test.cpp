@@ -26,7 +26,9 @@ namespace weft::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A failed run is abandoned with what it had allocated: that is no leak.
 Report run_to_failure(const Options& options, const std::function<void()>& scenario) {
@@ -171,10 +173,42 @@ TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
         static_cast<void>(one.join());
     });
     EXPECT_THAT(report.failure, HasSubstr("deadlock"));
-    EXPECT_THAT(report.failure, HasSubstr("thread main.0: sleeps"));
+    EXPECT_THAT(report.failure, HasSubstr("thread main.0: waits on join"));
     EXPECT_THAT(report.failure, HasSubstr("fiber 'left': waiting on mutex"));
     EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
 }
+
+// There is no fiber then: the threads themselves have to say what they wait for.
+TEST(Sim, SIM_1a_a_deadlock_of_plain_threads_names_what_they_wait_for) {
+    Report report = run_to_failure({.seed = 1}, [] {
+        Channel<int> channel(1);
+        auto receive = [](void* from) {
+            static_cast<void>(static_cast<Channel<int>*>(from)->receive());
+        };
+        env::join_thread(env::start_thread(receive, &channel, "reader"));
+    });
+    EXPECT_THAT(report.failure, HasSubstr("thread main.0: waits for the end of reader.1"));
+    EXPECT_THAT(report.failure, HasSubstr("thread reader.1: waits on channel"));
+    EXPECT_THAT(report.failure, Not(HasSubstr("fiber")));
+}
+
+#ifdef WEFT_SYMBOLS
+
+TEST(Sim, SIM_4d_a_deadlock_that_is_told_shows_where_they_wait) {
+    Report report = run_to_failure({.seed = 1, .tell_story = true}, [] {
+        Runtime runtime({.workers = 1});
+        Channel<int> channel(1);
+        Future<void> reader =
+            runtime.spawn([&] { static_cast<void>(channel.receive()); }, {.name = "reader"});
+        static_cast<void>(channel.receive());
+    });
+    EXPECT_THAT(report.failure,
+                ContainsRegex("thread main.0: waits on channel at .*sim_test.cpp:"));
+    EXPECT_THAT(report.failure,
+                ContainsRegex("fiber 'reader': waiting on channel .* at .*sim_test.cpp:"));
+}
+
+#endif
 
 TEST(Sim, SIM_1a_a_run_without_an_end_is_ended) {
     Options options{.seed = 1, .steps_max = 20'000};

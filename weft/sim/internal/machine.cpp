@@ -5,7 +5,6 @@
 #include "weft/base/assert.h"
 #include "weft/base/error.h"
 #include "weft/base/format.h"
-#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/symbols.h"
 #include "weft/fiber/turn.h"
@@ -78,6 +77,12 @@ bool is_told_late(std::string_view operation) {
                                  "leave",  "send",          "receive", "spawn"};
     std::string_view verb = operation.substr(operation.find('.') + 1);
     return std::ranges::find(ends, verb) != ends.end() || verb == "arrive_and_drop";
+}
+
+bool is_waiting(const WaitCell& cell) {
+    // Relaxed: of a thread that runs here, or does not run.
+    std::uint64_t state = cell.word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
+    return state != WaitCell::Idle && state < WaitCell::Woken;
 }
 
 std::optional<ScheduleIndex> index_of(const std::string& text) {
@@ -254,9 +259,7 @@ void Machine::tell_wait() {
     const WaitCell& cell = *fiber;
     // Relaxed: of the fiber that runs.
     std::uint64_t word = cell.word.load(std::memory_order_relaxed);
-    std::uint64_t state = word & WaitCell::kStateMask;
-    bool waits = state != WaitCell::Idle && state < WaitCell::Woken;
-    std::uint64_t wait = waits ? word ^ reinterpret_cast<std::uintptr_t>(fiber) : 0;
+    std::uint64_t wait = is_waiting(cell) ? word ^ reinterpret_cast<std::uintptr_t>(fiber) : 0;
     if (wait != 0 && wait != told_wait_)
         story_->tell_wait(steps_, threads_[current_].name, to_string(cell.wait_reason));
     told_wait_ = wait;
@@ -428,6 +431,11 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     thread.deadline_ns = deadline_ns;
     earliest_ns_ = std::min(earliest_ns_, deadline_ns);
     thread.timed_out = false;
+    // What a worker's fibers wait for is known from them.
+    if (!ThreadState::save().worker) {
+        thread.cell = &current_cell();
+        if (story_) thread.slept_at = frames_here();
+    }
     std::erase(runnable_, current_);
     ++thread.points;
     note("sleep", current_, 0);
@@ -562,14 +570,29 @@ void Machine::keep(const char* event, std::uint64_t a, std::uint64_t b) {
     }
 }
 
+// Of a plain thread nobody else tells: the list of fibers does not have it.
+std::string Machine::describe_sleep(const Thread& thread) const {
+    auto is_awaited = [&](const Thread& other) { return thread.sleeps_on == &other; };
+    auto awaited = std::ranges::find_if(threads_, is_awaited);
+    std::string text = "sleeps";
+    if (thread.cell && is_waiting(*thread.cell)) {
+        text = format("waits on {}", to_string(thread.cell->wait_reason));
+    } else if (awaited != threads_.end()) {
+        text = format("waits for the end of {}", awaited->name);
+    }
+    std::string place = place_in_program(symbols::describe(thread.slept_at));
+    return place.empty() ? text : format("{} at {}", text, place);
+}
+
 std::string Machine::describe_threads() {
     hide();
     std::string text;
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;
-        text += format("  thread {}: {}\n", thread.name, thread.sleeps_on ? "sleeps" : "can run");
+        text += format("  thread {}: {}\n", thread.name,
+                       thread.sleeps_on ? describe_sleep(thread) : "can run");
     }
-    return text + dump_fibers(Backtraces::No);
+    return text + describe_fibers(story_ ? Backtraces::Yes : Backtraces::No);
 }
 
 }  // namespace weft::sim

@@ -24,6 +24,10 @@
 #include "weft/sim/internal/schedule.h"
 #include "weft/sim/sim.h"
 
+namespace weft {
+struct WaitCell;
+}
+
 namespace weft::sim {
 
 class DescriptorTable;
@@ -94,6 +98,8 @@ private:
         const void* sleeps_on = nullptr;  // null: it can run
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
+        const WaitCell* cell = nullptr;        // of a plain thread that has slept
+        std::vector<std::uintptr_t> slept_at;  // frames of the same; where the story is told
         EnvThreadRoom room;
         ThreadState state;  // while it does not run
         // Streams of its own, and numbers of its own for what is chosen in it: so a choice that is
@@ -124,6 +130,7 @@ private:
     void note(const char* event, std::uint64_t a, std::uint64_t b);
     void keep(const char* event, std::uint64_t a, std::uint64_t b);
     std::string describe_threads();
+    std::string describe_sleep(const Thread& thread) const;
 
     const Options options_;
     const std::optional<ScheduleIndex> replay_;

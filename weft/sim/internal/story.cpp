@@ -60,6 +60,23 @@ std::string place_in_program(const std::vector<std::string>& frames) {
     return {};
 }
 
+std::string describe_fibers(Backtraces backtraces) {
+    std::string text;
+    for (const FiberReport& fiber : list_fibers(backtraces)) {
+        text += format("  fiber '{}': ", fiber.name.empty() ? "unnamed" : fiber.name);
+        if (fiber.state == FiberState::Waiting) {
+            text +=
+                format("waiting on {} for {} ms", to_string(fiber.reason), fiber.waited.count());
+        } else {
+            text += fiber.state == FiberState::Running ? "running" : "ready";
+        }
+        if (std::string place = place_in_program(fiber.frames); !place.empty())
+            text += format(" at {}", place);
+        text += '\n';
+    }
+    return text;
+}
+
 std::string Story::who(std::string_view thread) {
     Fiber* fiber = current();
     if (!fiber) return std::string(thread);

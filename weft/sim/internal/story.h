@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/fiber/dump.h"
+
 namespace weft::sim {
 
 class Story {
@@ -54,5 +56,8 @@ std::vector<std::uintptr_t> frames_here();
 // The first place in `frames` (texts of symbols::describe, innermost first) that is neither Weft's
 // own nor the standard library's; empty if there is none.
 std::string place_in_program(const std::vector<std::string>& frames);
+
+// A line for each fiber of the machine that runs; with backtraces also where in the program it is.
+std::string describe_fibers(Backtraces backtraces);
 
 }  // namespace weft::sim
