@@ -23,6 +23,24 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
     return frames.size() < kFramesMax ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+// Whether the path leads into the library's own tree: "weft/" and one of its folders. So it is
+// named in the tree, where it is installed, and by a program that builds it along.
+bool is_in_tree(std::string_view path) {
+    constexpr std::array folders = {"base/", "fiber/", "sync/", "async/",  "c/",
+                                    "net/",  "http/",  "sim/",  "testing/"};
+    constexpr std::string_view root = "weft/";
+    for (std::size_t at = path.find(root); at != std::string_view::npos;
+         at = path.find(root, at + 1)) {
+        std::string_view rest = path.substr(at + root.size());
+        bool is_component = at == 0 || path[at - 1] == '/';
+        if (is_component &&
+            std::ranges::any_of(folders, [&](const char* f) { return rest.starts_with(f); }))
+            return true;
+    }
+    return false;
+}
+
+// Weft's own, or the standard library's.
 bool is_library(std::string_view frame) {
     // "function (file:line)", or without line numbers "function+0x12 (module)".
     std::size_t open = frame.rfind(" (");
@@ -32,10 +50,15 @@ bool is_library(std::string_view frame) {
         constexpr std::array hidden = {"weft::", "std::", "void weft::", "void std::", "_", "?"};
         return std::ranges::any_of(hidden, [&](const char* p) { return frame.starts_with(p); });
     }
-    if (file.find("_test.cpp:") != std::string_view::npos) return false;
-    return file.starts_with("weft/") || file.find("/weft/") != std::string_view::npos ||
-           file.starts_with("/usr/") || file.find("/c++/") != std::string_view::npos ||
-           file.find("bits/") != std::string_view::npos;
+    if (file.starts_with("/usr/") || file.find("/c++/") != std::string_view::npos ||
+        file.find("bits/") != std::string_view::npos)
+        return true;
+    // A program may lie in a folder of our name, and have folders like ours; but its functions have
+    // names of their own. Tests of the library are programs as well.
+    std::string_view function = frame.substr(0, frame.find('('));
+    bool has_our_name =
+        function.starts_with('?') || function.find("weft") != std::string_view::npos;
+    return has_our_name && is_in_tree(file) && file.find("_test.cpp:") == std::string_view::npos;
 }
 
 }  // namespace
