@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "weft/base/atomic.h"
+#include "weft/base/env.h"
 #include "weft/base/sanitizer.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/worker.h"
@@ -143,6 +144,7 @@ FaultStack::FaultStack() : memory_(std::make_unique<std::byte[]>(kBytes)) {
 }
 
 FaultStack::Use::Use(FaultStack& stack) {
+    if (env::current()) return;
     stack_t used{};
     used.ss_sp = stack.memory_.get();
     used.ss_size = kBytes;
@@ -150,6 +152,7 @@ FaultStack::Use::Use(FaultStack& stack) {
 }
 
 FaultStack::Use::~Use() {
+    if (env::current()) return;
     stack_t none{};
     none.ss_flags = SS_DISABLE;
     sigaltstack(&none, nullptr);

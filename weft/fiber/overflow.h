@@ -15,7 +15,8 @@ public:
     FaultStack(const FaultStack&) = delete;
     FaultStack& operator=(const FaultStack&) = delete;
 
-    // The calling thread's handler runs on the stack as long as this lives.
+    // The calling thread's handler runs on the stack as long as this lives. Not in a simulation,
+    // where many workers are one thread, which has a stack for its handlers.
     class Use {
     public:
         explicit Use(FaultStack& stack);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "weft/base/format.h"
+#include "weft/sim/internal/crash.h"
 #include "weft/sim/shorten.h"
 
 namespace weft::sim {
@@ -67,6 +68,8 @@ CampaignOutcome run_campaign(Campaign campaign, const std::function<void()>& sce
     CampaignOutcome outcome;
     for (std::uint64_t i = 0; i < campaign.seeds; ++i) {
         Options options = options_of(campaign, campaign.first_seed + i);
+        std::string repeat = format("repeat: WEFT_SIM_SEED={}", options.seed);
+        CrashReplay replay(format("{} {}", campaign.name, repeat));
         Report report = run(options, scenario);
         ++outcome.runs;
         outcome.steps += report.steps;
@@ -74,8 +77,7 @@ CampaignOutcome run_campaign(Campaign campaign, const std::function<void()>& sce
         if (report.ok()) continue;
         Shortened shortened = shorten(options, report.failure, scenario);
         outcome.failed = shortened.report;
-        outcome.text = format("{} {}repeat: WEFT_SIM_SEED={}\n", campaign.name,
-                              describe_failure(shortened), report.seed);
+        outcome.text = format("{} {}{}\n", campaign.name, describe_failure(shortened), repeat);
         return outcome;
     }
     if (!alone) outcome.text = never_true(outcome.coverage, outcome.runs);

@@ -16,6 +16,7 @@
 #include "weft/base/result.h"
 #include "weft/sim/campaign.h"
 #include "weft/sim/determinism.h"
+#include "weft/sim/internal/crash.h"
 #include "weft/sim/internal/schedule.h"
 #include "weft/sim/shorten.h"
 
@@ -197,25 +198,24 @@ Options options_for(const Arguments& arguments, std::uint64_t seed) {
 
 constexpr std::array kChoosers = {"", "random", "priorities", "round-robin", "starve-one"};
 
-void show_replay(const Arguments& arguments, const Scenario& scenario, const Report& report,
-                 std::uint64_t interrupt_at) {
-    print_to(stdout, "replay: {} --scenario {} --seed {}", arguments.program, scenario.name,
-             report.seed);
-    if (interrupt_at != 0) print_to(stdout, " --interrupt-at {}", interrupt_at);
-    if (!arguments.faults) print_to(stdout, " --no-faults");
+std::string replay_of(const Arguments& arguments, const Scenario& scenario,
+                      const Options& options) {
+    std::string text = format("replay: {} --scenario {} --seed {}", arguments.program,
+                              scenario.name, options.seed);
+    if (options.interrupt_at != 0) text += format(" --interrupt-at {}", options.interrupt_at);
+    if (!arguments.faults) text += " --no-faults";
     if (arguments.chooser != Chooser::BySeed)
-        print_to(stdout, " --chooser {}", kChoosers[static_cast<std::size_t>(arguments.chooser)]);
-    if (!report.schedule.empty()) print_to(stdout, " --schedule {}", report.schedule);
-    print_to(stdout, "\n");
+        text += format(" --chooser {}", kChoosers[static_cast<std::size_t>(arguments.chooser)]);
+    if (!options.schedule.empty()) text += format(" --schedule {}", options.schedule);
+    return text;
 }
 
 void show_failure(const Arguments& arguments, const Scenario& scenario, Options options,
                   const Report& failed) {
-    std::uint64_t interrupt_at = options.interrupt_at;
     print_to(stdout, "{} FAILED: ", scenario.name);
     if (!arguments.shorten) {
-        print_to(stdout, "{}", failed.text());
-        return show_replay(arguments, scenario, failed, interrupt_at);
+        print_to(stdout, "{}{}\n", failed.text(), replay_of(arguments, scenario, options));
+        return;
     }
     options.faults = options.faults & scenario.faults;
     // A schedule that was given is shown as it is.
@@ -224,8 +224,8 @@ void show_failure(const Arguments& arguments, const Scenario& scenario, Options 
     Shortened shortened = shorten(options, failed.failure, scenario.body, limits);
     if (arguments.trace) print_to(stdout, "{}", failed.text());
     print_to(stdout, "{}", describe_failure(shortened));
-    show_replay(arguments, scenario, shortened.repeatable ? shortened.report : failed,
-                interrupt_at);
+    if (shortened.repeatable) options.schedule = shortened.report.schedule;
+    print_to(stdout, "{}\n", replay_of(arguments, scenario, options));
 }
 
 void add_to_corpus(const Arguments& arguments, const Scenario& scenario, const Report& report) {
@@ -254,6 +254,8 @@ bool is_deterministic(const Scenario& scenario, Options options) {
 bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_t seed,
               Totals& totals, Known known) {
     Options options = options_for(arguments, seed);
+    std::string line = replay_of(arguments, scenario, options);
+    CrashReplay replay(line + (arguments.every_step ? " --every-step" : ""));
     if (arguments.check_determinism && !is_deterministic(scenario, options)) return false;
     Report report;
     if (arguments.every_step) {

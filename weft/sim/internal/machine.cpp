@@ -9,6 +9,7 @@
 #include "weft/fiber/symbols.h"
 #include "weft/fiber/turn.h"
 #include "weft/fiber/waiter.h"
+#include "weft/sim/internal/crash.h"
 #include "weft/sim/internal/descriptors.h"
 #include "weft/sim/internal/disk.h"
 #include "weft/sim/internal/guard.h"
@@ -122,6 +123,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     WEFT_ASSERT(!env::current(), "simulations do not nest");
     auto call = [](void* function) { (*static_cast<const std::function<void()>*>(function))(); };
     start_thread(call, const_cast<void*>(static_cast<const void*>(&scenario)), "main");
+    CrashWatch watch(options_.seed);
     ThreadState own = ThreadState::save();
     current_ = 0;
     env::current_env = this;
