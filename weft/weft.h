@@ -49,6 +49,7 @@
 #include "weft/fiber/graceful_stop.h"
 #include "weft/fiber/io.h"
 #include "weft/fiber/local.h"
+#include "weft/fiber/naming.h"
 #include "weft/fiber/overflow.h"
 #include "weft/fiber/placement.h"
 #include "weft/fiber/process.h"

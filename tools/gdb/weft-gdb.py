@@ -23,11 +23,11 @@ import gdb
 import gdb.unwinder
 
 LAYOUT = "weft_debug_layout"
-VERSION = 1
+VERSION = 2
 # The words of the layout, in their order; see weft/fiber/internal/debug_layout.h.
 WORDS = ("version", "fiber_bytes", "chunk_older", "chunk_used", "chunk_begin", "word", "reason",
-         "object", "busy", "scheduler", "context", "stack", "stack_bottom", "locals", "name",
-         "state_mask", "waiting_first", "waiting_last")
+         "object", "busy", "scheduler", "context", "stack", "stack_bottom", "extra", "labelled",
+         "name", "label", "state_mask", "waiting_first", "waiting_last")
 REASON_BYTES = 16
 
 
@@ -66,6 +66,18 @@ class Layout:
         return text.split(b"\0")[0].decode()
 
 
+def called(layout, extra):
+    """The name that a fiber was given, else its label."""
+    places = [extra & ~layout.labelled]
+    if not extra & layout.labelled:
+        places = [extra + layout.name, pointer(extra + layout.label)]
+    for place in filter(None, places):
+        text, size = struct.unpack("<2Q", memory(place, 16))
+        if size:
+            return memory(text, min(size, 200)).decode(errors="replace")
+    return "unnamed"
+
+
 class Fiber:
     def __init__(self, layout, address, number):
         self.address = address
@@ -82,12 +94,7 @@ class Fiber:
         self.bottom = pointer(self.stack + layout.stack_bottom) if self.stack else 0
         state = at(layout.word) & layout.state_mask
         self.object = at(layout.object)
-        self.name = "unnamed"
-        locals_ = at(layout.locals)
-        if locals_:
-            text, size = struct.unpack("<2Q", memory(locals_ + layout.name, 16))
-            if size:
-                self.name = memory(text, min(size, 200)).decode(errors="replace")
+        self.name = called(layout, at(layout.extra))
         self.thread = None
         if block[layout.busy]:
             self.state = "running"

@@ -27,9 +27,7 @@ FiberId current_id() {
 
 std::string_view current_name() {
     Fiber* fiber = current();
-    // Relaxed: a fiber's own locals.
-    FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
-    return locals ? std::string_view(locals->name) : std::string_view();
+    return fiber ? name_in(*fiber) : std::string_view();
 }
 
 void yield() {
@@ -97,10 +95,11 @@ static bool apply(Fiber& fiber, const SpawnOptions& options) {
         fiber.float_control = float_state::default_control();
     }
     if (options.name.empty()) return true;
-    std::unique_ptr<FiberLocals> locals = make_locals(options.name);
+    std::unique_ptr<FiberLocals> locals = make_locals(options.name, options.label);
     if (!locals) return false;
-    // Relaxed: published with the fiber; the dump takes park_lock.
-    fiber.locals.store(locals.release(), std::memory_order_relaxed);
+    // Release: the name; the dump may look before the fiber is published. Pairs with name_in().
+    fiber.extra.store(reinterpret_cast<std::uintptr_t>(locals.release()),
+                      std::memory_order_release);
     return true;
 }
 
@@ -177,6 +176,8 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
     if (options.token && !options.token->deadline().is_never())
         fiber->flags |= Fiber::kArmsDeadline;
     if (options.start == Start::InTurn) fiber->flags |= Fiber::kInTurn;
+    // Relaxed: what is spawned with a label has one that was there when the program began.
+    fiber->extra.store(labelled(options.label), std::memory_order_relaxed);
     // Relaxed: the fiber is published by the queue it is put into.
     fiber->scheduler.store(scheduler, std::memory_order_relaxed);
     if (!options.is_default() && !apply(*fiber, options)) [[unlikely]] {

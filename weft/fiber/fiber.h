@@ -23,6 +23,8 @@
 
 namespace weft {
 
+class FiberLabel;
+
 enum class FloatState : bool { Default, Keep };
 
 // When a new fiber runs. Soon: before those that were spawned earlier, so that a tree of fibers
@@ -40,6 +42,8 @@ struct SpawnOptions {
     // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also tells
     // the runtime: that at whose root it hangs.
     CancelState* token = nullptr;
+    // What it is called without a name; a constant. See naming.h.
+    const FiberLabel* label = nullptr;
 
     bool is_default() const {
         return name.empty() && stack_bytes == 0 && !pinned && float_state == FloatState::Default;
@@ -67,6 +71,8 @@ private:
 // The running fiber; null on a plain thread.
 Fiber* current();
 FiberId current_id();
+// What dumps call it: its name, or else what kind of job it is; empty on a plain thread. Until the
+// name changes, which it does with a job of a pool and a request of a server.
 std::string_view current_name();
 
 // Lets others run. It does not look at cancellation: see checkpoint(). A no-op off a fiber.

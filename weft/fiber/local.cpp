@@ -24,12 +24,25 @@ struct ThreadLocals {
 };
 thread_local ThreadLocals thread_locals;  // tidy: allow thread_local: plain threads only
 
+// In place of its label alone, which they take over.
+FiberLocals& give_locals(Fiber& fiber, std::unique_ptr<FiberLocals> made) {
+    FiberLocals& locals = *made.release();
+    // Relaxed: its own label; and others read both under the lock.
+    const FiberLabel* label = label_in(fiber.extra.load(std::memory_order_relaxed));
+    locals.label.store(label, std::memory_order_relaxed);
+    SpinGuard guard(fiber.park_lock);
+    fiber.extra.store(reinterpret_cast<std::uintptr_t>(&locals), std::memory_order_relaxed);
+    return locals;
+}
+
 }  // namespace
 
-std::unique_ptr<FiberLocals> make_locals(std::string_view name) {
+std::unique_ptr<FiberLocals> make_locals(std::string_view name, const FiberLabel* label) {
     try {
         auto locals = std::make_unique<FiberLocals>();
         locals->name = name;
+        // Relaxed: published with the locals.
+        locals->label.store(label, std::memory_order_relaxed);
         return locals;
     } catch (const std::bad_alloc&) {
         return nullptr;
@@ -42,29 +55,48 @@ FiberLocals& current_locals() {
     Fiber* fiber = worker->current();
     WEFT_ASSERT(fiber, "the scheduler has no locals");
     // Relaxed: a fiber's own locals.
-    FiberLocals* locals = fiber->locals.load(std::memory_order_relaxed);
-    if (!locals) {
-        locals = std::make_unique<FiberLocals>().release();
-        SpinGuard guard(fiber->park_lock);
-        fiber->locals.store(locals, std::memory_order_relaxed);
+    if (FiberLocals* locals = locals_in(fiber->extra.load(std::memory_order_relaxed)))
+        return *locals;
+    return give_locals(*fiber, std::make_unique<FiberLocals>());
+}
+
+bool try_make_locals(Fiber& fiber) {
+    // Relaxed: a fiber's own locals.
+    if (locals_in(fiber.extra.load(std::memory_order_relaxed))) return true;
+    std::unique_ptr<FiberLocals> made = make_locals({}, nullptr);
+    if (!made) return false;
+    give_locals(fiber, std::move(made));
+    return true;
+}
+
+std::string_view name_in(const Fiber& fiber) {
+    // Acquire: the text of a label that was kept; pairs with the release in set_label().
+    std::uintptr_t extra = fiber.extra.load(std::memory_order_acquire);
+    const FiberLabel* label = nullptr;
+    if (const FiberLocals* locals = locals_in(extra)) {
+        if (!locals->name.empty()) return locals->name;
+        label = locals->label.load(std::memory_order_acquire);
+    } else {
+        label = label_in(extra);
     }
-    return *locals;
+    return label ? label->text() : std::string_view();
 }
 
 std::string name_of(Fiber& fiber) {
     // The lock keeps the locals alive: a fiber that ends takes it before it destroys them.
     SpinGuard guard(fiber.park_lock);
-    FiberLocals* locals = fiber.locals.load(std::memory_order_relaxed);
-    return locals ? locals->name : std::string();
+    return std::string(name_in(fiber));
 }
 
 void destroy_locals(Fiber& fiber) {
     // Relaxed: as above; the dump takes the lock.
-    std::unique_ptr<FiberLocals> locals(fiber.locals.load(std::memory_order_relaxed));
+    std::unique_ptr<FiberLocals> locals(locals_in(fiber.extra.load(std::memory_order_relaxed)));
     if (!locals) return;
     destroy_entries(*locals);
+    std::uintptr_t label = labelled(locals->label.load(std::memory_order_relaxed));
     SpinGuard guard(fiber.park_lock);
-    fiber.locals.store(nullptr, std::memory_order_relaxed);
+    // Release: as in set_label(), for who reads the label next.
+    fiber.extra.store(label, std::memory_order_release);
 }
 
 namespace fiber_locals {

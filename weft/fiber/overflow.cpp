@@ -97,10 +97,9 @@ void say_frames(void* interrupted) {
 
 [[noreturn]] void report_overflow(const Fiber* fiber, void* interrupted) {
     say("weft: stack overflow in fiber '");
-    // Relaxed: the fiber runs on this very thread.
-    FiberLocals* locals = fiber ? fiber->locals.load(std::memory_order_relaxed) : nullptr;
-    bool named = locals && !locals->name.empty();
-    say(named ? std::string_view(locals->name) : std::string_view("unnamed"));
+    // The fiber runs on this very thread.
+    std::string_view name = fiber ? name_in(*fiber) : std::string_view();
+    say(name.empty() ? "unnamed" : name);
     say("'");
     if (fiber && fiber->stack) {
         say(" (stack of ");

@@ -29,8 +29,10 @@ struct DebugLayout {
     std::uint32_t context;    // the saved stack pointer
     std::uint32_t stack;
     std::uint32_t stack_bottom;  // in the stack's header
-    std::uint32_t locals;
-    std::uint32_t name;  // in the locals: a std::string
+    std::uint32_t extra;         // the address of the locals; or that of the label or null, with
+    std::uint32_t labelled;      // this bit
+    std::uint32_t name;          // in the locals: a std::string
+    std::uint32_t label;         // in the locals: the address of the label, an address and a count
     // Of the word.
     std::uint32_t state_mask;
     std::uint32_t waiting_first;

@@ -204,7 +204,7 @@ void put_simulated(Depot* depot) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 [[gnu::used]] const weft::DebugLayout weft_debug_layout = {
-    .version = 1,
+    .version = 2,
     .fiber_bytes = sizeof(weft::Fiber),
     .chunk_older = offsetof(weft::fiber_blocks::Chunk, older),
     .chunk_used = offsetof(weft::fiber_blocks::Chunk, used),
@@ -217,8 +217,10 @@ void put_simulated(Depot* depot) {
     .context = offsetof(weft::Fiber, context),  // whose first member it is
     .stack = offsetof(weft::Fiber, stack),
     .stack_bottom = offsetof(weft::Stack, bottom),
-    .locals = offsetof(weft::Fiber, locals),
+    .extra = offsetof(weft::Fiber, extra),
+    .labelled = weft::Fiber::kLabelled,
     .name = offsetof(weft::FiberLocals, name),
+    .label = offsetof(weft::FiberLocals, label),
     .state_mask = weft::WaitCell::kStateMask,
     .waiting_first = weft::WaitCell::Waiting,
     .waiting_last = weft::WaitCell::WaitingShielded,

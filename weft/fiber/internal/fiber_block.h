@@ -17,7 +17,6 @@ namespace weft {
 
 class Scheduler;
 class Worker;
-struct FiberLocals;
 
 struct Fiber : WaitCell {
     enum class Operation : std::uint8_t { Run, Fail, Discard };
@@ -27,6 +26,8 @@ struct Fiber : WaitCell {
 
     // Whether somebody joins. A value above kDetached is the address of the joiner's JoinEntry.
     enum Join : std::uintptr_t { kAlone, kFinishing, kDone, kDetached };
+
+    static constexpr std::uintptr_t kLabelled = 1;  // of extra
 
     enum Flag : std::uint8_t {
         kCounted = 1,    // Runtime::run() waits for it
@@ -58,7 +59,7 @@ struct Fiber : WaitCell {
     Worker* pinned = nullptr;
     Atomic<std::uintptr_t> join{kAlone};
     Body body = nullptr;
-    Atomic<FiberLocals*> locals{nullptr};  // its owner's; the dump reads it under park_lock
+    Atomic<std::uintptr_t> extra{kLabelled};  // its label or its locals: see internal/locals.h
     ExceptionState exceptions;
     std::uint64_t park_word = 0;  // the wait of park(); 0 when not there
     static constexpr std::size_t kStorageBytes = 40;

@@ -197,13 +197,14 @@ void Monitor::report_stall(Worker& worker, const Sight& sight, bool waits) {
     }
     last_report_ns_ = now_ns_;
     if (!log_enabled(LogLevel::Warn)) return;
+    // At once: a request may end while the frames are gathered, and its fiber go by another name.
+    std::string name = name_of(*sight.fiber);
     StackSnapshot snapshot;
     std::vector<Frames> backtrace(1);
     if (snapshot_of(worker, snapshot)) backtrace = frames_of({&snapshot, 1});
     // It may have gone on since: then these would be the frames of another one.
     Worker::Peek peek = worker.peek();
     if (peek.fiber != sight.fiber || peek.switches != sight.switches) backtrace.front().clear();
-    std::string name = name_of(*sight.fiber);
     std::string others;
     if (std::uint64_t count = std::exchange(unreported_, 0); count != 0)
         others = format(" ({} other stalls since the last report)", count);

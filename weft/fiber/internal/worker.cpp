@@ -207,7 +207,7 @@ void Worker::fiber_main(void* argument) {
         fiber.token->arm_deadline();
     fiber.body(fiber, Fiber::Operation::Run, nullptr);
     // Relaxed: its own locals.
-    if (fiber.locals.load(std::memory_order_relaxed)) destroy_locals(fiber);
+    if (locals_in(fiber.extra.load(std::memory_order_relaxed))) destroy_locals(fiber);
     bool forgotten = false;
     WaitRef joiner = end_join(fiber, forgotten);
     fiber.flags |= forgotten ? Fiber::kEnding | Fiber::kForgotten : Fiber::kEnding;

@@ -7,6 +7,7 @@
 
 #include "weft/base/format.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/naming.h"
 #include "weft/fiber/symbols.h"
 
 namespace weft::sim {
@@ -103,7 +104,8 @@ std::string describe_fibers(Backtraces backtraces) {
 std::string Story::who(std::string_view thread) {
     Fiber* fiber = current();
     if (!fiber) return std::string(thread);
-    if (std::string_view name = current_name(); !name.empty()) return format("'{}'", name);
+    // A label does not tell one from another.
+    if (std::string_view name = given_name(); !name.empty()) return format("'{}'", name);
     auto number = static_cast<unsigned>(fibers_.size() + 1);
     auto [found, _] = fibers_.try_emplace({fiber, fiber->generation}, number);
     return format("fiber {}", found->second);
