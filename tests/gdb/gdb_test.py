@@ -52,14 +52,14 @@ class Gdb(unittest.TestCase):
         self.assertRegex(text, r"(?m)^. \d+ +waiting for an item +waiting on channel 0x")
         self.assertRegex(text, r"(?m)^. \d+ +computing +running in thread \d+$")
         self.assertRegex(text, r"(?m)^. \d+ +main +waiting on join")
-        self.assertRegex(text, r"(?m)^3 fibers$")
+        self.assertRegex(text, r"(?m)^4 fibers$")
 
     def check_entered(self, where):
         text = in_gdb(where, f"weft fiber {self.number}", "frame function wait_for_an_item",
                       "print marker", "weft fibers", "weft thread", "bt")
         self.assertRegex(text, rf"(?m)^fiber {self.number} 'waiting for an item'")
         self.assertRegex(text, r"(?m)^\$1 = 4711$")
-        entered, _, left = text.partition("3 fibers\n")
+        entered, _, left = text.partition("4 fibers\n")
         self.assertRegex(entered, rf"(?m)^\* {self.number} ")
         self.assertNotIn("wait_for_an_item", left)
 
@@ -75,6 +75,9 @@ class Gdb(unittest.TestCase):
     def test_FIB_16e_the_same_on_a_core_file(self):
         self.check_list(in_gdb(self.core, "weft fibers"))
         self.check_entered(self.core)
+
+    def test_FIB_16f_a_job_without_a_name_is_called_by_what_it_is(self):
+        self.assertRegex(self.listed, r"(?m)^. \d+ +task +waiting on channel 0x")
 
     def test_FIB_16e_a_fiber_that_is_not_there_is_refused(self):
         self.assertIn("which fiber?", in_gdb(self.core, "weft fiber 4000000"))

@@ -1,7 +1,9 @@
 // gdb_target [guards by mprotect]
-// Says "ready" when one fiber waits, one runs and one waits for both; goes on until it is killed.
+// Says "ready" when one fiber and a task wait, one runs and one waits for all; goes on until it is
+// killed.
 #include <cstdio>
 
+#include "weft/async/task.h"
 #include "weft/base/atomic.h"
 #include "weft/fiber/runtime.h"
 #include "weft/fiber/stack.h"
@@ -35,7 +37,8 @@ int main(int argc, char**) {
             auto waiting = weft::spawn([&] { return wait_for_an_item(channel); },
                                        {.name = "waiting for an item"});
             auto computing = weft::spawn([&] { compute_for_ever(started); }, {.name = "computing"});
-            // On the other worker both have their turn.
+            auto task = WEFT_TRY(weft::async::run_task([&] { return channel.receive(); }));
+            // On the other worker all have their turn.
             while (!started.load(std::memory_order_acquire)) weft::yield();
             WEFT_TRY(weft::sleep_for(std::chrono::milliseconds(50)));
             std::puts("ready");

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,11 @@ public:
         return make<GroupCore>(parent_of_core(parent), errors_max);
     }
 
+    static constexpr FiberLabel kLabel{"group job"};
     template <class Function>
-    Result<void> go(Function&& function) {
+    Result<void> go(std::string_view name, Function&& function) {
         if (!jobs_.add()) return async::kGroupGoAfterWait();
-        Result<void> started = start_job(*this, std::forward<Function>(function));
+        Result<void> started = start_job(*this, std::forward<Function>(function), name);
         if (!started) [[unlikely]]
             jobs_.done();
         return started;
@@ -85,14 +87,23 @@ public:
     explicit Group(const Context& parent = Context::current())
         : Group(async_internal::GroupCore::create(parent, 0)) {}
     static Result<Group> create(const Context& parent, GroupOptions options);
-    // Starts a job, unless wait() has begun. A value that it gives is dropped.
+    // Starts a job, unless wait() has begun. A value that it gives is dropped. The name is what
+    // dumps call its fiber.
+    template <async_internal::JobFunction Function>
+    Result<void> go(std::string_view name, Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        return core_->go(name, std::forward<Function>(function));
+    }
     template <async_internal::JobFunction Function>
     Result<void> go(Function&& function) {
-        if (async_internal::is_nil(function)) return kNilJob();
-        return core_->go(std::forward<Function>(function));
+        return go({}, std::forward<Function>(function));
     }
     template <async_internal::NotAJob Function>
     WEFT_REFUSE_JOB Result<void> go(Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> go(std::string_view, Function&&) {
         std::unreachable();
     }
     // Waits for every job, ends the context and gives the first error.

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "weft/async/context.h"
@@ -65,6 +66,8 @@ public:
     static PeriodicCore* create(const Context& parent, Nanoseconds interval) {
         return make<PeriodicCore>(parent_of_core(parent), interval);
     }
+
+    static constexpr FiberLabel kLabel{"periodic job"};
 
     void stop();
     Result<void> wait();
@@ -127,7 +130,7 @@ public:
 
 private:
     template <class Rep, class Period, async_internal::JobFunction Function>
-    friend Result<PeriodicHandle> start_every(const Context& parent,
+    friend Result<PeriodicHandle> start_every(std::string_view name, const Context& parent,
                                               std::chrono::duration<Rep, Period> interval,
                                               Function&& function);
     explicit PeriodicHandle(async_internal::CoreRef<async_internal::PeriodicCore> core)
@@ -136,14 +139,26 @@ private:
     async_internal::OwnerRef<async_internal::PeriodicCore> core_;
 };
 
+// The name is what dumps call its fiber.
 template <class Rep, class Period, async_internal::JobFunction Function>
-Result<PeriodicHandle> start_every(const Context& parent,
+Result<PeriodicHandle> start_every(std::string_view name, const Context& parent,
                                    std::chrono::duration<Rep, Period> interval,
                                    Function&& function) {
     WEFT_TRY(async_internal::check_periodic(parent, saturate(interval), function));
     async_internal::CoreRef core(async_internal::PeriodicCore::create(parent, saturate(interval)));
-    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function), name));
     return PeriodicHandle(std::move(core));
+}
+template <class Rep, class Period, async_internal::JobFunction Function>
+Result<PeriodicHandle> start_every(const Context& parent,
+                                   std::chrono::duration<Rep, Period> interval,
+                                   Function&& function) {
+    return start_every({}, parent, interval, std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<PeriodicHandle> start_every(std::string_view, const Context&,
+                                                   std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
 }
 template <class Rep, class Period, async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<PeriodicHandle> start_every(const Context&,

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -40,36 +41,54 @@ public:
     static Result<Pool> create(PoolOptions options) { return create(Context::current(), options); }
     static Result<Pool> create(const Context& parent, PoolOptions options);
 
+    // The name is what dumps call the fiber while it runs this job.
     template <async_internal::JobFunction Function>
-    Result<void> try_submit(Function&& function) {
+    Result<void> try_submit(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
         auto* place = WEFT_TRY(core_->admit_at_once());
-        core_->accept(place, std::forward<Function>(function));
+        core_->accept(place, name, std::forward<Function>(function));
         return {};
+    }
+    template <async_internal::JobFunction Function>
+    Result<void> try_submit(Function&& function) {
+        return try_submit({}, std::forward<Function>(function));
     }
 
     // Waits for room as long as `waiting` goes on; the job's own context is the pool's.
     template <async_internal::JobFunction Function>
-    Result<void> submit(const Context& waiting, Function&& function) {
+    Result<void> submit(std::string_view name, const Context& waiting, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
         auto* place = WEFT_TRY(core_->admit(waiting));
-        core_->accept(place, std::forward<Function>(function));
+        core_->accept(place, name, std::forward<Function>(function));
+        return {};
+    }
+    template <async_internal::JobFunction Function>
+    Result<void> submit(const Context& waiting, Function&& function) {
+        return submit({}, waiting, std::forward<Function>(function));
+    }
+    template <async_internal::JobFunction Function>
+    Result<void> submit(std::string_view name, Function&& function) {
+        if (async_internal::is_nil(function)) return kNilJob();
+        auto* place = WEFT_TRY(core_->admit());
+        core_->accept(place, name, std::forward<Function>(function));
         return {};
     }
     template <async_internal::JobFunction Function>
     Result<void> submit(Function&& function) {
-        if (async_internal::is_nil(function)) return kNilJob();
-        auto* place = WEFT_TRY(core_->admit());
-        core_->accept(place, std::forward<Function>(function));
-        return {};
+        return submit(std::string_view(), std::forward<Function>(function));
     }
     // `async: timeout` if there was no room in time.
     template <class Rep, class Period, async_internal::JobFunction Function>
-    Result<void> submit_for(std::chrono::duration<Rep, Period> timeout, Function&& function) {
+    Result<void> submit_for(std::string_view name, std::chrono::duration<Rep, Period> timeout,
+                            Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
         auto* place = WEFT_TRY(core_->admit_until(Deadline::after(timeout)));
-        core_->accept(place, std::forward<Function>(function));
+        core_->accept(place, name, std::forward<Function>(function));
         return {};
+    }
+    template <class Rep, class Period, async_internal::JobFunction Function>
+    Result<void> submit_for(std::chrono::duration<Rep, Period> timeout, Function&& function) {
+        return submit_for({}, timeout, std::forward<Function>(function));
     }
 
     template <async_internal::NotAJob Function>
@@ -82,6 +101,23 @@ public:
     }
     template <async_internal::NotAJob Function>
     WEFT_REFUSE_JOB Result<void> submit(Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> try_submit(std::string_view, Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit(std::string_view, const Context&, Function&&) {
+        std::unreachable();
+    }
+    template <async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit(std::string_view, Function&&) {
+        std::unreachable();
+    }
+    template <class Rep, class Period, async_internal::NotAJob Function>
+    WEFT_REFUSE_JOB Result<void> submit_for(std::string_view, std::chrono::duration<Rep, Period>,
+                                            Function&&) {
         std::unreachable();
     }
     template <class Rep, class Period, async_internal::NotAJob Function>

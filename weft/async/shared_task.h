@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,7 @@ namespace weft::async_internal {
 template <class T>
 class SharedCore final : public CancelState {
 public:
+    static constexpr FiberLabel kLabel{"shared task"};
     static SharedCore* create(const Context& parent) {
         return make<SharedCore>(parent_of_core(parent));
     }
@@ -157,7 +159,7 @@ public:
 
 private:
     template <async_internal::JobFunction Function>
-    friend auto run_shared(Function&& function)
+    friend auto run_shared(std::string_view name, Function&& function)
         -> Result<SharedTask<async_internal::JobValue<Function>>>;
     explicit SharedTask(Core& core) : token_(&core) { core.add_handle(); }
 
@@ -169,14 +171,23 @@ private:
     CancelToken token_;
 };
 
-// Starts a job below the ambient context.
+// Starts a job below the ambient context. The name is what dumps call its fiber.
 template <async_internal::JobFunction Function>
-auto run_shared(Function&& function) -> Result<SharedTask<async_internal::JobValue<Function>>> {
+auto run_shared(std::string_view name, Function&& function)
+    -> Result<SharedTask<async_internal::JobValue<Function>>> {
     using T = async_internal::JobValue<Function>;
     if (async_internal::is_nil(function)) return kNilJob();
     async_internal::CoreRef core(async_internal::SharedCore<T>::create(Context::current()));
-    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function), name));
     return SharedTask<T>(*core);
+}
+template <async_internal::JobFunction Function>
+auto run_shared(Function&& function) {
+    return run_shared({}, std::forward<Function>(function));
+}
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<SharedTask<void>> run_shared(std::string_view, Function&&) {
+    std::unreachable();
 }
 template <async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<SharedTask<void>> run_shared(Function&&) {

@@ -61,8 +61,8 @@ Result<void> Supervisor::start(Job& job) {
     job.source = source;
     // Relaxed: the start of the task orders it before the job's own store.
     job.ended.store(false, std::memory_order_relaxed);
-    Task<void> task =
-        WEFT_TRY(run_with_context(context, [notice = Notice(*this, job)](Context& own) mutable {
+    Task<void> task = WEFT_TRY(
+        run_with_context(job.name, context, [notice = Notice(*this, job)](Context& own) mutable {
             return notice.job().function(own);
         }));
     job.task.emplace(std::move(task));

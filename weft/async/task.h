@@ -14,6 +14,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +32,8 @@ public:
     static TaskCore* create(const Context& parent) {
         return make<TaskCore>(parent_of_core(parent));
     }
+
+    static constexpr FiberLabel kLabel{"task"};
 
     Result<T> wait() {
         if (!jobs_.close_and_wait(*this)) return async::kTaskWaited();
@@ -78,7 +81,7 @@ template <class T>
 class Task;
 
 template <async_internal::JobFunction Function>
-auto run_with_context(const Context& parent, Function&& function)
+auto run_with_context(std::string_view name, const Context& parent, Function&& function)
     -> Result<Task<async_internal::JobValue<Function>>>;
 
 template <class T>
@@ -88,14 +91,20 @@ public:
     template <async_internal::JobFunction Function>
     static Result<Task> run(Function&& function);
     template <async_internal::JobFunction Function>
+    static Result<Task> run(std::string_view name, Function&& function);
+    template <async_internal::JobFunction Function>
     static Result<Task> run_with_context(const Context& parent, Function&& function);
+    template <async_internal::JobFunction Function>
+    static Result<Task> run_with_context(std::string_view name, const Context& parent,
+                                         Function&& function);
 
     // The job's result, when it has ended. Once.
     Result<T> wait() { return core_->wait(); }
 
 private:
     template <async_internal::JobFunction Function>
-    friend auto async::run_with_context(const Context& parent, Function&& function)
+    friend auto async::run_with_context(std::string_view name, const Context& parent,
+                                        Function&& function)
         -> Result<Task<async_internal::JobValue<Function>>>;
     explicit Task(async_internal::CoreRef<async_internal::TaskCore<T>> core)
         : core_(std::move(core)) {}
@@ -103,15 +112,23 @@ private:
     async_internal::OwnerRef<async_internal::TaskCore<T>> core_;
 };
 
-// Starts a job below a context.
+// Starts a job below a context. The name is what dumps call its fiber.
 template <async_internal::JobFunction Function>
-auto run_with_context(const Context& parent, Function&& function)
+auto run_with_context(std::string_view name, const Context& parent, Function&& function)
     -> Result<Task<async_internal::JobValue<Function>>> {
     using T = async_internal::JobValue<Function>;
     if (async_internal::is_nil(function)) return kNilJob();
     async_internal::CoreRef core(async_internal::TaskCore<T>::create(parent));
-    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function)));
+    WEFT_TRY(async_internal::start_job(*core, std::forward<Function>(function), name));
     return Task<T>(std::move(core));
+}
+template <async_internal::JobFunction Function>
+auto run_with_context(const Context& parent, Function&& function) {
+    return run_with_context({}, parent, std::forward<Function>(function));
+}
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<Task<void>> run_with_context(std::string_view, const Context&, Function&&) {
+    std::unreachable();
 }
 template <async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<Task<void>> run_with_context(const Context&, Function&&) {
@@ -120,8 +137,16 @@ WEFT_REFUSE_JOB Result<Task<void>> run_with_context(const Context&, Function&&) 
 
 // Starts a job below the ambient context.
 template <async_internal::JobFunction Function>
+auto run_task(std::string_view name, Function&& function) {
+    return run_with_context(name, Context::current(), std::forward<Function>(function));
+}
+template <async_internal::JobFunction Function>
 auto run_task(Function&& function) {
-    return run_with_context(Context::current(), std::forward<Function>(function));
+    return run_task({}, std::forward<Function>(function));
+}
+template <async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<Task<void>> run_task(std::string_view, Function&&) {
+    std::unreachable();
 }
 template <async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<Task<void>> run_task(Function&&) {
@@ -130,10 +155,21 @@ WEFT_REFUSE_JOB Result<Task<void>> run_task(Function&&) {
 
 template <class T>
 template <async_internal::JobFunction Function>
-Result<Task<T>> Task<T>::run_with_context(const Context& parent, Function&& function) {
+Result<Task<T>> Task<T>::run_with_context(std::string_view name, const Context& parent,
+                                          Function&& function) {
     static_assert(std::is_same_v<async_internal::JobValue<Function>, T>,
                   "the job of a Task<T> gives a T or a Result<T>");
-    return async::run_with_context(parent, std::forward<Function>(function));
+    return async::run_with_context(name, parent, std::forward<Function>(function));
+}
+template <class T>
+template <async_internal::JobFunction Function>
+Result<Task<T>> Task<T>::run_with_context(const Context& parent, Function&& function) {
+    return run_with_context({}, parent, std::forward<Function>(function));
+}
+template <class T>
+template <async_internal::JobFunction Function>
+Result<Task<T>> Task<T>::run(std::string_view name, Function&& function) {
+    return run_with_context(name, Context::current(), std::forward<Function>(function));
 }
 template <class T>
 template <async_internal::JobFunction Function>

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/async/context.h"
@@ -69,9 +70,10 @@ public:
         return make<TimeoutCore>(parent, deadline);
     }
 
+    static constexpr FiberLabel kLabel{"job with a timeout"};
     template <class Function>
-    Result<T> run(Function&& function) {
-        WEFT_TRY(start_job(*this, std::forward<Function>(function)));
+    Result<T> run(std::string_view name, Function&& function) {
+        WEFT_TRY(start_job(*this, std::forward<Function>(function), name));
         Result<T> judged = await_finish() ? result() : error_without_job();
         cancel(CancelReason::Cancelled);
         return judged;
@@ -114,9 +116,11 @@ private:
 
 namespace weft::async {
 
+// The name is what dumps call the fiber.
 template <class Rep, class Period, async_internal::JobFunction Function>
-auto with_timeout_context(const Context& parent, std::chrono::duration<Rep, Period> timeout,
-                          Function&& function) -> Result<async_internal::JobValue<Function>> {
+auto with_timeout_context(std::string_view name, const Context& parent,
+                          std::chrono::duration<Rep, Period> timeout, Function&& function)
+    -> Result<async_internal::JobValue<Function>> {
     using Core = async_internal::TimeoutCore<async_internal::JobValue<Function>>;
     if (async_internal::is_nil(function)) return kNilJob();
     WEFT_TRY(parent.check());
@@ -124,7 +128,17 @@ auto with_timeout_context(const Context& parent, std::chrono::duration<Rep, Peri
     Deadline deadline = Deadline::after(timeout, now);
     if (deadline.expired(now)) return kTimeout();
     async_internal::CoreRef core(Core::create(async_internal::parent_of_core(parent), deadline));
-    return core->run(std::forward<Function>(function));
+    return core->run(name, std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::JobFunction Function>
+auto with_timeout_context(const Context& parent, std::chrono::duration<Rep, Period> timeout,
+                          Function&& function) {
+    return with_timeout_context({}, parent, timeout, std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> with_timeout_context(std::string_view, const Context&,
+                                                  std::chrono::duration<Rep, Period>, Function&&) {
+    std::unreachable();
 }
 template <class Rep, class Period, async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<void> with_timeout_context(const Context&,
@@ -134,8 +148,19 @@ WEFT_REFUSE_JOB Result<void> with_timeout_context(const Context&,
 
 // Below the ambient context.
 template <class Rep, class Period, async_internal::JobFunction Function>
+auto with_timeout(std::string_view name, std::chrono::duration<Rep, Period> timeout,
+                  Function&& function) {
+    return with_timeout_context(name, Context::current(), timeout,
+                                std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::JobFunction Function>
 auto with_timeout(std::chrono::duration<Rep, Period> timeout, Function&& function) {
-    return with_timeout_context(Context::current(), timeout, std::forward<Function>(function));
+    return with_timeout({}, timeout, std::forward<Function>(function));
+}
+template <class Rep, class Period, async_internal::NotAJob Function>
+WEFT_REFUSE_JOB Result<void> with_timeout(std::string_view, std::chrono::duration<Rep, Period>,
+                                          Function&&) {
+    std::unreachable();
 }
 template <class Rep, class Period, async_internal::NotAJob Function>
 WEFT_REFUSE_JOB Result<void> with_timeout(std::chrono::duration<Rep, Period>, Function&&) {

@@ -32,6 +32,7 @@ public:
         return make<ContestCore>(parent_of_core(Context::current()), won_by);
     }
 
+    static constexpr FiberLabel kLabel{"race job"};
     template <class Function>
     void start(Function&& function) {
         if (is_nil(function)) return settle(async::kNilJob());

@@ -18,6 +18,7 @@
 #include "weft/base/result.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/naming.h"
 
 namespace weft::async_internal {
 
@@ -220,7 +221,8 @@ struct JobBody {
     }
 };
 
-// Starts a fiber for a job of the core. When it fails, the core is told nothing.
+// Starts a fiber for a job of the core; without a name it is called as Core::kLabel says. When it
+// fails, the core is told nothing.
 template <class Core, class Function>
 Result<void> start_job(Core& core, Function&& function, std::string_view name = {}) {
     constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);
@@ -228,6 +230,7 @@ Result<void> start_job(Core& core, Function&& function, std::string_view name = 
     SpawnOptions options;
     options.token = &core;
     options.name = name;
+    options.label = &Core::kLabel;
     Error error = ErrorKind::OutOfMemory;
     Fiber* fiber = fiber_internal::prepare(nullptr, options, fiber_internal::Joinable::No, error);
     if (!fiber) return error;

@@ -142,12 +142,17 @@ Result<void> PoolCore::call(Work&) {
     Context context{CancelToken(this)};
     PoolJob* job = first_job();
     while (job) {
-        clear(*job, job->call(*job, context));
+        clear(*job, run(*job, context));
         job = give_back(*job, Then::TakeNext);
         // The job before may have moved it away.
         if (context.token().state() != this) context = Context(CancelToken(this));
     }
     return {};
+}
+
+Result<void> PoolCore::run(PoolJob& job, Context& context) {
+    NameScope named(job.name);
+    return job.call(job, context);
 }
 
 void PoolCore::clear(PoolJob& job, const Result<void>& outcome) {
@@ -160,6 +165,7 @@ PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
     Claimed claimed;
     bool is_last = false;
     PoolJob* next = nullptr;
+    job.name.clear();
     {
         SpinGuard guard(lock_);
         sync_internal::WaitEntry* first = submitters_.front();

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/async/context.h"
@@ -28,6 +30,7 @@ struct PoolJob {
     PoolJob* next = nullptr;
     Result<void> (*call)(PoolJob& job, Context& context) = nullptr;
     void (*destroy)(PoolJob& job) = nullptr;
+    std::string name;  // that was given; the fiber's while it runs
     alignas(void*) std::byte storage[kStorageBytes];
 
     template <class Function>
@@ -36,6 +39,7 @@ struct PoolJob {
 
 class PoolCore final : public CancelState {
 public:
+    static constexpr FiberLabel kLabel{"pool worker"};
     static PoolCore* create(const Context& parent, std::size_t workers, std::size_t queue_size) {
         return make<PoolCore>(parent_of_core(parent), workers, queue_size);
     }
@@ -46,8 +50,9 @@ public:
     Result<PoolJob*> admit(const Context& waiting);
     Result<PoolJob*> admit_until(Deadline deadline);
     template <class Function>
-    void accept(PoolJob* admitted, Function&& function) {
+    void accept(PoolJob* admitted, std::string_view name, Function&& function) {
         Place place(*this, admitted);
+        if (!name.empty()) place.job->name = name;
         place.job->keep(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
     }
@@ -86,6 +91,7 @@ private:
     void enqueue(PoolJob& job);
     PoolJob* first_job();
     PoolJob* take_job();
+    static Result<void> run(PoolJob& job, Context& context);
     void clear(PoolJob& job, const Result<void>& outcome);
     enum class Then { TakeNext, Nothing };
     PoolJob* give_back(PoolJob& job, Then then);

@@ -43,6 +43,7 @@ public:
     // The innermost scope at or above this node; null if there is none.
     static ScopeCore* around(const CancelState* state);
 
+    static constexpr FiberLabel kLabel{"scope job"};
     template <class Function>
     Result<void> spawn(std::string_view name, Function&& function) {
         if (!begin_job()) return async::kScopeEnded();
