@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/base/format.h"
+#include "weft/fiber/naming.h"
 #include "weft/http/headers.h"
 #include "weft/http/request.h"
 #include "weft/http/wire/target.h"
@@ -72,6 +73,7 @@ private:
         RouteOptions options;
         std::vector<std::string> names;  // of the parameters, in their order
         bool is_mount = false;
+        const FiberLabel* label;  // "GET /users/:id"; null: there are too many
     };
     struct Node {
         std::vector<std::pair<std::string, std::unique_ptr<Node>>> fixed;  // sorted
@@ -161,8 +163,11 @@ std::string Router::Tree::add(Route route) {
     auto same = std::ranges::find(*place, route.method, &Endpoint::method);
     if (same != place->end()) return "there is one already";
     if (!route.is_mount) methods_.insert(route.method);
+    const FiberLabel* label =
+        FiberLabel::keep(route.is_mount ? format("any {}/*", route.pattern)
+                                        : format("{} {}", route.method, route.pattern));
     place->push_back({std::move(route.method), std::move(route.handler), route.options,
-                      std::move(names), route.is_mount});
+                      std::move(names), route.is_mount, label});
     return {};
 }
 
@@ -255,6 +260,7 @@ Result<Response> Router::Tree::answer(Request& request, async::Context& context)
         request.body().set_bytes_max(*endpoint.options.body_bytes_max);
     }
     if (endpoint.is_mount) request.mount(search.mounted_bytes);
+    if (endpoint.label) set_label(*endpoint.label);
     return endpoint.handler(request, context);
 }
 

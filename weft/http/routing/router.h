@@ -20,6 +20,9 @@
 // HEAD is answered by GET's handler, OPTIONS by a list of the methods, unless there is a route; a
 // path that has only other methods gives 405 with Allow, any other 404.
 //
+// Dumps, reports of stalls and the message of an overflow call the fiber of a request by its route,
+// "GET /users/:id"; what is mounted "any /assets/*", or by the route of a router within.
+//
 // Filled by one fiber or thread; the handler that build() gives is for any number of fibers.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/naming.h"
 #include "weft/fiber/turn.h"
 #include "weft/http/request.h"
 #include "weft/http/server/internal/core.h"
@@ -22,6 +23,29 @@ namespace {
 
 // With fewer awake than this, nobody can have waited long for the worker.
 constexpr std::size_t kAwakeMeasured = 32;
+
+// What a connection's fiber is called before it has a request; then by the method, until a router
+// finds the route.
+constexpr FiberLabel kConnectionLabel("http connection");
+constexpr FiberLabel kGetLabel("GET");
+constexpr FiberLabel kPostLabel("POST");
+constexpr FiberLabel kHeadLabel("HEAD");
+constexpr FiberLabel kPutLabel("PUT");
+constexpr FiberLabel kPatchLabel("PATCH");
+constexpr FiberLabel kDeleteLabel("DELETE");
+constexpr FiberLabel kOptionsLabel("OPTIONS");
+constexpr FiberLabel kOtherLabel("http request");  // never what a client has made up
+
+const FiberLabel& label_of(std::string_view method) {
+    if (method == "GET") return kGetLabel;
+    if (method == "POST") return kPostLabel;
+    if (method == "HEAD") return kHeadLabel;
+    if (method == "PUT") return kPutLabel;
+    if (method == "PATCH") return kPatchLabel;
+    if (method == "DELETE") return kDeleteLabel;
+    if (method == "OPTIONS") return kOptionsLabel;
+    return kOtherLabel;
+}
 
 IncomingLimits limits_of_body(const ServerLimits& limits) {
     return {.bytes_max = limits.body_bytes,
@@ -106,7 +130,8 @@ void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
     Result<void> started = spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
                                           {.stack_bytes = shard_.core().options().stack_bytes,
                                            .start = Start::InTurn,
-                                           .token = token});
+                                           .token = token,
+                                           .label = &kConnectionLabel});
     if (started) return;
     shard_.give_back(std::unique_ptr<Exchange>(lent));
     end(*this);
@@ -199,6 +224,7 @@ Connection::Next Connection::read_head(Exchange& exchange) {
             exchange.now = Clock::now();
             continue;
         }
+        set_label(kConnectionLabel);  // the request before is over
         auto count = stream_->read(space, deadline);
         if (!count && count.error().kind() == ErrorKind::TimedOut && !is_late()) {
             shard_.tally.timeouts.add();
@@ -340,6 +366,8 @@ Result<Response> Connection::call_admitted(Request& request, async::Context& con
 
 Result<Response> Connection::call_handler(Request& request, async::Context& context) {
     const ServerLimits& limits = shard_.core().limits();
+    // It stays so while the response is written: the handler's own code may produce it.
+    set_label(label_of(request.method()));
     try {
         if (limits.request_time == Nanoseconds::max())
             return shard_.core().handler()(request, context);
@@ -425,6 +453,7 @@ Connection::Next Connection::hand_over(const Request& request, Exchange& exchang
 // What the client still sends is read and dropped for a while: to close with unread bytes would
 // send a reset, and the client might lose the response to it.
 void Connection::linger(Exchange& exchange) {
+    set_label(kConnectionLabel);
     const ServerLimits& limits = shard_.core().limits();
     if (!send_output(*stream_, exchange.output, limits.write_time)) return;
     Deadline deadline = Deadline::after(limits.linger_time);
