@@ -99,7 +99,7 @@ class Fiber:
         if block[layout.busy]:
             self.state = "running"
         elif not self.stack:
-            self.state = "not started"
+            self.state = "not started, or ended"
         elif layout.waiting_first <= state <= layout.waiting_last:
             self.state = "waiting on " + layout.reason_name(block[layout.reason])
             if self.object:

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/http/internal/server_test.h"
+#include "weft/sync/event.h"
 
 namespace weft::http {
 namespace {
@@ -39,6 +40,21 @@ TEST(Exchange, HTTP_1_a_body_that_turns_out_too_long_ends_the_connection_without
                 std::string(180'000, 'a'));
     EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 404 "));
     EXPECT_FALSE(client.was_reset());
+}
+
+// Two things tell of it, the end of the stream and the end of the context: the answer is one.
+TEST(Exchange, HTTP_1_a_body_that_the_client_cuts_off_gets_400_whatever_the_handler_was_at) {
+    for (std::string_view framing : {"Content-Length: 5\r\n\r\nhe",
+                                     "Transfer-Encoding: chunked\r\n\r\n5\r\nhe"}) {
+        TestServer server([](Request&, Context& context) -> Result<Response> {
+            WEFT_TRY(Event().wait_until(Deadline::never(), context.done()));
+            return Response::text("never");
+        });
+        RawClient client = server.connect();
+        client.send("POST / HTTP/1.1\r\nHost: x\r\n" + std::string(framing));
+        client.finish();
+        EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 400 "));
+    }
 }
 
 TEST(Exchange, HTTP_1_an_upgrade_behind_a_body_that_is_too_long_is_refused) {

@@ -379,8 +379,15 @@ Result<Response> Connection::call_handler(Request& request, async::Context& cont
     }
 }
 
-Response Connection::explain(const Error& error, const Request& request, const Exchange& exchange,
+Response Connection::explain(const Error& error, const Request& request, Exchange& exchange,
                              CancelState* token) {
+    // A client that leaves in the middle of a body has cut it off, whichever the handler was told
+    // first: the end of its context or that of the body.
+    if (watch_.has_left() && !exchange.body.is_finished()) {
+        const ServerLimits& limits = shard_.core().limits();
+        Deadline deadline = Deadline::after(limits.linger_time);
+        shield(deadline, [&] { exchange.body.drop_rest(limits.linger_bytes, deadline); });
+    }
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
         return Response::plain(exchange.body.failure_status());
@@ -496,15 +503,13 @@ void Connection::watch(CancelState* token) {
     auto armed = stream_->descriptor().arm(watch_, events);
     watching_ = armed && *armed;
     // It may have gone before.
-    if (armed && !*armed) token->cancel(CancelReason::Cancelled);
+    if (armed && !*armed) watch_.on_ready(watch_, kHangUp);
 }
 
 void Connection::stop_watching() {
     if (!std::exchange(watching_, false)) return;
     if (stream_->descriptor().disarm(watch_)) return;
-    // Acquire: the caller has left.
-    for (unsigned attempt = 0; !watch_.called.load(std::memory_order_acquire);)
-        env::spin_pause(attempt++);
+    for (unsigned attempt = 0; !watch_.has_left();) env::spin_pause(attempt++);
 }
 
 }  // namespace weft::http

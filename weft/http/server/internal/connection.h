@@ -51,6 +51,8 @@ public:
 private:
     // Ends the request's context when the client goes away.
     struct Watch : Dormant {
+        // Acquire: the caller of on_ready() does not touch this any more.
+        bool has_left() const { return called.load(std::memory_order_acquire); }
         CancelState* token = nullptr;
         Atomic<bool> called{false};
     };
@@ -79,7 +81,7 @@ private:
     Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
     Result<Response> call_in_turn(Request& request, async::Context& context,
                                   const Exchange& exchange, EarlySender& early);
-    Response explain(const Error& error, const Request& request, const Exchange& exchange,
+    Response explain(const Error& error, const Request& request, Exchange& exchange,
                      CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
