@@ -7,6 +7,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/locals.h"
+#include "weft/fiber/internal/worker.h"
 
 namespace weft {
 
@@ -49,7 +50,9 @@ const FiberLabel* FiberLabel::keep(std::string_view text) {
 }
 
 void set_label(const FiberLabel& label) {
-    Fiber* fiber = current();
+    // Not by current(): a server does this for each request.
+    Worker* worker = this_worker();
+    Fiber* fiber = worker ? worker->current() : nullptr;
     if (!fiber) return;
     // Relaxed: only the fiber itself changes it. Release: the text of a label that was kept; pairs
     // with the acquire in name_in().
