@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "weft/base/format.h"
 #include "weft/fiber/internal/libdw.h"
@@ -22,17 +25,21 @@ struct Free {
     void operator()(void* memory) const { std::free(memory); }
 };
 
+std::string limited(std::string name) {
+    if (name.size() > kNameBytesMax) {
+        name.resize(kNameBytesMax);
+        name += "...";
+    }
+    return name;
+}
+
 std::string readable(const char* symbol) {
     int status = 0;
     std::unique_ptr<char, Free> demangled(abi::__cxa_demangle(symbol, nullptr, nullptr, &status));
     std::string name = status == 0 ? demangled.get() : symbol;
     // What the compiler split off still belongs to the function.
     if (std::size_t clone = name.find(" [clone "); clone != std::string::npos) name.resize(clone);
-    if (name.size() > kNameBytesMax) {
-        name.resize(kNameBytesMax);
-        name += "...";
-    }
-    return name;
+    return limited(std::move(name));
 }
 
 std::string from_dynamic_linker(std::uintptr_t address) {
@@ -113,20 +120,45 @@ private:
 
     // Each function that was inlined here, innermost first; `place` becomes that of the last call.
     void add_inlined(Dwarf_Die* unit, Dwarf_Addr address, std::string& text, std::string& place) {
-        Dwarf_Die* found = nullptr;
-        if (libdw_.dwarf_getscopes(unit, address, &found) <= 0) return;
-        std::unique_ptr<Dwarf_Die, Free> innermost(found);
-        // Those around the innermost as the code lies; the first call goes on where it was written.
-        int count = libdw_.dwarf_getscopes_die(innermost.get(), &found);
-        std::unique_ptr<Dwarf_Die, Free> scopes(count > 0 ? found : nullptr);
-        for (int i = 0; i < count; ++i) {
-            Dwarf_Die* scope = &scopes.get()[i];
-            int tag = libdw_.dwarf_tag(scope);
+        std::vector<Dwarf_Die> scopes;
+        if (!find_scopes(unit, address, Within::Namespaces, scopes))
+            find_scopes(unit, address, Within::All, scopes);
+        for (Dwarf_Die& scope : scopes | std::views::reverse) {
+            int tag = libdw_.dwarf_tag(&scope);
             if (tag == DW_TAG_subprogram) return;
             if (tag != DW_TAG_inlined_subroutine) continue;
-            text += format("{} ({}){}", name_of(scope), place, kInlinedIn);
-            place = call_of(unit, scope);
+            text += format("{} ({}){}", name_of(&scope), place, kInlinedIn);
+            place = call_of(unit, &scope);
         }
+    }
+
+    // The function whose code lies there, and what was inlined into it there, outermost first.
+    // Not by dwarf_getscopes(), which finds nothing where the inlined function was written in
+    // another unit, as with -flto, nor in a namespace, where Clang puts its functions. Most
+    // functions stand in namespaces; those of local classes inside another function.
+    enum class Within : bool { Namespaces, All };
+    bool find_scopes(Dwarf_Die* parent, Dwarf_Addr address, Within within,
+                     std::vector<Dwarf_Die>& scopes) {
+        Dwarf_Die child{};
+        if (libdw_.dwarf_child(parent, &child) != 0) return false;
+        do {
+            int tag = libdw_.dwarf_tag(&child);
+            bool has_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+                            tag == DW_TAG_lexical_block;
+            if (has_code && libdw_.dwarf_haspc(&child, address) == 1) {
+                scopes.push_back(child);
+                find_scopes(&child, address, within, scopes);
+                return true;
+            }
+            bool is_scope =
+                tag == DW_TAG_namespace || (within == Within::All && (has_code || is_class(tag)));
+            if (is_scope && find_scopes(&child, address, within, scopes)) return true;
+        } while (libdw_.dwarf_siblingof(&child, &child) == 0);
+        return false;
+    }
+
+    static bool is_class(int tag) {
+        return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
     }
 
     std::string name_of(Dwarf_Die* scope) {
@@ -134,8 +166,34 @@ private:
         const char* name = nullptr;
         if (libdw_.dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute))
             name = libdw_.dwarf_formstring(&attribute);
-        if (!name) name = libdw_.dwarf_diename(scope);
-        return name ? readable(name) : "?";
+        return name ? readable(name) : name_as_written(*scope);
+    }
+
+    // What no other file can name has no linkage name: a lambda, and all that is made for one.
+    std::string name_as_written(Dwarf_Die declared) {
+        for (unsigned attribute_name : {DW_AT_abstract_origin, DW_AT_specification}) {
+            Dwarf_Attribute attribute{};
+            Dwarf_Die other{};
+            if (libdw_.dwarf_attr(&declared, attribute_name, &attribute) &&
+                libdw_.dwarf_formref_die(&attribute, &other))
+                declared = other;
+        }
+        auto [known, is_new] = names_.try_emplace(declared.addr);
+        if (!is_new) return known->second;
+        const char* own = libdw_.dwarf_diename(&declared);
+        std::string name = own ? own : "?";
+        Dwarf_Die* found = nullptr;
+        int count = libdw_.dwarf_getscopes_die(&declared, &found);
+        std::unique_ptr<Dwarf_Die, Free> scopes(count > 0 ? found : nullptr);
+        for (int i = 1; i < count; ++i) {  // the first is the function itself
+            Dwarf_Die* scope = &scopes.get()[i];
+            int tag = libdw_.dwarf_tag(scope);
+            if (tag != DW_TAG_namespace && tag != DW_TAG_subprogram && !is_class(tag)) continue;
+            const char* part = libdw_.dwarf_diename(scope);
+            const char* unnamed = tag == DW_TAG_namespace ? "(anonymous namespace)" : "{lambda}";
+            name = format("{}::{}", part ? part : unnamed, name);
+        }
+        return known->second = limited(std::move(name));
     }
 
     std::string call_of(Dwarf_Die* unit, Dwarf_Die* scope) {
@@ -173,6 +231,7 @@ private:
 
     const Libdw& libdw_;
     LoadedProgram program_;
+    std::map<void*, std::string> names_;  // by the place where they are declared
 };
 
 #endif

@@ -1,11 +1,16 @@
 #include "weft/fiber/symbols.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "weft/fiber/runtime.h"
 
 namespace weft {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Where it was called: an address in the calling function.
 [[gnu::noinline]] std::uintptr_t address_of_caller() {
@@ -23,6 +28,39 @@ struct Place {
     return place;
 }
 
+struct InlinedPlace {
+    Place place;
+    int call_line;
+};
+
+[[gnu::always_inline]] inline Place a_place_that_is_inlined() {
+    return {address_of_caller(), __LINE__};
+}
+
+[[gnu::noinline]] InlinedPlace a_place_inside_another() {
+    InlinedPlace inner{a_place_that_is_inlined(), __LINE__};
+    asm volatile("" ::: "memory");
+    return inner;
+}
+
+// The linker knows no name for a lambda of one file, nor for what is made for it.
+template <class Function>
+[[gnu::always_inline]] inline auto call(Function function) {
+    return function();
+}
+
+[[gnu::noinline]] InlinedPlace a_place_inside_a_lambda() {
+    auto lambda = []
+        __attribute__((always_inline)) { return Place{address_of_caller(), __LINE__}; };
+    InlinedPlace inner{call(lambda), __LINE__};
+    asm volatile("" ::: "memory");
+    return inner;
+}
+
+std::string at_line(int line) {
+    return "(weft/fiber/symbols_test.cpp:" + std::to_string(line) + ")";
+}
+
 // The NDEBUG build has no debug information, the cross builds no libdw.
 constexpr bool has_lines() {
 #if defined(NDEBUG) || !defined(__x86_64__)
@@ -37,8 +75,27 @@ TEST(Symbols, FIB_16a_an_address_is_named_by_function_file_and_line) {
     std::string text = symbols::describe(place.address);
     EXPECT_NE(text.find("a_place_in_a_function_of_its_own"), std::string::npos) << text;
     if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
-    std::string where = "(weft/fiber/symbols_test.cpp:" + std::to_string(place.line) + ")";
-    EXPECT_NE(text.find(where), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr(at_line(place.line)));
+}
+
+TEST(Symbols, FIB_16a_a_function_that_was_inlined_is_named_with_its_line_and_that_of_its_call) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+    InlinedPlace inner = a_place_inside_another();
+    std::string text = symbols::describe(inner.place.address);
+    EXPECT_THAT(text, StartsWith("weft::(anonymous namespace)::a_place_that_is_inlined"));
+    EXPECT_THAT(text, HasSubstr(at_line(inner.place.line) + " inlined in weft::"));
+    EXPECT_THAT(text, EndsWith("a_place_inside_another() " + at_line(inner.call_line))) << text;
+}
+
+TEST(Symbols, FIB_16a_a_lambda_that_was_inlined_is_named_with_its_line) {
+    if (!has_lines()) GTEST_SKIP() << "this build has no line numbers";
+    InlinedPlace inner = a_place_inside_a_lambda();
+    std::string text = symbols::describe(inner.place.address);
+    EXPECT_THAT(text, HasSubstr("a_place_inside_a_lambda"));
+    EXPECT_THAT(text, HasSubstr("::operator()"));
+    EXPECT_THAT(text, HasSubstr(at_line(inner.place.line) + " inlined in weft::"));
+    EXPECT_THAT(text, HasSubstr("::call<"));
+    EXPECT_THAT(text, EndsWith("a_place_inside_a_lambda() " + at_line(inner.call_line))) << text;
 }
 
 TEST(Symbols, FIB_16a_a_fiber_with_a_small_stack_may_ask) {

@@ -31,9 +31,10 @@ std::optional<Libdw> load() {
         WEFT_FIND(dwfl_getthread_frames) && WEFT_FIND(dwfl_thread_state_registers) &&
         WEFT_FIND(dwfl_thread_state_register_pc) && WEFT_FIND(dwfl_frame_pc) &&
         WEFT_FIND(dwarf_haspc) && WEFT_FIND(dwarf_getsrc_die) && WEFT_FIND(dwarf_linesrc) &&
-        WEFT_FIND(dwarf_lineno) && WEFT_FIND(dwarf_getscopes) && WEFT_FIND(dwarf_getscopes_die) &&
-        WEFT_FIND(dwarf_getsrcfiles) && WEFT_FIND(dwarf_filesrc) && WEFT_FIND(dwarf_tag) &&
-        WEFT_FIND(dwarf_diename) && WEFT_FIND(dwarf_attr_integrate) &&
+        WEFT_FIND(dwarf_lineno) && WEFT_FIND(dwarf_child) && WEFT_FIND(dwarf_siblingof) &&
+        WEFT_FIND(dwarf_getscopes_die) && WEFT_FIND(dwarf_getsrcfiles) &&
+        WEFT_FIND(dwarf_filesrc) && WEFT_FIND(dwarf_tag) && WEFT_FIND(dwarf_diename) &&
+        WEFT_FIND(dwarf_attr) && WEFT_FIND(dwarf_attr_integrate) && WEFT_FIND(dwarf_formref_die) &&
         WEFT_FIND(dwarf_formstring) && WEFT_FIND(dwarf_formudata);
 #undef WEFT_FIND
     if (!complete) return std::nullopt;

@@ -30,13 +30,16 @@ struct Libdw {
     decltype(&::dwarf_getsrc_die) dwarf_getsrc_die;
     decltype(&::dwarf_linesrc) dwarf_linesrc;
     decltype(&::dwarf_lineno) dwarf_lineno;
-    decltype(&::dwarf_getscopes) dwarf_getscopes;
+    decltype(&::dwarf_child) dwarf_child;
+    decltype(&::dwarf_siblingof) dwarf_siblingof;
     decltype(&::dwarf_getscopes_die) dwarf_getscopes_die;
     decltype(&::dwarf_getsrcfiles) dwarf_getsrcfiles;
     decltype(&::dwarf_filesrc) dwarf_filesrc;
     decltype(&::dwarf_tag) dwarf_tag;
     decltype(&::dwarf_diename) dwarf_diename;
+    decltype(&::dwarf_attr) dwarf_attr;
     decltype(&::dwarf_attr_integrate) dwarf_attr_integrate;
+    decltype(&::dwarf_formref_die) dwarf_formref_die;
     decltype(&::dwarf_formstring) dwarf_formstring;
     decltype(&::dwarf_formudata) dwarf_formudata;
 
