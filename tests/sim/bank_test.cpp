@@ -13,7 +13,9 @@
 namespace weft::sim {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Outcome {
@@ -65,6 +67,18 @@ TEST(SimBank, SIM_3a_a_planted_bug_is_found_over_http) {
     EXPECT_THAT(outcome.output, HasSubstr("bank_sim.cpp:"));
 #endif
 }
+
+#if defined(WEFT_SYMBOLS) && !defined(NDEBUG)
+
+// The program is optimised: what locks has been inlined, and so have those who call it.
+TEST(SimBank, SIM_4d_lines_are_shown_of_an_optimised_program) {
+    Outcome outcome = bank_sim("--seeds 1000");
+    EXPECT_THAT(outcome.output, ContainsRegex("mutex 1  lock .*bank_sim.cpp:[0-9]+\\)"));
+    EXPECT_THAT(outcome.output, ContainsRegex("'server' +spawn .*bank_sim.cpp:[0-9]+\\)"));
+    EXPECT_THAT(outcome.output, Not(ContainsRegex("\\(weft/.*\\.(h|cpp):")));
+}
+
+#endif
 
 TEST(SimBank, SIM_4d_the_last_line_repeats_the_shortened_run) {
     Outcome outcome = bank_sim("--seeds 1000");

@@ -145,7 +145,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     if (options_.record) report.schedule = recorded_.text();
     if (story_) {
         report.story = story_->lines();
-        report.where = place_in_program(symbols::describe(failed_at_));
+        report.where = place_in_program(symbols::describe(failed_at_), failed_at_);
     }
     if (options_.keep_trace || !failure_.empty()) {
         for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -582,7 +582,7 @@ std::string Machine::describe_sleep(const Thread& thread) const {
     } else if (awaited != threads_.end()) {
         text = format("waits for the end of {}", awaited->name);
     }
-    std::string place = place_in_program(symbols::describe(thread.slept_at));
+    std::string place = place_in_program(symbols::describe(thread.slept_at), thread.slept_at);
     return place.empty() ? text : format("{} at {}", text, place);
 }
 

@@ -1,5 +1,6 @@
 #include "weft/sim/internal/story.h"
 
+#include <dlfcn.h>  // tidy: allow foreign: which library an address is in
 #include <unwind.h>
 
 #include <algorithm>
@@ -41,6 +42,16 @@ bool is_in_tree(std::string_view path) {
     return false;
 }
 
+bool is_header(std::string_view file) { return file.contains(".h:"); }
+
+// "shop::sell<int>" or "sell(int)" of the linker's symbols, and not only "sell" or "sell<int>".
+bool is_qualified(std::string_view function) {
+    std::size_t end = function.find_first_of("<(");
+    std::string_view name = function.substr(0, end);
+    if (name.contains("::") || name.contains(' ')) return true;
+    return end != std::string_view::npos && function[end] == '(' && name != "operator";
+}
+
 // Weft's own, or the standard library's.
 bool is_library(std::string_view frame) {
     // "function (file:line)", or without line numbers "function+0x12 (module)".
@@ -54,12 +65,22 @@ bool is_library(std::string_view frame) {
     if (file.starts_with("/usr/") || file.find("/c++/") != std::string_view::npos ||
         file.find("bits/") != std::string_view::npos)
         return true;
+    // Tests of the library are programs as well.
+    if (!is_in_tree(file) || file.find("_test.cpp:") != std::string_view::npos) return false;
     // A program may lie in a folder of our name, and have folders like ours; but its functions have
-    // names of their own. Tests of the library are programs as well.
-    std::string_view function = frame.substr(0, frame.find('('));
-    bool has_our_name =
-        function.starts_with('?') || function.find("weft") != std::string_view::npos;
-    return has_our_name && is_in_tree(file) && file.find("_test.cpp:") == std::string_view::npos;
+    // names of their own. With few symbols (-g1) what was inlined is named without its namespace:
+    // then headers are taken for ours.
+    std::string_view function = frame.substr(0, open);
+    if (function == "?" || function.substr(0, function.find('(')).contains("weft")) return true;
+    return is_header(file) && !is_qualified(function);
+}
+
+// Of the libraries alone: code of our headers is in the program.
+bool is_in_our_module(std::uintptr_t address) {
+    Dl_info module{};
+    if (::dladdr(reinterpret_cast<void*>(address), &module) == 0 || !module.dli_fname) return false;
+    std::string_view path = module.dli_fname;
+    return path.substr(path.rfind('/') + 1).starts_with("libweft");
 }
 
 }  // namespace
@@ -70,9 +91,17 @@ std::vector<std::uintptr_t> frames_here() {
     return frames;
 }
 
-std::string place_in_program(const std::vector<std::string>& frames) {
+std::string place_in_program(std::span<const std::string> frames,
+                             std::span<const std::uintptr_t> addresses) {
     constexpr std::string_view inlined = " inlined in ";
-    for (std::string_view frame : frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (i < addresses.size() && is_in_our_module(addresses[i])) continue;
+        std::string_view frame = frames[i];
+        // What was inlined into a function of our sources is ours as well, whatever its name.
+        std::size_t last = frame.rfind(inlined);
+        std::string_view outermost =
+            last == std::string_view::npos ? frame : frame.substr(last + inlined.size());
+        if (is_library(outermost) && !is_header(outermost)) continue;
         for (;;) {
             std::size_t end = frame.find(inlined);
             std::string_view one = frame.substr(0, end);
@@ -156,7 +185,8 @@ std::vector<std::string> Story::lines() const {
         at += entry.frames.size();
         std::string line = format("{:>7}  {:<{}}  {:<28}", entry.step, entry.who,
                                   std::min<std::size_t>(widest, 24), entry.what);
-        if (std::string place = place_in_program(frames); !place.empty()) line += "  " + place;
+        std::string place = place_in_program(frames, entry.frames);
+        if (!place.empty()) line += "  " + place;
         line.erase(line.find_last_not_of(' ') + 1);
         lines.push_back(std::move(line));
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,8 +55,10 @@ private:
 std::vector<std::uintptr_t> frames_here();
 
 // The first place in `frames` (texts of symbols::describe, innermost first) that is neither Weft's
-// own nor the standard library's; empty if there is none.
-std::string place_in_program(const std::vector<std::string>& frames);
+// own nor the standard library's; empty if there is none. With their addresses, where known, it is
+// certain what belongs to a shared library of Weft.
+std::string place_in_program(std::span<const std::string> frames,
+                             std::span<const std::uintptr_t> addresses = {});
 
 // A line for each fiber of the machine that runs; with backtraces also where in the program it is.
 std::string describe_fibers(Backtraces backtraces);

@@ -7,11 +7,12 @@ namespace {
 
 // Which of the frames is taken for the program's, after some that are Weft's.
 std::string place_above_weft(const std::string& frame) {
-    return place_in_program({"weft::Mutex::lock() (weft/sync/mutex.h:38)",
-                             "std::lock_guard<weft::Mutex>::lock_guard(weft::Mutex&) "
-                             "(/usr/include/c++/12/bits/std_mutex.h:229)",
-                             frame, "weft::Runtime::spawn() (/opt/include/weft/fiber/runtime.h:9)",
-                             "weft::fiber_main(void*) (weft/fiber/fiber.cpp:100)"});
+    return place_in_program(std::vector<std::string>{
+        "weft::Mutex::lock() (weft/sync/mutex.h:38)",
+        "std::lock_guard<weft::Mutex>::lock_guard(weft::Mutex&) "
+        "(/usr/include/c++/12/bits/std_mutex.h:229)",
+        frame, "weft::Runtime::spawn() (/opt/include/weft/fiber/runtime.h:9)",
+        "weft::fiber_main(void*) (weft/fiber/fiber.cpp:100)"});
 }
 
 TEST(Story, SIM_4d_frames_of_the_library_are_passed_over) {
@@ -31,6 +32,17 @@ TEST(Story, SIM_4d_a_program_in_a_folder_of_the_librarys_name_is_shown) {
           "shop::sell(weft::Mutex&) (weft/net/shop.cpp:7)"}) {
         EXPECT_EQ(place_above_weft(frame), frame);
     }
+}
+
+// As -g1 and -gline-tables-only name what was inlined.
+TEST(Story, SIM_4d_names_without_a_namespace_are_told_apart_by_their_files) {
+    EXPECT_EQ(place_above_weft("may_wait (weft/fiber/turn.h:69) inlined in "
+                               "go<main()::<lambda()> > (/opt/include/weft/async/group.h:40) "
+                               "inlined in sell (weft/shop.cpp:7)"),
+              "sell (weft/shop.cpp:7)");
+    EXPECT_EQ(place_above_weft("operator() (weft/fiber/worker.cpp:69) inlined in "
+                               "weft::Worker::loop() (weft/fiber/worker.cpp:40)"),
+              "");
 }
 
 TEST(Story, SIM_4d_an_inlined_function_of_the_program_is_shown) {
