@@ -44,8 +44,8 @@ TEST(Exchange, HTTP_1_a_body_that_turns_out_too_long_ends_the_connection_without
 
 // Two things tell of it, the end of the stream and the end of the context: the answer is one.
 TEST(Exchange, HTTP_1_a_body_that_the_client_cuts_off_gets_400_whatever_the_handler_was_at) {
-    for (std::string_view framing : {"Content-Length: 5\r\n\r\nhe",
-                                     "Transfer-Encoding: chunked\r\n\r\n5\r\nhe"}) {
+    for (std::string_view framing :
+         {"Content-Length: 5\r\n\r\nhe", "Transfer-Encoding: chunked\r\n\r\n5\r\nhe"}) {
         TestServer server([](Request&, Context& context) -> Result<Response> {
             WEFT_TRY(Event().wait_until(Deadline::never(), context.done()));
             return Response::text("never");
