@@ -49,15 +49,41 @@ bool sees_threads();
 #endif
 }
 
+// The calls themselves. On x86_64 by functions that keep every register (tell_x86_64.S): to the
+// compiler it is not a call, so that code in which one is possible is no worse for it. The red
+// zone, which may be in use, is stepped over.
+#if !defined(WEFT_LIBRARY)
+inline void tell_acquire(const void*) {}
+inline void tell_release(const void*) {}
+#elif defined(__x86_64__) && !defined(__ILP32__)
+[[gnu::always_inline]] inline void tell_acquire(const void* address) {
+    asm volatile(
+        "leaq -128(%%rsp), %%rsp\n\t"
+        "call *weft_tell_acquire@GOTPCREL(%%rip)\n\t"
+        "leaq 128(%%rsp), %%rsp" ::"D"(address)
+        : "memory", "cc");
+}
+[[gnu::always_inline]] inline void tell_release(const void* address) {
+    asm volatile(
+        "leaq -128(%%rsp), %%rsp\n\t"
+        "call *weft_tell_release@GOTPCREL(%%rip)\n\t"
+        "leaq 128(%%rsp), %%rsp" ::"D"(address)
+        : "memory", "cc");
+}
+#else
+inline void tell_acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
+inline void tell_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
+#endif
+
 // What was done before a release() of an address comes before what is done after an acquire() of
 // it.
 [[gnu::always_inline]] inline void acquire(const void* address) {
     if (wants_telling()) [[unlikely]]
-        __tsan_acquire(const_cast<void*>(address));
+        tell_acquire(address);
 }
 [[gnu::always_inline]] inline void release(const void* address) {
     if (wants_telling()) [[unlikely]]
-        __tsan_release(const_cast<void*>(address));
+        tell_release(address);
 }
 
 // The marks of frames that ended without unwinding are wiped off a stack.
