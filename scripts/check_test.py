@@ -111,9 +111,11 @@ class Check(unittest.TestCase):
         entries = re.findall(r'weft_timing\(\w+\s+(\w+)\.(\w+)\s+"([^"]+)"\)', text)
         self.assertEqual(len(entries), text.count("weft_timing("), "each has its reason")
         self.assertTrue(0 < len(entries) <= 15, len(entries))
-        sources = "".join(path.read_text() for path in ROOT.glob("weft/**/*_test.cpp"))
+        sources = "".join(path.read_text() for folder in ("weft", "tests")
+                          for path in ROOT.glob(f"{folder}/**/*_test.cpp"))
         for suite, case, _ in entries:
-            self.assertRegex(sources, rf"TEST(_F)?\({suite},\s+{case}\)")
+            found = re.search(rf"TEST(_F)?\({suite},\s+{case}\)", sources)
+            self.assertTrue(found, f"{suite}.{case}")
 
     def test_TST_2b_two_runs_of_one_build_at_once_do_not_meet(self):
         # Each waits for the other, and would find the file of the other in a common folder.
