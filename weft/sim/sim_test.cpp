@@ -192,7 +192,7 @@ TEST(Sim, SIM_1a_a_deadlock_of_plain_threads_names_what_they_wait_for) {
     EXPECT_THAT(report.failure, Not(HasSubstr("fiber")));
 }
 
-#ifdef WEFT_SYMBOLS
+#if defined(WEFT_SYMBOLS) && !defined(NDEBUG)  // the NDEBUG build has no line numbers
 
 TEST(Sim, SIM_4d_a_deadlock_that_is_told_shows_where_they_wait) {
     Report report = run_to_failure({.seed = 1, .tell_story = true}, [] {
