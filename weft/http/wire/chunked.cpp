@@ -220,11 +220,11 @@ bool ChunkedDecoder::end_trailer() {
 }
 
 ChunkHead chunk_head(std::uint64_t bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
+    constexpr std::string_view kHexDigits = "0123456789abcdef";
     auto digits = std::max(1U, (static_cast<unsigned>(std::bit_width(bytes)) + 3) / 4);
     ChunkHead head;
     for (unsigned i = 0; i < digits; ++i)
-        head.text[i] = kDigits[bytes >> (digits - 1 - i) * 4 & 15];
+        head.text[i] = kHexDigits[bytes >> (digits - 1 - i) * 4 & 15];
     std::ranges::copy(kChunkEnd, head.text.begin() + digits);
     head.size = static_cast<std::uint8_t>(digits + kChunkEnd.size());
     return head;

@@ -330,7 +330,7 @@ Progress ResponseParser::attempt(std::string_view bytes, std::string_view reques
 
 Progress ResponseParser::parse_line(const char*& at, const char* end) {
     constexpr std::ptrdiff_t kVersionBytes = 8;
-    constexpr std::ptrdiff_t kStatusEnd = 12;  // "HTTP/1.1 200"
+    constexpr std::ptrdiff_t kStatusLineEnd = 12;  // "HTTP/1.1 200"
     if (at == end) return Progress::NeedMore;
     if (*at != 'H') return fail("no version at the beginning");
     const char* cr = skip_field_value(at, end);
@@ -342,7 +342,7 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     if (*cr != '\r') return fail("a control character in the status line");
     if (end - cr < 2) return Progress::NeedMore;
     if (cr[1] != '\n') return fail("a CR without its LF");
-    if (cr - at < kStatusEnd || !is_version(at) || at[kVersionBytes] != ' ') {
+    if (cr - at < kStatusLineEnd || !is_version(at) || at[kVersionBytes] != ' ') {
         return fail("no version at the beginning");
     }
     if (at[5] != '1' || at[7] > '1') return fail("a version other than HTTP/1.0 and 1.1");
@@ -352,11 +352,11 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     }
     if (status[0] < '1' || status[0] > '5') return fail("a status outside of 100 to 599");
     // NB: RFC 9112 §4 wants the blank even before an empty reason; many servers leave it out.
-    if (cr - at > kStatusEnd && at[kStatusEnd] != ' ') return fail("a status of four digits");
+    if (cr - at > kStatusLineEnd && at[kStatusLineEnd] != ' ') return fail("a status of four digits");
     head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
     head_.status = static_cast<std::uint16_t>((status[0] - '0') * 100 + (status[1] - '0') * 10 +
                                               (status[2] - '0'));
-    const char* reason = std::min(at + kStatusEnd + 1, cr);
+    const char* reason = std::min(at + kStatusLineEnd + 1, cr);
     head_.reason = {reason, cr};
     at = cr + 2;
     return Progress::Done;
