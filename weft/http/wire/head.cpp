@@ -352,7 +352,8 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     }
     if (status[0] < '1' || status[0] > '5') return fail("a status outside of 100 to 599");
     // NB: RFC 9112 §4 wants the blank even before an empty reason; many servers leave it out.
-    if (cr - at > kStatusLineEnd && at[kStatusLineEnd] != ' ') return fail("a status of four digits");
+    if (cr - at > kStatusLineEnd && at[kStatusLineEnd] != ' ')
+        return fail("a status of four digits");
     head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
     head_.status = static_cast<std::uint16_t>((status[0] - '0') * 100 + (status[1] - '0') * 10 +
                                               (status[2] - '0'));
