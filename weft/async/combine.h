@@ -32,7 +32,7 @@ concept SameValue = (std::same_as<JobValue<First>, JobValue<Rest>> && ...);
 template <class... Functions>
 concept AllJobs = (JobFunction<Functions> && ...);
 #define WEFT_REFUSE_VALUES \
-    [[gnu::unavailable("the jobs of any() and race() give values of the same type")]]
+    __attribute__((unavailable("the jobs of any() and race() give values of the same type")))
 
 template <class... Functions>
 auto contest_of(WonBy won_by, Functions&&... functions) {

@@ -61,10 +61,10 @@ concept JobFunction = requires { typename JobResultOf<std::decay_t<Function>&>::
 // sentence, and not one about templates, on the line of the caller.
 template <class Function>
 concept NotAJob = !JobFunction<Function>;
-#define WEFT_REFUSE_JOB                                                        \
-    [[gnu::unavailable(                                                        \
-        "a job takes a Context& or nothing, and returns a Result<T>, a plain " \
-        "value or nothing")]]
+#define WEFT_REFUSE_JOB                                                                    \
+    __attribute__((                                                                        \
+        unavailable("a job takes a Context& or nothing, and returns a Result<T>, a plain " \
+                    "value or nothing")))
 
 // What is in the job's Result, or the result itself.
 template <class Function>
