@@ -97,8 +97,8 @@ bool has_handler() {
 
 // Reads a stack that may be in use, and parts of it that a sanitizer has closed. False if the stack
 // pointer is not on the fiber's stack: the thread is between two fibers.
-[[gnu::no_sanitize("address", "thread", "undefined")]] bool copy_stack(Fiber* fiber,
-                                                                       StackSnapshot& snapshot) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) bool copy_stack(
+    Fiber* fiber, StackSnapshot& snapshot) {
     Stack* stack = *const_cast<Stack* volatile*>(&fiber->stack);
     if (!stack) return false;
     auto bottom = reinterpret_cast<std::uintptr_t>(stack->bottom);

@@ -70,7 +70,7 @@ void Worker::thread_main(void* self) {
 }
 
 // Reads what the owner writes without care for others: one word each, and never followed blindly.
-[[gnu::no_sanitize("thread")]] Worker::Peek Worker::peek() const {
+__attribute__((no_sanitize("thread"))) Worker::Peek Worker::peek() const {
     const Fiber* fiber = *const_cast<Fiber* const volatile*>(&current_);
     unsigned left = *const_cast<const volatile unsigned*>(&turn_left_);
     // Relaxed: as all of this.
