@@ -87,9 +87,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     std::string_view input(reinterpret_cast<const char*>(bytes) + 1, size - 1);
     Decoded whole = decode(coding, input, size, 10'000);
     Decoded parts = decode(coding, input, 3, 1000);
-    // What comes out before an error depends on how much is asked for at once.
-    WEFT_ASSERT(whole.whole == parts.whole);
-    WEFT_ASSERT(!whole.whole || whole == parts);
+    // What comes out before an error depends on how much is asked for at once. libzstd compares the
+    // size that a frame announces with an empty last block only if it has the whole frame at once.
+    WEFT_ASSERT(whole.whole == parts.whole || coding == Coding::Zstd);
+    WEFT_ASSERT(!(whole.whole && parts.whole) || whole == parts);
 
     Decoded back = decode(coding, encode(coding, input), 50, 100);
     WEFT_ASSERT(back.whole && back.content == input);
