@@ -23,6 +23,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/sync/event.h"
 #include "weft/testing/eventually.h"
+#include "weft/testing/recurse.h"
 
 namespace weft::async {
 namespace {
@@ -178,19 +179,12 @@ TEST(JobNames, FIB_16f_a_shared_task_and_those_of_a_race) {
     });
 }
 
-[[gnu::noinline]] int recurse(int levels) {
-    volatile char frame[512];
-    frame[levels % 512] = static_cast<char>(levels);
-    if (levels == 0) return frame[0];
-    return recurse(levels - 1) + frame[levels % 512];
-}
-
 TEST(JobNamesDeathTest, FIB_16f_an_overflow_names_the_job) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     auto overflow = [](std::string_view name) {
         on_workers(1, [name] {
             Group group;
-            static_cast<void>(group.go(name, [] { return recurse(10'000'000); }));
+            static_cast<void>(group.go(name, [] { return weft::testing::recurse(10'000'000); }));
             static_cast<void>(group.wait());
         });
     };

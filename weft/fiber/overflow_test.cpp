@@ -8,6 +8,7 @@
 
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/recurse.h"
 #include "weft/testing/scale.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -30,13 +31,6 @@ protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-[[gnu::noinline]] int recurse(int levels) {
-    volatile char frame[512];
-    frame[levels % 512] = static_cast<char>(levels);
-    if (levels == 0) return frame[0];
-    return recurse(levels - 1) + frame[levels % 512];
-}
-
 // A frame many times larger than the guard; the compiler touches it page by page.
 [[PROBED, gnu::noinline]] int huge_frame(int at) {
     volatile char frame[40 * kGuardBytes];
@@ -49,7 +43,9 @@ TEST_F(OverflowDeathTest, FIB_4b_an_overflow_names_the_fiber_and_aborts) {
         {
             Runtime runtime(with_workers(1));
             static_cast<void>(
-                runtime.spawn([] { return recurse(1'000'000); }, {.name = "bottomless"}).join());
+                runtime
+                    .spawn([] { return weft::testing::recurse(1'000'000); }, {.name = "bottomless"})
+                    .join());
         },
         ::testing::KilledBySignal(SIGABRT), "overflow.*'bottomless'");
 }
@@ -62,7 +58,8 @@ TEST_F(OverflowDeathTest, FIB_4e_an_overflow_shows_its_frames_and_the_option_to_
     EXPECT_EXIT(
         {
             Runtime runtime(with_workers(1));
-            static_cast<void>(runtime.spawn([] { return recurse(1'000'000); }).join());
+            static_cast<void>(
+                runtime.spawn([] { return weft::testing::recurse(1'000'000); }).join());
         },
         ::testing::KilledBySignal(SIGABRT), "SpawnOptions::stack_bytes.*\n.*recurse.*\n.*recurse");
 }
@@ -71,7 +68,8 @@ TEST_F(OverflowDeathTest, FIB_4b_an_overflow_of_an_unnamed_fiber_is_told_as_well
     EXPECT_EXIT(
         {
             Runtime runtime(with_workers(1));
-            static_cast<void>(runtime.spawn([] { return recurse(1'000'000); }).join());
+            static_cast<void>(
+                runtime.spawn([] { return weft::testing::recurse(1'000'000); }).join());
         },
         ::testing::KilledBySignal(SIGABRT), "overflow");
 }
@@ -91,7 +89,7 @@ TEST_F(OverflowDeathTest, FIB_4b_an_overflow_after_a_migration_names_the_right_f
                                   .spawn(
                                       [] {
                                           for (int j = 0; j < 100; ++j) yield();
-                                          return recurse(1'000'000);
+                                          return weft::testing::recurse(1'000'000);
                                       },
                                       {.name = "guilty"})
                                   .join());
@@ -117,7 +115,7 @@ TEST_F(OverflowDeathTest, FIB_4b_a_large_stack_overflows_in_its_own_guard) {
         {
             Runtime runtime(with_workers(1));
             static_cast<void>(runtime
-                                  .spawn([] { return recurse(10'000'000); },
+                                  .spawn([] { return weft::testing::recurse(10'000'000); },
                                          {.name = "large", .stack_bytes = 4 << 20})
                                   .join());
         },

@@ -16,6 +16,7 @@
 #include "weft/sync/event.h"
 #include "weft/testing/captured_log.h"
 #include "weft/testing/eventually.h"
+#include "weft/testing/recurse.h"
 
 namespace weft::http {
 namespace {
@@ -181,19 +182,13 @@ TEST(HandlerNames, FIB_16f_the_report_of_a_stall_names_the_route) {
                                  "fiber 'GET /users/:id' has not let go of its worker")));
 }
 
-[[gnu::noinline]] int recurse(int levels) {
-    volatile char frame[512];
-    frame[levels % 512] = static_cast<char>(levels);
-    if (levels == 0) return frame[0];
-    return recurse(levels - 1) + frame[levels % 512];
-}
-
 TEST(HandlerNamesDeathTest, FIB_16f_an_overflow_names_the_route) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
             TestServer server(routed("GET", "/users/:id", [](Request&, async::Context&) {
-                return Result<Response>(Response::text(std::to_string(recurse(100'000'000))));
+                return Result<Response>(
+                    Response::text(std::to_string(weft::testing::recurse(100'000'000))));
             }));
             server.ask(kGetUser);
         },

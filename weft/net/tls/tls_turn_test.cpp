@@ -14,14 +14,20 @@ using namespace weft::testing;
 
 constexpr std::size_t kRecordBytes = 16 * 1024;
 
+// Two ends, of which the client has received a whole record and read its first byte.
+Result<Peers> peers_with_a_record(Contexts& contexts) {
+    Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
+    WEFT_TRY(peers.server->write_all(as_bytes(std::string(kRecordBytes, 'a'))));
+    std::byte first[1];
+    WEFT_TRY(peers.client->read(first, in_ten_seconds()));
+    return peers;
+}
+
 TEST(TlsTurn, FIB_15i_a_record_that_is_read_byte_by_byte_leaves_turns_to_others) {
     in_runtime(1, []() -> Result<void> {
         Contexts contexts = WEFT_TRY(Contexts::create());
-        Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
-        WEFT_TRY(peers.server->write_all(as_bytes(std::string(kRecordBytes, 'a'))));
+        Peers peers = WEFT_TRY(peers_with_a_record(contexts));
         std::byte byte[1];
-        // With the first one the whole record has been received.
-        WEFT_TRY(peers.client->read(byte, in_ten_seconds()));
         TurnCounter another;
         for (std::size_t i = 1; i < kRecordBytes; ++i)
             WEFT_TRY(peers.client->read(byte, in_ten_seconds()));
@@ -33,10 +39,8 @@ TEST(TlsTurn, FIB_15i_a_record_that_is_read_byte_by_byte_leaves_turns_to_others)
 TEST(TlsTurn, FIB_15i_a_sleeper_beside_a_reader_of_one_record_wakes) {
     in_runtime(1, []() -> Result<void> {
         Contexts contexts = WEFT_TRY(Contexts::create());
-        Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
-        WEFT_TRY(peers.server->write_all(as_bytes(std::string(kRecordBytes, 'a'))));
+        Peers peers = WEFT_TRY(peers_with_a_record(contexts));
         std::byte byte[1];
-        WEFT_TRY(peers.client->read(byte, in_ten_seconds()));
         bool woken = false;
         auto sleeper = spawn([&]() -> Result<void> {
             // tidy: allow sleep: it is what must come in time
