@@ -94,10 +94,10 @@ class Merging(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.file = Path(self.folder.name) / "results.json"
+        self.results = Path(self.folder.name)
 
     def saved(self, machine=None):
-        table = results.load(machine or MACHINE, quiet, self.file)
+        table = results.load(machine or MACHINE, quiet, self.results)
         run = table.begin_run("a day", "make bench", 3, 0.0)
         return table, run
 
@@ -105,11 +105,11 @@ class Merging(unittest.TestCase):
         table, run = self.saved()
         table.record(run, "yield", "go1", [1, 2, 3])
         table.record(run, "spawn", "go1", [5])
-        results.save(table, self.file)
+        results.save(table, self.results)
         table, run = self.saved()
         table.record(run, "yield", "go1", [9])
-        results.save(table, self.file)
-        table = results.load(MACHINE, quiet, self.file)
+        results.save(table, self.results)
+        table = results.load(MACHINE, quiet, self.results)
         self.assertEqual(table.values("yield", "go1"), [9])
         self.assertEqual(table.median("spawn", "go1"), 5)
         self.assertEqual(len(table.runs), 2)
@@ -118,15 +118,22 @@ class Merging(unittest.TestCase):
         for value in (1, 2):
             table, run = self.saved()
             table.record(run, "yield", "go1", [value])
-            results.save(table, self.file)
-        self.assertEqual(len(results.load(MACHINE, quiet, self.file).runs), 1)
+            results.save(table, self.results)
+        self.assertEqual(len(results.load(MACHINE, quiet, self.results).runs), 1)
 
     def test_figures_of_another_machine_are_not_mixed_in(self):
         table, run = self.saved()
         table.record(run, "yield", "go1", [1])
-        results.save(table, self.file)
-        other = results.load({"cpu": "another"}, quiet, self.file)
-        self.assertEqual(other.rows, {})
+        results.save(table, self.results)
+        for other in ({**MACHINE, "cpu": "another"}, {**MACHINE, "kernel": "another"}):
+            self.assertEqual(results.load(other, quiet, self.results).rows, {})
+
+    def test_each_kind_of_processor_has_its_own_results(self):
+        for cpu in ("AMD EPYC", "Intel(R) Xeon(R) Processor"):
+            results.save(results.Results({"cpu": cpu}), self.results)
+        self.assertEqual([path.name for path in sorted(self.results.iterdir())],
+                         ["amd-epyc.json", "intel-xeon-processor.json"])
+        self.assertEqual(len(results.load_all(self.results)), 2)
 
 
 class Report(unittest.TestCase):

@@ -15,7 +15,7 @@ from .process import (CLIENT_CPU, SERVER_CPU, SPARE_FDS, Failed, Figures, cpu_na
                       tell)
 
 MESSAGE_BYTES = 64
-IDLE_SETTLE_SECONDS = 1
+IDLE_SETTLE_SECONDS = 3  # the report that no fiber can run comes after one, and once
 IDLE_SECONDS = 5
 SIM_STEPS = re.compile(r"([\d.]+) M steps/s")
 

@@ -1,9 +1,12 @@
-"""Writes bench/RESULTS.md from the results: what was measured, on what, and what was reached."""
+"""Writes bench/RESULTS.md from the results: what was measured, on what, and what was reached.
+
+The summary of each machine stands there, its single tables in a page beside its results.
+"""
 
 from .building import BENCH
 from .catalog import COLUMN_UNITS, FIBERS, NEVER_AVAILABLE, Peer, Suite, column_row
 from .http_catalog import HTTP
-from .results import Results
+from .results import RESULTS_FOLDER, Results, load_all, name_of
 from .targets import Target, targets_of, verdict
 
 REPORT_FILE = BENCH / "RESULTS.md"
@@ -12,10 +15,15 @@ TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers"}
 
 HEAD = """# Results
 
-Written by `make bench` and `make bench-http`; the single rounds are in
-[results.json](results.json). Medians, with the smallest and largest round. *Ratio* is the peer's
-figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from
-different runs, so their ratio is only a hint.
+Written by `make bench` and `make bench-http`, for each kind of processor that they ran on; the single
+rounds are in [results/](results). Figures are medians. A row's name leads to its table, with every peer.
+"""
+
+TABLES_HEAD = """# Results on {cpu}
+
+Back to the [summary](../RESULTS.md). Medians, with the smallest and largest round. *Ratio* is the peer's
+figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from different
+runs, so their ratio is only a hint.
 """
 
 
@@ -106,7 +114,7 @@ def summary(results: Results, suite: Suite) -> list[str]:
     names = [name for n in suite.workers
              for name in (f"weft{n}", f"best of {n} worker{'s' if n > 1 else ''}")]
     names += ["floor"] if has_floors else []
-    lines = [f"## {TITLES[suite.name]}", "",
+    lines = [f"### {TITLES[suite.name]}", "",
              f"| row | unit | {' | '.join(names)} | targets met |",
              f"|---|---|{'--:|' * len(names)}--:|"]
     for row in suite.rows():
@@ -116,14 +124,15 @@ def summary(results: Results, suite: Suite) -> list[str]:
             cells += ["–" if ours is None else shown(ours),
                       best_peer(results, suite, row, workers)]
         cells += [best_peer(results, suite, row, 1, floors=True)] if has_floors else []
-        lines.append(f"| [{row}](#{row}) | {suite.unit(row)} | {' | '.join(cells)} | "
+        link = f"results/{name_of(results.machine)}.md#{row}"
+        lines.append(f"| [{row}]({link}) | {suite.unit(row)} | {' | '.join(cells)} | "
                      f"{count_met(results, targets_of(row))} |")
     return lines + [""]
 
 
 def machine_lines(results: Results) -> list[str]:
     pairs = [*results.machine.items(), *results.versions.items()]
-    lines = ["## Machine", "", "| | |", "|---|---|"]
+    lines = [f"## {results.machine['cpu']}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in pairs]
     for name, reason in NEVER_AVAILABLE.items():
         lines.append(f"| {name} | UNAVAILABLE: {reason} |")
@@ -131,17 +140,29 @@ def machine_lines(results: Results) -> list[str]:
 
 
 def run_lines(results: Results) -> list[str]:
-    lines = ["## Runs", "", "| date | command | rounds | load before |", "|---|---|--:|--:|"]
+    lines = ["| date | command | rounds | load before |", "|---|---|--:|--:|"]
     lines += [f"| {run['date']} | `{run['command']}` | {run['rounds']} | {run['load']} |"
               for run in results.runs]
     return lines + [""]
 
 
-def write(results: Results) -> None:
-    lines = [HEAD, *machine_lines(results), *run_lines(results)]
-    for suite in SUITES.values():
-        lines += summary(results, suite)
+def tables(results: Results) -> list[str]:
+    lines = [TABLES_HEAD.format(cpu=results.machine["cpu"])]
     for suite in SUITES.values():
         for row in suite.rows():
             lines += table_of(results, suite, row)
-    REPORT_FILE.write_text("\n".join(lines).rstrip() + "\n")
+    return lines
+
+
+def put(path, lines: list[str]) -> None:
+    path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def write() -> None:
+    lines = [HEAD]
+    for results in load_all():
+        put(RESULTS_FOLDER / f"{name_of(results.machine)}.md", tables(results))
+        lines += [*machine_lines(results), *run_lines(results)]
+        for suite in SUITES.values():
+            lines += summary(results, suite)
+    put(REPORT_FILE, lines)

@@ -1,17 +1,19 @@
-"""The figures so far, in bench/results.json.
+"""The figures so far, in bench/results/: a file for each kind of processor.
 
-The file is committed, beside the table that is made from it: a run of a few metrics then renews
-just those rows, also in a fresh clone, and every table can be checked against the single rounds.
+The files are committed, beside the tables that are made from them: a run of a few metrics then
+renews just those rows, also in a fresh clone, and every table can be checked against the single
+rounds.
 """
 
 import json
+import re
 import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .building import BENCH
 
-RESULTS_FILE = BENCH / "results.json"
+RESULTS_FOLDER = BENCH / "results"
 
 
 @dataclass
@@ -52,18 +54,38 @@ class Results:
         self.runs = [run for run in self.runs if run["id"] in used]
 
 
-def load(machine: dict[str, str], say, path: Path = RESULTS_FILE) -> Results:
-    """Figures of another machine are not kept: a ratio across machines means nothing."""
+def name_of(machine: dict[str, str]) -> str:
+    """The processor's, as part of a file's name: "intel-xeon-processor"."""
+    plain = machine["cpu"].lower().replace("(r)", "").replace("(tm)", "")
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+
+
+def file_of(machine: dict[str, str], folder: Path = RESULTS_FOLDER) -> Path:
+    return folder / f"{name_of(machine)}.json"
+
+
+def read(path: Path) -> Results:
+    return Results(**json.loads(path.read_text()))
+
+
+def load(machine: dict[str, str], say, folder: Path = RESULTS_FOLDER) -> Results:
+    """Figures of another machine are not mixed in: a ratio across machines means nothing."""
+    path = file_of(machine, folder)
     if not path.exists():
         return Results(machine)
-    stored = Results(**json.loads(path.read_text()))
+    stored = read(path)
     if stored.machine != machine:
         say(f"{path.name} is of another machine or kernel: starting a new table")
         return Results(machine)
     return stored
 
 
-def save(results: Results, path: Path = RESULTS_FILE) -> None:
+def load_all(folder: Path = RESULTS_FOLDER) -> list[Results]:
+    return [read(path) for path in sorted(folder.glob("*.json"))]
+
+
+def save(results: Results, folder: Path = RESULTS_FOLDER) -> None:
     results.drop_unused_runs()
     whole = json.dumps(vars(results), indent=1, ensure_ascii=False)
-    path.write_text(whole + "\n")
+    folder.mkdir(exist_ok=True)
+    file_of(results.machine, folder).write_text(whole + "\n")
