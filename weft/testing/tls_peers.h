@@ -104,4 +104,33 @@ struct Contexts {
     }
 };
 
+// The server's end of a raw connection, and a fiber that shakes hands on the other.
+struct RawClient {
+    Socket socket;
+    Future<std::unique_ptr<TlsStream>> server;
+};
+inline Result<RawClient> raw_client(ServerContext& context, Deadline deadline) {
+    auto sockets = WEFT_TRY(Socket::make_pair());
+    auto below = std::make_unique<Socket>(std::move(sockets.first));
+    return RawClient{std::move(sockets.second),
+                     spawn([&context, deadline, below = std::move(below)]() mutable {
+                         return TlsStream::accept(std::move(below), context, deadline);
+                     })};
+}
+
+// The first bytes that a client says.
+inline Result<std::string> client_hello(ClientContext& context) {
+    auto sockets = WEFT_TRY(Socket::make_pair());
+    auto below = std::make_unique<Socket>(std::move(sockets.first));
+    auto client = spawn([&context, below = std::move(below)]() mutable {
+        return TlsStream::connect(std::move(below), context, "example.test", in_ten_seconds());
+    });
+    std::string text(4096, '\0');
+    std::size_t count =
+        WEFT_TRY(sockets.second.read(std::as_writable_bytes(std::span(text)), in_ten_seconds()));
+    sockets.second.close();
+    EXPECT_FALSE(client.join(in_ten_seconds()));
+    return text.substr(0, count);
+}
+
 }  // namespace weft::testing

@@ -4,17 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/format.h"
+#include "weft/fiber/placement.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
 
 namespace weft::net::tls {
 namespace {
-
-// Of TLS 1.2: those with forward secrecy and authenticated encryption.
-constexpr const char* kCiphers =
-    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
-    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:"
-    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384";
 
 // RFC 7301 §3.1: names of 1 to 255 bytes, each after its length.
 Result<std::vector<unsigned char>> alpn_on_wire(const std::vector<std::string>& names) {
@@ -32,14 +28,26 @@ int version_of(Protocol protocol) {
     return protocol == Protocol::Tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
 }
 
-Result<OwnedSslContext> make_context(const SSL_METHOD* method, Protocol minimum, Protocol maximum) {
+Result<void> allow(SSL_CTX* context, const Algorithms& algorithms) {
+    ERR_clear_error();
+    if (SSL_CTX_set1_groups_list(context, algorithms.groups.c_str()) != 1)
+        return openssl_error(format("'{}' is no list of groups", algorithms.groups));
+    if (SSL_CTX_set_cipher_list(context, algorithms.ciphers.c_str()) != 1)
+        return openssl_error(format("'{}' is no list of ciphers", algorithms.ciphers));
+    if (SSL_CTX_set_ciphersuites(context, algorithms.cipher_suites.c_str()) != 1)
+        return openssl_error(format("'{}' is no list of cipher suites", algorithms.cipher_suites));
+    return {};
+}
+
+Result<OwnedSslContext> make_context(const SSL_METHOD* method, Protocol minimum, Protocol maximum,
+                                     const Algorithms& algorithms) {
     ERR_clear_error();
     OwnedSslContext context(SSL_CTX_new(method));
     if (!context || SSL_CTX_set_min_proto_version(context.get(), version_of(minimum)) != 1 ||
-        SSL_CTX_set_max_proto_version(context.get(), version_of(maximum)) != 1 ||
-        SSL_CTX_set_cipher_list(context.get(), kCiphers) != 1) {
+        SSL_CTX_set_max_proto_version(context.get(), version_of(maximum)) != 1) {
         return openssl_error("no TLS context could be made");
     }
+    WEFT_TRY(allow(context.get(), algorithms));
     SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                            SSL_OP_CIPHER_SERVER_PREFERENCE |
                                            SSL_OP_PRIORITIZE_CHACHA);
@@ -93,6 +101,8 @@ Result<void> ask_for_client_certificates(SSL_CTX* context, const ServerConfig& c
 
 }  // namespace
 
+Semaphore& HandshakeTurns::here() { return turns_[worker_here().value_or(0) % turns_.size()].free; }
+
 // ---------------------------------------------------------------- servers
 
 ServerContext::ServerContext(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -103,8 +113,8 @@ ServerContext::~ServerContext() = default;
 Result<ServerContext> ServerContext::create(ServerConfig config) {
     std::vector<Identity> identities = std::exchange(config.identities, {});
     auto state = std::make_unique<State>(std::move(config));
-    state->context =
-        WEFT_TRY(make_context(TLS_server_method(), state->config.minimum, state->config.maximum));
+    state->context = WEFT_TRY(make_context(TLS_server_method(), state->config.minimum,
+                                           state->config.maximum, state->config.algorithms));
     state->alpn = WEFT_TRY(alpn_on_wire(state->config.alpn));
     SSL_CTX* context = state->context.get();
     WEFT_TRY(ask_for_client_certificates(context, state->config));
@@ -144,7 +154,8 @@ Result<ClientContext> ClientContext::create(const ClientConfig& config) {
     auto state = std::make_unique<State>();
     state->verification = config.verification;
     state->sessions = std::make_shared<SessionCache>(config.sessions_max);
-    state->context = WEFT_TRY(make_context(TLS_client_method(), config.minimum, Protocol::Tls13));
+    state->context = WEFT_TRY(
+        make_context(TLS_client_method(), config.minimum, Protocol::Tls13, config.algorithms));
     SSL_CTX* context = state->context.get();
     if (!config.authorities.is_empty()) {
         WEFT_TRY(trust(context, config.authorities));

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
 #include "weft/fiber/io.h"
 #include "weft/fiber/turn.h"
 #include "weft/net/address.h"
@@ -11,6 +13,7 @@
 #include "weft/net/internal/peer_name.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
+#include "weft/sync/semaphore.h"
 
 namespace weft::net {
 namespace {
@@ -90,7 +93,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::accept(std::unique_ptr<Stream> bel
     auto connection = WEFT_TRY(tls::Connection::for_server(*context.state_));
     // tidy: allow new: a private constructor
     std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
-    Result<void> agreed = made->shake_hands(deadline);
+    Result<void> agreed = made->shake_hands(deadline, &context.state_->turns);
     if (!agreed) return made->with_peer(agreed.error(), "tls handshake with");
     return made;
 }
@@ -107,7 +110,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::connect(std::unique_ptr<Stream> be
     std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
     made->sessions_ = std::move(sessions);
     made->server_ = std::move(server);
-    Result<void> agreed = made->shake_hands(deadline);
+    Result<void> agreed = made->shake_hands(deadline, nullptr);
     if (!agreed) return made->with_peer(agreed.error(), "tls handshake with");
     return made;
 }
@@ -118,12 +121,35 @@ Error TlsStream::with_peer(const Error& error, std::string_view action) const {
     return error.with_context(action, server_.empty() ? peer_name(peer_address()) : server_);
 }
 
-Result<void> TlsStream::shake_hands(Deadline deadline) {
+Result<bool> TlsStream::step_handshake() {
+    SpinGuard guard(lock_);
+    return connection_->handshake();
+}
+
+// A hello costs us a thousand times what it costs to send. So the next one is computed when whoever
+// else of this worker is ready has had a turn, and nothing is computed for one who has left or
+// whose time is over meanwhile.
+Result<bool> TlsStream::step_handshake_in_turn(Semaphore& turn, Deadline deadline) {
+    WEFT_TRY(turn.acquire_until(deadline));
+    struct Turn {
+        ~Turn() { taken.release(); }
+        Semaphore& taken;
+    } taken{turn};
+    WEFT_TRY(CancelToken::current().check());
+    if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
+    if (WEFT_TRY(look_for_end())) return Error(ErrorKind::Tls, "the peer closed");
+    Result<bool> done = step_handshake();
+    // What the peer waits for leaves first; an error shows when the rest is flushed.
+    static_cast<void>(try_flush());
+    yield();
+    return done;
+}
+
+Result<void> TlsStream::shake_hands(Deadline deadline, tls::HandshakeTurns* turns) {
     for (;;) {
-        Result<bool> done = [&] {
-            SpinGuard guard(lock_);
-            return connection_->handshake();
-        }();
+        bool in_turn = turns && connection_->has_input();
+        Result<bool> done =
+            in_turn ? step_handshake_in_turn(turns->here(), deadline) : step_handshake();
         if (!done) {
             // The alert that tells the peer why.
             static_cast<void>(try_flush());
@@ -189,6 +215,19 @@ Result<void> TlsStream::fill(Deadline deadline) {
     std::size_t count = WEFT_TRY(below_->read(space, deadline));
     supply(space, count);
     return {};
+}
+
+// Whether the peer has left behind what it has said; what else it has said is added to that.
+Result<bool> TlsStream::look_for_end() {
+    Bytes said = connection_->input();
+    std::size_t end = static_cast<std::size_t>(said.data() - input_.get()) + said.size();
+    ByteSpace space = ByteSpace(input_.get(), input_bytes_).subspan(end);
+    if (space.empty()) return false;
+    std::optional<std::size_t> count = WEFT_TRY(below_->try_read(space));
+    if (!count) return false;
+    SpinGuard guard(lock_);
+    connection_->supply({said.data(), said.size() + *count});
+    return *count == 0;
 }
 
 Result<bool> TlsStream::try_fill() {

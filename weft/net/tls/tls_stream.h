@@ -28,10 +28,15 @@
 #include "weft/net/stream.h"
 #include "weft/net/tls/tls_config.h"
 
+namespace weft {
+class Semaphore;
+}
+
 namespace weft::net {
 
 namespace tls {
 class Connection;
+class HandshakeTurns;
 class SessionCache;
 }  // namespace tls
 
@@ -73,7 +78,11 @@ private:
     TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection);
 
     Error with_peer(const Error& error, std::string_view action) const;
-    Result<void> shake_hands(Deadline deadline);
+    // Without turns: at once, as clients do.
+    Result<void> shake_hands(Deadline deadline, tls::HandshakeTurns* turns);
+    Result<bool> step_handshake();
+    Result<bool> step_handshake_in_turn(Semaphore& turn, Deadline deadline);
+    Result<bool> look_for_end();
     Result<std::optional<std::size_t>> read_once(ByteSpace space, Deadline deadline);
     void keep_sessions();
 

@@ -45,6 +45,7 @@ public:
     // Ciphertext from the peer, borrowed until it is consumed; only when there is none.
     void supply(Bytes input) { input_ = input; }
     void supply_end() { input_ended_ = true; }
+    Bytes input() const { return input_; }
     bool has_input() const { return !input_.empty(); }
     // Ciphertext for the peer. Whoever takes it empties it.
     std::vector<std::byte>& output() { return output_; }

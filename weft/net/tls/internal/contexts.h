@@ -1,6 +1,7 @@
 // The state behind ServerContext and ClientContext.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "weft/base/spin_lock.h"
@@ -9,8 +10,23 @@
 #include "weft/net/tls/internal/session_cache.h"
 #include "weft/net/tls/internal/tickets.h"
 #include "weft/net/tls/tls_config.h"
+#include "weft/sync/semaphore.h"
 
 namespace weft::net::tls {
+
+// Who may compute a handshake: one fiber of each worker at a time, so that those who are ready for
+// something else wait for one handshake and not for all that have come.
+class HandshakeTurns {
+public:
+    Semaphore& here();
+
+private:
+    static constexpr std::size_t kWorkers = 16;  // further ones share
+    struct alignas(64) Turn {
+        Semaphore free{1};
+    };
+    std::array<Turn, kWorkers> turns_;
+};
 
 struct ServerContext::State {
     explicit State(ServerConfig given)
@@ -25,6 +41,7 @@ struct ServerContext::State {
     OwnedSslContext context;
     std::vector<unsigned char> alpn;  // as on the wire
     TicketRing tickets;
+    HandshakeTurns turns;
     SpinLock table_lock;
     // Shared by the context and the handshakes that began under this table.
     std::shared_ptr<const CertificateTable> current_table;
