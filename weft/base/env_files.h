@@ -21,6 +21,7 @@ public:
     // An offset below zero: where the file stands.
     virtual long read_at(int fd, void* buffer, std::size_t size, std::int64_t offset) = 0;
     virtual long write_at(int fd, const void* buffer, std::size_t size, std::int64_t offset) = 0;
+    virtual int resize(int fd, std::int64_t size) = 0;
     virtual int sync(int fd) = 0;
     // Of the descriptor if there is no path.
     virtual int status(int fd, const char* path, struct statx& status) = 0;

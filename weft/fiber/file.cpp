@@ -45,6 +45,7 @@ constexpr std::size_t kTransferBytesMax = 0x7ffff000;
                          ? ::write(request.fd, request.buffer, request.size)
                          : ::pwrite(request.fd, request.buffer, request.size, request.offset);
             break;
+        case Operation::Resize: result = ::ftruncate(request.fd, request.offset); break;
         case Operation::Sync: result = ::fsync(request.fd); break;
         case Operation::Status:
             result = ::statx(request.path ? AT_FDCWD : request.fd, request.path ? request.path : "",
@@ -69,6 +70,7 @@ long call_disk(EnvFiles& disk, const FileRequest& request) {
         return disk.read_at(request.fd, request.buffer, request.size, request.offset);
     case Operation::Write:
         return disk.write_at(request.fd, request.buffer, request.size, request.offset);
+    case Operation::Resize: return disk.resize(request.fd, request.offset);
     case Operation::Sync: return disk.sync(request.fd);
     case Operation::Status: return disk.status(request.fd, request.path, *request.status);
     case Operation::Rename: return disk.rename(request.path, request.target_path);
@@ -121,6 +123,7 @@ std::string_view name_of(Operation operation) {
     case Operation::Open: return "open";
     case Operation::Read: return "read";
     case Operation::Write: return "write";
+    case Operation::Resize: return "resize";
     case Operation::Sync: return "sync";
     case Operation::Status: return "status of";
     case Operation::Rename: return "rename";
@@ -332,6 +335,17 @@ Result<std::size_t> File::write_at(std::uint64_t offset, std::span<const std::by
     if (offset > INT64_MAX) return offset_error();
     return transfer(Operation::Write, fd_, bytes.data(), bytes.size(),
                     static_cast<std::int64_t>(offset), deadline);
+}
+
+Result<void> File::resize(std::uint64_t size, Deadline deadline) {
+    if (fd_ < 0) return ErrorKind::Closed;
+    if (size > INT64_MAX) return offset_error();
+    FileRequest request;
+    request.operation = Operation::Resize;
+    request.fd = fd_;
+    request.offset = static_cast<std::int64_t>(size);
+    WEFT_TRY(perform(request, deadline));
+    return {};
 }
 
 Result<void> File::sync(Deadline deadline) {

@@ -74,6 +74,8 @@ public:
     Result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> bytes,
                                  Deadline deadline = Deadline::never());
 
+    // Cut off there, or filled up with zeros.
+    Result<void> resize(std::uint64_t size, Deadline deadline = Deadline::never());
     // Returns when the disk has it.
     Result<void> sync(Deadline deadline = Deadline::never());
     Result<FileStatus> status(Deadline deadline = Deadline::never()) const;

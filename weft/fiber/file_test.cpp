@@ -185,6 +185,20 @@ TEST_F(FileTest, RCT_5_options_of_open_are_honoured) {
     });
 }
 
+TEST_F(FileTest, RCT_5_a_file_is_cut_off_and_filled_up) {
+    on_fiber_and_thread([this]() -> Result<void> {
+        File file = WEFT_TRY(File::open(path("a"), {.write = true, .create = true}));
+        WEFT_TRY(file.write_all(as_bytes("0123456789")));
+        WEFT_TRY(file.resize(4));
+        WEFT_TRY(file.resize(6));
+        std::byte space[16];
+        std::size_t count = WEFT_TRY(file.read_at(0, space));
+        EXPECT_EQ(text_of(std::span(space).first(count)), std::string_view("0123\0\0", 6));
+        EXPECT_EQ(kind_of(file.resize(UINT64_MAX)), ErrorKind::Misuse);
+        return {};
+    });
+}
+
 TEST_F(FileTest, RCT_5_status_tells_kind_size_and_time) {
     on_fiber_and_thread([this]() -> Result<void> {
         File file = WEFT_TRY(File::open(path("a"), {.write = true, .create = true}));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/base/spin_lock.h"
+#include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
@@ -43,13 +45,25 @@ Result<void> call(StopEntry& entry) {
     }
 }
 
+// Nothing can be done about a stderr that is gone.
+void write_to_stderr(const std::string& text) {
+    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+}
+
 // What is to be done and how far it is. The drain's fiber holds it too, so it knows of no signals:
 // the last owner of those may not be the thread that calls their hooks.
 class StopState : public std::enable_shared_from_this<StopState> {
 public:
     StopState(Scheduler& stopped, StopOptions how) : scheduler_(stopped), options_(how) {}
 
-    void begin(std::optional<int> signal);
+    // How often it was told before.
+    unsigned begin();
+    Nanoseconds time_to_end() const { return options_.drain + options_.unwinding; }
+    void report_what_is_stuck() const;
+    void cancel() {
+        log(LogLevel::Info, "stopping: told twice, so everything is cancelled");
+        scheduler_.cancel_all();
+    }
     void add(std::shared_ptr<StopEntry> entry);
     void take_back(StopEntry& entry);
     bool has_begun() const {
@@ -72,41 +86,46 @@ private:
     bool drains_ = false;  // a fiber calls entries, or is about to
 };
 
-[[noreturn]] void end_process(int signal) {
-    struct sigaction action{};
-    action.sa_handler = SIG_DFL;
-    ::sigaction(signal, &action, nullptr);
-    // This thread may not have learned yet that it has to let the signal through.
+constexpr unsigned kReportSecondsMax = 5;
+
+// This thread may have it blocked.
+void let_through(int signal) {
     sigset_t own;
     sigemptyset(&own);
     sigaddset(&own, signal);
     ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+}
+
+[[noreturn]] void end_by(int signal) {
+    ::signal(signal, SIG_DFL);
+    let_through(signal);
     ::raise(signal);
     ::_exit(128 + signal);
 }
 
-void StopState::begin(std::optional<int> signal) {
+unsigned StopState::begin() {
     unsigned times = 0;
     std::size_t hooks = 0;
     {
         SpinGuard guard(lock_);
-        times = ++times_begun_;
+        times = times_begun_++;
         hooks = entries_.size();
-        if (times == 1) drains_ = true;
+        if (times == 0) drains_ = true;
     }
-    if (times == 1) {
-        scheduler_.stop_place().keep();
-        log(LogLevel::Info, "stopping: {} hooks to call, then at most {} ms to drain", hooks,
-            std::chrono::duration_cast<std::chrono::milliseconds>(options_.drain).count());
-        return start_drain();
-    }
-    if (times == 2) {
-        log(LogLevel::Info, "stopping: told twice, so everything is cancelled");
-        return scheduler_.cancel_all();
-    }
-    if (!signal) return;
-    log(LogLevel::Warn, "stopping: told three times, so the process ends at once");
-    end_process(*signal);
+    if (times > 0) return times;
+    scheduler_.stop_place().keep();
+    log(LogLevel::Info, "stopping: {} hooks to call, then at most {} ms to drain", hooks,
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.drain).count());
+    start_drain();
+    return times;
+}
+
+void StopState::report_what_is_stuck() const {
+    log(LogLevel::Error,
+        "stopping: {} fibers and {} blocking calls did not end when they were cancelled, so the "
+        "process ends without them",
+        scheduler_.live(false), scheduler_.blocking().in_flight());
+    write_to_stderr(dump_fibers());
 }
 
 // A fiber that nothing but the end of the runtime cancels, wherever it was begun.
@@ -196,26 +215,44 @@ struct StopSignals {
         : state(std::make_shared<StopState>(scheduler, options)) {}
 
     Result<void> open();
+    void on_signal(int signal);
+    void end_the_process();
 
     // Owners: this, and the fiber that drains.
     const std::shared_ptr<StopState> state;
-    // Ended first: they call the state.
+    bool was_told = false;  // the signal thread's
+    // Ended first: they call the state, and the others call the first.
+    std::optional<SignalHook> dump;
     std::optional<SignalHook> terminate;
     std::optional<SignalHook> interrupt;
-    std::optional<SignalHook> dump;
 };
 
 Result<void> StopSignals::open() {
     if (env::current()) return {};
-    auto stop = [this](int signal) { state->begin(signal); };
+    auto stop = [this](int signal) { on_signal(signal); };
+    dump = WEFT_TRY(SignalHook::open(SIGUSR1, [](int) { write_to_stderr(dump_fibers()); }));
     terminate = WEFT_TRY(SignalHook::open(SIGTERM, stop));
     interrupt = WEFT_TRY(SignalHook::open(SIGINT, stop));
-    dump = WEFT_TRY(SignalHook::open(SIGUSR1, [](int) {
-        std::string text = dump_fibers();
-        // Nothing can be done about a stderr that is gone.
-        static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
-    }));
     return {};
+}
+
+// By the signal's own thread, because no worker may be able to do anything any more.
+void StopSignals::on_signal(int signal) {
+    if (std::exchange(was_told, true)) {
+        log(LogLevel::Warn, "stopping: told again, so the process ends at once");
+        end_by(signal);
+    }
+    static_cast<void>(state->begin());
+    dump->call_at(Deadline::after(state->time_to_end()), [this] { end_the_process(); });
+}
+
+void StopSignals::end_the_process() {
+    // Whoever is stuck may hold what the report needs: the kernel ends us if it takes too long.
+    ::signal(SIGALRM, SIG_DFL);
+    let_through(SIGALRM);
+    ::alarm(kReportSecondsMax);
+    state->report_what_is_stuck();
+    ::_exit(EXIT_FAILURE);
 }
 
 DrainHook::DrainHook(std::shared_ptr<StopSignals> signals, std::shared_ptr<StopEntry> entry)
@@ -271,7 +308,9 @@ DrainHook GracefulStop::add(std::function<Result<void>()> close) {
     return DrainHook(signals_, std::move(entry));
 }
 
-void GracefulStop::begin() { signals_->state->begin(std::nullopt); }
+void GracefulStop::begin() {
+    if (signals_->state->begin() > 0) signals_->state->cancel();
+}
 
 bool GracefulStop::has_begun() const { return signals_->state->has_begun(); }
 

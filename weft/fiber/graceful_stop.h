@@ -8,9 +8,10 @@
 //
 // On SIGTERM or SIGINT the functions of on_drain() are called, newest first, one after the other,
 // on a fiber of the runtime: they may wait. They close listeners. The counted fibers then have the
-// drain time to end by themselves; after that, or at a second signal, everything is cancelled. A
-// third signal ends the process as it would have without us. SIGUSR1 writes what all fibers are
-// doing to stderr.
+// drain time to end by themselves; after that everything is cancelled. What has not ended a little
+// later never will, such as a blocking() call that hangs: then stderr is told what it is, and the
+// process ends with status 1. A second signal ends the process at once, as it would have without
+// us. SIGUSR1 writes what all fibers are doing to stderr.
 //
 // A function runs only while its DrainHook lives: the hook's destructor takes the function back,
 // and waits for it if it is being called. So declare the hook after what its function names, and
@@ -38,6 +39,8 @@ struct StopSignals;
 
 struct StopOptions {
     Nanoseconds drain = std::chrono::seconds(30);
+    // How long what was cancelled then has to end.
+    Nanoseconds unwinding = std::chrono::seconds(2);
 };
 
 // The owner of a function that is called when the drain begins. Dropping it takes the function
@@ -96,7 +99,8 @@ public:
         }
     }
 
-    // As if a signal had come: the first begins the drain, the second cancels. Does not wait.
+    // The first begins the drain, as a signal does; the second cancels. Does not wait, and never
+    // ends the process.
     void begin();
     bool has_begun() const;
 

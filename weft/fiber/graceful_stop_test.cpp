@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/io.h"
 #include "weft/fiber/runtime.h"
 #include "weft/testing/captured_log.h"
@@ -72,15 +74,15 @@ TEST(GracefulStop, FIB_14e_what_does_not_end_in_time_is_cancelled) {
     EXPECT_EQ(stubborn.join().error(), ErrorKind::Cancelled);
 }
 
-TEST(GracefulStop, FIB_14e_a_second_signal_cancels_at_once) {
+TEST(GracefulStop, FIB_14e_to_begin_again_cancels_at_once) {
     Runtime runtime({.workers = 2});
     GracefulStop stop = GracefulStop::on_signals(runtime, {.drain = 1h}).value();
     Atomic<bool> draining{false};
     DrainHook drain = stop.on_drain([&] { draining.store(true, std::memory_order_seq_cst); });
     Future<void> stubborn = runtime.spawn([] { return sleep_for(2h); });
-    kill(getpid(), SIGTERM);
+    stop.begin();
     while (!draining.load(std::memory_order_seq_cst)) usleep(100);
-    kill(getpid(), SIGTERM);
+    stop.begin();
     runtime.run();
     EXPECT_EQ(stubborn.join().error(), ErrorKind::Cancelled);
 }
@@ -194,20 +196,6 @@ TEST(GracefulStop, FIB_14e_one_call_does_it_within_run) {
     EXPECT_TRUE(in_flight_ended);
 }
 
-TEST(GracefulStop, FIB_14e_within_run_the_second_signal_cancels_also_without_hooks) {
-    Result<void> outcome = run([]() -> Result<void> {
-        Flag draining;
-        {
-            DrainHook drain = WEFT_TRY(on_drain([&] { draining.set(); }));
-            kill(getpid(), SIGINT);
-            EXPECT_TRUE(draining.wait());
-        }
-        kill(getpid(), SIGINT);
-        return sleep_for(1h);
-    });
-    EXPECT_EQ(outcome.error(), ErrorKind::Cancelled);
-}
-
 TEST(GracefulStop, FIB_14e_a_runtime_has_one_stop_at_a_time) {
     Result<void> outcome = run([]() -> Result<void> {
         EXPECT_FALSE(WEFT_TRY(GracefulStop::current()).has_begun());
@@ -223,20 +211,76 @@ TEST(GracefulStop, FIB_14e_a_runtime_has_one_stop_at_a_time) {
     EXPECT_EQ(on_drain([] {}).error().kind(), ErrorKind::NoRuntime);
 }
 
-TEST(GracefulStopDeathTest, FIB_14e_the_third_signal_ends_the_process) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    auto deaf = [] {
-        Runtime runtime({.workers = 1});
-        GracefulStop stop = GracefulStop::on_signals(runtime).value();
-        auto loop = runtime.spawn([&] {
-            for (;;) yield();
-        });
+class GracefulStopDeathTest : public ::testing::Test {
+protected:
+    GracefulStopDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(GracefulStopDeathTest, FIB_14e_a_second_signal_ends_the_process_at_once) {
+    auto twice = [] {
+        static_cast<void>(run([]() -> Result<void> {
+            Flag draining;
+            {
+                DrainHook drain = WEFT_TRY(on_drain([&] { draining.set(); }));
+                kill(getpid(), SIGTERM);
+                EXPECT_TRUE(draining.wait());
+            }
+            kill(getpid(), SIGINT);
+            return sleep_for(1h);
+        }));
+    };
+    EXPECT_EXIT(twice(), ::testing::KilledBySignal(SIGINT), "");
+}
+
+// A program that begins its own drain is not killed by the signal that it was about to get.
+TEST(GracefulStop, FIB_14e_a_first_signal_after_begin_ends_nothing) {
+    Runtime runtime({.workers = 2});
+    GracefulStop stop = GracefulStop::on_signals(runtime, {.drain = 1h}).value();
+    Future<bool> in_flight = runtime.spawn([&] {
         stop.begin();
-        stop.begin();
-        kill(getpid(), SIGINT);
+        kill(getpid(), SIGTERM);
+        return sleep_for(20ms).has_value();
+    });
+    runtime.run();
+    EXPECT_EQ(in_flight.join(), true);
+}
+
+// Whatever does not end when it is cancelled is named, and keeps the process no longer.
+void end_with(std::function<void()> stuck) {
+    Runtime runtime({.workers = 1});
+    GracefulStop stop =
+        GracefulStop::on_signals(runtime, {.drain = 10ms, .unwinding = 10ms}).value();
+    auto fiber = runtime.spawn(std::move(stuck), {.name = "the stuck one"});
+    kill(getpid(), SIGTERM);
+    runtime.run();
+}
+
+TEST_F(GracefulStopDeathTest, FIB_14e_a_blocking_call_that_never_returns_is_named_and_left) {
+    auto sleeps = [] { static_cast<void>(blocking([] { ::sleep(3600); })); };
+    EXPECT_EXIT(end_with(sleeps), ::testing::ExitedWithCode(1),
+                "1 fibers and 1 blocking calls did not end(.|\n)*the stuck one");
+}
+
+TEST_F(GracefulStopDeathTest, FIB_14e_a_fiber_that_never_lets_go_of_its_worker_is_named_and_left) {
+    auto computes = [] {
+        for (Atomic<bool> never{false}; !never.load(std::memory_order_relaxed);) {}
+    };
+    EXPECT_EXIT(end_with(computes), ::testing::ExitedWithCode(1),
+                "fibers and 0 blocking calls did not end(.|\n)*the stuck one");
+}
+
+TEST_F(GracefulStopDeathTest, FIB_14e_a_hook_that_never_returns_is_left_as_well) {
+    auto hook = [] {
+        Runtime runtime({.workers = 2});
+        GracefulStop stop =
+            GracefulStop::on_signals(runtime, {.drain = 10ms, .unwinding = 10ms}).value();
+        DrainHook drain =
+            stop.on_drain([] { return shield(Deadline::never(), [] { return sleep_for(1h); }); });
+        auto serving = runtime.spawn([] { return sleep_for(1h); });
+        kill(getpid(), SIGTERM);
         runtime.run();
     };
-    EXPECT_EXIT(deaf(), ::testing::KilledBySignal(SIGINT), "");
+    EXPECT_EXIT(hook(), ::testing::ExitedWithCode(1), "did not end");
 }
 
 // Whatever a hook names may be destroyed as soon as the hook is: the two never meet.

@@ -1,12 +1,15 @@
 #include "weft/fiber/signal.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -30,6 +33,8 @@ struct SignalWatch::State {
 struct SignalHook::State {
     int signal = 0;
     std::function<void(int signal)> callback;
+    Deadline alarm = Deadline::never();
+    std::function<void()> on_alarm;
     bool calling = false;
     State* next = nullptr;
 };
@@ -37,6 +42,7 @@ struct SignalHook::State {
 namespace {
 
 constexpr int kSignalMax = 64;
+constexpr std::int64_t kPollMsMax = 3'600'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
@@ -52,6 +58,7 @@ public:
 
     void add(SignalHook::State& hook);
     void remove(SignalHook::State& hook);
+    void call_at(SignalHook::State& hook, Deadline deadline, std::function<void()> callback);
 
     bool is_used();
 
@@ -67,6 +74,9 @@ private:
     void refresh_mask();
     void tell_watches(std::uint64_t signals);
     void call_hooks(std::uint64_t signals);
+    bool sleep();
+    Deadline next_alarm();
+    void call_alarms();
     static void thread_main(void* desk);
 
     Atomic<std::uint64_t> arrived_{0};  // and not passed on yet
@@ -239,6 +249,10 @@ void SignalDesk::thread_main(void* argument) {
     char bytes[64];
     for (;;) {
         self.refresh_mask();
+        if (!self.sleep()) {
+            self.call_alarms();
+            continue;
+        }
         if (env::real::read(reader, bytes, sizeof bytes) <= 0) return;
         // Acquire: pairs with note().
         std::uint64_t signals = self.arrived_.exchange(0, std::memory_order_acquire);
@@ -246,6 +260,54 @@ void SignalDesk::thread_main(void* argument) {
         self.tell_watches(signals);
         self.call_hooks(signals);
     }
+}
+
+// False: the time of an alarm has come before a signal.
+bool SignalDesk::sleep() {
+    Deadline until = next_alarm();
+    int milliseconds = -1;
+    if (!until.is_never()) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(until.remaining(Clock::now()));
+        milliseconds = static_cast<int>(std::min<std::int64_t>(left.count(), kPollMsMax));
+    }
+    pollfd wanted{.fd = pipe_reader_, .events = POLLIN, .revents = 0};
+    int ready = ::poll(&wanted, 1, milliseconds);
+    // Cut off by a signal: its byte is there.
+    return ready != 0;
+}
+
+Deadline SignalDesk::next_alarm() {
+    SpinGuard guard(lock_);
+    Deadline next = Deadline::never();
+    for (SignalHook::State* hook = hooks_; hook; hook = hook->next)
+        next = std::min(next, hook->alarm);
+    return next;
+}
+
+// As call_hooks().
+void SignalDesk::call_alarms() {
+    Instant now = Clock::now();
+    lock_.lock();
+    for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
+        if (!hook->alarm.expired(now)) continue;
+        hook->alarm = Deadline::never();
+        hook->calling = true;
+        lock_.unlock();
+        hook->on_alarm();
+        lock_.lock();
+        hook->calling = false;
+    }
+    lock_.unlock();
+}
+
+void SignalDesk::call_at(SignalHook::State& hook, Deadline deadline,
+                         std::function<void()> callback) {
+    {
+        SpinGuard guard(lock_);
+        hook.alarm = deadline;
+        std::swap(hook.on_alarm, callback);
+    }
+    poke();
 }
 
 void SignalDesk::refresh_mask() {
@@ -364,6 +426,10 @@ SignalHook::SignalHook(SignalHook&&) noexcept = default;
 SignalHook& SignalHook::operator=(SignalHook&& other) noexcept {
     std::swap(state_, other.state_);
     return *this;
+}
+
+void SignalHook::call_at(Deadline deadline, std::function<void()> callback) {
+    desk.call_at(*state_, deadline, std::move(callback));
 }
 
 SignalHook::~SignalHook() {

@@ -5,7 +5,7 @@
 //
 // While somebody watches a signal, it belongs to Weft: its former handler comes back with the last
 // watch. The handler itself only marks the signal and writes a byte; a thread that is started with
-// the first watch, and sleeps in read(2) ever after, wakes the waiters and calls the hooks. Like
+// the first watch, and sleeps in poll(2) ever after, wakes the waiters and calls the hooks. Like
 // the kernel's own, equal signals that come together may be seen as one.
 //
 // Any fiber and any thread; not in simulation (Unavailable).
@@ -56,6 +56,10 @@ public:
     SignalHook(SignalHook&&) noexcept;
     SignalHook& operator=(SignalHook&&) noexcept;
     ~SignalHook();
+
+    // Calls another function there once, at the deadline, if the hook lives until then. Again: only
+    // the last one counts. For what must be done in time when no worker may do anything any more.
+    void call_at(Deadline deadline, std::function<void()> callback);
 
     struct State;
 

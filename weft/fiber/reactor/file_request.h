@@ -13,7 +13,17 @@
 namespace weft {
 
 struct FileRequest {
-    enum class Operation : std::uint8_t { Open, Read, Write, Sync, Status, Rename, Remove, Close };
+    enum class Operation : std::uint8_t {
+        Open,
+        Read,
+        Write,
+        Resize,  // to `offset` bytes
+        Sync,
+        Status,
+        Rename,
+        Remove,
+        Close
+    };
     static constexpr std::int64_t kPosition = -1;  // an offset: where the file stands
 
     Operation operation = Operation::Read;

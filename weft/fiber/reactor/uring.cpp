@@ -74,6 +74,7 @@ void prepare(io_uring_sqe& sqe, FileRequest& request) {
         io_uring_prep_write(&sqe, request.fd, request.buffer, request.size, offset);
         break;
     case Operation::Sync: io_uring_prep_fsync(&sqe, request.fd, 0); break;
+    case Operation::Resize: WEFT_UNREACHABLE();
     case Operation::Status:
         io_uring_prep_statx(&sqe, request.path ? AT_FDCWD : request.fd,
                             request.path ? request.path : "", request.path ? 0 : AT_EMPTY_PATH,
@@ -188,6 +189,7 @@ void UringReactor::remove(int fd, Ticket registration) {
 }
 
 bool UringReactor::submit(FileRequest& request) {
+    if (request.operation == FileRequest::Operation::Resize) return false;  // before Linux 6.9
     // Relaxed: as in has_files().
     files_.fetch_add(1, std::memory_order_relaxed);
     lock_.lock();

@@ -142,6 +142,16 @@ long Disk::write_at(int fd, const void* buffer, std::size_t size, std::int64_t o
     return static_cast<long>(size);
 }
 
+int Disk::resize(int fd, std::int64_t size) {
+    machine_.step();
+    Open* open = find(fd);
+    if (!open || (open->flags & O_ACCMODE) == O_RDONLY) return -EBADF;
+    if (static_cast<std::size_t>(size) > kFileBytesMax) return -EFBIG;
+    open->node->bytes.resize(static_cast<std::size_t>(size));
+    open->node->modified_ns = machine_.wall_ns();
+    return 0;
+}
+
 int Disk::sync(int fd) {
     machine_.step();
     return find(fd) ? 0 : -EBADF;

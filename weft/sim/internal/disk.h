@@ -27,6 +27,7 @@ public:
     int open(int beneath, const char* path, int flags, std::uint32_t permissions) override;
     long read_at(int fd, void* buffer, std::size_t size, std::int64_t offset) override;
     long write_at(int fd, const void* buffer, std::size_t size, std::int64_t offset) override;
+    int resize(int fd, std::int64_t size) override;
     int sync(int fd) override;
     int status(int fd, const char* path, struct statx& status) override;
     int rename(const char* from, const char* to) override;
