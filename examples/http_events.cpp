@@ -22,10 +22,7 @@ static weft::Result<void> serve(std::string_view where) {
         [&](http::Request& request, weft::async::Context&) { return ticks.subscribe(request); });
     net::Address address = WEFT_TRY(net::Address::parse(where));
     net::Address bound = WEFT_TRY(server.listen(address));
-    weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] {
-        server.drain();
-        ticks.close();  // streams do not end by themselves
-    }));
+    weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] { server.drain(); }));
     auto ticking = weft::spawn([&]() -> weft::Result<void> {
         for (;;) {
             std::string seconds = std::to_string(weft::env::wall_ns() / 1'000'000'000);

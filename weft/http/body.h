@@ -16,6 +16,7 @@
 #include "weft/base/bytes.h"
 #include "weft/base/function.h"
 #include "weft/base/result.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/file.h"
 #include "weft/http/headers.h"
 
@@ -54,6 +55,8 @@ public:
     virtual Result<void> flush() = 0;
     // Sent after a body whose size was not given; set them before the producer returns.
     virtual Headers& trailers() = 0;
+    // Cancelled when the server drains: a body that has no end of its own ends then.
+    virtual CancelToken drain() const { return {}; }
 };
 
 class Body {

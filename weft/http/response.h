@@ -27,7 +27,8 @@ class Request;
 // After 101, or 2xx to CONNECT: the connection belongs to the function, until it returns.
 struct Upgraded {
     net::Stream& stream;
-    Bytes early;  // what the client has already sent behind its request
+    Bytes early;             // what the client has already sent behind its request
+    CancelToken drain = {};  // cancelled when the server drains
 };
 using Upgrade = std::move_only_function<void(Upgraded& connection)>;
 

@@ -1,5 +1,6 @@
 #include "weft/http/routing/access_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <optional>
@@ -217,12 +218,29 @@ AccessLog::Batch AccessLog::take() {
 }
 
 void AccessLog::write_out(const Batch& batch) {
-    if (batch.lines == 0) return;
-    Result<void> written = file_.write_all(as_bytes(batch.text));
-    if (written) return;
-    counters_.lost.add(batch.lines);
-    log_once(complained_, LogLevel::Error, "access log: {} lines lost: {}", batch.lines,
-             written.error().message());
+    std::string_view left = batch.text;
+    while (!left.empty()) {
+        Result<std::size_t> count = file_.write(as_bytes(left));
+        if (!count) {
+            std::string_view written(batch.text.data(), batch.text.size() - left.size());
+            std::size_t whole = written.rfind('\n') + 1;  // 0 where there is none
+            return lose(std::string_view(batch.text).substr(whole), written.size() - whole,
+                        count.error());
+        }
+        left.remove_prefix(*count);
+    }
+}
+
+// A disk that was full in the middle of a line has kept a part of it, which the next line would
+// follow: it is taken back. What is no regular file keeps it.
+void AccessLog::lose(std::string_view unwritten, std::size_t torn_bytes, const Error& why) {
+    auto lines = static_cast<std::size_t>(std::ranges::count(unwritten, '\n'));
+    counters_.lost.add(lines);
+    log_once(complained_, LogLevel::Error, "access log: {} lines lost: {}", lines, why.message());
+    if (torn_bytes == 0) return;
+    Result<FileStatus> status = file_.status();
+    if (!status || status->kind != FileKind::Regular || status->size < torn_bytes) return;
+    static_cast<void>(file_.resize(status->size - torn_bytes));
 }
 
 void AccessLog::close() {

@@ -77,6 +77,7 @@ private:
     };
     Batch take();
     void write_out(const Batch& batch);
+    void lose(std::string_view unwritten, std::size_t torn_bytes, const Error& why);
 
     File file_;
     const AccessLogOptions options_;

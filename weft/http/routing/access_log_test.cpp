@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,6 +177,49 @@ TEST_F(AccessLogTest, HTTP_10_a_full_log_drops_lines_and_never_waits) {
         log->close();
         WEFT_TRY(writer.join());
         EXPECT_EQ(lines(), taken + 1);
+        return {};
+    });
+    EXPECT_TRUE(outcome);
+}
+
+// The process may write no more than so much to a file, as if the disk were full.
+class FileLimit {
+public:
+    explicit FileLimit(rlim_t bytes) {
+        ::signal(SIGXFSZ, SIG_IGN);
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit limit{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, SIG_DFL);
+    }
+
+private:
+    rlimit before_{};
+};
+
+TEST_F(AccessLogTest, HTTP_10_a_disk_that_is_full_leaves_no_part_of_a_line) {
+    testing::CapturedLog captured;
+    Result<void> outcome = run([&]() -> Result<void> {
+        auto log = WEFT_TRY(AccessLog::open(path(), {.flush_time = milliseconds(1)}));
+        auto writer = spawn([&] { return log->run(); });
+        write(*log);
+        EXPECT_TRUE(testing::eventually([&] { return lines() == 1; }));
+        std::size_t line_bytes = std::filesystem::file_size(path());
+        {
+            FileLimit full(line_bytes * 5 / 2);
+            for (int i = 0; i < 4; ++i) write(*log);
+            EXPECT_TRUE(testing::eventually([&] { return log->counters().lost.value() == 3; }));
+        }
+        EXPECT_TRUE(testing::eventually(
+            [&] { return std::filesystem::file_size(path()) == 2 * line_bytes; }));
+        write(*log);
+        log->close();
+        WEFT_TRY(writer.join());
+        EXPECT_EQ(std::filesystem::file_size(path()), 3 * line_bytes);
+        EXPECT_EQ(lines(), 3U);
         return {};
     });
     EXPECT_TRUE(outcome);

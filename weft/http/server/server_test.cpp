@@ -9,6 +9,7 @@
 #include <string>
 
 #include "weft/base/format.h"
+#include "weft/base/log_limit.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/sync/event.h"
 #include "weft/testing/captured_log.h"
@@ -374,6 +375,22 @@ TEST(Server, HTTP_3_what_a_handler_throws_or_returns_as_error_is_500) {
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
     client.send(kGet);
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(Server, NET_3b_a_request_that_fails_again_and_again_does_not_fill_the_log) {
+    weft::testing::CapturedLog captured;
+    TestServer server([](Request& request, Context&) -> Result<Response> {
+        return Error(ErrorKind::Other, request.path() == "/other" ? "another" : "the same");
+    });
+    RawClient client = server.connect();
+    for (int i = 0; i < 100; ++i) {
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.read_response();
+    }
+    client.send("GET /other HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.read_response();
+    EXPECT_EQ(captured.lines().size(), LogLimit::kLines + 1);
+    EXPECT_TRUE(captured.contains("another"));
 }
 
 TEST(Server, NET_3b_a_failure_of_a_handler_is_logged_once_with_its_request) {

@@ -28,8 +28,8 @@ public:
         for (;;) {
             Result<void> written = write_pending(writer);
             if (!written && written.error().kind() == ErrorKind::Closed && ended_) return {};
-            WEFT_TRY(written);
-            WEFT_TRY(writer.flush());
+            if (written) written = writer.flush();
+            if (!written) return lost(written.error());
             Result<void> waited = ring_->wait(place_, Deadline::after(heartbeat_));
             if (waited) continue;
             if (waited.error().kind() != ErrorKind::TimedOut) return waited.error();
@@ -44,7 +44,10 @@ private:
         EventRing::Batch batch;
         for (;;) {
             Result<std::size_t> count = ring_->take(place_, batch);
-            if (!count) return end(count.error());
+            if (!count) {
+                ended_ = count.error().kind() == ErrorKind::Closed;
+                return count.error();
+            }
             if (*count == 0) return {};
             for (std::size_t i = 0; i < *count; ++i) {
                 WEFT_TRY(writer.write(*batch[i]));
@@ -52,10 +55,12 @@ private:
             }
         }
     }
-    Error end(const Error& error) {
-        ended_ = error.kind() == ErrorKind::Closed;
+    // A client that does not read is dropped by whoever notices it first: the ring, or a write that
+    // takes too long. One that has gone is not.
+    Error lost(const Error& error) {
+        bool is_slow = error.kind() == ErrorKind::Limit || error.kind() == ErrorKind::TimedOut;
         // Relaxed: it is only counted.
-        if (!ended_) ring_->dropped.fetch_add(1, std::memory_order_relaxed);
+        if (is_slow) ring_->dropped.fetch_add(1, std::memory_order_relaxed);
         return error;
     }
 

@@ -4,7 +4,6 @@
 //     router.get("/news", [&](Request& request, async::Context&) {
 //         return news.subscribe(request);
 //     });
-//     stop.on_drain([&] { news.close(); server.drain(); });   // streams do not end by themselves
 //     ...
 //     news.publish({.type = "headline", .data = text});       // from anywhere
 //
@@ -16,6 +15,8 @@
 // Every event gets an id. A client that connects again says the last one that it has seen, and is
 // first sent what it has missed. If the ring does not know that id any more, or not yet since the
 // server was started anew, it is sent everything in the ring. A new client begins with what comes.
+//
+// The streams end when their server drains; close() ends them before.
 //
 // A client that went away without a word is noticed by the comment that is sent after each silence.
 //
@@ -51,7 +52,7 @@ struct BroadcasterOptions {
 struct BroadcasterCounters {
     std::uint64_t published = 0;
     std::size_t subscribers = 0;  // now
-    std::uint64_t dropped = 0;    // because they were too slow
+    std::uint64_t dropped = 0;    // because they were too slow, for the ring or for write_time
 };
 
 class Broadcaster {

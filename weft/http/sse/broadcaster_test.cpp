@@ -130,6 +130,19 @@ TEST(Broadcaster, HTTP_6a_a_subscriber_that_is_too_slow_is_dropped_and_the_other
     EXPECT_NE(read_id(fast, "still here").find('-'), std::string::npos);
 }
 
+// Nothing is published any more when the write that it is in takes too long.
+TEST(Broadcaster, HTTP_6a_a_subscriber_that_does_not_read_for_too_long_is_counted_as_dropped) {
+    Broadcaster broadcaster({.events_max = 16, .bytes_max = 8 << 20});
+    ServerOptions options;
+    options.limits.write_time = milliseconds(50);
+    TestServer server(handler_of(broadcaster), options);
+    RawClient slow = subscribe(server);
+    std::string large(400'000, 'x');
+    for (int i = 0; i < 16; ++i) ASSERT_TRUE(broadcaster.publish({.data = large}));
+    EXPECT_TRUE(weft::testing::eventually([&] { return broadcaster.counters().dropped == 1; }));
+    EXPECT_TRUE(has_subscribers(broadcaster, 0));
+}
+
 TEST(Broadcaster, HTTP_6a_close_ends_the_streams_and_lets_the_server_drain) {
     Broadcaster broadcaster;
     TestServer server(handler_of(broadcaster));

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "weft/http/internal/drain_scope.h"
+
 namespace weft::http {
 
 Result<void> EventStream::send(const OutgoingEvent& event) {
@@ -26,7 +28,15 @@ Response event_stream(std::move_only_function<Result<void>(EventStream&)> write)
 }
 
 Response event_stream_response(Body::Producer producer) {
-    return Response::stream("text/event-stream", std::move(producer))
+    auto until_drain = [producer =
+                            std::move(producer)](BodyWriter& writer) mutable -> Result<void> {
+        DrainScope scope(writer.drain());
+        Result<void> outcome = producer(writer);
+        // It ends as if it had said all: the client connects again, to another server perhaps.
+        if (scope.has_begun()) return {};
+        return outcome;
+    };
+    return Response::stream("text/event-stream", std::move(until_drain))
         .with("cache-control", "no-store")
         .with("x-accel-buffering", "no");  // what nginx and its like look at
 }

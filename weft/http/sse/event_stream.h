@@ -37,7 +37,8 @@ private:
 };
 
 // Never cached, never held back by proxies. The function runs on the fiber of the connection after
-// the head was sent; its waits end when the client goes away.
+// the head was sent; its waits end when the client goes away, and when the server drains: then the
+// stream ends as if the function had returned nothing but success.
 Response event_stream(std::move_only_function<Result<void>(EventStream&)> write);
 // The same for who formats the events by other means.
 Response event_stream_response(Body::Producer producer);

@@ -7,6 +7,7 @@
 
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
+#include "weft/http/internal/drain_scope.h"
 #include "weft/http/limits.h"
 #include "weft/http/request.h"
 #include "weft/http/wire/format.h"
@@ -91,8 +92,12 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
     }
     response.upgrade = [serve = std::move(serve), connection](Upgraded& upgraded) mutable {
         WebSocket socket(upgraded.stream, upgraded.early, WebSocketRole::Server, connection);
-        serve(socket);
-        bool stopped = CancelToken::current().is_cancelled();
+        bool stopped = false;
+        {
+            DrainScope scope(upgraded.drain);
+            serve(socket);
+            stopped = CancelToken::current().is_cancelled();
+        }
         shield(Deadline::after(connection.close_time), [&] {
             // A no-op after a close(); and nobody is left who could do anything about an error.
             static_cast<void>(socket.close(stopped ? websocket::close_code::kGoingAway

@@ -40,10 +40,10 @@ struct WebSocketAccept : WebSocketUpgrade {
     std::vector<std::string> origins = {};
 };
 
-// A response that hands the connection over: `serve` is called on the fiber of the connection. When
-// it returns, the peer is sent a Close if it was not before: kNormal, or kGoingAway if the context
-// has ended, as when the server shuts down. A request that asks for no WebSocket, or not in the
-// right way, gets 400, 403 or 426.
+// A response that hands the connection over: `serve` is called on the fiber of the connection, and
+// its waits are cancelled when the server drains. When it returns, the peer is sent a Close if it
+// was not before: kNormal, or kGoingAway if the context has ended, as it has then. A request that
+// asks for no WebSocket, or not in the right way, gets 400, 403 or 426.
 using WebSocketHandler = std::move_only_function<void(WebSocket& socket)>;
 Response accept_websocket(const Request& request, WebSocketHandler serve,
                           const WebSocketAccept& options = {});

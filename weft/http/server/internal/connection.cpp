@@ -55,11 +55,12 @@ IncomingLimits limits_of_body(const ServerLimits& limits) {
             .chunked = limits.chunked};
 }
 
-Deadline age_limit(Nanoseconds age) {
+Deadline age_limit(Nanoseconds age, Instant begun) {
     // Give or take 15 %: those that came together do not all come back together.
     std::uint64_t percent = 85 + env::random(RandomStream::Workload) % 31;
     return Deadline::after(
-        saturate(std::chrono::duration<double>(age) * (static_cast<double>(percent) / 100.0)));
+        saturate(std::chrono::duration<double>(age) * (static_cast<double>(percent) / 100.0)),
+        begun);
 }
 
 bool sets_framing(const Headers& headers) {
@@ -84,7 +85,7 @@ Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
       stream_(std::move(stream)),
       tls_(std::move(tls)),
       peer_(std::move(peer)),
-      ends_at_(age_limit(shard.core().limits().connection_age)) {}
+      ends_at_(age_limit(shard.core().limits().connection_age, begun_)) {}
 
 Connection::~Connection() = default;
 
@@ -159,7 +160,8 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
 // On the connection's own fiber: a client that is slow here holds nobody else up.
 bool Connection::shake_hands() {
     if (!tls_) return true;
-    Deadline deadline = Deadline::after(shard_.core().limits().handshake);
+    // Since it was accepted: in a flood it may have waited for this fiber.
+    Deadline deadline = Deadline::after(shard_.core().limits().handshake, begun_);
     auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
     if (!secured) {
         log(LogLevel::Debug, "http: no TLS with {}: {}", peer_.to_string(),
@@ -275,7 +277,8 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
                                   .keep_alive = head.keep_alive && may_go_on(exchange.now) &&
                                                 exchange.body.can_be_dropped(limits.linger_bytes),
                                   .version = head.version,
-                                  .server_name = options.server_name};
+                                  .server_name = options.server_name,
+                                  .drain = shard_.core().drain_token()};
     if (response.upgrade) return hand_over(request, exchange, response);
     ResponseWriter writer(*stream_, exchange, limits);
     // A body that is produced may wait for long: whoever waits must learn that the client is gone.
@@ -283,7 +286,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     Result<void> written = writer.write_response(response, manner);
     stop_watching();
     if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
-        log_failed_body(request, written.error());
+        log_failed_body(request, written.error(), shard_.core().log_limit());
     if (options.on_access) {
         report({.request = &request,
                 .peer = peer_,
@@ -341,7 +344,8 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
     }
     Result<Response> outcome = admitted ? call_admitted(request, context, early) : shed();
     if (outcome && !can_be_sent(*outcome)) {
-        outcome = failure_response(request, "the response cannot be sent");
+        outcome =
+            failure_response(request, "the response cannot be sent", shard_.core().log_limit());
     }
     if (outcome && is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
     return outcome;
@@ -399,7 +403,7 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
         shard_.tally.timeouts.add();
         return Response::plain(503);
     }
-    return failure_response(request, error.message());
+    return failure_response(request, error.message(), shard_.core().log_limit());
 }
 
 Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
@@ -447,12 +451,14 @@ Connection::Next Connection::hand_over(const Request& request, Exchange& exchang
     }
     if (!sent) return Next::End;
     shard_.tally.responses.add();
-    Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view())};
+    Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view()),
+                      CancelToken(shard_.core().drain_token())};
     try {
         response.upgrade(upgraded);
     } catch (...) {  // user code: its error ends the connection, and nobody else
-        log(LogLevel::Error, "http: an upgraded connection failed: {}",
-            Error::from_current_exception().message());
+        std::string why = Error::from_current_exception().message();
+        log_limited(shard_.core().log_limit(), LogLevel::Error, why,
+                    "http: an upgraded connection failed: {}", why);
     }
     return Next::End;
 }
@@ -480,8 +486,9 @@ void Connection::report(const AccessRecord& record) {
     try {
         shard_.core().options().on_access(record);
     } catch (...) {  // user code
-        log(LogLevel::Error, "http: the access log failed: {}",
-            Error::from_current_exception().message());
+        std::string why = Error::from_current_exception().message();
+        log_limited(shard_.core().log_limit(), LogLevel::Error, why,
+                    "http: the access log failed: {}", why);
     }
 }
 

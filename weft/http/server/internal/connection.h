@@ -98,6 +98,7 @@ private:
     // With the server; null: plain, or the handshake is over.
     std::shared_ptr<net::tls::ServerContext> tls_;
     const net::Address peer_;
+    const Instant begun_ = Clock::now();
     Deadline ends_at_;  // its age
     std::uint64_t requests_ = 0;
     std::int64_t woken_ns_ = 0;  // 0: not measured

@@ -388,6 +388,7 @@ void ServerCore::note_deadline(Deadline until) {
 void ServerCore::drain() {
     // seq_cst: whoever goes to sleep computes until when after that, or is found in its list.
     draining_.store(true, std::memory_order_seq_cst);
+    drain_.cancel(CancelReason::Shutdown);
     wake_.set();
 }
 

@@ -11,6 +11,7 @@
 
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
+#include "weft/base/log_limit.h"
 #include "weft/base/metrics.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
@@ -144,6 +145,8 @@ public:
     // seq_cst, both: see drain() and put_to_sleep().
     bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
     bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
+    // Cancelled when the drain begins.
+    CancelState* drain_token() const { return drain_.token().state(); }
     // How long a connection may be asleep.
     Nanoseconds sleep_of(bool fresh) const;
     std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
@@ -153,6 +156,7 @@ public:
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
     Gate& accepting() { return accepting_; }  // of the acceptors
+    LogLimit& log_limit() { return log_limit_; }
     // An acceptor rests.
     void look_soon() { wake_.set(); }
     // Somebody has gone to sleep until then.
@@ -166,11 +170,13 @@ private:
     const Handler handler_;
     const ServerOptions options_;
     CancelSource source_;  // of all requests
+    CancelSource drain_ = CancelSource::detached();
     std::vector<std::unique_ptr<ServerShard>> shards_;
     Atomic<bool> draining_{false};
     Atomic<bool> closing_{false};  // nobody sleeps any more
     Atomic<std::size_t> connections_{0};
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
+    LogLimit log_limit_;
     Event wake_;
     Gate accepting_;
     Gate gate_;  // of the connections; closed after the other

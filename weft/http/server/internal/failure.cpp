@@ -5,7 +5,6 @@
 
 #include "weft/base/env.h"
 #include "weft/base/format.h"
-#include "weft/base/log.h"
 #include "weft/http/request.h"
 
 namespace weft::http {
@@ -21,29 +20,31 @@ std::string id_of(const Request& request) {
     return format("{:016x}", env::random(RandomStream::Workload));
 }
 
-void log_failure(const Request& request, std::string_view id, std::string_view why) {
+void log_failure(const Request& request, std::string_view id, std::string_view why,
+                 LogLimit& limit) {
     std::string_view target = request.target();
     // What is secret is often in the query.
     std::string_view path = target.substr(0, std::min(target.find('?'), kPathBytesMax));
-    log(LogLevel::Error, "http: {} {} failed (request {}): {}", request.method(), path, id, why);
+    log_limited(limit, LogLevel::Error, why, "http: {} {} failed (request {}): {}",
+                request.method(), path, id, why);
 }
 
 }  // namespace
 
-Response failure_response(const Request& request, std::string_view why) {
+Response failure_response(const Request& request, std::string_view why, LogLimit& log_limit) {
     std::string id = id_of(request);
-    log_failure(request, id, why);
+    log_failure(request, id, why, log_limit);
     return Response::plain(500).with("x-request-id", id);
 }
 
-void log_failed_body(const Request& request, const Error& error) {
+void log_failed_body(const Request& request, const Error& error, LogLimit& log_limit) {
     switch (error.kind()) {
     case ErrorKind::Cancelled:
     case ErrorKind::TimedOut:
     case ErrorKind::Closed:
     case ErrorKind::Reset:
     case ErrorKind::Limit: return;
-    default: log_failure(request, id_of(request), error.message());
+    default: log_failure(request, id_of(request), error.message(), log_limit);
     }
 }
 

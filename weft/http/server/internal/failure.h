@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "weft/base/error.h"
+#include "weft/base/log_limit.h"
 #include "weft/http/response.h"
 
 namespace weft::http {
@@ -11,10 +12,11 @@ namespace weft::http {
 class Request;
 
 // 500, and one line in the log with the method, the path and the id of the request: the one that it
-// came with (X-Request-Id), else a new one, which the response has as well.
-Response failure_response(const Request& request, std::string_view why);
+// came with (X-Request-Id), else a new one, which the response has as well. Whoever knows a request
+// that fails can send it for ever: the log takes only so many lines of each cause.
+Response failure_response(const Request& request, std::string_view why, LogLimit& log_limit);
 // One line in the log for a body that was cut off because its producer failed. How streams end
 // whose time, reader or source is gone is no failure.
-void log_failed_body(const Request& request, const Error& error);
+void log_failed_body(const Request& request, const Error& error, LogLimit& log_limit);
 
 }  // namespace weft::http

@@ -153,6 +153,8 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
     exchange_.output.append(end_chunk(0));
     producer_failed_ = !outcome && !has_failed_to_send_;
     WEFT_TRY(outcome);
+    // Whatever the producer says: nothing can follow half a piece.
+    if (has_failed_to_send_) return ErrorKind::Closed;
     if (coding_ == Coding::Chunked) return end_chunks();
     // What is left waits in the output: the next response may leave with it.
     if (coding_ == Coding::Length && body_bytes_ != length_)

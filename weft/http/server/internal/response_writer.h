@@ -35,6 +35,7 @@ public:
         bool keep_alive = true;
         wire::Version version = wire::Version::Http11;
         std::string_view server_name;
+        CancelState* drain = nullptr;  // cancelled when the server drains
     };
     // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
     Result<void> write_response(Response& response, const Manner& manner);
@@ -46,6 +47,7 @@ public:
     Result<void> write(Bytes bytes) override;
     Result<void> flush() override;
     Headers& trailers() override { return trailers_; }
+    CancelToken drain() const override { return CancelToken(manner_.drain); }
 
 private:
     enum class Coding : std::uint8_t { None, Length, Chunked, UntilClose };

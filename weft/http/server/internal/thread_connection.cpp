@@ -126,8 +126,8 @@ Response ThreadConnection::call_handler(Request& request) {
         return Response::plain(body.failure_status());
     }
     if (context.is_done()) return Response::plain(503);
-    return failure_response(request,
-                            outcome ? "the response cannot be sent" : outcome.error().message());
+    return failure_response(
+        request, outcome ? "the response cannot be sent" : outcome.error().message(), log_limit_);
 }
 
 void ThreadConnection::refuse(std::uint16_t status, std::string_view reason) {

@@ -1,6 +1,7 @@
 // ThreadConnection: what a thread does with the connection that it was started for.
 #pragma once
 
+#include "weft/base/log_limit.h"
 #include "weft/http/server/internal/exchange.h"
 #include "weft/http/server/server.h"
 #include "weft/net/address.h"
@@ -37,6 +38,7 @@ private:
     net::Stream& stream_;
     const net::Address& peer_;
     Exchange exchange_;
+    LogLimit log_limit_;
     std::uint64_t requests_ = 0;
 };
 
