@@ -15,15 +15,16 @@ TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers"}
 
 HEAD = """# Results
 
-Written by `make bench` and `make bench-http`, for each kind of processor that they ran on; the single
-rounds are in [results/](results). Figures are medians. A row's name leads to its table, with every peer.
+Written by `make bench` and `make bench-http`, for each kind of processor that they ran on; the
+single rounds are in [results/](results). Figures are medians. A row's name leads to its table, with
+every peer.
 """
 
 TABLES_HEAD = """# Results on {cpu}
 
-Back to the [summary](../RESULTS.md). Medians, with the smallest and largest round. *Ratio* is the peer's
-figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from different
-runs, so their ratio is only a hint.
+Back to the [summary](../RESULTS.md). Medians, with the smallest and largest round. *Ratio* is the
+peer's figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from
+different runs, so their ratio is only a hint.
 """
 
 
