@@ -107,6 +107,7 @@
 #include "weft/http/wire/websocket.h"
 #include "weft/http/wire/websocket_deflate.h"
 #include "weft/http/wire/websocket_handshake.h"
+#include "weft/net/buffered_reader.h"
 #include "weft/net/address.h"
 #include "weft/net/dial.h"
 #include "weft/net/resolver.h"

@@ -90,6 +90,8 @@ Result<Address> Address::parse(std::string_view text) {
     std::optional<std::uint16_t> port = parse_port(text.substr(colon + 1));
     if (!port) return not_an_address(text);
     std::string_view host = text.substr(0, colon);
+    if (host.empty()) return any(*port);
+    if (host == "localhost") return loopback(*port);
     bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
     IpAddress ip = WEFT_TRY(IpAddress::parse(bracketed ? host.substr(1, host.size() - 2) : host));
     // Without brackets nobody could tell the port from the last group.

@@ -1,8 +1,10 @@
 // Where a socket is: an IPv4 or IPv6 address with a port, or the path of a Unix socket.
 //
 //     Address here = WEFT_TRY(Address::parse("[::1]:8080"));
+//     WEFT_TRY(server.listen(Address::any(8080)));       // every interface, IPv4 and IPv6
 //
-// A value; any thread. Only numbers: names are the resolver's.
+// A value; any thread. Only numbers, and "localhost", which is one (RFC 6761 §6.3); other names are
+// the resolver's.
 #pragma once
 
 #include <array>
@@ -51,9 +53,14 @@ public:
     Address(const IpAddress& ip, std::uint16_t port) : ip_(ip), port_(port) {}
     // An abstract name begins with '@'. Limit when the path is too long.
     static Result<Address> unix_path(std::string_view path);
-    // "127.0.0.1:80", "[::1]:80", "unix:/run/weft.sock"
+    // "127.0.0.1:80", "[::1]:80", "unix:/run/weft.sock"; ":80" is any(80), "localhost:80" is
+    // loopback(80).
     static Result<Address> parse(std::string_view text);
     static Address loopback(std::uint16_t port) { return {IpAddress::loopback(), port}; }
+    // [::]:port. A listener there takes connections by IPv4 as well (unless ListenOptions::v6_only
+    // says otherwise), whose peers are then written as ::ffff:a.b.c.d; see IpAddress::unmapped().
+    // Where the kernel has no IPv6 it listens on 0.0.0.0 instead.
+    static Address any(std::uint16_t port) { return {IpAddress::v6({}), port}; }
 
     Kind kind() const { return kind_; }
     const IpAddress& ip() const { return ip_; }

@@ -43,7 +43,12 @@ TEST(Address, NET_1_what_is_not_an_address_is_refused) {
                                   "[127.0.0.1]:80"sv,
                                   "[1::2::3]:80"sv,
                                   "[12345::]:80"sv,
-                                  "localhost:80"sv,
+                                  ":http"sv,
+                                  "Localhost:80"sv,
+                                  "localhost"sv,
+                                  "localhost:"sv,
+                                  "localhost.:80"sv,
+                                  "[localhost]:80"sv,
                                   "127.0.0.1\0x:80"sv,
                                   "[]:80"sv,
                                   "unix:"sv,
@@ -68,6 +73,12 @@ TEST(Address, NET_1_addresses_are_written_as_they_are_read) {
     EXPECT_EQ(Address::parse("[2001:DB8:0:0:0:0:0:1]:1")->to_string(), "[2001:db8::1]:1");
     EXPECT_EQ(Address().to_string(), "0.0.0.0:0");
     EXPECT_EQ(Address::loopback(80), Address::parse("127.0.0.1:80"));
+}
+
+TEST(Address, NET_7a_a_port_alone_is_any_address_and_localhost_the_loopback) {
+    EXPECT_EQ(Address::parse(":8080"), Address::any(8080));
+    EXPECT_EQ(Address::any(8080).to_string(), "[::]:8080");
+    EXPECT_EQ(Address::parse("localhost:80"), Address::loopback(80));
 }
 
 TEST(Address, NET_1_a_path_of_a_unix_socket_has_a_limit) {

@@ -130,6 +130,11 @@ bool concerns_the_connection(int error) {
 
 // A file stays behind when its listener was killed.
 bool is_stale(const Address& address) {
+// The kernel was built or started without IPv6, or no interface has it.
+bool is_lack_of_ipv6(const Error& error) {
+    return error.native_code() == EAFNOSUPPORT || error.native_code() == EADDRNOTAVAIL;
+}
+
     // Only a socket: connecting to any other file is refused as well.
     if (calls::socket_inode(address.path()) == 0) return false;
     int fd = calls::socket(AF_UNIX, SOCK_STREAM);
@@ -368,7 +373,12 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 Listener::~Listener() { close(); }
 
 Result<Listener> Listener::open(const Address& address, const ListenOptions& options) {
-    return in_context(open_at(address, options), "listen on", address.to_string());
+    Result<Listener> listener = open_at(address, options);
+    if (listener || address != Address::any(address.port()) || options.v6_only ||
+        !is_lack_of_ipv6(listener.error()))
+        return in_context(std::move(listener), "listen on", address.to_string());
+    Address by_ipv4(IpAddress(), address.port());
+    return in_context(open_at(by_ipv4, options), "listen on", by_ipv4.to_string());
 }
 
 Result<Listener> Listener::open_at(const Address& address, const ListenOptions& options) {

@@ -1,0 +1,65 @@
+// BufferedReader: lines, and messages of a known length or end, out of a stream of bytes.
+//
+//     BufferedReader reader(socket);
+//     while (auto line = WEFT_TRY(reader.line(Deadline::after(1min)))) ...    // without its end
+//     std::string_view head = WEFT_TRY(reader.until("\r\n\r\n"));
+//     Bytes body = WEFT_TRY(reader.exactly(length));
+//
+// It reads more than it is asked for and keeps the rest for the next call, so nobody else reads the
+// stream meanwhile; take_buffered() gives that rest to whoever goes on with the stream. What a call
+// gives lies in the reader, until its next call. No message is longer than `bytes_max`, which is
+// also the most memory that it takes; a longer one gives Limit. One that the end of the stream cuts
+// off gives Closed. After an error nothing is lost: what had come is still there, and after
+// TimedOut or Cancelled the same call goes on where it was.
+//
+// The stream outlives it. Owned by one fiber or thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/net/stream.h"
+
+namespace weft::net {
+
+class BufferedReader {
+public:
+    static constexpr std::size_t kBytesMax = 64 * 1024;
+
+    explicit BufferedReader(Stream& stream, std::size_t bytes_max = kBytesMax)
+        : stream_(&stream), bytes_max_(bytes_max) {}
+
+    // The next line without its "\n" or "\r\n", or nothing at the end of the stream. Both count for
+    // the limit.
+    Result<std::optional<std::string_view>> line(Deadline deadline = Deadline::never());
+    // Up to the first `mark` and with it. An empty mark is Misuse.
+    Result<std::string_view> until(std::string_view mark, Deadline deadline = Deadline::never());
+    Result<Bytes> exactly(std::size_t count, Deadline deadline = Deadline::never());
+    // What has come, at least one byte, or 0 at the end, as Stream::read() does.
+    Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never());
+
+    // What was read from the stream and not yet given out.
+    Bytes buffered() const { return Bytes(bytes_).subspan(begin_, end_ - begin_); }
+    // The same, which the reader then no longer has.
+    std::string take_buffered();
+
+private:
+    Result<std::size_t> find(std::string_view mark, Deadline deadline);
+    Result<bool> fill(Deadline deadline);
+    void make_room();
+    Bytes take(std::size_t count);
+
+    Stream* stream_;
+    std::size_t bytes_max_;
+    std::vector<std::byte> bytes_;  // of which [begin_, end_) are there and not given out
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+};
+
+}  // namespace weft::net
