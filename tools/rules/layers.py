@@ -31,7 +31,7 @@ FOREIGN = [
     (r"(gtest|gmock)/", ["weft/testing/", "tests/", "weft/sim/gtest.h"]),
     (r"boost/", ["tests/differential/", "bench/"]),
     (r"(sys/socket|sys/un|netdb|netinet/.*|arpa/.*|ares)", ["weft/net/"]),
-    (r"openssl/", ["weft/net/tls/", "weft/api/crypto/"]),
+    (r"openssl/", ["weft/net/tls/", "weft/http/wire/", "weft/api/crypto/"]),
     (r"(nghttp2/|zlib|brotli/|zstd)", ["weft/http/wire/"]),
     (r"sqlite3", ["weft/data/sqlite/"]),
     (r"(libpq|postgresql/)", ["weft/data/postgres/"]),
