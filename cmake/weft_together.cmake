@@ -16,8 +16,6 @@ set(WEFT_ALONE
     weft/http/wire/list_field.cpp
     weft/http/wire/sse.cpp
     weft/http/wire/websocket_sender.cpp
-    # can_be_sent() of threads is not that of fibers.
-    weft/http/server/internal/thread_connection.cpp
     # Its bodies are not those of the other scenarios.
     tests/sim/proxy.cpp)
 

@@ -85,7 +85,6 @@
 #include "weft/http/routing/middleware.h"
 #include "weft/http/routing/router.h"
 #include "weft/http/server/server.h"
-#include "weft/http/server/thread_server.h"
 #include "weft/http/sse/broadcaster.h"
 #include "weft/http/sse/event_source.h"
 #include "weft/http/sse/event_stream.h"

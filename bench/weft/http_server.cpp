@@ -12,13 +12,13 @@
 #include <string>
 
 #include "bench/common/measure.h"
+#include "bench/weft/http_threads.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/files/static_files.h"
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
-#include "weft/http/server/thread_server.h"
 #include "weft/net/tls/tls_config.h"
 
 namespace http = weft::http;
@@ -108,7 +108,7 @@ weft::Result<void> serve() {
 }
 
 weft::Result<void> serve_with_threads() {
-    http::ThreadServer server(WEFT_TRY(make_site()), options_without_limits());
+    bench::HttpThreads server(WEFT_TRY(make_site()));
     WEFT_TRY(server.listen(WEFT_TRY(own_address())));
     return server.serve();
 }
