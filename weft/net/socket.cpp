@@ -10,11 +10,11 @@
 
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
-#include "weft/fiber/blocking.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
 #include "weft/net/internal/calls.h"
 #include "weft/net/internal/peer_name.h"
+#include "weft/net/internal/sent_file.h"
 
 namespace weft::net {
 namespace {
@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kPartsMax = 128;  // a call; IOV_MAX is more, but they are on the stack
 constexpr std::size_t kSendFileBytesMax = 1 << 20;  // a call
 constexpr std::size_t kCopyBytes = 64 * 1024;
+// Of a file that is not in memory, before it is asked again: the kernel reads ahead meanwhile.
+constexpr std::size_t kColdBytes = 2 * kCopyBytes;
 constexpr Nanoseconds kBacklogWaitMin = milliseconds(1);
 constexpr Nanoseconds kBacklogWaitMax = milliseconds(50);
 
@@ -128,13 +130,13 @@ bool concerns_the_connection(int error) {
     }
 }
 
-// A file stays behind when its listener was killed.
-bool is_stale(const Address& address) {
 // The kernel was built or started without IPv6, or no interface has it.
 bool is_lack_of_ipv6(const Error& error) {
     return error.native_code() == EAFNOSUPPORT || error.native_code() == EADDRNOTAVAIL;
 }
 
+// A file stays behind when its listener was killed.
+bool is_stale(const Address& address) {
     // Only a socket: connecting to any other file is refused as well.
     if (calls::socket_inode(address.path()) == 0) return false;
     int fd = calls::socket(AF_UNIX, SOCK_STREAM);
@@ -283,8 +285,22 @@ Result<void> Socket::send_file(int file, std::uint64_t offset, std::uint64_t cou
 
 Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_t count,
                                     Deadline deadline) {
+    // The call would wait for the disk, and with it the worker and everybody on it.
+    std::uint64_t cached_to = offset;
     while (count > 0) {
-        auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, kSendFileBytesMax));
+        if (offset == cached_to) {
+            std::uint64_t next = std::min<std::uint64_t>(count, kSendFileBytesMax);
+            bool cached = calls::is_cached(file, offset, next);
+            if (!cached) {
+                next = std::min<std::uint64_t>(next, kColdBytes);
+                WEFT_TRY(send_copied(file, offset, next, deadline));
+                offset += next;
+                count -= next;
+            }
+            cached_to = offset + (cached ? next : 0);
+            continue;
+        }
+        auto some = static_cast<std::size_t>(cached_to - offset);
         auto send = [&](int fd) { return calls::send_file(fd, file, offset, some); };
         Result<long> sent = descriptor_.until_ready(kWritable, send, deadline);
         // Not every file can be sent by the kernel.
@@ -304,14 +320,11 @@ Result<void> Socket::send_copied(int file, std::uint64_t offset, std::uint64_t c
         static_cast<std::size_t>(std::min<std::uint64_t>(count, kCopyBytes)));
     while (count > 0) {
         auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer.size()));
-        auto read = [&] { return calls::read_at(file, offset, buffer.data(), some); };
-        long bytes = WEFT_TRY(blocking(read));
-        if (bytes < 0)
-            return Error::from_errno(static_cast<int>(-bytes)).with_context("read", "a sent file");
-        if (bytes == 0) return Error(ErrorKind::Closed, "the file ends too early");
-        WEFT_TRY(write_all(Bytes(buffer).first(static_cast<std::size_t>(bytes)), deadline));
-        offset += static_cast<std::uint64_t>(bytes);
-        count -= static_cast<std::uint64_t>(bytes);
+        ByteSpace space(buffer.data(), some);
+        std::size_t bytes = WEFT_TRY(read_sent_file(file, offset, space, deadline));
+        WEFT_TRY(write_all(space.first(bytes), deadline));
+        offset += bytes;
+        count -= bytes;
     }
     return {};
 }

@@ -6,12 +6,14 @@
 #include <sys/resource.h>  // tidy: allow foreign: the limit on descriptors
 #include <sys/sendfile.h>  // tidy: allow foreign: files to sockets
 #include <sys/stat.h>      // tidy: allow foreign: the file of a Unix socket
+#include <sys/syscall.h>   // tidy: allow foreign: what of a file is in memory
 #include <unistd.h>        // tidy: allow foreign: the file of a Unix socket
 
 #include <cerrno>
 #include <chrono>
 
 #include "weft/base/env.h"
+#include "weft/base/env_files.h"
 #include "weft/base/env_sockets.h"
 
 // Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
@@ -226,7 +228,60 @@ WEFT_KERNEL_CALL long send_file(int fd, int file, std::uint64_t offset, std::siz
 
 WEFT_KERNEL_CALL long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes) {
     auto position = static_cast<off_t>(offset);
+    if (Env* machine = env::current())
+        return machine->files().read_at(file, space, bytes, position);
     return finished([&] { return ::pread(file, space, bytes, position); });
+}
+
+WEFT_KERNEL_CALL long read_cached_at(int file, std::uint64_t offset, void* space,
+                                     std::size_t bytes) {
+    if (env::current()) return -EOPNOTSUPP;
+    auto position = static_cast<off_t>(offset);
+    iovec part{space, bytes};
+    return finished([&] { return ::preadv2(file, &part, 1, position, RWF_NOWAIT); });
+}
+
+namespace {
+
+// cachestat(2), which the C library does not know yet. How many pages of the part are in memory; or
+// -errno, where the kernel is older than 6.5 or the file is not ours to ask about.
+WEFT_KERNEL_CALL long cached_pages(int file, std::uint64_t offset, std::uint64_t count) {
+    constexpr long kCachestat = 451;
+    struct {
+        std::uint64_t offset;
+        std::uint64_t count;
+    } range{offset, count};
+    struct {
+        std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+    } pages{};
+    long result = finished([&] { return ::syscall(kCachestat, file, &range, &pages, 0); });
+    return result < 0 ? result : static_cast<long>(pages.cached);
+}
+
+bool is_byte_cached(int file, std::uint64_t offset) {
+    char byte;
+    return read_cached_at(file, offset, &byte, 1) == 1;
+}
+
+}  // namespace
+
+bool is_cached(int file, std::uint64_t offset, std::uint64_t count) {
+    // How much the kernel reads ahead, and so forgets together, at the least.
+    constexpr std::uint64_t kStride = 64 * 1024;
+    if (env::current() || count == 0) return true;
+    std::uint64_t last = offset + count - 1;
+    // A page that is on its way from the disk counts as cached below, but cannot be read yet. They
+    // come in order.
+    if (!is_byte_cached(file, last)) return false;
+    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::uint64_t pages = last / page - offset / page + 1;
+    if (pages == 1) return true;
+    long cached = cached_pages(file, offset, count);
+    if (cached >= 0) return static_cast<std::uint64_t>(cached) == pages;
+    for (std::uint64_t at = offset; at < last; at += kStride) {
+        if (!is_byte_cached(file, at)) return false;
+    }
+    return true;
 }
 
 WEFT_KERNEL_CALL std::uint64_t socket_inode(const std::string& path) {

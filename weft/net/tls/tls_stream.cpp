@@ -9,8 +9,8 @@
 #include "weft/fiber/io.h"
 #include "weft/fiber/turn.h"
 #include "weft/net/address.h"
-#include "weft/net/internal/calls.h"
 #include "weft/net/internal/peer_name.h"
+#include "weft/net/internal/sent_file.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
 #include "weft/sync/semaphore.h"
@@ -394,11 +394,8 @@ Result<void> TlsStream::send_file(int file, std::uint64_t offset, std::uint64_t 
     auto buffer = std::make_unique_for_overwrite<std::byte[]>(kFileBytes);
     while (count > 0) {
         std::size_t wanted = std::min<std::uint64_t>(count, kFileBytes);
-        long got = calls::read_at(file, offset, buffer.get(), wanted);
-        if (got < 0)
-            return Error::from_errno(static_cast<int>(-got)).with_context("read", "a sent file");
-        if (got == 0) return Error(ErrorKind::Closed, "the file ends too early");
-        Bytes bytes(buffer.get(), static_cast<std::size_t>(got));
+        std::size_t got = WEFT_TRY(read_sent_file(file, offset, {buffer.get(), wanted}, deadline));
+        Bytes bytes(buffer.get(), got);
         WEFT_TRY(write_all(bytes, deadline));
         offset += bytes.size();
         count -= bytes.size();

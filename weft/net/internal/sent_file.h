@@ -1,0 +1,19 @@
+// What a stream sends of a file and the kernel does not copy by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/base/bytes.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+
+namespace weft::net {
+
+// At least one byte from `offset` on; Closed at the end of the file. What the kernel has in memory
+// is read at once, and only the rest by a thread of the blocking pool, while the fiber waits: a
+// slow disk holds up nobody else. A plain thread waits itself.
+Result<std::size_t> read_sent_file(int file, std::uint64_t offset, ByteSpace space,
+                                   Deadline deadline);
+
+}  // namespace weft::net
