@@ -1,0 +1,211 @@
+#include "weft/http/middleware/compress.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "weft/fiber/turn.h"
+#include "weft/http/middleware/internal/vary.h"
+#include "weft/http/request.h"
+#include "weft/http/wire/characters.h"
+
+namespace weft::http {
+namespace {
+
+using wire::Coding;
+using wire::Encoder;
+using wire::Until;
+
+// A text up to this is compressed at once, so that its size is known and it leaves in one piece.
+constexpr std::size_t kAtOnceBytesMax = 64 * 1024;
+// So much is given to an encoder before others have their turn.
+constexpr std::size_t kPieceBytes = 16 * 1024;
+constexpr std::size_t kOutputBytes = 16 * 1024;
+
+// Gives what comes out of an encoder to sink(Bytes).
+template <class Sink>
+Result<void> encode(Encoder& encoder, Bytes bytes, Until until, ByteSpace space, Sink sink) {
+    for (;;) {
+        Bytes piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+        Until now = piece.size() == bytes.size() ? until : Until::Convenient;
+        Encoder::Step step = WEFT_TRY(encoder.encode(piece, space, now));
+        if (step.made > 0) WEFT_TRY(sink(Bytes(space.first(step.made))));
+        bytes = bytes.subspan(step.used);
+        if (step.done && bytes.empty() && now == until) return {};
+        // It computes as long for a byte as others copy for many.
+        turn::may_wait("compress", &encoder, turn::cost_of(kPieceBytes));
+    }
+}
+
+// What a producer writes, compressed, into the body of the connection.
+class CompressingWriter final : public BodyWriter {
+public:
+    CompressingWriter(Encoder encoder, BodyWriter& inner)
+        : encoder_(std::move(encoder)), inner_(inner), space_(kOutputBytes) {}
+
+    using BodyWriter::write;
+    Result<void> write(Bytes bytes) override { return pass(bytes, Until::Convenient); }
+    Result<void> flush() override {
+        WEFT_TRY(pass({}, Until::Flushed));
+        return inner_.flush();
+    }
+    Headers& trailers() override { return inner_.trailers(); }
+    Result<void> finish() { return pass({}, Until::Finished); }
+
+private:
+    Result<void> pass(Bytes bytes, Until until) {
+        return encode(encoder_, bytes, until, space_,
+                      [this](Bytes made) { return inner_.write(made); });
+    }
+
+    Encoder encoder_;
+    BodyWriter& inner_;
+    std::vector<std::byte> space_;
+};
+
+Result<void> write_file(const Body::FilePart& part, BodyWriter& writer) {
+    std::vector<std::byte> buffer(std::min<std::uint64_t>(part.count, kPieceBytes));
+    for (std::uint64_t at = 0; at < part.count;) {
+        ByteSpace space(buffer.data(), std::min<std::uint64_t>(part.count - at, buffer.size()));
+        std::size_t count = WEFT_TRY(part.file->read_at(part.offset + at, space));
+        if (count == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        WEFT_TRY(writer.write(Bytes(space.first(count))));
+        at += count;
+    }
+    return {};
+}
+
+Result<void> write_plain(Body& body, BodyWriter& writer) {
+    if (auto text = body.text()) return writer.write(*text);
+    if (const Body::FilePart* part = body.as_file()) return write_file(*part, writer);
+    return body.as_produced()->producer(writer);
+}
+
+Body compressed_stream(Encoder encoder, Body body) {
+    return Body::produced([encoder = std::move(encoder),
+                           body = std::move(body)](BodyWriter& writer) mutable -> Result<void> {
+        CompressingWriter compressing(std::move(encoder), writer);
+        // After an error the stream is not ended: the client sees that it was cut off.
+        WEFT_TRY(write_plain(body, compressing));
+        return compressing.finish();
+    });
+}
+
+Result<std::string> compressed_text(Encoder& encoder, std::string_view text) {
+    std::array<std::byte, 4096> space;
+    std::string made;
+    WEFT_TRY(encode(encoder, as_bytes(text), Until::Finished, space, [&](Bytes part) {
+        made += as_text(part);
+        return Result<void>();
+    }));
+    return made;
+}
+
+bool has_content(const Request& request, const Response& response) {
+    return response.status >= 200 && response.status != 204 && response.status != 205 &&
+           response.status != 206 && response.status != 304 && !response.upgrade &&
+           request.method() != "CONNECT";
+}
+
+// What is said about the bytes as they are now.
+bool is_bound_to_its_bytes(const Headers& headers) {
+    constexpr std::array kFields{"content-encoding", "content-range",  "content-md5",
+                                 "digest",           "content-digest", "repr-digest"};
+    return std::ranges::any_of(kFields, [&](const char* name) { return headers.has(name); }) ||
+           headers.has_token("cache-control", "no-transform");
+}
+
+// RFC 9110 §8.8.3.3: a strong one is for one sequence of bytes.
+void weaken_etag(Headers& headers) {
+    std::optional<std::string_view> etag = headers.get("etag");
+    if (!etag || etag->starts_with("W/")) return;
+    headers.set("ETag", "W/" + std::string(*etag));
+}
+
+class Compressor {
+public:
+    explicit Compressor(CompressOptions options) : options_(std::move(options)) {}
+
+    Response apply(const Request& request, Response response) const {
+        if (!is_worth_it(request, response)) return response;
+        add_vary(response.headers, "Accept-Encoding");
+        Coding coding = choose(request);
+        if (coding == Coding::Identity) return response;
+        // Nobody will see what comes out, and its size need not be said (RFC 9110 §9.3.2).
+        if (request.method() == "HEAD") {
+            response.body = Body::produced([](BodyWriter&) { return Result<void>(); });
+            mark(response, coding);
+            return response;
+        }
+        Result<Encoder> encoder = Encoder::create(coding);
+        // Without memory for it the response is as good as it was.
+        if (!encoder) return response;
+        auto text = response.body.text();
+        if (!text || text->size() > kAtOnceBytesMax) {
+            response.body = compressed_stream(std::move(*encoder), std::move(response.body));
+            mark(response, coding);
+            return response;
+        }
+        Result<std::string> made = compressed_text(*encoder, *text);
+        if (!made || made->size() >= text->size()) return response;
+        response.body = Body(std::move(*made));
+        mark(response, coding);
+        return response;
+    }
+
+private:
+    bool is_worth_it(const Request& request, const Response& response) const {
+        if (!has_content(request, response) || is_bound_to_its_bytes(response.headers))
+            return false;
+        if (response.body.size().value_or(options_.bytes_min) < options_.bytes_min) return false;
+        auto type = response.headers.get("content-type");
+        return type && is_listed_type(*type, options_.types);
+    }
+
+    Coding choose(const Request& request) const {
+        if (!request.header("accept-encoding")) return Coding::Identity;
+        std::string accepted = request.headers().joined("accept-encoding");
+        return wire::choose_coding(accepted, options_.codings).value_or(Coding::Identity);
+    }
+
+    static void mark(Response& response, Coding coding) {
+        response.headers.set("Content-Encoding", to_string(coding));
+        response.headers.remove("accept-ranges");
+        weaken_etag(response.headers);
+    }
+
+    const CompressOptions options_;
+};
+
+}  // namespace
+
+bool is_listed_type(std::string_view content_type, const std::vector<std::string>& types) {
+    std::string_view type = wire::trim_blanks(content_type.substr(0, content_type.find(';')));
+    auto ends_with = [&](std::string_view end) {
+        return type.size() > end.size() &&
+               equal_without_case(type.substr(type.size() - end.size()), end);
+    };
+    return std::ranges::any_of(types, [&](std::string_view listed) {
+        if (listed.starts_with('*')) return ends_with(listed.substr(1));
+        if (!listed.ends_with('*')) return equal_without_case(type, listed);
+        std::string_view begin = listed.substr(0, listed.size() - 1);
+        return type.size() > begin.size() &&
+               equal_without_case(type.substr(0, begin.size()), begin);
+    });
+}
+
+Middleware compress(CompressOptions options) {
+    // Shared by the handlers that it is put around.
+    auto shared = std::make_shared<const Compressor>(std::move(options));
+    return [shared](Handler next) -> Handler {
+        return [shared, next = std::move(next)](Request& request,
+                                                async::Context& context) -> Result<Response> {
+            Response response = WEFT_TRY(next(request, context));
+            return shared->apply(request, std::move(response));
+        };
+    };
+}
+
+}  // namespace weft::http
