@@ -1,0 +1,132 @@
+#include "weft/http/forms/multipart_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "weft/fiber/turn.h"
+#include "weft/http/request.h"
+
+namespace weft::http {
+namespace {
+
+constexpr std::size_t kBufferBytes = 16 * 1024;
+
+}  // namespace
+
+MultipartReader::MultipartReader(BodyReader& body, std::string_view boundary, const Limits& limits)
+    : body_(body),
+      limits_(limits),
+      parser_(boundary, limits),
+      buffer_(std::max(kBufferBytes, 2 * parser_.bytes_needed_max())) {}
+
+Result<std::unique_ptr<MultipartReader>> MultipartReader::open(Request& request,
+                                                               const Limits& limits) {
+    std::string_view type = request.header("content-type").value_or("");
+    if (request.headers().count("content-type") > 1)
+        return Error(ErrorKind::Other, "the request has two types");
+    return open(request.body(), type, limits);
+}
+
+Result<std::unique_ptr<MultipartReader>> MultipartReader::open(BodyReader& body,
+                                                               std::string_view content_type,
+                                                               const Limits& limits) {
+    std::string boundary = WEFT_TRY(wire::parse_multipart_type(content_type));
+    // tidy: allow new: the constructor is private
+    return std::unique_ptr<MultipartReader>(new MultipartReader(body, boundary, limits));
+}
+
+std::string_view MultipartReader::unused() const {
+    return as_text(Bytes(buffer_).subspan(begin_, end_ - begin_));
+}
+
+Error MultipartReader::fail(Error error) {
+    failure_ = std::move(error);
+    return *failure_;
+}
+
+// More of the body behind what was not used. Its end is an error here: finish() awaits it.
+Result<void> MultipartReader::fill() {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+    Result<std::size_t> count = body_.read(ByteSpace(buffer_).subspan(end_));
+    // What only the reader's context has interrupted can go on; the body remembers the rest.
+    if (!count) return count.error();
+    if (*count == 0) return fail(parser_.finish(unused()).error());
+    end_ += *count;
+    return {};
+}
+
+Result<wire::MultipartStep> MultipartReader::step() {
+    if (failure_) return *failure_;
+    for (;;) {
+        wire::MultipartStep step = parser_.next(unused());
+        begin_ += step.used;
+        if (step.event == Event::Failed) return fail(parser_.error());
+        if (step.event != Event::NeedMore) return step;
+        WEFT_TRY(fill());
+    }
+}
+
+// Reads what is behind the last part: nothing but the end of its line.
+Result<void> MultipartReader::finish() {
+    while (!ended_) {
+        wire::MultipartStep step = parser_.next(unused());
+        begin_ += step.used;
+        if (step.event == Event::Failed) return fail(parser_.error());
+        if (step.event != Event::NeedMore) continue;
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= std::exchange(begin_, 0);
+        std::size_t count = WEFT_TRY(body_.read(ByteSpace(buffer_).subspan(end_)));
+        end_ += count;
+        ended_ = count == 0;
+    }
+    Result<void> finished = parser_.finish(unused());
+    if (!finished) return fail(finished.error());
+    return {};
+}
+
+Result<std::optional<MultipartPart>> MultipartReader::next() {
+    content_left_ = {};
+    for (;;) {
+        turn::may_wait("form.next", this);
+        if (failure_) return *failure_;
+        if (was_last_) {
+            WEFT_TRY(finish());
+            return std::optional<MultipartPart>();
+        }
+        wire::MultipartStep found = WEFT_TRY(step());
+        if (found.event == Event::PartEnd) in_part_ = false;
+        if (found.event == Event::Part) {
+            in_part_ = true;
+            limit_part(limits_.part_bytes);
+            return std::optional(parser_.part());
+        }
+        was_last_ = found.event == Event::End;
+    }
+}
+
+Result<std::size_t> MultipartReader::read(ByteSpace space) {
+    turn::may_wait("form.read", this);
+    if (failure_) return *failure_;
+    if (space.empty()) return 0;
+    if (content_left_.empty()) {
+        if (!in_part_) return 0;
+        wire::MultipartStep found = WEFT_TRY(step());
+        if (found.event == Event::PartEnd) {
+            in_part_ = false;
+            return 0;
+        }
+        content_left_ = found.content;
+        if (content_left_.size() > part_left_)
+            return fail(Error::limit("a part of the form has more bytes than", part_bytes_max_,
+                                     "MultipartReaderLimits::part_bytes"));
+        part_left_ -= content_left_.size();
+    }
+    std::size_t count = std::min(space.size(), content_left_.size());
+    std::memcpy(space.data(), content_left_.data(), count);
+    content_left_.remove_prefix(count);
+    return count;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,100 @@
+// multipart/form-data (RFC 7578, RFC 2046 §5.1.1): the parts of a form, out of bytes as they come.
+//
+//     MultipartParser parser(boundary);
+//     for (;;) {
+//         MultipartStep step = parser.next(bytes);       // all that has come and was not used
+//         bytes.remove_prefix(step.used);
+//         switch (step.event) ...
+//     }
+//
+// Strict, since a filter in front may read the same body: no text before the first boundary or
+// behind the last, no blanks behind a boundary, no folded fields, one name for each part and none
+// of its parameters twice, no transfer encodings. Bare CR or LF end nothing.
+//
+// Owned by one fiber at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/base/result.h"
+
+namespace weft::http::wire {
+
+struct MultipartLimits {
+    std::size_t parts = 128;
+    std::size_t head_bytes = 4096;  // all fields of one part
+    std::size_t name_bytes = 256;   // of a name and of a file's name
+};
+
+// What the fields of a part say.
+struct MultipartPart {
+    std::string name;
+    std::optional<std::string>
+        file_name;             // as the client says: it is no path, see safe_file_name()
+    std::string content_type;  // empty: text/plain
+};
+
+struct MultipartStep {
+    enum class Event : std::uint8_t {
+        NeedMore,  // nothing was used, and more is wanted than there is
+        Part,      // the head of a part: part()
+        Content,   // of the part: `content`
+        PartEnd,
+        End,     // of the whole; whatever follows is Failed
+        Failed,  // error()
+    };
+    Event event = Event::NeedMore;
+    std::size_t used = 0;
+    std::string_view content = {};  // in the bytes that were given
+};
+
+class MultipartParser {
+public:
+    explicit MultipartParser(std::string_view boundary, const MultipartLimits& limits = {});
+
+    MultipartStep next(std::string_view bytes);
+    // There are no more bytes but these, which were not used: Other unless that is the whole.
+    Result<void> finish(std::string_view unused) const;
+
+    const MultipartPart& part() const { return part_; }
+    // Other for what is malformed, Limit.
+    const Error& error() const { return error_; }
+    // next() needs no more than so many bytes at once.
+    std::size_t bytes_needed_max() const { return limits_.head_bytes + delimiter_.size() + 4; }
+
+private:
+    using Event = MultipartStep::Event;
+    enum class State : std::uint8_t { Begin, Delimited, Head, Start, Content, End, Failed };
+
+    MultipartStep fail(Error error);
+    MultipartStep fail(const char* reason) { return fail(Error(ErrorKind::Other, reason)); }
+    MultipartStep begin(std::string_view bytes);
+    MultipartStep end_delimiter(std::string_view bytes);
+    MultipartStep read_head(std::string_view bytes);
+    MultipartStep read_content(std::string_view bytes);
+    MultipartStep read_end(std::string_view bytes);
+    const char* read_fields(std::string_view head);
+    const char* read_disposition(std::string_view value);
+
+    const MultipartLimits limits_;
+    const std::string delimiter_;  // CRLF "--" boundary
+    State state_ = State::Begin;
+    bool has_ended_line_ = false;  // behind the end
+    std::size_t parts_ = 0;
+    MultipartPart part_;
+    Error error_ = ErrorKind::Other;
+};
+
+// The boundary of a Content-Type field that is multipart/form-data; Unavailable for another type,
+// Other for one without a proper boundary.
+Result<std::string> parse_multipart_type(std::string_view content_type);
+
+// The last part of a file's name that a client gave; nothing if that is no name: empty, "." or
+// "..", with control characters. Nor does it begin with a dot.
+std::optional<std::string> safe_file_name(std::string_view file_name);
+
+}  // namespace weft::http::wire
