@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/base/format.h"
+#include "weft/http/client/cookie_jar.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/client/internal/request_writer.h"
@@ -70,6 +71,12 @@ const ForwardProxy* proxy_for(const Url& url, const ClientOptions& options) {
     return direct ? nullptr : &*options.proxy;
 }
 
+void keep_cookies(CookieJar& jar, const Url& url, const Headers& headers) {
+    for (const Headers::Field& field : headers) {
+        if (equal_without_case(field.name, "set-cookie")) jar.keep(url, field.value);
+    }
+}
+
 bool is_same_origin(const Url& a, const Url& b) {
     return a.scheme() == b.scheme() && a.host() == b.host() && a.port() == b.port();
 }
@@ -120,6 +127,10 @@ void Client::compose(std::string& output, const Url& url, const ClientRequest& r
     }
     wire::append_field(output, "Host", authority);
     append_own_fields(output, request, attempt.with_body, attempt.foreign);
+    if (options.cookies && (attempt.foreign || !request.headers.has("cookie"))) {
+        if (std::string cookies = options.cookies->cookies_for(url); !cookies.empty())
+            wire::append_field(output, "Cookie", cookies);
+    }
     if (!options.user_agent.empty() && !request.headers.has("user-agent"))
         wire::append_field(output, "User-Agent", options.user_agent);
     if (!request.headers.has("accept")) wire::append_field(output, "Accept", "*/*");
@@ -212,6 +223,7 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
         return outcome.error();
     }
     wire::ResponseHead& head = connection.head();
+    if (options.cookies) keep_cookies(*options.cookies, url, head.headers);
     connection.begin_body({.idle = attempt.timeouts.idle, .chunked = options.limits.chunked},
                           attempt.total);
     std::optional<wire::Coding> coding;

@@ -52,6 +52,7 @@ namespace weft::http {
 
 class ClientConnection;
 class ClientPool;
+class CookieJar;
 class ResponseBody;
 using wire::Url;
 
@@ -104,6 +105,8 @@ struct ClientOptions {
     std::shared_ptr<net::tls::ClientContext> tls = {};
     // Shared with whoever else uses it; null: one of the client's own.
     std::shared_ptr<net::Resolver> resolver = {};
+    // Shared with whoever else uses it; null: cookies are neither kept nor sent.
+    std::shared_ptr<CookieJar> cookies = {};
     // Asked about each address before it is connected to; an error goes on to the next one.
     std::function<Result<void>(const net::Address&)> check_address = {};
     std::string user_agent = "weft";  // empty: none
