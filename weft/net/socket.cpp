@@ -290,15 +290,18 @@ Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_
     while (count > 0) {
         if (offset == cached_to) {
             std::uint64_t next = std::min<std::uint64_t>(count, kSendFileBytesMax);
-            bool cached = calls::is_cached(file, offset, next);
-            if (!cached) {
+            calls::Cached cached = calls::is_cached(file, offset, next);
+            if (cached == calls::Cached::No) {
                 next = std::min<std::uint64_t>(next, kColdBytes);
                 WEFT_TRY(send_copied(file, offset, next, deadline));
                 offset += next;
                 count -= next;
+                cached_to = offset;
+                continue;
             }
-            cached_to = offset + (cached ? next : 0);
-            continue;
+            if (cached == calls::Cached::Unknown)
+                WEFT_TRY(warm_sent_file(file, offset, next, deadline));
+            cached_to = offset + next;
         }
         auto some = static_cast<std::size_t>(cached_to - offset);
         auto send = [&](int fd) { return calls::send_file(fd, file, offset, some); };

@@ -258,30 +258,39 @@ WEFT_KERNEL_CALL long cached_pages(int file, std::uint64_t offset, std::uint64_t
     return result < 0 ? result : static_cast<long>(pages.cached);
 }
 
-bool is_byte_cached(int file, std::uint64_t offset) {
+// 1, 0 behind the end, -EAGAIN, or another error where it cannot be told.
+long is_byte_cached(int file, std::uint64_t offset) {
     char byte;
-    return read_cached_at(file, offset, &byte, 1) == 1;
+    return read_cached_at(file, offset, &byte, 1);
+}
+
+bool cannot_be_told(long result) {
+    return result == -EOPNOTSUPP || result == -EINVAL || result == -ENOSYS;
 }
 
 }  // namespace
 
-bool is_cached(int file, std::uint64_t offset, std::uint64_t count) {
+Cached is_cached(int file, std::uint64_t offset, std::uint64_t count) {
     // How much the kernel reads ahead, and so forgets together, at the least.
     constexpr std::uint64_t kStride = 64 * 1024;
-    if (env::current() || count == 0) return true;
+    if (env::current() || count == 0) return Cached::Yes;
     std::uint64_t last = offset + count - 1;
     // A page that is on its way from the disk counts as cached below, but cannot be read yet. They
     // come in order.
-    if (!is_byte_cached(file, last)) return false;
+    long byte = is_byte_cached(file, last);
+    if (byte != 1 && !cannot_be_told(byte)) return Cached::No;
     static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::uint64_t pages = last / page - offset / page + 1;
-    if (pages == 1) return true;
+    if (byte == 1 && pages == 1) return Cached::Yes;
     long cached = cached_pages(file, offset, count);
-    if (cached >= 0) return static_cast<std::uint64_t>(cached) == pages;
+    if (cached >= 0 && static_cast<std::uint64_t>(cached) == pages) return Cached::Yes;
+    // NB: pages of a file in layers (overlayfs) belong to the file below, and are not found.
+    if (byte != 1) return Cached::Unknown;
+    if (cached >= 0) return Cached::No;
     for (std::uint64_t at = offset; at < last; at += kStride) {
-        if (!is_byte_cached(file, at)) return false;
+        if (is_byte_cached(file, at) != 1) return Cached::No;
     }
-    return true;
+    return Cached::Yes;
 }
 
 WEFT_KERNEL_CALL std::uint64_t socket_inode(const std::string& path) {

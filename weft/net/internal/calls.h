@@ -56,9 +56,10 @@ long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes);
 // Only what the kernel has in memory, perhaps less than was asked for: -EAGAIN if that is nothing,
 // another error where it cannot tell.
 long read_cached_at(int file, std::uint64_t offset, void* space, std::size_t bytes);
-// Whether the kernel has all of that part in memory; false where it cannot tell. In simulation
-// everything is.
-bool is_cached(int file, std::uint64_t offset, std::uint64_t count);
+// Whether the kernel has all of that part in memory. Not every file system lets it tell. In
+// simulation everything is.
+enum class Cached : std::uint8_t { No, Yes, Unknown };
+Cached is_cached(int file, std::uint64_t offset, std::uint64_t count);
 
 // The file of a Unix socket. In simulation such a socket is a name without a file.
 std::uint64_t socket_inode(const std::string& path);  // 0 when it is not a socket

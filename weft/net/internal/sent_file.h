@@ -16,4 +16,8 @@ namespace weft::net {
 Result<std::size_t> read_sent_file(int file, std::uint64_t offset, ByteSpace space,
                                    Deadline deadline);
 
+// Lets another thread read that part, so that the kernel has it in memory: for file systems that
+// cannot tell. What is wrong with the file is for the next call to say.
+Result<void> warm_sent_file(int file, std::uint64_t offset, std::uint64_t count, Deadline deadline);
+
 }  // namespace weft::net
