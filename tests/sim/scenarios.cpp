@@ -8,6 +8,7 @@ namespace {
 using namespace scenarios;
 
 constexpr Faults kResets = {.resets = true};
+constexpr Faults kNoMemory = {.allocation = true};
 
 constexpr std::array kScenarios = {
     Scenario{"http-kept", "a client's connections end while many use it", http_kept_connections},
@@ -22,6 +23,8 @@ constexpr std::array kScenarios = {
     Scenario{"http-cancel-anywhere", "requests cancelled at one exact step", http_cancel_anywhere},
     Scenario{"http-timeouts", "each phase of a request can be too long", http_client_timeouts},
     Scenario{"http-streams", "bodies in pieces, both ways", http_streams},
+    Scenario{"http-no-memory", "one outcome each where allocations fail", http_without_memory,
+             kNoMemory},
     Scenario{"proxy", "bodies pass both ways, whole", http_proxy},
     Scenario{"proxy-resets", "whole, or an error", http_proxy_breaks, kResets},
     Scenario{"proxy-cut-off", "upstreams that go away are noticed", http_proxy_cut_off},

@@ -95,6 +95,23 @@ TEST(SimHttp, SIM_2g_scenarios_survive_an_interruption_anywhere) {
     EXPECT_GE(interrupted, 2 * testing::repeats(200));
 }
 
+// Each allocation of a stack, a block or a buffer that a seed makes, one in each run.
+TEST(SimHttp, SIM_2e_any_one_allocation_of_a_server_or_a_client_may_fail) {
+    std::uint64_t runs = 0;
+    for (const Scenario& scenario : http_scenarios()) {
+        if (!scenario.faults.allocation) continue;
+        for (std::uint64_t seed = 1; seed <= testing::repeats(40); ++seed) {
+            Options options{.seed = seed, .faults = Faults::all()};
+            options.faults.allocation = false;
+            EveryAllocation all = run_every_allocation(scenario, options);
+            ASSERT_TRUE(all.report.ok()) << scenario.name << ", allocation " << all.failing << '\n'
+                                         << all.report.text();
+            runs += all.runs;
+        }
+    }
+    EXPECT_GT(runs, 10 * testing::repeats(40));
+}
+
 #ifdef WEFT_CHECKED
 
 struct Bug {

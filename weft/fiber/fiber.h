@@ -184,12 +184,30 @@ struct Body {
             here.closure.~Closure();
             new (&here.outcome) Result<T>(std::move(outcome));
         } else if (operation == Fiber::Operation::Fail) {
-            here.closure.~Closure();
-            new (&here.outcome) Result<T>(*error);
+            fail(here, *error);
         } else {
             if (!here.outcome) dropped(fiber, here.outcome.error());
             static_cast<void>(take(fiber));
         }
+    }
+
+    // A Duty is told; then nobody else needs to hear of it.
+    static void fail(Place& here, const Error& error) {
+        if constexpr (requires { here.closure.unstarted(error); }) {
+            here.closure.unstarted(error);
+            here.closure.~Closure();
+            new (&here.outcome) Result<T>();
+        } else {
+            here.closure.~Closure();
+            new (&here.outcome) Result<T>(error);
+        }
+    }
+
+    // Of a fiber that was not launched.
+    static void take_back(Fiber& fiber) {
+        Place& here = place(fiber);
+        here.closure.~Closure();
+        if constexpr (!kInline) delete &here;  // tidy: allow delete: see store()
     }
 
     static Result<T> take(Fiber& fiber) {
@@ -200,6 +218,18 @@ struct Body {
         return outcome;
     }
 };
+
+// A function that must not be lost, with what is done instead where its fiber gets no stack.
+template <class Function, class Unstarted>
+struct Duty {
+    void operator()() { function(); }
+    void unstarted(const Error& error) { otherwise(error); }
+
+    Function function;
+    Unstarted otherwise;
+};
+template <class Function, class Unstarted>
+Duty(Function, Unstarted) -> Duty<Function, Unstarted>;
 
 // How a Future reaches the outcome without knowing the closure's type.
 template <class T>
@@ -304,8 +334,7 @@ Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
     if (launch(*fiber, counted, joinable, error)) [[likely]]
         return fiber;
     if (kept) release_kept(*std::exchange(kept, nullptr));
-    BodyOf<Function>::handle(*fiber, Fiber::Operation::Fail, &error);
-    static_cast<void>(BodyOf<Function>::take(*fiber));
+    BodyOf<Function>::take_back(*fiber);
     give_up(*fiber);
     return nullptr;
 }
@@ -355,10 +384,23 @@ auto spawn(Function&& function, const SpawnOptions& options = {}) {
 }
 
 // As spawn, but nobody waits for it, no scope either: at the end of the runtime it may be
-// abandoned. The error is that of the start.
+// abandoned. The error is that of the start. A fiber gets its stack when it first runs: where there
+// is no memory for it then, the function is destroyed without having run, which is logged and
+// counted. For one that has something to give back or somebody to tell there is the form below.
 template <class Function>
 Result<void> spawn_detached(Function&& function, const SpawnOptions& options = {}) {
     return fiber_internal::start_detached(nullptr, options, std::forward<Function>(function));
+}
+
+// The same for a duty: of `function` and `unstarted` exactly one is called, unless the start gives
+// an error, and then none. `unstarted(error)` is called where there was no memory for the stack, by
+// the worker in the midst of a switch: it must neither wait nor throw.
+template <class Function, class Unstarted>
+Result<void> spawn_detached(Function&& function, Unstarted&& unstarted,
+                            const SpawnOptions& options) {
+    return fiber_internal::start_detached(
+        nullptr, options,
+        fiber_internal::Duty{std::forward<Function>(function), std::forward<Unstarted>(unstarted)});
 }
 
 }  // namespace weft

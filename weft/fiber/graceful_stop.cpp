@@ -73,7 +73,8 @@ public:
 
 private:
     template <class Function>
-    bool spawn(std::string_view name, fiber_internal::Counted counted, Function&& function);
+    void spawn(std::string_view name, fiber_internal::Counted counted, Function&& function);
+    void give_up_draining(const Error& reason);
     void start_drain();
     void drain();
     std::shared_ptr<StopEntry> take_newest();
@@ -128,14 +129,26 @@ void StopState::report_what_is_stuck() const {
     write_to_stderr(dump_fibers());
 }
 
-// A fiber that nothing but the end of the runtime cancels, wherever it was begun.
+// A fiber that nothing but the end of the runtime cancels, wherever it was begun. Without memory for
+// it, or in a runtime that has been cancelled already, nothing can be let finish.
 template <class Function>
-bool StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
+void StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
     Error error = ErrorKind::Other;
     SpawnOptions how{.name = name, .token = &scheduler_.root()};
-    return scheduler_.start() &&
-           fiber_internal::start(&scheduler_, how, counted, fiber_internal::Joinable::No,
-                                 std::forward<Function>(function), error);
+    fiber_internal::Duty duty{
+        std::forward<Function>(function),
+        [self = shared_from_this()](const Error& reason) { self->give_up_draining(reason); }};
+    Result<void> ready = scheduler_.start();
+    if (!ready) error = ready.error();
+    if (!ready || !fiber_internal::start(&scheduler_, how, counted, fiber_internal::Joinable::No,
+                                         std::move(duty), error))
+        give_up_draining(error);
+}
+
+void StopState::give_up_draining(const Error& reason) {
+    if (reason.kind() == ErrorKind::OutOfMemory)
+        log(LogLevel::Warn, "stopping: no memory to drain, so everything is cancelled");
+    scheduler_.cancel_all();
 }
 
 void StopState::start_drain() {
@@ -144,11 +157,9 @@ void StopState::start_drain() {
         // An early end of the sleep is the end of the runtime.
         if (sleep_for(time)) target->cancel_all();
     };
-    // The time runs while the hooks are called: one of them may wait for ever. Without memory for
-    // either, or in a runtime that has been cancelled already, nothing can be let finish.
-    if (!spawn("drain limit", fiber_internal::Counted::No, std::move(limit)) ||
-        !spawn("drain", fiber_internal::Counted::Yes, std::move(call_hooks)))
-        scheduler_.cancel_all();
+    // The time runs while the hooks are called: one of them may wait for ever.
+    spawn("drain limit", fiber_internal::Counted::No, std::move(limit));
+    spawn("drain", fiber_internal::Counted::Yes, std::move(call_hooks));
 }
 
 std::shared_ptr<StopEntry> StopState::take_newest() {
@@ -186,10 +197,8 @@ void StopState::add(std::shared_ptr<StopEntry> entry) {
         entries_.push_back(std::move(entry));
         start = times_begun_ != 0 && !std::exchange(drains_, true);
     }
-    if (!start) return;
-    bool spawned = spawn("drain", fiber_internal::Counted::Yes,
-                         [self = shared_from_this()] { self->drain(); });
-    if (!spawned) scheduler_.cancel_all();
+    if (start)
+        spawn("drain", fiber_internal::Counted::Yes, [self = shared_from_this()] { self->drain(); });
 }
 
 void StopState::take_back(StopEntry& entry) {

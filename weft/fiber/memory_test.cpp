@@ -1,11 +1,7 @@
 // Fibers when memory is short: an error to the caller, never an abort. Each case in a process of
 // its own, whose address space is limited.
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -13,9 +9,14 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/testing/scale.h"
+#include "weft/testing/short_memory.h"
 
 namespace weft {
 namespace {
+
+using testing::end_with;
+using testing::lift_limit;
+using testing::limit_address_space;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
@@ -30,33 +31,9 @@ protected:
     void SetUp() override {
         GTEST_FLAG_SET(death_test_style, "threadsafe");
         if (testing::kSanitizer) GTEST_SKIP() << "the sanitizer itself needs the address space";
-        ::mallopt(M_ARENA_MAX, 1);  // see limit_address_space()
+        testing::use_one_heap();
     }
 };
-
-// The process may map so much more than it has now. Threads that have just started must not be
-// mapping memory of their own meanwhile: malloc gives each of them 128 MiB and takes most of it
-// back.
-void limit_address_space(std::size_t more) {
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    rlimit limit{};
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = pages * 4096 + more;
-    setrlimit(RLIMIT_AS, &limit);
-}
-
-void lift_limit() {
-    rlimit limit{};
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_AS, &limit);
-}
-
-[[noreturn]] void end(const std::string& verdict) {
-    static_cast<void>(!write(2, verdict.data(), verdict.size()));
-    _exit(0);
-}
 
 // Parks fibers on large stacks until the address space is used up.
 [[noreturn]] void spawn_until_refused(SpawnOptions options, bool by_fiber) {
@@ -77,7 +54,7 @@ void lift_limit() {
         }
     };
     if (by_fiber) {
-        if (!runtime.spawn(spawn_all).join()) end("the parent failed");
+        if (!runtime.spawn(spawn_all).join()) end_with("the parent failed");
     } else {
         spawn_all();
     }
@@ -91,7 +68,7 @@ void lift_limit() {
         (outcome.error().kind() == ErrorKind::OutOfMemory ? refused : other)++;
     }
     bool sums = parked + refused == count && other == 0;
-    end("ran some: " + std::to_string(parked > 10) +
+    end_with("ran some: " + std::to_string(parked > 10) +
         ", refused some: " + std::to_string(refused > 10) + ", others: " + std::to_string(!sums));
 }
 
@@ -127,7 +104,7 @@ TEST_F(MemoryDeathTest, FIB_4d_what_a_refused_fiber_owned_is_given_back) {
                 auto name = runtime.spawn([] { return current_name().empty(); }).join();
                 misnamed += name.value_or(false) ? 0 : 1;
             }
-            end("refused: " + std::to_string(refused) + ", misnamed: " + std::to_string(misnamed) +
+            end_with("refused: " + std::to_string(refused) + ", misnamed: " + std::to_string(misnamed) +
                 ", kept: " + std::to_string(witness.use_count() - 1));
         },
         ::testing::ExitedWithCode(0), "refused: 50, misnamed: 0, kept: 0");
@@ -150,7 +127,7 @@ TEST_F(MemoryDeathTest, FIB_4d_the_runtime_goes_on_when_there_is_memory_again) {
             int ran = 0;
             for (int i = 0; i < 20; ++i)
                 ran += runtime.spawn([] {}, {.stack_bytes = 8 << 20}).join() ? 1 : 0;
-            end("ran: " + std::to_string(ran));
+            end_with("ran: " + std::to_string(ran));
         },
         ::testing::ExitedWithCode(0), "ran: 20");
 }
@@ -162,7 +139,7 @@ TEST_F(MemoryDeathTest, FIB_4d_a_runtime_whose_threads_cannot_start_says_so) {
             Runtime runtime(with_workers(32));
             Result<void> started = runtime.start();
             lift_limit();
-            end(std::string("started: ") + (started ? "yes" : "no"));
+            end_with(std::string("started: ") + (started ? "yes" : "no"));
         },
         ::testing::ExitedWithCode(0), "started: no");
 }
@@ -184,9 +161,57 @@ TEST_F(MemoryDeathTest, FIB_4d_a_spawn_without_memory_for_the_fiber_is_refused) 
             static_cast<void>(parent.join());
             lift_limit();
             runtime.run();
-            end("refused: " + std::to_string(refused.load(kRelaxed)));
+            end_with("refused: " + std::to_string(refused.load(kRelaxed)));
         },
         ::testing::ExitedWithCode(0), "refused: 1");
+}
+
+// Of a duty exactly one is called: the function, or what is done instead.
+TEST_F(MemoryDeathTest, FIB_4h_a_duty_without_a_stack_is_told_of) {
+    EXPECT_EXIT(
+        {
+            Runtime runtime(with_workers(1));
+            static_cast<void>(runtime.spawn([] {}).join());
+            limit_address_space(16 << 20);
+            constexpr int kDuties = 200;
+            int ran = 0;
+            int told = 0;
+            Future<void> parent = runtime.spawn([&] {
+                for (int i = 0; i < kDuties; ++i) {
+                    Result<void> started = spawn_detached(
+                        [&ran] {
+                            ++ran;
+                            static_cast<void>(park());
+                        },
+                        [&told](const Error& error) {
+                            told += error.kind() == ErrorKind::OutOfMemory ? 1 : 0;
+                        },
+                        {.stack_bytes = 1 << 20});
+                    if (!started) ++told;
+                }
+                while (ran + told < kDuties) yield();
+            });
+            static_cast<void>(parent.join());
+            std::uint64_t dropped = runtime.counters().dropped_errors.value();
+            lift_limit();
+            end_with("ran some: " + std::to_string(ran > 5) + ", told of the rest: " +
+                     std::to_string(told > 5) + ", dropped: " + std::to_string(dropped));
+        },
+        ::testing::ExitedWithCode(0), "ran some: 1, told of the rest: 1, dropped: 0");
+}
+
+TEST_F(MemoryDeathTest, FIB_4h_a_duty_that_is_not_started_is_not_told_of) {
+    EXPECT_EXIT(
+        {
+            Runtime runtime(with_workers(1));
+            static_cast<void>(runtime.shutdown());
+            int calls = 0;
+            Result<void> started = runtime.spawn_detached([&] { ++calls; },
+                                                          [&](const Error&) { ++calls; }, {});
+            end_with(std::string("refused: ") + (started ? "no" : "yes") +
+                     ", calls: " + std::to_string(calls));
+        },
+        ::testing::ExitedWithCode(0), "refused: yes, calls: 0");
 }
 
 }  // namespace

@@ -71,6 +71,15 @@ public:
         return fiber_internal::start_detached(scheduler_.get(), options,
                                               std::forward<Function>(function));
     }
+    template <class Function, class Unstarted>
+    Result<void> spawn_detached(Function&& function, Unstarted&& unstarted,
+                                const SpawnOptions& options) {
+        WEFT_TRY(check());
+        return fiber_internal::start_detached(
+            scheduler_.get(), options,
+            fiber_internal::Duty{std::forward<Function>(function),
+                                 std::forward<Unstarted>(unstarted)});
+    }
     // On pinned worker `index` (from 0); what the fiber spawns stays there as well.
     template <class Function>
     auto spawn_pinned(unsigned index, Function&& function, const SpawnOptions& options = {});

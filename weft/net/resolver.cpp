@@ -68,6 +68,7 @@ struct Resolver::State : std::enable_shared_from_this<State> {
     void run(const std::shared_ptr<Lookup>& lookup, const std::string& name);
     DnsOutcome keep(const std::string& name, Result<DnsAnswer> answer);
     void finish(Lookup& lookup, const std::string& name, DnsOutcome outcome);
+    void fail_unstarted(Lookup& lookup, const std::string& name, const Error& error);
 
     const ResolverOptions options;
     SpinLock lock;  // of the rest
@@ -122,6 +123,11 @@ void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome
     lookup.done.set();
 }
 
+// Nobody asks: those who wait are told, and the next one tries again.
+void Resolver::State::fail_unstarted(Lookup& lookup, const std::string& name, const Error& error) {
+    finish(lookup, name, Error(error).with_context("resolve", name));
+}
+
 // The query gets a fiber of its own, below the root of the runtime: who asked first may give up,
 // and the others still want to know.
 void Resolver::State::run(const std::shared_ptr<Lookup>& lookup, const std::string& name) {
@@ -131,8 +137,11 @@ void Resolver::State::run(const std::shared_ptr<Lookup>& lookup, const std::stri
             Result<DnsAnswer> answer = query_dns(name, self->options, Deadline::never());
             self->finish(*lookup, name, self->keep(name, std::move(answer)));
         },
+        [self = shared_from_this(), lookup, name](const Error& error) {
+            self->fail_unstarted(*lookup, name, error);
+        },
         spawning);
-    if (!started) finish(*lookup, name, started.error());
+    if (!started) fail_unstarted(*lookup, name, started.error());
 }
 
 DnsOutcome Resolver::State::ask_on_thread(const std::string& name, Deadline deadline) {

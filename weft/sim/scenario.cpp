@@ -21,4 +21,17 @@ EveryStep run_every_step(const Scenario& scenario, Options options) {
     return all;
 }
 
+EveryAllocation run_every_allocation(const Scenario& scenario, Options options) {
+    EveryAllocation all;
+    auto run_once = [&](std::uint64_t failing) {
+        options.failing_allocation = failing;
+        all.report = run(scenario, options);
+        ++all.runs;
+    };
+    run_once(0);
+    for (std::uint64_t last = all.report.allocations; all.report.ok() && all.failing < last;)
+        run_once(++all.failing);
+    return all;
+}
+
 }  // namespace weft::sim

@@ -28,4 +28,12 @@ struct EveryStep {
 };
 EveryStep run_every_step(const Scenario& scenario, Options options);
 
+// The same with Options::failing_allocation: each of those that a seed makes fails in one run.
+struct EveryAllocation {
+    std::uint64_t runs = 0;
+    std::uint64_t failing = 0;  // in the last run
+    Report report;              // of the last run
+};
+EveryAllocation run_every_allocation(const Scenario& scenario, Options options);
+
 }  // namespace weft::sim

@@ -92,6 +92,9 @@ struct Options {
     std::uint64_t steps_max = 2'000'000;
     // The step at which await_interrupt() returns; 0: one of the first few thousand, by seed.
     std::uint64_t interrupt_at = 0;
+    // Of the allocations of stacks, blocks and buffers this one fails, counted from 1; 0: none but
+    // those of `faults`.
+    std::uint64_t failing_allocation = 0;
     bool keep_trace = false;
     // Note what the run chose, for Report::schedule.
     bool record = false;
@@ -106,6 +109,7 @@ struct Report {
     std::uint64_t steps = 0;
     std::uint64_t trace_hash = 0;
     std::int64_t virtual_ns = 0;
+    std::uint64_t allocations = 0;  // that could have failed
     FaultCounts injected;
     std::string failure;             // empty: it went well
     std::vector<std::string> trace;  // with keep_trace, else the last events before a failure

@@ -65,6 +65,21 @@ TEST(SimFaults, SIM_2e_failed_allocations) {
         EXPECT_GT(injected_into(name, &Faults::allocation, &FaultCounts::allocation), 0U) << name;
 }
 
+TEST(SimFaults, SIM_2e_any_one_allocation_may_fail) {
+    std::uint64_t runs = 0;
+    for (const Scenario& scenario : all_scenarios()) {
+        if (!scenario.faults.allocation) continue;
+        for (std::uint64_t seed = 1; seed <= testing::repeats(50); ++seed) {
+            EveryAllocation all = run_every_allocation(scenario, {.seed = seed});
+            ASSERT_TRUE(all.report.ok()) << scenario.name << ", allocation " << all.failing << '\n'
+                                         << all.report.text();
+            EXPECT_EQ(all.report.injected.allocation, all.failing == 0 ? 0U : 1U);
+            runs += all.runs;
+        }
+    }
+    EXPECT_GT(runs, 5 * testing::repeats(50));
+}
+
 // Which of them failed can be told by where the error comes out.
 TEST(SimFaults, SIM_2e_stacks_and_blocks_and_buffers_fail) {
     int blocks = 0;

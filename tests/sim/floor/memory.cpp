@@ -17,6 +17,8 @@
 #include "weft/async/supervisor.h"
 #include "weft/async/task.h"
 #include "weft/async/timeout.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/graceful_stop.h"
 #include "weft/fiber/io.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/wait_group.h"
@@ -139,6 +141,25 @@ void pipe_without_memory() {
     Result<void> joined = reader.join();
     require(joined || is_error(joined, ErrorKind::OutOfMemory), "an odd error");
     require(read == joined.has_value() && (started || !read), "it ran and failed, or the reverse");
+}
+
+// A stop that finds no memory for its fibers cancels at once; nobody waits for ever.
+void stop_without_memory() {
+    Runtime runtime({.workers = some_workers()});
+    require(runtime.start().has_value(), "the runtime did not start");
+    Result<GracefulStop> stop = GracefulStop::on_signals(runtime);
+    require(stop.has_value(), "there is no stop");
+    int called = 0;
+    DrainHook hook = stop->on_drain([&] { ++called; });
+    Future<void> stubborn = runtime.spawn([] { return park(); });
+    if (coin()) static_cast<void>(sleep_for(up_to_us(20)));
+    stop->begin();
+    runtime.run();
+    require(called <= 1, "a hook was called twice");
+    Result<void> ended = stubborn.join();
+    require(is_error(ended, ErrorKind::Cancelled) || is_error(ended, ErrorKind::OutOfMemory) ||
+                is_error(ended, ErrorKind::Closed),
+            "who never ends was not cancelled");
 }
 
 namespace {

@@ -7,5 +7,6 @@ void spawn_without_memory();
 void channel_without_memory();
 void pipe_without_memory();
 void jobs_without_memory();
+void stop_without_memory();
 
 }  // namespace weft::sim::scenarios

@@ -109,6 +109,7 @@ constexpr std::array kScenarios = {
              kNoMemory},
     Scenario{"no-memory-pipe", "descriptors without a registration", pipe_without_memory,
              kNoMemory},
+    Scenario{"no-memory-stop", "a stop without its fibers", stop_without_memory, kNoMemory},
     Scenario{"no-memory-jobs", "jobs that never begin", jobs_without_memory, kNoMemory},
     Scenario{"context-tree", "the first end above a context is its end", context_tree},
     Scenario{"context-anywhere", "contexts derived while one above is cancelled", context_anywhere},

@@ -139,6 +139,7 @@ Report Machine::run(const std::function<void()>& scenario) {
     report.steps = steps_;
     report.trace_hash = hash_;
     report.virtual_ns = now_ns_;
+    report.allocations = allocations_;
     report.injected = injected_;
     report.failure = failure_;
     for (const Sometimes& one : sometimes_) report.sometimes.emplace_back(one.name, one.reached);
@@ -476,7 +477,13 @@ std::uint64_t Machine::random(RandomStream stream) {
     WEFT_UNREACHABLE();
 }
 
-bool Machine::fails(Allocation) { return injects(FaultKind::Allocation, 4); }
+bool Machine::fails(Allocation) {
+    if (hidden_ != 0) return false;
+    if (++allocations_ != options_.failing_allocation) return injects(FaultKind::Allocation, 4);
+    ++injected_.allocation;
+    note(to_string(FaultKind::Allocation), allocations_, 0);
+    return true;
+}
 
 EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char* name) {
     Result<Stack*> stack = stacks::take(stacks::size_class_for(kThreadStackBytes));

@@ -160,6 +160,7 @@ private:
     std::int64_t earliest_ns_ = kNeverNs;  // no sleeper is due before
     std::uint64_t steps_ = 0;
     std::uint64_t spins_ = 0;
+    std::uint64_t allocations_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
     std::vector<std::uintptr_t> failed_at_;

@@ -354,8 +354,16 @@ void ClientPool::watch_idle() {
     async::Context root = async::Context::background();
     Result<void> started =
         spawn_detached([self = shared_from_this()] { self->sweep(); },
+                       [self = shared_from_this()](const Error&) { self->do_without_sweep(); },
                        {.name = "http client idle", .token = root.token().state()});
-    if (!started) sweeping_.store(false, std::memory_order_seq_cst);
+    if (!started) do_without_sweep();
+}
+
+// Nobody would ever close them: so they are closed now, which also gives memory back. One that is
+// put to rest meanwhile is found in its list, or finds that nobody sweeps.
+void ClientPool::do_without_sweep() {
+    sweeping_.store(false, std::memory_order_seq_cst);
+    static_cast<void>(close_idle(Clock::now(), true));
 }
 
 // The fiber that closes connections whose time is over, as long as there are any.

@@ -148,6 +148,7 @@ private:
 
     Deadline close_idle(Instant now, bool all);
     void sweep();
+    void do_without_sweep();
 
     const ClientOptions options_;
     const std::shared_ptr<net::Resolver> resolver_;  // with whoever gave it

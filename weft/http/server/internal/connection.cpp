@@ -128,17 +128,31 @@ void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
     woken_ns_ = shard_.awake() <= kAwakeMeasured ? 0 : env::now_ns();
     CancelState* token = exchange->fresh_token(shard_.token());
     Exchange* lent = exchange.release();
-    Result<void> started = spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
-                                          {.stack_bytes = shard_.core().options().stack_bytes,
-                                           .start = Start::InTurn,
-                                           .token = token,
-                                           .label = &kConnectionLabel});
+    Result<void> started =
+        spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
+                       [this, lent](const Error&) { strand(std::unique_ptr<Exchange>(lent)); },
+                       {.stack_bytes = shard_.core().options().stack_bytes,
+                        .start = Start::InTurn,
+                        .token = token,
+                        .label = &kConnectionLabel});
     if (started) return;
-    shard_.give_back(std::unique_ptr<Exchange>(lent));
+    exchange.reset(lent);
+    if (started.error().kind() == ErrorKind::OutOfMemory) return strand(std::move(exchange));
+    shard_.give_back(std::move(exchange));
     end(*this);
 }
 
+// There is no memory for its fiber. It waits for some in a list; where it waits for too long, it is
+// closed: see close_idle() of the shard.
+void Connection::strand(std::unique_ptr<Exchange> exchange) {
+    shard_.give_back(std::move(exchange));
+    shard_.strand(*this, Clock::now());
+}
+
+void Connection::try_again() { wake_up(shard_.take_exchange()); }
+
 void Connection::live(std::unique_ptr<Exchange> exchange) {
+    stranded_until = Deadline::never();
     bool goes_on = shake_hands();
     while (goes_on) {
         if (serve(*exchange) == Next::End) break;

@@ -40,13 +40,17 @@ public:
     static void end(Connection& connection);
     // The same for one whose time is over, or that drains: what has come by now is served.
     void close_idle();
+    // The same for one that is stranded: it gets a fiber if there is memory for one by now.
+    void try_again();
 
     // Under the lock of the shard.
     enum class State : std::uint8_t { Awake, Asleep, Closing };
     State state = State::Awake;
     bool has_looked = false;  // the server drains, and it was woken for a last look
-    Instant asleep_since{};
+    Instant asleep_since{};   // or stranded
     ListLink link;
+    // Of one that is stranded: until when a fiber is to be had for it.
+    Deadline stranded_until = Deadline::never();
 
 private:
     // Ends the request's context when the client goes away.
@@ -64,6 +68,7 @@ private:
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
     void wake_up(std::unique_ptr<Exchange> exchange);
+    void strand(std::unique_ptr<Exchange> exchange);
     void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
     Next serve(Exchange& exchange);
     bool shake_hands();

@@ -18,6 +18,9 @@ constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
 // Without descriptors or memory; then accepting is tried again.
 constexpr Nanoseconds kAcceptRest = std::chrono::milliseconds(50);
 constexpr unsigned kAcceptsAtOnceMax = 64;
+// Without memory for a fiber; then a connection is tried again, so many at a time.
+constexpr Nanoseconds kStrandedRest = std::chrono::milliseconds(10);
+constexpr unsigned kStrandedAtOnceMax = 64;
 constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -103,6 +106,38 @@ std::unique_ptr<Exchange> ServerShard::wake(Connection& connection) {
     return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
 }
 
+// Under the lock, as in put_to_sleep(): whoever looks may end it, and the server with it.
+void ServerShard::strand(Connection& connection, Instant now) {
+    tally.stranded.add();
+    SpinGuard guard(lock_);
+    if (connection.stranded_until.is_never())
+        connection.stranded_until = Deadline::after(core_.limits().queue_delay, now);
+    connection.asleep_since = now;
+    stranded_.push_back(connection);
+    core_.note_deadline(Deadline::after(kStrandedRest, now));
+}
+
+// Some of them; each is stranded anew, or has its fiber.
+Deadline ServerShard::try_stranded(Instant now) {
+    Idle trying;
+    Idle closing;
+    Deadline next = Deadline::never();
+    {
+        SpinGuard guard(lock_);
+        for (unsigned count = 0; count < kStrandedAtOnceMax; ++count) {
+            Connection* first = stranded_.front();
+            if (!first || now < first->asleep_since + kStrandedRest) break;
+            stranded_.erase(*first);
+            (first->stranded_until.expired(now) ? closing : trying).push_back(*first);
+        }
+        if (Connection* first = stranded_.front())
+            next = Deadline::after(kStrandedRest, std::max(first->asleep_since, now));
+    }
+    while (Connection* connection = trying.pop_front()) connection->try_again();
+    while (Connection* connection = closing.pop_front()) Connection::end(*connection);
+    return next;
+}
+
 Deadline ServerShard::close_idle(Instant now) {
     Idle closing;
     Deadline next = Deadline::never();
@@ -125,7 +160,7 @@ Deadline ServerShard::close_idle(Instant now) {
         }
     }
     while (Connection* connection = closing.pop_front()) connection->close_idle();
-    return std::min(next, free_spare(now));
+    return std::min({next, try_stranded(now), free_spare(now)});
 }
 
 Deadline ServerShard::free_spare(Instant now) {
@@ -305,11 +340,8 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
 
 Result<void> ServerCore::serve() {
     if (shards_.empty()) return Error(ErrorKind::Misuse, "a server listens before it serves");
-    for (auto& shard : shards_) {
-        for (auto& acceptor : shard->acceptors) WEFT_TRY(acceptor->begin());
-    }
-    Result<void> outcome;
-    while (!is_draining()) {
+    Result<void> outcome = begin_accepting();
+    while (outcome && !is_draining()) {
         Deadline resting = let_acceptors_go_on(Clock::now());
         Result<void> woken = wake_.wait_until(std::min(close_idle(), resting));
         wake_.reset();
@@ -321,6 +353,13 @@ Result<void> ServerCore::serve() {
     drain();
     shield(Deadline::never(), [this] { end_everything(); });
     return outcome;
+}
+
+Result<void> ServerCore::begin_accepting() {
+    for (auto& shard : shards_) {
+        for (auto& acceptor : shard->acceptors) WEFT_TRY(acceptor->begin());
+    }
+    return {};
 }
 
 // Those who have rested; the others a little later.
@@ -356,7 +395,14 @@ void ServerCore::end_everything() {
     static_cast<void>(accepting_.close());
     // seq_cst: from here on nobody goes to sleep any more; those who did are in their lists.
     closing_.store(true, std::memory_order_seq_cst);
-    close_idle();
+    for (;;) {
+        Deadline next = close_idle();
+        // seq_cst: see leave().
+        if (connections_.load(std::memory_order_seq_cst) == 0) break;
+        static_cast<void>(wake_.wait_until(next));
+        wake_.reset();
+    }
+    // They are on their way out.
     static_cast<void>(gate_.close());
 }
 
@@ -423,7 +469,9 @@ void ServerCore::leave(const net::Address& peer) {
         auto found = addresses_.find(peer.ip());
         if (--found->second == 0) addresses_.erase(found);
     }
-    connections_.fetch_sub(1, std::memory_order_relaxed);
+    // seq_cst: either end_everything() sees that nobody is left, or this one sees that it waits.
+    bool was_last = connections_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    if (was_last && is_closing()) wake_.set();
     gate_.leave();
 }
 
@@ -440,6 +488,7 @@ ServerCounters ServerCore::counters() const {
         sum.timeouts += tally.timeouts.value();
         sum.gone += tally.gone.value();
         sum.accept_pauses += tally.accept_pauses.value();
+        sum.stranded += tally.stranded.value();
     }
     return sum;
 }

@@ -88,14 +88,19 @@ public:
     Rest put_to_sleep(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
     // Its bytes have come. Null: somebody is closing it, and the caller does that now.
     std::unique_ptr<Exchange> wake(Connection& connection);
+    // There is no memory for its fiber: it is tried again a little later, and closed after
+    // queue_delay. It is no longer the caller's.
+    void strand(Connection& connection, Instant now);
     // Connections with an exchange; a moment's truth.
     std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
 
-    // Those whose time is over, and spare exchanges. Gives when the next one is due.
+    // Those whose time is over, and spare exchanges; and stranded ones are tried again. Gives when
+    // the next one is due.
     Deadline close_idle(Instant now);
 
     struct Tally {
-        Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses;
+        Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses,
+            stranded;
     } tally;
     Semaphore permits;                 // of requests in handlers
     Atomic<std::uint32_t> waiting{0};  // for one of them
@@ -110,6 +115,7 @@ private:
     void pool(std::unique_ptr<Exchange>& exchange);
 
     static void destroy(std::unique_ptr<Exchange> chain);
+    Deadline try_stranded(Instant now);
     // Frees what a burst has left in the pool. Gives when to look again.
     Deadline free_spare(Instant now);
 
@@ -119,6 +125,7 @@ private:
     SpinLock lock_;
     Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
     Idle idle_;
+    Idle stranded_;  // in the order of their last trial
     std::unique_ptr<Exchange> pool_;
     std::size_t pooled_ = 0;
     std::size_t spare_ = 0;  // the fewest that were in the pool since then
@@ -163,6 +170,7 @@ public:
     void note_deadline(Deadline until);
 
 private:
+    Result<void> begin_accepting();
     Deadline close_idle();
     Deadline let_acceptors_go_on(Instant now);
     void end_everything();

@@ -1,0 +1,76 @@
+// A name whose look-up gets no fiber: an error now, and an answer when there is memory again.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/runtime.h"
+#include "weft/net/resolver.h"
+#include "weft/sync/event.h"
+#include "weft/testing/dns_server.h"
+#include "weft/testing/scale.h"
+#include "weft/testing/short_memory.h"
+#include "weft/testing/sockets.h"
+
+namespace weft::net {
+namespace {
+
+using namespace weft::testing;
+
+class ResolverMemoryDeathTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        GTEST_FLAG_SET(death_test_style, "threadsafe");
+        if (kSanitizer) GTEST_SKIP() << "the sanitizer itself needs the address space";
+        use_one_heap();
+    }
+};
+
+// Fibers that hold stacks until there are none left.
+class Drought {
+public:
+    Drought() {
+        limit_address_space(16 << 20);
+        for (int i = 0; i < 200; ++i) hogs_.push_back(spawn([this] { return over_.wait(); }));
+        for (int i = 0; i < 400; ++i) yield();
+    }
+    // How many were refused.
+    int end() {
+        over_.set();
+        int refused = 0;
+        for (Future<void>& hog : hogs_) refused += hog.join() ? 0 : 1;
+        lift_limit();
+        return refused;
+    }
+
+private:
+    Event over_;
+    std::vector<Future<void>> hogs_;
+};
+
+TEST_F(ResolverMemoryDeathTest, NET_5d_a_name_that_gets_no_fiber_is_an_error_and_asked_again_later) {
+    EXPECT_EXIT(
+        {
+            std::string verdict;
+            fill_heap(16 << 20);
+            in_runtime(1, [&]() -> Result<void> {
+                return with_dns_server({{"a.test", {.addresses = {IpAddress::loopback()}}}},
+                                       [&](DnsServer& server) -> Result<void> {
+                    Resolver resolver({.servers = {server.address()}});
+                    Drought drought;
+                    auto found = resolver.resolve("a.test", in_ten_seconds());
+                    verdict += found ? "found" : to_string(found.error().kind());
+                    verdict += drought.end() > 0 ? ", a drought" : ", no drought";
+                    found = resolver.resolve("a.test", in_ten_seconds());
+                    verdict += found ? ", then found" : ", then " + found.error().message();
+                    return {};
+                });
+            });
+            end_with(verdict);
+        },
+        ::testing::ExitedWithCode(0), "out of memory, a drought, then found");
+}
+
+}  // namespace
+}  // namespace weft::net
