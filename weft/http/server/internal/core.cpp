@@ -1,7 +1,6 @@
 #include "weft/http/server/internal/core.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -15,9 +14,6 @@ namespace {
 constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
 // Exchanges that nobody has needed for as long are freed.
 constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
-// Without descriptors or memory; then accepting is tried again.
-constexpr Nanoseconds kAcceptRest = std::chrono::milliseconds(50);
-constexpr unsigned kAcceptsAtOnceMax = 64;
 // Without memory for a fiber; then a connection is tried again, so many at a time.
 constexpr Nanoseconds kStrandedRest = std::chrono::milliseconds(10);
 constexpr unsigned kStrandedAtOnceMax = 64;
@@ -185,115 +181,6 @@ Deadline ServerShard::free_spare(Instant now) {
     return next;
 }
 
-// ---------------------------------------------------------------- accepting
-
-Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
-                   std::shared_ptr<net::tls::ServerContext> tls)
-    : Dormant{wake}, shard_(shard), listener_(std::move(listener)), tls_(std::move(tls)) {
-    turn_.acceptor = this;
-    turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).acceptor->accept(); };
-}
-
-Result<void> Acceptor::begin() {
-    WEFT_TRY(shard_.core().accepting().enter());
-    // From here, not by a record for that worker: one that is stuck in a fiber would never begin,
-    // while the kernel gives its listener a share of all connections. What comes is then seen by
-    // whoever looks after the worker.
-    if (Result<void> watched = listener_.descriptor().watch_by(shard_.worker(), kReadable);
-        !watched) {
-        end();
-        return watched;
-    }
-    sleep();
-    return {};
-}
-
-void Acceptor::wake(Dormant& dormant, std::uint8_t) { static_cast<Acceptor&>(dormant).accept(); }
-
-void Acceptor::accept() {
-    switch (accept_some()) {
-    case Backlog::More: return take_turn();
-    case Backlog::Refused:
-        shard_.tally.accept_pauses.add();
-        rested_at_ = Clock::now() + kAcceptRest;
-        // Release: publishes the time. From here on serve() may call go_on().
-        resting_.store(true, std::memory_order_release);
-        return shard_.core().look_soon();
-    case Backlog::Empty: return sleep();
-    }
-}
-
-void Acceptor::sleep() {
-    // seq_cst: see stop().
-    if (stopping_.load(std::memory_order_seq_cst)) return end();
-    Result<bool> armed = false;
-    bool stopped = false;
-    {
-        // Once it sleeps, another worker may wake it or end it: the lock is the last touch.
-        SpinGuard guard(lock_);
-        armed = listener_.descriptor().arm(*this, kReadable);
-        stopped = armed && *armed && stopping_.load(std::memory_order_seq_cst) &&
-                  listener_.descriptor().disarm(*this);
-    }
-    if (!armed) return end();
-    if (!*armed) return take_turn();
-    if (stopped) end_with_backlog();
-}
-
-void Acceptor::stop() {
-    // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
-    stopping_.store(true, std::memory_order_seq_cst);
-    if (is_resting()) return go_on();
-    if (listener_.descriptor().disarm(*this)) end_with_backlog();
-}
-
-void Acceptor::end_with_backlog() {
-    accept_some();
-    end();
-}
-
-void Acceptor::go_on() {
-    // Relaxed: only the caller looks at it, until the next rest.
-    resting_.store(false, std::memory_order_relaxed);
-    take_turn();
-}
-
-// Not at once: the worker has others to look after. Any will do that is not stuck, so this one.
-void Acceptor::take_turn() {
-    std::optional<unsigned> here = worker_here();
-    if (!here || !post_here(*here, turn_)) end();
-}
-
-Acceptor::Backlog Acceptor::accept_some() {
-    for (unsigned count = 0; count < kAcceptsAtOnceMax; ++count) {
-        auto accepted = listener_.try_accept();
-        if (!accepted) {
-            ErrorKind kind = accepted.error().kind();
-            bool later = kind == ErrorKind::OutOfFds || kind == ErrorKind::OutOfMemory;
-            // Relaxed: whoever rests in vain is woken once more.
-            bool stops = stopping_.load(std::memory_order_relaxed);
-            return later && !stops ? Backlog::Refused : Backlog::Empty;
-        }
-        if (!*accepted) return Backlog::Empty;
-        auto stream = std::make_unique<net::Socket>(std::move(**accepted));
-        net::Address peer = stream->peer_address();
-        if (!shard_.core().admit(peer)) {
-            shard_.tally.refused.add();
-            continue;
-        }
-        shard_.tally.accepted.add();
-        Connection::begin(shard_, std::move(stream), std::move(peer), tls_);
-    }
-    return Backlog::More;
-}
-
-void Acceptor::end() {
-    // Whoever has put it to sleep has left.
-    { SpinGuard guard(lock_); }
-    listener_.close();
-    shard_.core().accepting().leave();
-}
-
 // ---------------------------------------------------------------- the core
 
 ServerCore::ServerCore(Handler handler, ServerOptions options)
@@ -371,7 +258,7 @@ Deadline ServerCore::let_acceptors_go_on(Instant now) {
             if (acceptor->rested(now)) {
                 acceptor->go_on();
             } else {
-                next = Deadline::after(kAcceptRest, now);
+                next = Deadline::after(Acceptor::kRest, now);
             }
         }
     }

@@ -15,7 +15,7 @@
 #include "weft/base/metrics.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/completion.h"
+#include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/exchange.h"
 #include "weft/http/server/server.h"
@@ -27,46 +27,6 @@
 namespace weft::http {
 
 class ServerCore;
-class ServerShard;
-
-// Accepts in the worker's loop, without a fiber, until there is nobody left in the backlog; then it
-// sleeps. It is inside its gate of the core until its listener is closed.
-class Acceptor : public Dormant {
-public:
-    Acceptor(ServerShard& shard, net::Listener listener,
-             std::shared_ptr<net::tls::ServerContext> tls);
-
-    Result<void> begin();
-    // Takes who is in the backlog, and ends; in its own time if it is at work.
-    void stop();
-    // It ran out of descriptors or memory; call go_on() a little later.
-    bool is_resting() const { return resting_.load(std::memory_order_acquire); }
-    bool rested(Instant now) const { return rested_at_ <= now; }
-    void go_on();
-
-private:
-    struct Turn : Completion {
-        Acceptor* acceptor = nullptr;
-    };
-    enum class Backlog : std::uint8_t { Empty, More, Refused };
-
-    static void wake(Dormant& dormant, std::uint8_t events);
-    void accept();  // on the shard's worker, or on one that looks after it
-    void sleep();
-    Backlog accept_some();
-    void end_with_backlog();
-    void end();
-    void take_turn();
-
-    ServerShard& shard_;
-    net::Listener listener_;
-    const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
-    Turn turn_;
-    SpinLock lock_;  // held while it goes to sleep
-    Atomic<bool> stopping_{false};
-    Atomic<bool> resting_{false};
-    Instant rested_at_{};
-};
 
 class ServerShard {
 public:
