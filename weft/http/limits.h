@@ -32,8 +32,11 @@ struct ServerLimits {
     std::uint64_t linger_bytes = 256 * 1024;
     Nanoseconds linger_time = std::chrono::seconds(2);
 
-    std::size_t connections = 65'536;                   // closed at once
-    std::size_t connections_per_address = 16'384;       // closed at once
+    // 0: what the process may have of descriptors but for an eighth, at most 65,536. One more takes
+    // the place of the one that has been idle for longest; where nobody is, it is closed at once.
+    std::size_t connections = 0;
+    // 0: a quarter of those, at least 64. A /64 of IPv6 is one address. Closed at once.
+    std::size_t connections_per_address = 0;
     std::size_t requests = 16'384;                      // in handlers at once; the others wait
     std::size_t requests_waiting = 4'096;               // 503 with Retry-After
     Nanoseconds queue_delay = std::chrono::seconds(1);  // 503 with Retry-After

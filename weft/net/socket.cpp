@@ -469,5 +469,6 @@ void Listener::remove_file() {
 }
 
 void raise_descriptor_limit() { calls::raise_descriptor_limit(); }
+std::size_t descriptor_limit() { return calls::descriptor_limit(); }
 
 }  // namespace weft::net

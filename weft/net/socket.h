@@ -84,6 +84,8 @@ private:
 // Lets the process have as many descriptors as the system allows it: the soft limit of most systems
 // is made for programs that use select(2). For servers; they call it when they listen.
 void raise_descriptor_limit();
+// How many it may have; beyond all numbers in simulation.
+std::size_t descriptor_limit();
 
 enum class ReusePort : bool { No, Yes };
 

@@ -1,11 +1,13 @@
 // Time-outs, drain and overload.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>  // tidy: allow foreign: a client with an address of its own
+#include <sys/resource.h>  // tidy: allow foreign: the limit on descriptors
+#include <sys/socket.h>    // tidy: allow foreign: a client with an address of its own
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -251,17 +253,118 @@ TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
 TEST(ServerOverload, HTTP_11_connections_over_the_limit_are_closed) {
     ServerOptions options;
     options.limits.connections = 2;
-    TestServer server(hello, options);
+    Room room;
+    TestServer server(room.handler(), options);
     RawClient first = server.connect();
     RawClient second = server.connect();
-    ASSERT_TRUE(eventually([&] { return server.server().connections() == 2; }));
+    first.send(kGet);
+    second.send(kGet);
+    ASSERT_TRUE(eventually([&] { return server.server().counters().requests == 2; }));
+    // Nobody is idle who could make room.
     EXPECT_TRUE(server.connect().is_ended());
     first.close();
     ASSERT_TRUE(eventually([&] { return server.server().connections() == 1; }));
     RawClient third = server.connect();
     third.send(kGet);
-    EXPECT_THAT(third.read_response(), EndsWith("hello"));
+    room.go.set();
+    EXPECT_THAT(third.read_response(), EndsWith("done"));
     EXPECT_EQ(server.server().counters().refused, 1U);
+    EXPECT_EQ(server.server().counters().evicted, 0U);
+}
+
+TEST(ServerOverload, HTTP_11d_the_one_that_is_idle_for_longest_makes_room) {
+    ServerOptions options;
+    options.limits.connections = 3;
+    TestServer server(hello, options);
+    std::vector<RawClient> clients;
+    for (int index = 0; index < 3; ++index) {
+        clients.push_back(server.connect());
+        clients.back().send(kGet);
+        EXPECT_THAT(clients.back().read_response(), EndsWith("hello"));
+    }
+    // The first has been used last.
+    clients[0].send(kGet);
+    EXPECT_THAT(clients[0].read_response(), EndsWith("hello"));
+    ASSERT_TRUE(eventually([&] { return server.runtime().live_fibers() == 1; }));
+    RawClient next = server.connect();
+    next.send(kGet);
+    EXPECT_THAT(next.read_response(), EndsWith("hello"));
+    EXPECT_TRUE(clients[1].is_ended());
+    for (int index : {0, 2}) {
+        clients[static_cast<std::size_t>(index)].send(kGet);
+        EXPECT_THAT(clients[static_cast<std::size_t>(index)].read_response(), EndsWith("hello"));
+    }
+    EXPECT_EQ(server.server().counters().evicted, 1U);
+    EXPECT_EQ(server.server().counters().refused, 0U);
+}
+
+TEST(ServerOverload, HTTP_11d_one_who_has_connected_and_is_silent_makes_room_after_a_moment) {
+    ServerOptions options;
+    options.limits.connections = 1;
+    TestServer server(hello, options);
+    RawClient silent = server.connect();
+    ASSERT_TRUE(eventually([&] { return server.server().connections() == 1; }));
+    // As long as it may still speak, the others are refused.
+    auto is_served = [&] {
+        return server.ask("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .ends_with("hello");
+    };
+    EXPECT_TRUE(eventually(is_served));
+    EXPECT_TRUE(silent.is_ended());
+    EXPECT_EQ(server.server().counters().evicted, 1U);
+}
+
+// No descriptor is to be had from here on, until one that is open now is closed.
+class NoMoreDescriptors {
+public:
+    NoMoreDescriptors() {
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+        int highest = 0;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+            highest = std::max(highest, std::stoi(entry.path().filename().string()));
+        // Those that are free below it are filled.
+        int filled = 0;
+        while ((filled = ::dup(0)) <= highest) fillers_.push_back(filled);
+        fillers_.push_back(filled);
+        rlimit none = before_;
+        none.rlim_cur = static_cast<rlim_t>(filled) + 1;
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    ~NoMoreDescriptors() {
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0);
+        for (int fd : fillers_) ::close(fd);
+    }
+    NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+    NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+    std::vector<int> fillers_;
+};
+
+TEST(ServerOverload, HTTP_11d_an_idle_one_makes_room_when_there_are_no_descriptors) {
+    TestServer server(hello, {}, {.workers = 1});
+    RawClient idle = server.connect();
+    idle.send(kGet);
+    EXPECT_THAT(idle.read_response(), EndsWith("hello"));
+    ASSERT_TRUE(eventually([&] { return server.runtime().live_fibers() == 1; }));
+    int next = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    timeval patience{.tv_sec = 10, .tv_usec = 0};
+    ::setsockopt(next, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    {
+        NoMoreDescriptors none;
+        sockaddr_storage name{};
+        auto bytes = static_cast<socklen_t>(server.address().to_native(&name));
+        EXPECT_EQ(::connect(next, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        EXPECT_GT(::send(next, kGet.data(), kGet.size(), MSG_NOSIGNAL), 0);
+        char space[1024];
+        ssize_t count = ::recv(next, space, sizeof space, 0);
+        EXPECT_THAT(std::string(space, static_cast<std::size_t>(std::max<ssize_t>(count, 0))),
+                    EndsWith("hello"));
+    }
+    EXPECT_TRUE(idle.is_ended());
+    EXPECT_EQ(server.server().counters().evicted, 1U);
+    ::close(next);
 }
 
 TEST(ServerOverload, HTTP_11_connections_of_one_address_are_limited) {

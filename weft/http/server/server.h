@@ -79,6 +79,7 @@ struct ServerCounters {
     std::uint64_t timeouts = 0;       // header, body, handler
     std::uint64_t gone = 0;           // the client went away during a request
     std::uint64_t accept_pauses = 0;  // out of descriptors or memory
+    std::uint64_t evicted = 0;        // idle ones that made room for new ones
     // There was no memory for the fiber of a connection: tried again until queue_delay has passed,
     // then closed.
     std::uint64_t stranded = 0;

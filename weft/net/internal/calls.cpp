@@ -9,8 +9,10 @@
 #include <sys/syscall.h>   // tidy: allow foreign: what of a file is in memory
 #include <unistd.h>        // tidy: allow foreign: the file of a Unix socket
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 
 #include "weft/base/env.h"
 #include "weft/base/env_files.h"
@@ -313,6 +315,12 @@ void raise_descriptor_limit() {
     if (env::current() || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+std::size_t descriptor_limit() {
+    rlimit limit{};
+    if (env::current() || getrlimit(RLIMIT_NOFILE, &limit) != 0) return SIZE_MAX;
+    return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, SIZE_MAX));
 }
 
 }  // namespace weft::net::calls

@@ -68,5 +68,6 @@ int remove(const std::string& path);
 
 // The soft limit on descriptors up to the hard one. Nothing in simulation.
 void raise_descriptor_limit();
+std::size_t descriptor_limit();  // SIZE_MAX in simulation
 
 }  // namespace weft::net::calls

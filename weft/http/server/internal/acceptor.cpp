@@ -92,16 +92,19 @@ void Acceptor::take_turn() {
 }
 
 Acceptor::Backlog Acceptor::accept_some() {
+    bool in_vain = false;  // somebody was closed, and that did not help
     for (unsigned count = 0; count < kAcceptsAtOnceMax; ++count) {
         auto accepted = listener_.try_accept();
         if (!accepted) {
             ErrorKind kind = accepted.error().kind();
             bool later = kind == ErrorKind::OutOfFds || kind == ErrorKind::OutOfMemory;
+            if (later && !std::exchange(in_vain, true) && shard_.core().evict()) continue;
             // Relaxed: whoever rests in vain is woken once more.
             bool stops = stopping_.load(std::memory_order_relaxed);
             return later && !stops ? Backlog::Refused : Backlog::Empty;
         }
         if (!*accepted) return Backlog::Empty;
+        in_vain = false;
         auto stream = std::make_unique<net::Socket>(std::move(**accepted));
         net::Address peer = stream->peer_address();
         if (!shard_.core().admit(peer)) {

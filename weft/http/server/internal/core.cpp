@@ -18,6 +18,8 @@ constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
 constexpr Nanoseconds kStrandedRest = std::chrono::milliseconds(10);
 constexpr unsigned kStrandedAtOnceMax = 64;
 constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
+// One who has connected and said nothing for as long may be evicted.
+constexpr Nanoseconds kFreshMoment = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -159,6 +161,30 @@ Deadline ServerShard::close_idle(Instant now) {
     return std::min({next, try_stranded(now), free_spare(now)});
 }
 
+std::optional<Instant> ServerShard::longest_asleep(Sleepers which) {
+    SpinGuard guard(lock_);
+    Connection* first = (which == Sleepers::Fresh ? fresh_ : idle_).front();
+    if (!first) return std::nullopt;
+    return first->asleep_since;
+}
+
+bool ServerShard::evict(Sleepers which) {
+    Connection* evicted = nullptr;
+    {
+        SpinGuard guard(lock_);
+        Idle& list = which == Sleepers::Fresh ? fresh_ : idle_;
+        for (Connection* one = list.front(); one && !evicted; one = Idle::next(*one)) {
+            if (one->stream().descriptor().disarm(*one)) evicted = one;
+        }
+        if (!evicted) return false;
+        evicted->state = Connection::State::Closing;
+        list.erase(*evicted);
+    }
+    tally.evicted.add();
+    Connection::end(*evicted);
+    return true;
+}
+
 Deadline ServerShard::free_spare(Instant now) {
     std::unique_ptr<Exchange> spare;
     Deadline next = Deadline::never();
@@ -197,6 +223,7 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     net::raise_descriptor_limit();
     if (shards_.empty()) {
         source_ = CancelSource();
+        places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
         std::size_t permits = std::max<std::size_t>(limits().requests / workers.size(), 1);
         for (unsigned worker : workers) {
             shards_.push_back(
@@ -284,8 +311,7 @@ void ServerCore::end_everything() {
     closing_.store(true, std::memory_order_seq_cst);
     for (;;) {
         Deadline next = close_idle();
-        // seq_cst: see leave().
-        if (connections_.load(std::memory_order_seq_cst) == 0) break;
+        if (places_.is_empty()) break;
         static_cast<void>(wake_.wait_until(next));
         wake_.reset();
     }
@@ -332,33 +358,38 @@ void ServerCore::close() {
 }
 
 bool ServerCore::admit(const net::Address& peer) {
-    // Relaxed: a number; what belongs to a connection is published otherwise.
-    if (connections_.fetch_add(1, std::memory_order_relaxed) >= limits().connections) {
-        connections_.fetch_sub(1, std::memory_order_relaxed);
-        return false;
-    }
-    bool room = true;
-    if (peer.kind() == net::Address::Kind::Ip) {
-        SpinGuard guard(addresses_lock_);
-        std::uint32_t& count = addresses_[peer.ip()];
-        room = count < limits().connections_per_address;
-        if (room) ++count;
-    }
+    Places::Taken taken = places_.take(peer);
+    if (taken == Places::Taken::Full && evict()) taken = places_.take(peer);
+    if (taken != Places::Taken::Yes) return false;
     // Closed only when no acceptor is left.
-    if (room && gate_.enter()) return true;
-    connections_.fetch_sub(1, std::memory_order_relaxed);
+    if (gate_.enter()) return true;
+    places_.give_back(peer);
+    return false;
+}
+
+// Those that wait for their next request first; then those that have connected and said nothing for
+// a while, which one who has something to say does not. Not in a drain, which has a word for each.
+bool ServerCore::evict() {
+    if (is_draining()) return false;
+    using Sleepers = ServerShard::Sleepers;
+    Instant said_nothing_since = Clock::now() - kFreshMoment;
+    for (Sleepers which : {Sleepers::Idle, Sleepers::Fresh}) {
+        ServerShard* found = nullptr;
+        Instant since = which == Sleepers::Fresh ? said_nothing_since : Instant::max();
+        for (auto& shard : shards_) {
+            std::optional<Instant> asleep = shard->longest_asleep(which);
+            if (!asleep || *asleep >= since) continue;
+            since = *asleep;
+            found = shard.get();
+        }
+        if (found && found->evict(which)) return true;
+    }
     return false;
 }
 
 void ServerCore::leave(const net::Address& peer) {
-    if (peer.kind() == net::Address::Kind::Ip) {
-        SpinGuard guard(addresses_lock_);
-        auto found = addresses_.find(peer.ip());
-        if (--found->second == 0) addresses_.erase(found);
-    }
-    // seq_cst: either end_everything() sees that nobody is left, or this one sees that it waits.
-    bool was_last = connections_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-    if (was_last && is_closing()) wake_.set();
+    // Either end_everything() sees that nobody is left, or this one sees that it waits.
+    if (places_.give_back(peer) && is_closing()) wake_.set();
     gate_.leave();
 }
 
@@ -376,6 +407,7 @@ ServerCounters ServerCore::counters() const {
         sum.gone += tally.gone.value();
         sum.accept_pauses += tally.accept_pauses.value();
         sum.stranded += tally.stranded.value();
+        sum.evicted += tally.evicted.value();
     }
     return sum;
 }

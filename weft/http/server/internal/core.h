@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "weft/base/atomic.h"
@@ -18,6 +18,7 @@
 #include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/exchange.h"
+#include "weft/http/server/internal/places.h"
 #include "weft/http/server/server.h"
 #include "weft/net/socket.h"
 #include "weft/sync/event.h"
@@ -54,13 +55,20 @@ public:
     // Connections with an exchange; a moment's truth.
     std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
 
+    // Of the one that has slept for longest among those that wait for their next request, or for
+    // their first; nothing if there is none.
+    enum class Sleepers : bool { Idle, Fresh };
+    std::optional<Instant> longest_asleep(Sleepers which);
+    // Closes it, or the next one if its bytes are just coming.
+    bool evict(Sleepers which);
+
     // Those whose time is over, and spare exchanges; and stranded ones are tried again. Gives when
     // the next one is due.
     Deadline close_idle(Instant now);
 
     struct Tally {
         Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses,
-            stranded;
+            stranded, evicted;
     } tally;
     Semaphore permits;                 // of requests in handlers
     Atomic<std::uint32_t> waiting{0};  // for one of them
@@ -116,10 +124,12 @@ public:
     CancelState* drain_token() const { return drain_.token().state(); }
     // How long a connection may be asleep.
     Nanoseconds sleep_of(bool fresh) const;
-    std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
+    std::size_t connections() const { return places_.taken(); }
 
     // Of a new connection; false when there are too many.
     bool admit(const net::Address& peer);
+    // Closes the one that has been idle for longest, to make room. False if there is none.
+    bool evict();
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
     Gate& accepting() { return accepting_; }  // of the acceptors
@@ -142,14 +152,12 @@ private:
     std::vector<std::unique_ptr<ServerShard>> shards_;
     Atomic<bool> draining_{false};
     Atomic<bool> closing_{false};  // nobody sleeps any more
-    Atomic<std::size_t> connections_{0};
+    Places places_;
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     LogLimit log_limit_;
     Event wake_;
     Gate accepting_;
     Gate gate_;  // of the connections; closed after the other
-    SpinLock addresses_lock_;
-    std::map<net::IpAddress, std::uint32_t> addresses_;  // connections of each
 };
 
 }  // namespace weft::http

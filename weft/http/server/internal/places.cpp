@@ -1,0 +1,65 @@
+#include "weft/http/server/internal/places.h"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::http {
+namespace {
+
+constexpr std::size_t kConnectionsDefaultMax = 65'536;
+// For everything else that needs descriptors: files, and connections to others.
+constexpr std::size_t kReservedMin = 32;
+constexpr std::size_t kReservedShare = 8;  // the eighth part
+constexpr std::size_t kOfAddressMin = 64;
+constexpr std::size_t kOfAddressShare = 4;
+
+// Who has one address of IPv6 has the 2^64 of its network as well.
+net::IpAddress counted_as(const net::IpAddress& ip) {
+    net::IpAddress plain = ip.unmapped();
+    if (plain.is_v4()) return plain;
+    std::array<std::uint8_t, 16> network = plain.bytes();
+    std::fill(network.begin() + 8, network.end(), std::uint8_t{0});
+    return net::IpAddress::v6(network);
+}
+
+}  // namespace
+
+Places::Limits Places::limits_for(const ServerLimits& limits, std::size_t descriptors) {
+    std::size_t reserved = std::max(kReservedMin, descriptors / kReservedShare);
+    std::size_t possible = descriptors > reserved ? descriptors - reserved : 1;
+    Limits given{limits.connections, limits.connections_per_address};
+    if (given.connections == 0) given.connections = std::min(kConnectionsDefaultMax, possible);
+    if (given.of_address == 0)
+        given.of_address = std::max(kOfAddressMin, given.connections / kOfAddressShare);
+    return given;
+}
+
+Places::Taken Places::take(const net::Address& peer) {
+    // Relaxed: a number; what belongs to a connection is published otherwise.
+    if (taken_.fetch_add(1, std::memory_order_relaxed) >= limits_.connections) {
+        taken_.fetch_sub(1, std::memory_order_relaxed);
+        return Taken::Full;
+    }
+    if (peer.kind() != net::Address::Kind::Ip) return Taken::Yes;
+    {
+        SpinGuard guard(lock_);
+        std::uint32_t& count = of_addresses_[counted_as(peer.ip())];
+        if (count < limits_.of_address) {
+            ++count;
+            return Taken::Yes;
+        }
+    }
+    taken_.fetch_sub(1, std::memory_order_relaxed);
+    return Taken::AddressIsFull;
+}
+
+bool Places::give_back(const net::Address& peer) {
+    if (peer.kind() == net::Address::Kind::Ip) {
+        SpinGuard guard(lock_);
+        auto found = of_addresses_.find(counted_as(peer.ip()));
+        if (--found->second == 0) of_addresses_.erase(found);
+    }
+    return taken_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+}
+
+}  // namespace weft::http

@@ -1,0 +1,44 @@
+// Places: how many connections a server has, in all and of each address.
+//
+// Any thread. The lock is held for a look into a map, once when a connection comes and once when it
+// goes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "weft/base/atomic.h"
+#include "weft/base/spin_lock.h"
+#include "weft/http/limits.h"
+#include "weft/net/address.h"
+
+namespace weft::http {
+
+class Places {
+public:
+    struct Limits {
+        std::size_t connections = 0;
+        std::size_t of_address = 0;
+    };
+    // What ServerLimits say, in a process that may have so many descriptors.
+    static Limits limits_for(const ServerLimits& limits, std::size_t descriptors);
+
+    void set_limits(const Limits& limits) { limits_ = limits; }  // before anybody comes
+    const Limits& limits() const { return limits_; }
+    std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+
+    enum class Taken : std::uint8_t { Yes, Full, AddressIsFull };
+    Taken take(const net::Address& peer);
+    // True: it was the last. seq_cst, as is_empty(): see ServerCore::leave().
+    bool give_back(const net::Address& peer);
+    bool is_empty() const { return taken_.load(std::memory_order_seq_cst) == 0; }
+
+private:
+    Limits limits_;
+    Atomic<std::size_t> taken_{0};
+    SpinLock lock_;
+    std::map<net::IpAddress, std::uint32_t> of_addresses_;
+};
+
+}  // namespace weft::http
