@@ -1,17 +1,21 @@
 // Time-outs, drain and overload.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>  // tidy: allow foreign: the limit on descriptors
 #include <sys/socket.h>    // tidy: allow foreign: a client with an address of its own
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/base/atomic.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/http/server/server.h"
 #include "weft/sync/event.h"
@@ -248,6 +252,62 @@ TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
         }
         EXPECT_TRUE(server.drain());
     }
+}
+
+// One who connects at the end of the moment that a drain leaves has one of its own.
+TEST(ServerDrain, HTTP_4h_who_connects_late_in_a_drain_is_served) {
+    for (int round = 0; round < 5; ++round) {
+        TestServer server(hello, {}, {.workers = 1});
+        server.server().drain();
+        // One after the other, until nobody listens any more.
+        std::vector<net::Socket> sockets;
+        while (auto socket = net::Socket::connect(server.address(), Deadline::after(1s))) {
+            static_cast<void>(socket->descriptor().wait_readable(Deadline::after(3ms)));
+            sockets.push_back(std::move(*socket));
+        }
+        // Who was still on his way when the listener was closed cannot be served.
+        sockets.resize(server.server().counters().accepted);
+        ASSERT_FALSE(sockets.empty());
+        std::string answer;
+        if (sockets.back().write_all(as_bytes(kGet), Deadline::after(1s))) {
+            std::array<std::byte, 1024> space;
+            auto count = sockets.back().read(space, Deadline::after(testing::kPatience));
+            if (count) answer = as_text(std::span(space).first(*count));
+        }
+        EXPECT_THAT(answer, EndsWith("hello")) << "round " << round;
+        sockets.clear();
+        EXPECT_TRUE(server.drain());
+    }
+}
+
+// More than are taken at once, who have come while the only worker was busy.
+TEST(ServerDrain, HTTP_4h_a_long_backlog_is_served) {
+    TestServer server(hello, {}, {.workers = 1});
+    Atomic<bool> is_busy{false};
+    Atomic<bool> go_on{false};
+    Future<void> busy = server.runtime().spawn([&] {
+        is_busy.store(true, std::memory_order_release);
+        while (!go_on.load(std::memory_order_acquire)) sched_yield();
+    });
+    ASSERT_TRUE(eventually([&] { return is_busy.load(std::memory_order_acquire); }));
+    server.server().drain();
+    Instant begun = Clock::now();
+    std::vector<RawClient> clients;
+    while (clients.size() < 200 || Clock::now() - begun < 200ms) {
+        if (clients.size() == 200) {
+            sched_yield();
+            continue;
+        }
+        clients.push_back(server.connect());
+        clients.back().send(kGet);
+    }
+    go_on.store(true, std::memory_order_release);
+    for (RawClient& client : clients) {
+        EXPECT_THAT(client.read_to_end(), EndsWith("hello"));
+        client.close();
+    }
+    EXPECT_TRUE(busy.join());
+    EXPECT_TRUE(server.drain());
 }
 
 TEST(ServerOverload, HTTP_11_connections_over_the_limit_are_closed) {

@@ -11,6 +11,7 @@ namespace weft::http {
 namespace {
 
 constexpr unsigned kAcceptsAtOnceMax = 64;
+constexpr unsigned kBacklogMax = 4096;
 
 }  // namespace
 
@@ -74,8 +75,12 @@ void Acceptor::stop() {
     if (listener_.descriptor().disarm(*this)) end_with_backlog();
 }
 
+// All of it: who is in there has been told by the kernel that he is connected. At most as many as a
+// backlog can hold, or those who keep coming would keep the server from its end.
 void Acceptor::end_with_backlog() {
-    accept_some();
+    for (unsigned count = 0; count < kBacklogMax; count += kAcceptsAtOnceMax) {
+        if (accept_some() != Backlog::More) break;
+    }
     end();
 }
 

@@ -161,6 +161,11 @@ Deadline ServerShard::close_idle(Instant now) {
     return std::min({next, try_stranded(now), free_spare(now)});
 }
 
+bool ServerShard::has_sleepers() {
+    SpinGuard guard(lock_);
+    return !fresh_.empty() || !idle_.empty();
+}
+
 std::optional<Instant> ServerShard::longest_asleep(Sleepers which) {
     SpinGuard guard(lock_);
     Connection* first = (which == Sleepers::Fresh ? fresh_ : idle_).front();
@@ -293,7 +298,8 @@ Deadline ServerCore::let_acceptors_go_on(Instant now) {
 }
 
 // Who has just been answered may have sent his next request already, and who has just connected his
-// first: they have a moment, and what comes in it is served. All others are closed at once.
+// first: they have a moment, and what comes in it is served; also those who connect at the end of
+// it. All others are closed at once.
 void ServerCore::end_everything() {
     Instant begun = Clock::now();
     for (;;) {
@@ -307,6 +313,16 @@ void ServerCore::end_everything() {
         for (auto& acceptor : shard->acceptors) acceptor->stop();
     }
     static_cast<void>(accepting_.close());
+    // Twice, for one who was woken for nothing and sleeps anew.
+    Deadline last_word = Deadline::after(2 * kDrainMoment);
+    for (;;) {
+        Deadline next = close_idle();
+        bool anybody =
+            std::ranges::any_of(shards_, [](const auto& shard) { return shard->has_sleepers(); });
+        if (!anybody || last_word.expired(Clock::now()) || is_closing()) break;
+        static_cast<void>(wake_.wait_until(std::min(next, last_word)));
+        wake_.reset();
+    }
     // seq_cst: from here on nobody goes to sleep any more; those who did are in their lists.
     closing_.store(true, std::memory_order_seq_cst);
     for (;;) {

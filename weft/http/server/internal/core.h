@@ -55,6 +55,7 @@ public:
     // Connections with an exchange; a moment's truth.
     std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
 
+    bool has_sleepers();  // a moment's truth
     // Of the one that has slept for longest among those that wait for their next request, or for
     // their first; nothing if there is none.
     enum class Sleepers : bool { Idle, Fresh };
