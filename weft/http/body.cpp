@@ -25,6 +25,7 @@ Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
         text.resize(before + count);
         if (count == 0) return text;
         if (text.size() > bytes_max) return too_large(bytes_max);
+        WEFT_TRY(hold(count));
     }
 }
 

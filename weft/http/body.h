@@ -41,6 +41,13 @@ public:
 
     // All of it, Limit if it is more than that.
     Result<std::string> read_all(std::size_t bytes_max = SIZE_MAX);
+
+protected:
+    // So many more of its bytes are kept in memory. Limit when that is too much for whoever counts.
+    virtual Result<void> hold(std::uint64_t bytes) {
+        static_cast<void>(bytes);
+        return {};
+    }
 };
 
 // Owned by the fiber that writes it. An error means that the other side is gone.

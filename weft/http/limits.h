@@ -15,10 +15,13 @@ struct ServerLimits {
     wire::HeadLimits head;                   // 414, 431
     wire::ChunkedLimits chunked;             // 400
     std::uint64_t body_bytes = 1024 * 1024;  // 413; a route may raise it
+    // Of the bodies of all requests together, as far as read_all() has them in memory, until their
+    // requests end; 503 with Retry-After.
+    std::uint64_t bodies_bytes = 256 * 1024 * 1024;
 
     Nanoseconds header_time = std::chrono::seconds(10);  // from its first byte; 408
     Nanoseconds body_idle = std::chrono::seconds(15);    // without a byte; 408
-    // After body_grace a body must have come with at least this rate; 408.
+    // A body must come with at least this rate, counted anew over each body_grace; 408.
     std::uint64_t body_bytes_per_second = 1024;
     Nanoseconds body_grace = std::chrono::seconds(5);
     Nanoseconds idle = std::chrono::seconds(60);        // between requests; closed

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
@@ -16,6 +17,7 @@ using wire::Progress;
 
 void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framing,
                          std::uint64_t length, const IncomingLimits& limits) {
+    let_go();
     stream_ = &stream;
     buffer_ = &buffer;
     framing_ = framing;
@@ -24,7 +26,8 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
     failed_ = false;
     failure_status_ = 0;
     received_ = 0;
-    begun_ = Instant{};
+    came_ = 0;
+    waited_ = {};
     hurry_ = Deadline::never();
     limits_ = limits;
     before_wait_ = nullptr;
@@ -145,22 +148,52 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
         auto before_wait = std::exchange(before_wait_, nullptr);
         if (auto ready = before_wait(); !ready) return fail(ready.error(), 0);
     }
-    if (begun_ == Instant{}) begun_ = Clock::now();
-    auto count = stream_->read(space, next_deadline());
+    Instant begun = Clock::now();
+    auto count = stream_->read(space, next_deadline(begun));
+    if (count && has_rate()) count_rate(*count, Clock::now() - begun);
     // One whose wait was cut short, by the end of its context, may go on later.
     if (count || CancelToken::current().is_cancelled()) return count;
     return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
 }
 
-// The next byte must come before the sender has been silent for too long, and before its rate has
-// fallen below the least.
-Deadline IncomingBody::next_deadline() const {
-    Deadline deadline = std::min(hurry_, Deadline::after(limits_.idle));
-    if (limits_.bytes_per_second == 0) return deadline;
-    auto owed = std::chrono::duration<double>(static_cast<double>(received_ + 1) /
-                                              static_cast<double>(limits_.bytes_per_second));
-    Deadline by_rate = Deadline::after(saturate(owed), begun_);
-    return std::min(deadline, Deadline::after(limits_.grace, by_rate.instant()));
+// The next byte must come before the sender has been silent for too long, and before the time is
+// over in which it owes so many. Only the time of waiting counts: a reader that is slow itself holds
+// the sender back.
+Deadline IncomingBody::next_deadline(Instant now) const {
+    Deadline deadline = std::min(hurry_, Deadline::after(limits_.idle, now));
+    if (!has_rate()) return deadline;
+    return std::min(deadline, Deadline::after(limits_.grace - waited_, now));
+}
+
+// What has come early does not count later: one who sends all but the end at once and then falls
+// silent would be waited for as long as the whole may take.
+void IncomingBody::count_rate(std::size_t count, Nanoseconds waited) {
+    came_ += count;
+    waited_ = std::min(waited_ + waited, limits_.grace);
+    double owed = std::chrono::duration<double>(limits_.grace).count() *
+                  static_cast<double>(limits_.bytes_per_second);
+    if (static_cast<double>(came_) < owed) return;
+    came_ = 0;
+    waited_ = {};
+}
+
+Result<void> IncomingBody::hold(std::uint64_t bytes) {
+    held_ += bytes;
+    if (!limits_.memory) return {};
+    while (held_ > memory_taken_ + BodyMemory::kFreeBytes) {
+        if (!limits_.memory->take_part())
+            return fail(Error::limit("the bodies of all requests hold more bytes than",
+                                     limits_.memory->bytes_max(), "ServerLimits::bodies_bytes"),
+                        503)
+                .error();
+        memory_taken_ += BodyMemory::kPartBytes;
+    }
+    return {};
+}
+
+void IncomingBody::let_go() {
+    held_ = 0;
+    if (memory_taken_ != 0) limits_.memory->give_back(std::exchange(memory_taken_, 0));
 }
 
 bool IncomingBody::can_be_dropped(std::uint64_t bytes_max) const {

@@ -13,6 +13,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/body.h"
+#include "weft/http/internal/body_memory.h"
 #include "weft/http/internal/read_buffer.h"
 #include "weft/http/wire/chunked.h"
 #include "weft/http/wire/head.h"
@@ -23,8 +24,10 @@ namespace weft::http {
 struct IncomingLimits {
     std::uint64_t bytes_max = UINT64_MAX;
     Nanoseconds idle = Nanoseconds::max();   // without a byte
-    Nanoseconds grace = Nanoseconds::max();  // after it the rate counts
-    std::uint64_t bytes_per_second = 0;      // 0: any rate will do
+    // In each such time of waiting for the sender the rate must have been kept.
+    Nanoseconds grace = Nanoseconds::max();
+    std::uint64_t bytes_per_second = 0;  // 0: any rate will do
+    BodyMemory* memory = nullptr;        // null: no bound on what is held
     wire::ChunkedLimits chunked;
 };
 
@@ -44,6 +47,8 @@ public:
     std::optional<std::uint64_t> size() const override;
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
+    // The message is over, and what was held of it is nobody's any more.
+    void let_go();
 
     // The whole body where it lies in the buffer, if nothing of it was read and all of it has come
     // with its head; it is then finished. The text lives until the buffer lets go of the head.
@@ -62,6 +67,7 @@ public:
     bool drop_buffered();
 
 private:
+    Result<void> hold(std::uint64_t bytes) override;
     Result<std::size_t> fail_too_large();
     Result<std::size_t> fail(Error error, std::uint16_t status);
     Result<std::size_t> take_known(ByteSpace space);
@@ -69,7 +75,11 @@ private:
     Result<std::size_t> take_until_close(ByteSpace space);
     std::size_t take_buffered(ByteSpace space);
     Result<std::size_t> receive(ByteSpace space);
-    Deadline next_deadline() const;
+    bool has_rate() const {
+        return limits_.bytes_per_second != 0 && limits_.grace != Nanoseconds::max();
+    }
+    Deadline next_deadline(Instant now) const;
+    void count_rate(std::size_t count, Nanoseconds waited);
     Result<std::size_t> count_in(std::size_t count);
 
     net::Stream* stream_ = nullptr;
@@ -81,8 +91,12 @@ private:
     std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
-    Instant begun_{};  // the first wait
-    Deadline hurry_;   // of all that is read
+    // Since the rate was last kept for so long: what has come, and the time it was waited for.
+    std::uint64_t came_ = 0;
+    Nanoseconds waited_{};
+    std::uint64_t held_ = 0;         // by read_all()
+    std::uint64_t memory_taken_ = 0;  // for it
+    Deadline hurry_;                 // of all that is read
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
     Headers trailers_;

@@ -47,11 +47,12 @@ const FiberLabel& label_of(std::string_view method) {
     return kOtherLabel;
 }
 
-IncomingLimits limits_of_body(const ServerLimits& limits) {
+IncomingLimits limits_of_body(const ServerLimits& limits, BodyMemory& memory) {
     return {.bytes_max = limits.body_bytes,
             .idle = limits.body_idle,
             .grace = limits.body_grace,
             .bytes_per_second = limits.body_bytes_per_second,
+            .memory = &memory,
             .chunked = limits.chunked};
 }
 
@@ -270,7 +271,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     ++requests_;
     shard_.tally.requests.add();
     exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
-                        limits_of_body(limits));
+                        limits_of_body(limits, shard_.core().body_memory()));
     if (head.expects_continue && !exchange.body.is_finished()) {
         exchange.body.set_before_wait([this, &exchange, &early]() -> Result<void> {
             WEFT_TRY(early.take_back());
@@ -332,6 +333,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
 // The scope of a request ends when its response is written: what the handler has spawned and not
 // joined is cancelled and waited for, and its cleanups run. The client does not wait for that.
 void Connection::end_request(Exchange& exchange) {
+    exchange.body.let_go();
     if (!exchange.scope->has_round()) [[likely]]
         return;
     // An error shows again when the next is sent.
@@ -356,7 +358,8 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
         admitted = room && shard_.permits.acquire_for(limits.queue_delay).has_value();
         shard_.waiting.fetch_sub(1, std::memory_order_relaxed);
     }
-    Result<Response> outcome = admitted ? call_admitted(request, context, early) : shed();
+    Result<Response> outcome =
+        admitted ? call_admitted(request, context, early) : Result<Response>(shed());
     if (outcome && !can_be_sent(*outcome)) {
         outcome =
             failure_response(request, "the response cannot be sent", shard_.core().log_limit());
@@ -365,7 +368,7 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
     return outcome;
 }
 
-Result<Response> Connection::shed() {
+Response Connection::shed() {
     shard_.tally.shed.add();
     return Response::plain(503).with("retry-after", "1");
 }
@@ -408,6 +411,7 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
     }
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
+        if (exchange.body.failure_status() == 503) return shed();
         return Response::plain(exchange.body.failure_status());
     }
     bool gone = async::reason_of(token) != CancelReason::None;

@@ -82,7 +82,7 @@ private:
     };
     void end_request(Exchange& exchange);
     Result<Response> call_handler(Request& request, async::Context& context);
-    Result<Response> shed();
+    Response shed();
     Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
     Result<Response> call_in_turn(Request& request, async::Context& context,
                                   const Exchange& exchange, EarlySender& early);

@@ -215,7 +215,10 @@ Deadline ServerShard::free_spare(Instant now) {
 // ---------------------------------------------------------------- the core
 
 ServerCore::ServerCore(Handler handler, ServerOptions options)
-    : handler_(std::move(handler)), options_(std::move(options)), source_(CancelToken()) {}
+    : handler_(std::move(handler)),
+      options_(std::move(options)),
+      source_(CancelToken()),
+      body_memory_(limits().bodies_bytes) {}
 
 ServerCore::~ServerCore() {
     WEFT_ASSERT(gate_.inside() == 0, "a server ended before serve() had returned");

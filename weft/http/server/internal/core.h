@@ -15,6 +15,7 @@
 #include "weft/base/metrics.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
+#include "weft/http/internal/body_memory.h"
 #include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/exchange.h"
@@ -125,6 +126,7 @@ public:
     CancelState* drain_token() const { return drain_.token().state(); }
     // How long a connection may be asleep.
     Nanoseconds sleep_of(bool fresh) const;
+    BodyMemory& body_memory() { return body_memory_; }
     std::size_t connections() const { return places_.taken(); }
 
     // Of a new connection; false when there are too many.
@@ -154,6 +156,7 @@ private:
     Atomic<bool> draining_{false};
     Atomic<bool> closing_{false};  // nobody sleeps any more
     Places places_;
+    BodyMemory body_memory_;
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     LogLimit log_limit_;
     Event wake_;

@@ -1,0 +1,36 @@
+// BodyMemory: how much the bodies of all requests of a server hold in memory together. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+
+namespace weft::http {
+
+class BodyMemory {
+public:
+    // What one body holds is taken in such parts, and its first bytes are nobody's business: small
+    // bodies do not meet here.
+    static constexpr std::uint64_t kPartBytes = 64 * 1024;
+    static constexpr std::uint64_t kFreeBytes = 16 * 1024;
+
+    explicit constexpr BodyMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+
+    std::uint64_t bytes_max() const { return bytes_max_; }
+    std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
+
+    // Relaxed, both: a bound; nothing is read through it.
+    bool take_part() {
+        if (taken_.fetch_add(kPartBytes, std::memory_order_relaxed) + kPartBytes <= bytes_max_)
+            return true;
+        give_back(kPartBytes);
+        return false;
+    }
+    void give_back(std::uint64_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+private:
+    const std::uint64_t bytes_max_;
+    Atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace weft::http
