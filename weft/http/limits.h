@@ -40,6 +40,7 @@ struct ServerLimits {
     std::size_t connections = 0;
     // 0: a quarter of those, at least 64. A /64 of IPv6 is one address. Closed at once.
     std::size_t connections_per_address = 0;
+    // These hold for the whole server, however many workers serve.
     std::size_t requests = 16'384;                      // in handlers at once; the others wait
     std::size_t requests_waiting = 4'096;               // 503 with Retry-After
     Nanoseconds queue_delay = std::chrono::seconds(1);  // 503 with Retry-After

@@ -523,5 +523,26 @@ TEST(ServerOverload, HTTP_11_only_so_many_requests_wait) {
     EXPECT_THAT(waits.read_response(), EndsWith("done"));
 }
 
+// However many workers there are, and whichever of them has the connections.
+TEST(ServerOverload, HTTP_11h_the_limits_on_requests_hold_for_all_workers_together) {
+    ServerOptions options;
+    options.limits.requests = 2;
+    options.limits.requests_waiting = 1;
+    options.limits.queue_delay = 10s;
+    Room room;
+    TestServer server(room.handler(), options, {.workers = 4});
+    std::vector<RawClient> clients;
+    for (int index = 0; index < 8; ++index) {
+        clients.push_back(server.connect());
+        clients.back().send(kGet);
+    }
+    ASSERT_TRUE(eventually([&] { return server.server().counters().requests == 8; }));
+    EXPECT_TRUE(eventually([&] { return server.server().counters().shed == 5; }));
+    room.go.set();
+    int done = 0;
+    for (RawClient& client : clients) done += client.read_response().ends_with("done") ? 1 : 0;
+    EXPECT_EQ(done, 3);
+}
+
 }  // namespace
 }  // namespace weft::http

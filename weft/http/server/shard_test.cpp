@@ -25,7 +25,7 @@ public:
 
 private:
     ServerCore core_{[](Request&, async::Context&) { return Response::text(""); }, {}};
-    ServerShard shard_{core_, 0, CancelToken(), 1};
+    ServerShard shard_{core_, 0, 0, CancelToken()};
     std::vector<std::unique_ptr<Exchange>> taken_;
 };
 

@@ -350,14 +350,7 @@ Result<Response> Connection::call_in_turn(Request& request, async::Context& cont
     woken_ns_ = 0;
     auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
     if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
-    bool admitted = !late && shard_.permits.try_acquire();
-    if (!late && !admitted) {
-        // Relaxed: a bound, not a promise; nothing is read through it.
-        bool room =
-            shard_.waiting.fetch_add(1, std::memory_order_relaxed) < limits.requests_waiting;
-        admitted = room && shard_.permits.acquire_for(limits.queue_delay).has_value();
-        shard_.waiting.fetch_sub(1, std::memory_order_relaxed);
-    }
+    bool admitted = !late && shard_.core().permits().take(shard_.index(), limits.queue_delay);
     Result<Response> outcome =
         admitted ? call_admitted(request, context, early) : Result<Response>(shed());
     if (outcome && !can_be_sent(*outcome)) {
@@ -380,7 +373,7 @@ Result<Response> Connection::call_admitted(Request& request, async::Context& con
     Result<Response> outcome = sent ? call_handler(request, context) : sent.error();
     if (sent) sent = early.take_back();
     stop_watching();
-    shard_.permits.release();
+    shard_.core().permits().give_back(shard_.index());
     if (!sent) return sent.error();
     return outcome;
 }

@@ -25,9 +25,9 @@ constexpr Nanoseconds kFreshMoment = std::chrono::milliseconds(250);
 
 // ---------------------------------------------------------------- a shard
 
-ServerShard::ServerShard(ServerCore& core, unsigned worker, const CancelToken& parent,
-                         std::size_t requests)
-    : permits(requests), core_(core), worker_(worker), token_(parent) {}
+ServerShard::ServerShard(ServerCore& core, unsigned worker, std::size_t index,
+                         const CancelToken& parent)
+    : core_(core), worker_(worker), index_(index), token_(parent) {}
 
 ServerShard::~ServerShard() { destroy(std::move(pool_)); }
 
@@ -232,10 +232,10 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     if (shards_.empty()) {
         source_ = CancelSource();
         places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
-        std::size_t permits = std::max<std::size_t>(limits().requests / workers.size(), 1);
+        permits_.deal(limits().requests, limits().requests_waiting, workers.size());
         for (unsigned worker : workers) {
             shards_.push_back(
-                std::make_unique<ServerShard>(*this, worker, source_.token(), permits));
+                std::make_unique<ServerShard>(*this, worker, shards_.size(), source_.token()));
         }
     }
     bool shared = address.kind() == net::Address::Kind::Ip && workers.size() > 1;

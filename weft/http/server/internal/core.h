@@ -19,12 +19,12 @@
 #include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/exchange.h"
+#include "weft/http/server/internal/permits.h"
 #include "weft/http/server/internal/places.h"
 #include "weft/http/server/server.h"
 #include "weft/net/socket.h"
 #include "weft/sync/event.h"
 #include "weft/sync/gate.h"
-#include "weft/sync/semaphore.h"
 
 namespace weft::http {
 
@@ -32,11 +32,13 @@ class ServerCore;
 
 class ServerShard {
 public:
-    ServerShard(ServerCore& core, unsigned worker, const CancelToken& parent, std::size_t requests);
+    // Of this worker; `index` counts the shards of the server.
+    ServerShard(ServerCore& core, unsigned worker, std::size_t index, const CancelToken& parent);
     ~ServerShard();
 
     ServerCore& core() { return core_; }
     unsigned worker() const { return worker_; }
+    std::size_t index() const { return index_; }
     CancelState* token() const { return token_.token().state(); }
 
     // For a connection that is to be awake, until it is given back.
@@ -72,9 +74,6 @@ public:
         Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses,
             stranded, evicted;
     } tally;
-    Semaphore permits;                 // of requests in handlers
-    Atomic<std::uint32_t> waiting{0};  // for one of them
-
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
 private:
@@ -91,6 +90,7 @@ private:
 
     ServerCore& core_;
     const unsigned worker_;
+    const std::size_t index_;
     CancelSource token_;
     SpinLock lock_;
     Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
@@ -126,6 +126,7 @@ public:
     CancelState* drain_token() const { return drain_.token().state(); }
     // How long a connection may be asleep.
     Nanoseconds sleep_of(bool fresh) const;
+    Permits& permits() { return permits_; }  // of requests in handlers
     BodyMemory& body_memory() { return body_memory_; }
     std::size_t connections() const { return places_.taken(); }
 
@@ -157,6 +158,7 @@ private:
     Atomic<bool> closing_{false};  // nobody sleeps any more
     Places places_;
     BodyMemory body_memory_;
+    Permits permits_;
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     LogLimit log_limit_;
     Event wake_;

@@ -1,0 +1,68 @@
+// Permits: how many requests of a server may be in handlers at once, whichever shard they are of.
+//
+// Each shard has some in hand, and takes and gives them back there, on a cache line of its own. One
+// whose hand is empty borrows a few of those that are left, or of another's; where there are none,
+// its request waits in the one queue of the server, first come, first served. So a shard that has
+// much to do has the permits of those that have little.
+//
+// Any fiber; the number of a shard says whose hand is looked at first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "weft/base/atomic.h"
+#include "weft/base/time.h"
+#include "weft/sync/semaphore.h"
+
+namespace weft::http {
+
+class Permits {
+public:
+    Permits() = default;
+    Permits(const Permits&) = delete;
+    Permits& operator=(const Permits&) = delete;
+
+    // Before the first is taken. At most `waiting_max` wait.
+    void deal(std::size_t permits, std::size_t waiting_max, std::size_t shards);
+
+    bool take(std::size_t shard, Nanoseconds wait_max) {
+        if (take_one(hands_[shard].permits)) [[likely]]
+            return true;
+        return take_elsewhere(shard, wait_max);
+    }
+    void give_back(std::size_t shard) {
+        // seq_cst: either one who waits sees it in the hand, or this sees that somebody waits.
+        hands_[shard].permits.fetch_add(1, std::memory_order_seq_cst);
+        if (waiting_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+            offer(hands_[shard].permits);
+    }
+
+    // A moment's values.
+    std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    std::size_t available() const;
+
+private:
+    using Pile = Atomic<std::uint64_t>;
+    struct alignas(64) Hand {
+        Pile permits{0};
+    };
+
+    static std::uint64_t take_from(Pile& pile, std::uint64_t most);
+    static bool take_one(Pile& pile) { return take_from(pile, 1) != 0; }
+    bool take_elsewhere(std::size_t shard, Nanoseconds wait_max);
+    bool borrow(std::size_t shard);
+    void offer(Pile& pile);
+
+    std::unique_ptr<Hand[]> hands_;
+    std::size_t shards_ = 0;
+    std::uint64_t batch_ = 1;  // borrowed at once
+    std::size_t waiting_max_ = 0;
+    alignas(64) Pile left_{0};
+    Atomic<std::size_t> waiting_{0};
+    Semaphore queue_{0};  // what was offered to those who wait
+};
+
+}  // namespace weft::http
