@@ -25,6 +25,7 @@ Result<void> Server::serve() { return core_->serve(); }
 void Server::drain() { core_->drain(); }
 void Server::close() { core_->close(); }
 ServerCounters Server::counters() const { return core_->counters(); }
+std::vector<ServerCounters> Server::worker_counters() const { return core_->worker_counters(); }
 std::size_t Server::connections() const { return core_->connections(); }
 
 }  // namespace weft::http

@@ -9,7 +9,7 @@
 //     });
 //
 // Each worker of the runtime has a listener of its own (SO_REUSEPORT; only the own worker for a
-// pinned fiber), and a connection stays with the worker that accepted it. An idle connection owns
+// pinned fiber), and hands a new connection to the worker that has the fewest. An idle connection owns
 // neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber that
 // reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
 // context ends when the client goes away.
@@ -26,6 +26,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/base/function.h"
 #include "weft/base/result.h"
@@ -70,6 +71,7 @@ struct ServerOptions {
 };
 
 struct ServerCounters {
+    std::uint64_t connections = 0;    // open now
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;        // by a limit on connections
     std::uint64_t requests = 0;       // whose head was read
@@ -110,6 +112,8 @@ public:
     void close();
 
     ServerCounters counters() const;
+    // The same for each of the workers that serve; those who were refused count where they knocked.
+    std::vector<ServerCounters> worker_counters() const;
     std::size_t connections() const;
 
 private:

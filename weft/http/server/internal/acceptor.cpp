@@ -116,8 +116,12 @@ Acceptor::Backlog Acceptor::accept_some() {
             shard_.tally.refused.add();
             continue;
         }
-        shard_.tally.accepted.add();
-        Connection::begin(shard_, std::move(stream), std::move(peer), tls_);
+        ServerShard& home = shard_.core().place(shard_);
+        home.tally.accepted.add();
+        // Without memory to hand it over it stays with the worker that runs this.
+        if (&home != &shard_)
+            static_cast<void>(stream->descriptor().watch_by(home.worker(), kReadable));
+        Connection::begin(home, std::move(stream), std::move(peer), tls_);
     }
     return Backlog::More;
 }

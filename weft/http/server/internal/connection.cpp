@@ -104,6 +104,7 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
+    connection.shard_.remove_connection();
     net::Address peer = connection.peer_;
     if (connection.stream_) connection.stream_->close();
     delete &connection;  // tidy: allow delete: see begin()

@@ -412,21 +412,52 @@ void ServerCore::leave(const net::Address& peer) {
     gate_.leave();
 }
 
+ServerShard& ServerCore::place(ServerShard& here) {
+    SpinGuard guard(placing_);
+    ServerShard* least = &here;
+    for (auto& shard : shards_) {
+        if (shard->connections() < least->connections()) least = shard.get();
+    }
+    least->add_connection();
+    return *least;
+}
+
+ServerCounters ServerShard::counters() const {
+    return {.connections = connections(),
+            .accepted = tally.accepted.value(),
+            .refused = tally.refused.value(),
+            .requests = tally.requests.value(),
+            .responses = tally.responses.value(),
+            .bad = tally.bad.value(),
+            .shed = tally.shed.value(),
+            .timeouts = tally.timeouts.value(),
+            .gone = tally.gone.value(),
+            .accept_pauses = tally.accept_pauses.value(),
+            .evicted = tally.evicted.value(),
+            .stranded = tally.stranded.value()};
+}
+
+std::vector<ServerCounters> ServerCore::worker_counters() const {
+    std::vector<ServerCounters> all;
+    for (const auto& shard : shards_) all.push_back(shard->counters());
+    return all;
+}
+
 ServerCounters ServerCore::counters() const {
     ServerCounters sum;
-    for (const auto& shard : shards_) {
-        const ServerShard::Tally& tally = shard->tally;
-        sum.accepted += tally.accepted.value();
-        sum.refused += tally.refused.value();
-        sum.requests += tally.requests.value();
-        sum.responses += tally.responses.value();
-        sum.bad += tally.bad.value();
-        sum.shed += tally.shed.value();
-        sum.timeouts += tally.timeouts.value();
-        sum.gone += tally.gone.value();
-        sum.accept_pauses += tally.accept_pauses.value();
-        sum.stranded += tally.stranded.value();
-        sum.evicted += tally.evicted.value();
+    for (const ServerCounters& one : worker_counters()) {
+        sum.connections += one.connections;
+        sum.accepted += one.accepted;
+        sum.refused += one.refused;
+        sum.requests += one.requests;
+        sum.responses += one.responses;
+        sum.bad += one.bad;
+        sum.shed += one.shed;
+        sum.timeouts += one.timeouts;
+        sum.gone += one.gone;
+        sum.accept_pauses += one.accept_pauses;
+        sum.evicted += one.evicted;
+        sum.stranded += one.stranded;
     }
     return sum;
 }

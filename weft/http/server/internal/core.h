@@ -41,6 +41,13 @@ public:
     std::size_t index() const { return index_; }
     CancelState* token() const { return token_.token().state(); }
 
+    // The connections that live here.
+    std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
+    void add_connection() { connections_.fetch_add(1, std::memory_order_relaxed); }
+    void remove_connection() { connections_.fetch_sub(1, std::memory_order_relaxed); }
+
+    ServerCounters counters() const;
+
     // For a connection that is to be awake, until it is given back.
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
@@ -92,6 +99,7 @@ private:
     const unsigned worker_;
     const std::size_t index_;
     CancelSource token_;
+    Atomic<std::size_t> connections_{0};
     SpinLock lock_;
     Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
     Idle idle_;
@@ -115,6 +123,7 @@ public:
     void drain();
     void close();
     ServerCounters counters() const;
+    std::vector<ServerCounters> worker_counters() const;
 
     const Handler& handler() const { return handler_; }
     const ServerOptions& options() const { return options_; }
@@ -134,6 +143,9 @@ public:
     bool admit(const net::Address& peer);
     // Closes the one that has been idle for longest, to make room. False if there is none.
     bool evict();
+    // Where a connection that came through `here` is to live: where the fewest do. It is counted
+    // there.
+    ServerShard& place(ServerShard& here);
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
     Gate& accepting() { return accepting_; }  // of the acceptors
@@ -157,6 +169,7 @@ private:
     Atomic<bool> draining_{false};
     Atomic<bool> closing_{false};  // nobody sleeps any more
     Places places_;
+    SpinLock placing_;  // one after the other, so that all see the same
     BodyMemory body_memory_;
     Permits permits_;
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again

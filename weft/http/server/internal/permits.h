@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "weft/base/atomic.h"
 #include "weft/base/time.h"
