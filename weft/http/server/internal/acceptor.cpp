@@ -24,6 +24,7 @@ Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
 
 Result<void> Acceptor::begin() {
     WEFT_TRY(shard_.core().accepting().enter());
+    has_begun_ = true;
     // From here, not by a record for that worker: one that is stuck in a fiber would never begin,
     // while the kernel gives its listener a share of all connections. What comes is then seen by
     // whoever looks after the worker.
@@ -69,6 +70,8 @@ void Acceptor::sleep() {
 }
 
 void Acceptor::stop() {
+    // Who knocks at one that never began must not wait for ever.
+    if (!has_begun_) return listener_.close();
     // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
     stopping_.store(true, std::memory_order_seq_cst);
     if (is_resting()) return go_on();
