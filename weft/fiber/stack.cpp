@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
@@ -37,12 +38,18 @@ struct Region {
     Atomic<std::byte*> begin{nullptr};
     std::byte* end = nullptr;
     std::size_t stride = 0;
+    std::uint16_t size_class = 0;
+    // A bit for each slot: guarded, free and without a header. Under the lock of the class.
+    std::uint64_t* bare = nullptr;
+    std::size_t bare_count = 0;
 };
 
 struct SizeClass {
     SpinLock lock;
     Stack* free = nullptr;
     std::size_t free_count = 0;
+    std::size_t spare = 0;       // the fewest that were free since the last trim
+    std::size_t bare_count = 0;  // of all its regions
     std::byte* region_next = nullptr;  // the part of the newest region that is not carved yet
     std::byte* region_end = nullptr;
     std::size_t region_bytes = kRegionBytesMin;
@@ -57,6 +64,7 @@ struct Depot {
     Atomic<std::size_t> mapped_bytes{0};
     Atomic<unsigned> colour{0};
     Atomic<int> guard_kind{-1};
+    SpinLock trimming;
 };
 constinit Depot depot;  // tidy: allow global: memory pool of the process
 
@@ -112,6 +120,7 @@ Result<void> add_region(SizeClass& group, std::uint16_t size_class) {
     Region& region = depot.regions[index];
     region.end = static_cast<std::byte*>(address) + bytes;
     region.stride = stride;
+    region.size_class = size_class;
     // Release: publishes end and stride to the fault handler, which reads begin with acquire.
     region.begin.store(static_cast<std::byte*>(address), std::memory_order_release);
     depot.mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -169,6 +178,109 @@ Stack* make_stack(std::byte* slot, std::uint16_t size_class) {
     return stack;
 }
 
+// With the class's lock held.
+Stack* pop_free(SizeClass& group) {
+    Stack* stack = group.free;
+    if (!stack) return nullptr;
+    group.free = stack->next;
+    --group.free_count;
+    group.spare = std::min(group.spare, group.free_count);
+    return stack;
+}
+
+Region* region_of(const void* address) {
+    const auto* byte = static_cast<const std::byte*>(address);
+    // Relaxed: a region counts once its begin is there.
+    unsigned count = std::min(depot.region_count.load(std::memory_order_relaxed), kRegionCountMax);
+    for (unsigned i = 0; i < count; ++i) {
+        Region& region = depot.regions[i];
+        std::byte* begin = region.begin.load(std::memory_order_acquire);
+        if (begin && byte >= begin && byte < region.end) return &region;
+    }
+    return nullptr;
+}
+
+// Up to `count` slots whose memory was given back; gives how many there were.
+unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) {
+    SizeClass& group = depot.classes[size_class];
+    SpinGuard guard(group.lock);
+    unsigned found = 0;
+    for (unsigned i = 0; group.bare_count > 0 && found < count; ++i) {
+        Region& region = depot.regions[i];
+        if (region.size_class != size_class) continue;
+        // Relaxed: what was given back lies in a region that is known.
+        std::byte* begin = region.begin.load(std::memory_order_relaxed);
+        for (std::size_t word = 0; region.bare_count > 0 && found < count;) {
+            if (region.bare[word] == 0) {
+                ++word;
+                continue;
+            }
+            auto bit = static_cast<std::size_t>(std::countr_zero(region.bare[word]));
+            region.bare[word] &= region.bare[word] - 1;
+            --region.bare_count;
+            --group.bare_count;
+            slots[found++] = begin + (word * 64 + bit) * region.stride;
+        }
+    }
+    return found;
+}
+
+// By the only one who trims. False: without memory for the bits the header has to stay.
+bool make_bare(Stack* stack) {
+    std::byte* slot = stack->bottom - kGuardBytes;
+    std::uint16_t size_class = stack->size_class;
+    Region* region = region_of(slot);
+    // Relaxed: the region is known.
+    std::byte* begin = region->begin.load(std::memory_order_relaxed);
+    auto slots = static_cast<std::size_t>(region->end - begin) / region->stride;
+    if (!region->bare)
+        region->bare = static_cast<std::uint64_t*>(std::calloc(slots / 64 + 1, 8));
+    if (!region->bare) return false;
+    // The guard stays: the kernel keeps it.
+    if (madvise(stack->bottom, region->stride - kGuardBytes, MADV_DONTNEED) != 0) return false;
+    auto index = static_cast<std::size_t>(slot - begin) / region->stride;
+    SizeClass& group = depot.classes[size_class];
+    SpinGuard guard(group.lock);
+    region->bare[index / 64] |= std::uint64_t{1} << index % 64;
+    ++region->bare_count;
+    ++group.bare_count;
+    return true;
+}
+
+// Where the header has to stay, its page does.
+void give_pages_back(Stack* stack) {
+    if (!sanitizer::knows_stacks && make_bare(stack)) return;
+    auto top = reinterpret_cast<std::uintptr_t>(stack) & ~std::uintptr_t{4095};
+    auto bottom = reinterpret_cast<std::uintptr_t>(stack->bottom);
+    if (top > bottom) madvise(stack->bottom, top - bottom, MADV_DONTNEED);
+    stacks::put(stack);
+}
+
+// So many free stacks of a class, a few at a time: workers wait for its lock.
+std::size_t release(SizeClass& group, std::size_t count) {
+    std::size_t released = 0;
+    while (released < count) {
+        Stack* first = nullptr;
+        std::size_t before = released;
+        {
+            SpinGuard guard(group.lock);
+            while (released < count && released - before < kBatch) {
+                Stack* stack = pop_free(group);
+                if (!stack) break;
+                stack->next = first;
+                first = stack;
+                ++released;
+            }
+        }
+        if (!first) break;
+        while (Stack* stack = first) {
+            first = stack->next;
+            give_pages_back(stack);
+        }
+    }
+    return released;
+}
+
 }  // namespace
 
 void Stack::unpoison() {
@@ -202,12 +314,10 @@ Result<Stack*> take(std::uint16_t size_class) {
     SizeClass& group = depot.classes[size_class];
     {
         SpinGuard guard(group.lock);
-        if (Stack* stack = group.free) {
-            group.free = stack->next;
-            --group.free_count;
-            return stack;
-        }
+        if (Stack* stack = pop_free(group)) return stack;
     }
+    std::byte* bare = nullptr;
+    if (take_bare(size_class, &bare, 1) == 1) return make_stack(bare, size_class);
     Carved carved = WEFT_TRY(carve(size_class, 1));
     return make_stack(carved.begin, size_class);
 }
@@ -223,43 +333,52 @@ void put(Stack* stack) {
 }
 
 bool is_guard(const void* address, const void** bottom) {
+    Region* region = region_of(address);
+    if (!region) return false;
     const auto* byte = static_cast<const std::byte*>(address);
-    // Relaxed: a region counts once its begin is there.
-    unsigned count = std::min(depot.region_count.load(std::memory_order_relaxed), kRegionCountMax);
-    for (unsigned i = 0; i < count; ++i) {
-        Region& region = depot.regions[i];
-        std::byte* begin = region.begin.load(std::memory_order_acquire);
-        if (!begin || byte < begin || byte >= region.end) continue;
-        std::size_t offset = static_cast<std::size_t>(byte - begin);
-        std::size_t in_slot = offset % region.stride;
-        *bottom = byte - in_slot + kGuardBytes;
-        return in_slot < kGuardBytes;
-    }
-    return false;
+    // Relaxed: the region is known.
+    auto offset = static_cast<std::size_t>(byte - region->begin.load(std::memory_order_relaxed));
+    std::size_t in_slot = offset % region->stride;
+    *bottom = byte - in_slot + kGuardBytes;
+    return in_slot < kGuardBytes;
 }
 
 void trim(std::size_t keep) {
+    SpinGuard only_one(depot.trimming);
     for (SizeClass& group : depot.classes) {
-        Stack* released = nullptr;
+        std::size_t count = 0;
         {
             SpinGuard guard(group.lock);
-            while (group.free_count > keep) {
-                Stack* stack = group.free;
-                group.free = stack->next;
-                --group.free_count;
-                stack->next = released;
-                released = stack;
-            }
+            count = group.free_count > keep ? group.free_count - keep : 0;
         }
-        while (Stack* stack = released) {
-            released = stack->next;
-            // The page with the header stays, the rest goes back to the kernel.
-            auto top = reinterpret_cast<std::uintptr_t>(stack) & ~std::uintptr_t{4095};
-            auto bottom = reinterpret_cast<std::uintptr_t>(stack->bottom);
-            if (top > bottom) madvise(stack->bottom, top - bottom, MADV_DONTNEED);
-            put(stack);
-        }
+        release(group, count);
     }
+}
+
+std::size_t trim_spare() {
+    if (sanitizer::knows_stacks) return 0;
+    SpinGuard only_one(depot.trimming);
+    std::size_t released = 0;
+    for (SizeClass& group : depot.classes) {
+        std::size_t spare = 0;
+        {
+            SpinGuard guard(group.lock);
+            spare = group.spare;
+        }
+        released += release(group, spare);
+        SpinGuard guard(group.lock);
+        group.spare = group.free_count;
+    }
+    return released;
+}
+
+bool has_spare() {
+    if (sanitizer::knows_stacks) return false;
+    for (SizeClass& group : depot.classes) {
+        SpinGuard guard(group.lock);
+        if (group.free_count > 0) return true;
+    }
+    return false;
 }
 
 Statistics statistics() {
@@ -268,7 +387,7 @@ Statistics statistics() {
     for (SizeClass& group : depot.classes) {
         SpinGuard guard(group.lock);
         result.carved += group.carved;
-        result.free += group.free_count;
+        result.free += group.free_count + group.bare_count;
     }
     return result;
 }
@@ -293,14 +412,18 @@ Result<Stack*> StackCache::refill() {
         SizeClass& group = depot.classes[size_class_];
         {
             SpinGuard guard(group.lock);
-            while (group.free && count_ < kBatch) {
-                Stack* stack = group.free;
-                group.free = stack->next;
-                --group.free_count;
+            while (count_ < kBatch) {
+                Stack* stack = pop_free(group);
+                if (!stack) break;
                 stack->next = free_;
                 free_ = stack;
                 ++count_;
             }
+        }
+        std::array<std::byte*, kCarveBatch> bare;
+        if (!free_) {
+            for (unsigned left = take_bare(size_class_, bare.data(), kCarveBatch); left > 0; --left)
+                put(make_stack(bare[left - 1], size_class_));
         }
         if (free_) return take();
         Carved carved = WEFT_TRY(carve(size_class_, kCarveBatch));
@@ -310,6 +433,16 @@ Result<Stack*> StackCache::refill() {
     std::byte* slot = carved_;
     carved_ += stride_of(size_class_);
     return make_stack(slot, size_class_);
+}
+
+void StackCache::shrink() {
+    env::Unseen unseen;
+    while (count_ > kCountKept) {
+        Stack* stack = free_;
+        free_ = stack->next;
+        --count_;
+        stacks::put(stack);
+    }
 }
 
 void StackCache::put_slow(Stack* stack) {

@@ -1,7 +1,7 @@
 // Stacks: one arena per size class, guarded below, pooled for the life of the process.
 //
 // A stack is a slot of an arena: [guard][usable bytes][Stack header]. The header sits at the top,
-// in the page that a running fiber touches anyway. Guards are set when a slot is first carved and
+// in the page that a running fiber touches anyway; a free slot whose memory was given back has none. Guards are set when a slot is first carved and
 // stay: by MADV_GUARD_INSTALL where the kernel has it (no extra mapping, so a million stacks fit
 // under the stock vm.max_map_count), by mprotect otherwise (two mappings a stack, with a clear
 // error at the kernel's limit).
@@ -60,6 +60,8 @@ public:
         }
         return refill();
     }
+    // Gives all but a few to the depot, from where their memory can be given back.
+    void shrink();
     void put(Stack* stack) {
         if (stack->size_class != size_class_ || count_ == kCountMax) [[unlikely]]
             return put_slow(stack);
@@ -70,6 +72,7 @@ public:
 
 private:
     static constexpr unsigned kCountMax = 128;
+    static constexpr unsigned kCountKept = 4;
 
     Result<Stack*> refill();
     void put_slow(Stack* stack);
@@ -94,6 +97,10 @@ bool is_guard(const void* address, const void** bottom);
 
 // Gives the pages of free stacks back to the kernel, all but `keep` stacks a class.
 void trim(std::size_t keep);
+// The same with those that nobody has needed since the last call; gives how many. Monitors call it
+// now and then. Under a sanitizer, which knows stacks by their headers, none.
+std::size_t trim_spare();
+bool has_spare();  // whether it is worth while to call it again
 
 GuardKind guard_kind();
 // For tests: pretends that the kernel lacks MADV_GUARD_INSTALL. Only before stacks of that class

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/base/atomic.h"
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/testing/eventually.h"
@@ -256,11 +257,14 @@ TEST(Stack, FIB_4a_the_stacks_of_a_runtime_that_has_ended_go_to_the_next_one) {
 TEST(Stack, FIB_4a_trim_gives_the_memory_of_free_stacks_back) {
     std::uint16_t size_class = stacks::size_class_for(2 << 20);
     Stack* stack = stacks::take(size_class).value();
-    std::memset(stack->bottom, 1, usable(stack) - 4096);
-    EXPECT_GT(resident_pages(stack->bottom, stack->bottom + (1 << 20)), 200u);
+    std::byte* lowest = stack->bottom;
+    std::size_t bytes = usable(stack);
+    std::memset(lowest, 1, bytes - 4096);
+    EXPECT_GT(resident_pages(lowest, lowest + (1 << 20)), 200u);
     stacks::put(stack);
     stacks::trim(0);
-    EXPECT_EQ(resident_pages(stack->bottom, stack->bottom + (1 << 20)), 0u);
+    // The header of a stack is where a sanitizer needs it, and else gone as well.
+    EXPECT_LE(resident_pages(lowest, lowest + bytes), sanitizer::knows_stacks ? 1u : 0u);
     EXPECT_EQ(stacks::take(size_class).value(), stack);  // it is still there
     const void* bottom = nullptr;
     EXPECT_TRUE(stacks::is_guard(stack->bottom - 1, &bottom));

@@ -32,8 +32,12 @@ class Drought {
 public:
     Drought() {
         limit_address_space(16 << 20);
-        for (int i = 0; i < 200; ++i) hogs_.push_back(spawn([this] { return over_.wait(); }));
-        for (int i = 0; i < 400; ++i) yield();
+        int refused = 0;
+        while (refused < 10 && hogs_.size() < 1000) {
+            hogs_.push_back(spawn([this] { return over_.wait(); }));
+            for (int i = 0; i < 4; ++i) yield();
+            refused += hogs_.back().is_done() ? 1 : 0;
+        }
     }
     // How many were refused.
     int end() {

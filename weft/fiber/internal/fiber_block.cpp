@@ -2,10 +2,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "weft/base/env.h"
+#include "weft/base/sanitizer.h"
 #include "weft/fiber/internal/debug_layout.h"
 #include "weft/fiber/internal/locals.h"
 
@@ -17,6 +20,10 @@ struct Chunk;
 struct Depot {
     SpinLock lock;
     Fiber* free = nullptr;
+    std::size_t free_count = 0;
+    std::size_t spare = 0;    // the fewest that were free since the last trim
+    bool is_settled = false;  // a trim has looked at all of them, and nothing has changed
+    Chunk* bare = nullptr;    // those whose memory was given back
     Atomic<Chunk*> newest{nullptr};
     Depot* next = nullptr;  // of those that no machine uses
 };
@@ -32,6 +39,14 @@ struct Chunk {
     Chunk* older = nullptr;
     std::byte* end = nullptr;          // of the mapping
     Atomic<std::byte*> used{nullptr};  // blocks before this address may be live
+    std::size_t free_count = 0;        // while it is counted
+    bool is_leaving = false;           // its blocks are in no list
+    // After its memory was given back: the blocks from here on are to be made anew, and their waits
+    // counted from `epoch`. Null when all were.
+    std::byte* again = nullptr;
+    std::byte* again_end = nullptr;
+    std::uint64_t epoch = 0;
+    Chunk* next_bare = nullptr;
     std::byte* begin() { return reinterpret_cast<std::byte*>(this) + kHeaderBytes; }
     static constexpr std::size_t kHeaderBytes = 192;
 };
@@ -73,11 +88,34 @@ Chunk* map_chunk(bool first) {
     return chunk;
 }
 
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kWorthWhile = 1024;  // fewer free blocks are not looked at
+
+// With the lock held. Blocks of a chunk that are made anew.
+void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
+    Chunk& chunk = *here.bare;
+    // The kernel may gather its pages again.
+    if (chunk.again == chunk.begin()) madvise(&chunk, kHugeBytes, MADV_HUGEPAGE);
+    std::size_t room = static_cast<std::size_t>(chunk.again_end - chunk.again) / sizeof(Fiber);
+    begin = chunk.again;
+    end = begin + std::min(room, bytes / sizeof(Fiber)) * sizeof(Fiber);
+    for (std::byte* place = begin; place != end; place += sizeof(Fiber)) {
+        auto* fiber = new (place) Fiber;
+        // Relaxed: handed out under the lock. Whoever still refers to an old wait compares with it.
+        fiber->word.store(chunk.epoch << WaitCell::kStateBits, std::memory_order_relaxed);
+    }
+    chunk.again = end;
+    if (chunk.again != chunk.again_end) return;
+    chunk.again = nullptr;
+    here.bare = chunk.next_bare;
+}
+
 // With the lock held. A piece of fresh memory for a few blocks; empty when memory is short.
 void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
     Chunk* chunk = here.newest.load(std::memory_order_relaxed);
     std::byte* used = chunk ? chunk->used.load(std::memory_order_relaxed) : nullptr;
     if (!chunk || static_cast<std::size_t>(chunk->end - used) < sizeof(Fiber)) {
+        if (here.bare) return carve_again(here, begin, end, bytes);
         Chunk* added = map_chunk(chunk == nullptr);
         if (!added) return;
         added->older = chunk;
@@ -95,13 +133,80 @@ void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
     chunk->used.store(end, std::memory_order_release);
 }
 
+// With the lock held.
+Fiber* pop_free(Depot& here) {
+    Fiber* fiber = here.free;
+    if (!fiber) return nullptr;
+    here.free = static_cast<Fiber*>(fiber->next);
+    --here.free_count;
+    here.is_settled = false;
+    here.spare = std::min(here.spare, here.free_count);
+    return fiber;
+}
+
+void push_free(Depot& here, Fiber* fiber) {
+    fiber->next = here.free;
+    here.free = fiber;
+    ++here.free_count;
+    here.is_settled = false;
+}
+
+// The chunk of a block; null for the first one, which is small and stays.
+Chunk* chunk_of(const Fiber* fiber, Chunk* first) {
+    auto address = reinterpret_cast<std::uintptr_t>(fiber);
+    auto begin = reinterpret_cast<std::uintptr_t>(first);
+    if (address >= begin && address < begin + kFirstChunkBytes) return nullptr;
+    return reinterpret_cast<Chunk*>(address & ~(kHugeBytes - 1));
+}
+
+// Whether all its blocks are free, and nobody can have a FiberId of one; then it knows from where
+// their waits are to be counted.
+bool can_leave(Chunk& chunk) {
+    // Relaxed: those who carve behind it do not matter.
+    std::byte* used = chunk.used.load(std::memory_order_relaxed);
+    auto blocks = static_cast<std::size_t>(used - chunk.begin()) / sizeof(Fiber);
+    if (chunk.again)
+        blocks -= static_cast<std::size_t>(chunk.again_end - chunk.again) / sizeof(Fiber);
+    if (blocks == 0 || chunk.free_count != blocks) return false;
+    std::uint64_t epoch = chunk.epoch;
+    for (std::byte* place = chunk.begin(); place != used; place += sizeof(Fiber)) {
+        auto* fiber = reinterpret_cast<Fiber*>(place);
+        if (fiber->generation != 0) return false;
+        // Relaxed: a free block waits for nothing.
+        std::uint64_t word = fiber->word.load(std::memory_order_relaxed);
+        epoch = std::max(epoch, (word >> WaitCell::kStateBits) + 1);
+    }
+    chunk.epoch = epoch;
+    chunk.again = chunk.begin();
+    chunk.again_end = used;
+    return true;
+}
+
+// All but the page with its header, which whoever walks the chunks reads, and those behind the
+// blocks that leave: of the newest chunk they may be in use by now.
+void give_pages_back(Chunk& chunk) {
+    auto* begin = reinterpret_cast<std::byte*>(&chunk);
+    // Or the kernel would gather the few pages that are left into a huge one.
+    madvise(begin, kHugeBytes, MADV_NOHUGEPAGE);
+    auto bytes = static_cast<std::size_t>(chunk.again_end - begin) & ~(kPageBytes - 1);
+    if (bytes > kPageBytes) madvise(begin + kPageBytes, bytes - kPageBytes, MADV_DONTNEED);
+}
+
+bool is_bare(Depot& here, const Chunk& chunk) {
+    SpinGuard guard(here.lock);
+    return chunk.again != nullptr;
+}
+
 }  // namespace
 
-Cache::~Cache() {
+Cache::~Cache() { shrink(); }
+
+void Cache::shrink() {
     while (Fiber* fiber = free_) {
         free_ = static_cast<Fiber*>(fiber->next);
         fiber_blocks::put(fiber);
     }
+    count_ = 0;
     for (; fresh_ != fresh_end_; fresh_ += sizeof(Fiber))
         fiber_blocks::put(reinterpret_cast<Fiber*>(fresh_));
 }
@@ -110,9 +215,9 @@ Fiber* Cache::refill() {
     if (fresh_ == fresh_end_) {
         Depot& here = depot();
         SpinGuard guard(here.lock);
-        while (here.free && count_ < kBatch) {
-            Fiber* fiber = here.free;
-            here.free = static_cast<Fiber*>(fiber->next);
+        while (count_ < kBatch) {
+            Fiber* fiber = pop_free(here);
+            if (!fiber) break;
             fiber->next = free_;
             free_ = fiber;
             ++count_;
@@ -133,30 +238,82 @@ void Cache::spill() {
         Fiber* fiber = free_;
         free_ = static_cast<Fiber*>(fiber->next);
         --count_;
-        fiber->next = here.free;
-        here.free = fiber;
+        push_free(here, fiber);
     }
 }
 
 Fiber* take() {
     Depot& here = depot();
     SpinGuard guard(here.lock);
-    if (!here.free) {
-        std::byte* begin = nullptr;
-        std::byte* end = nullptr;
-        carve(here, begin, end, sizeof(Fiber));
-        return reinterpret_cast<Fiber*>(begin);
-    }
-    Fiber* fiber = here.free;
-    here.free = static_cast<Fiber*>(fiber->next);
-    return fiber;
+    if (Fiber* fiber = pop_free(here)) return fiber;
+    std::byte* begin = nullptr;
+    std::byte* end = nullptr;
+    carve(here, begin, end, sizeof(Fiber));
+    return reinterpret_cast<Fiber*>(begin);
 }
 
 void put(Fiber* fiber) {
     Depot& here = depot();
     SpinGuard guard(here.lock);
-    fiber->next = here.free;
-    here.free = fiber;
+    push_free(here, fiber);
+}
+
+bool has_spare() {
+    if (sanitizer::knows_stacks) return false;
+    SpinGuard guard(process_depot.lock);
+    return process_depot.free_count >= kWorthWhile && !process_depot.is_settled;
+}
+
+std::size_t trim_spare() {
+    if (sanitizer::knows_stacks || env::current()) return 0;
+    static constinit SpinLock trimming;  // tidy: allow global: one at a time
+    SpinGuard only_one(trimming);
+    Depot& here = process_depot;
+    Fiber* taken = nullptr;
+    Chunk* begun = nullptr;  // one whose blocks are being made anew; not meanwhile
+    std::size_t spare = 0;
+    {
+        SpinGuard guard(here.lock);
+        spare = std::exchange(here.spare, here.free_count);
+        if (spare < kWorthWhile) return 0;
+        // Whoever needs one meanwhile gets a fresh one.
+        taken = std::exchange(here.free, nullptr);
+        here.free_count = 0;
+        if (here.bare && here.bare->again != here.bare->begin())
+            begun = std::exchange(here.bare, here.bare->next_bare);
+    }
+    // Acquire: the chunk that was newest when those were free, or a newer one.
+    Chunk* newest = here.newest.load(std::memory_order_acquire);
+    Chunk* first = newest;
+    while (first->older) first = first->older;
+    for (Fiber* fiber = taken; fiber; fiber = static_cast<Fiber*>(fiber->next)) {
+        if (Chunk* chunk = chunk_of(fiber, first)) ++chunk->free_count;
+    }
+    std::size_t released = 0;
+    for (Chunk* chunk = newest; chunk != first; chunk = chunk->older) {
+        bool may_leave = chunk == begun || !is_bare(here, *chunk);
+        chunk->is_leaving =
+            may_leave && released + chunk->free_count <= spare && can_leave(*chunk);
+        if (chunk->is_leaving) released += chunk->free_count;
+        chunk->free_count = 0;
+    }
+    while (Fiber* fiber = taken) {
+        taken = static_cast<Fiber*>(fiber->next);
+        Chunk* chunk = chunk_of(fiber, first);
+        if (!chunk || !chunk->is_leaving) put(fiber);
+    }
+    for (Chunk* chunk = newest; chunk != first; chunk = chunk->older) {
+        bool leaves = std::exchange(chunk->is_leaving, false);
+        if (leaves) give_pages_back(*chunk);
+        if (!leaves && chunk != begun) continue;
+        SpinGuard guard(here.lock);
+        chunk->next_bare = here.bare;
+        here.bare = chunk;
+    }
+    SpinGuard guard(here.lock);
+    here.spare = here.free_count;
+    here.is_settled = true;
+    return released;
 }
 
 void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument) {
@@ -191,6 +348,7 @@ void put_simulated(Depot* depot) {
     chunk->used.store(chunk->begin(), std::memory_order_relaxed);
     depot->newest.store(chunk, std::memory_order_relaxed);
     depot->free = nullptr;
+    depot->free_count = depot->spare = 0;
     depot->lock.~SpinLock();
     new (&depot->lock) SpinLock;  // a failed run is left wherever it stands
     SpinGuard guard(simulated_depots.lock);

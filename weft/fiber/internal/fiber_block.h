@@ -91,6 +91,8 @@ public:
         }
         return refill();
     }
+    // Gives all to the shared list, from where their memory can be given back.
+    void shrink();
     void put(Fiber* fiber) {
         fiber->next = free_;
         free_ = fiber;
@@ -114,6 +116,13 @@ private:
 // Any thread.
 Fiber* take();
 void put(Fiber* fiber);
+
+// Gives the memory of blocks back to the kernel that nobody has needed since the last call, where a
+// whole chunk of them is free; gives how many. What refers to a wait of theirs finds that it is
+// over: a block goes on counting where the chunk has stopped. Chunks with a block that a FiberId
+// was made of stay. Monitors call it now and then; none under a sanitizer and in simulation.
+std::size_t trim_spare();
+bool has_spare();  // whether it is worth while to call it again
 
 // Every block that was ever handed out, in use or not. `visit` may look, and claim waits.
 void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument);

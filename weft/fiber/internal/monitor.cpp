@@ -80,12 +80,13 @@ bool is_pending(const FiberReport& fiber) {
 }  // namespace
 
 Monitor::Monitor(Scheduler& scheduler, Options options)
-    : scheduler_(scheduler), options_(options) {}
+    : scheduler_(scheduler), options_(options), memory_(scheduler) {}
 
 void Monitor::start() {
     bool wanted = options_.stall.count() > 0 || options_.hang.count() > 0;
     if (!wanted || env::current()) return;
     sights_.resize(scheduler_.worker_count());
+    memory_.start();
     thread_ = env::start_thread(thread_main, this, "weft-monitor");
     if (thread_.handle != 0) monitors.add(*this);
 }
@@ -117,12 +118,12 @@ void Monitor::sleep_until(std::int64_t deadline_ns) {
 }
 
 // `hangs`: what may_hang() has said.
-void Monitor::sleep_until_woken(bool hangs) {
+void Monitor::sleep_until_woken(bool hangs, std::int64_t deadline_ns) {
     std::uint32_t seen = signal_.load(std::memory_order_acquire);
     // seq_cst: marked before the last look; see worker_runs() and thread_waits().
     asleep_.store(true, std::memory_order_seq_cst);
     bool unchanged = all_sleep() && (!reports_hangs() || may_hang() == hangs);
-    if (!is_stopping() && unchanged) env::futex_wait(signal_.futex_address(), seen, kNeverNs);
+    if (!is_stopping() && unchanged) env::futex_wait(signal_.futex_address(), seen, deadline_ns);
     asleep_.store(false, std::memory_order_relaxed);
 }
 
@@ -144,6 +145,7 @@ void Monitor::watch() {
     std::int64_t still_since_ns = 0;  // 0: not still
     while (!is_stopping()) {
         now_ns_ = env::now_ns();
+        memory_.look_if_due(now_ns_);
         if (!all_sleep()) {
             still_since_ns = 0;
             look_for_stalls();
@@ -160,7 +162,7 @@ void Monitor::watch() {
         }
         if (hangs) report_hang();
         still_since_ns = 0;
-        sleep_until_woken(hangs);
+        sleep_until_woken(hangs, memory_.due_ns(now_ns_));
     }
 }
 

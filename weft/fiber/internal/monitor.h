@@ -9,6 +9,9 @@
 // sleep, so does it, without a wake-up: the first worker that runs a fiber again wakes it, by one
 // load in the worker's loop. The workers do nothing else for it: what it looks at is there anyway.
 //
+// And it gives memory back that a burst has left behind; see memory_return.h. As long as there is
+// some, it looks every other second also while all sleep.
+//
 // Not in simulation, where a run that hangs fails, and time stands still while a fiber computes.
 #pragma once
 
@@ -18,6 +21,7 @@
 
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
+#include "weft/fiber/internal/memory_return.h"
 
 namespace weft {
 
@@ -66,7 +70,7 @@ private:
     static void thread_main(void* self);
     void watch();
     void sleep_until(std::int64_t deadline_ns);
-    void sleep_until_woken(bool hangs);
+    void sleep_until_woken(bool hangs, std::int64_t deadline_ns);
     bool is_stopping() const { return stopping_.load(std::memory_order_acquire); }
     void wake();
     bool all_sleep() const;
@@ -82,6 +86,7 @@ private:
     const Options options_;
     EnvThread thread_;
     std::vector<Sight> sights_;
+    MemoryReturn memory_;
     std::int64_t now_ns_ = 0;
     std::int64_t last_report_ns_ = INT64_MIN / 2;
     std::uint64_t unreported_ = 0;  // stalls since then

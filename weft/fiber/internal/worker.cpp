@@ -244,6 +244,12 @@ bool Worker::give_stack(Fiber& fiber) {
     return true;
 }
 
+void Worker::shrink_caches() {
+    stacks_.shrink();
+    other_stacks_.shrink();
+    blocks_.shrink();
+}
+
 // In the middle of a switch, on whatever stack asked for a successor: what is destroyed here must
 // not wait. See can_wait_here().
 void Worker::fail_unstarted(Fiber& fiber, const Error& error) {

@@ -79,6 +79,8 @@ public:
     Reactor& reactor() { return *reactor_; }
     TimerWheel& timers() { return timers_; }
     fiber_blocks::Cache& blocks() { return blocks_; }
+    // In its loop: what it keeps for itself goes to the shared pools.
+    void shrink_caches();
     // The clock as of the last look: for what needs no better.
     std::int64_t coarse_now_ns() const { return coarse_now_ns_; }
 
