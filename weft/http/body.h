@@ -64,6 +64,11 @@ public:
     virtual Headers& trailers() = 0;
     // Cancelled when the server drains: a body that has no end of its own ends then.
     virtual CancelToken drain() const { return {}; }
+
+    // Called once, when the other side does not take at once what is written: whoever writes can
+    // have prepared meanwhile what comes next.
+    using BeforeWait = std::move_only_function<void()>;
+    virtual void set_before_wait(BeforeWait before_wait) { static_cast<void>(before_wait); }
 };
 
 class Body {
@@ -102,6 +107,8 @@ public:
     std::optional<std::uint64_t> size() const;
     // The whole body where it lies in memory.
     std::optional<std::string_view> text() const;
+    // Whether the text is somebody else's, who may want it back.
+    bool is_shared() const { return std::holds_alternative<SharedText>(content_); }
     FilePart* as_file() { return std::get_if<FilePart>(&content_); }
     Produced* as_produced() { return std::get_if<Produced>(&content_); }
 

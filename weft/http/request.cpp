@@ -11,4 +11,12 @@ std::optional<std::string_view> Request::parameter(std::string_view name) const 
     return found->second;
 }
 
+Result<void> Request::send_informational(std::uint16_t status, const Headers& headers) {
+    if (status < 102 || status > 199)
+        return Error(ErrorKind::Misuse, "an informational response has a status of 102 to 199");
+    if (!informational_)
+        return Error(ErrorKind::Misuse, "an informational response comes before the real one");
+    return informational_->send(status, headers);
+}
+
 }  // namespace weft::http

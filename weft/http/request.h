@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weft/base/result.h"
 #include "weft/http/body.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/head.h"
@@ -19,6 +21,13 @@
 #include "weft/net/stream.h"
 
 namespace weft::http {
+
+// For servers: sends what comes before a response.
+class InformationalSender {
+public:
+    virtual ~InformationalSender() = default;
+    virtual Result<void> send(std::uint16_t status, const Headers& headers) = 0;
+};
 
 class Request {
 public:
@@ -38,6 +47,15 @@ public:
     bool upgrades() const { return head_->upgrades; }
 
     BodyReader& body() { return *body_; }
+    // The client waits for 100 (Continue) before it sends its body. The server says that when the
+    // body is read for the first time.
+    bool expects_continue() const { return head_->expects_continue; }
+
+    // A response of the 1xx kind before the real one, sent at once: 103 (Early Hints) with Link
+    // fields, for one. Clients of HTTP/1.0 know none and get none. Misuse for 100 and 101, which
+    // are the server's, for what is not 1xx, for a field that cannot be sent or that frames a
+    // message, and after the handler has returned. By the fiber of the handler.
+    Result<void> send_informational(std::uint16_t status, const Headers& headers = {});
 
     // What the router found in the path, decoded: of "/users/:id" the "id".
     std::optional<std::string_view> parameter(std::string_view name) const;
@@ -62,15 +80,19 @@ public:
         BodyReader& body;
         const net::Address& peer;
         const net::TlsSession* tls;
+        InformationalSender* informational = nullptr;  // null: nothing can be sent
     };
     explicit Request(const Parts& parts)
         : head_(&parts.head),
           target_(parts.target),
           body_(&parts.body),
           peer_(&parts.peer),
-          tls_(parts.tls) {}
+          tls_(parts.tls),
+          informational_(parts.informational) {}
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;
+    // For servers: the response begins.
+    void end_informational() { informational_ = nullptr; }
 
 private:
     wire::RequestHead* head_;
@@ -78,6 +100,7 @@ private:
     BodyReader* body_;
     const net::Address* peer_;
     const net::TlsSession* tls_;
+    InformationalSender* informational_;
     std::size_t mounted_bytes_ = 0;
     std::vector<std::pair<std::string, std::string>> parameters_;
 };

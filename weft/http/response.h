@@ -37,6 +37,9 @@ struct Response {
     Headers headers;
     Body body;
     Upgrade upgrade;
+    // Called when the response has been sent, by the fiber of the connection, which then goes on to
+    // the next request: what is still to be read of this one's body can be read.
+    std::move_only_function<void()> afterwards;
 
     static Response text(std::string text, std::uint16_t status = 200);
     static Response html(std::string text, std::uint16_t status = 200);

@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::string_view kAcceptedCodings = "gzip, br, zstd";
 
-// RFC 9110 §9.2.2: repeating them changes nothing.
-bool is_idempotent(std::string_view method) {
-    constexpr std::array kMethods{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
-    return std::ranges::find(kMethods, method) != kMethods.end();
-}
-
 // A request without content says so only where content would be expected.
 bool expects_content(std::string_view method) {
     return method == "POST" || method == "PUT" || method == "PATCH";
@@ -112,6 +106,19 @@ void append_own_fields(std::string& output, const ClientRequest& request, bool w
     }
 }
 
+// None for a request that does not ask.
+ClientConnection::OnInformational hearer_of(ClientRequest& request) {
+    if (!request.on_informational) return {};
+    return [&request](const wire::ResponseHead& head) -> Result<void> {
+        try {
+            request.on_informational(head.status, head.headers);
+        } catch (...) {  // user code: what it throws ends the request
+            return Error::from_current_exception();
+        }
+        return {};
+    };
+}
+
 }  // namespace
 
 // The head of the request, in the output of the connection.
@@ -159,6 +166,19 @@ bool Client::decodes(const ClientRequest& request) const {
 
 // ---------------------------------------------------------------- one exchange
 
+// Whether the server takes the body of a request whose head it has, or answers without it.
+Result<bool> Client::is_wanted(ClientConnection& connection, const Attempt& attempt) const {
+    using Word = ClientConnection::Word;
+    Deadline patience = earlier(attempt.total, Deadline::after(attempt.timeouts.expect));
+    Result<Word> word = connection.wait_for_continue(patience);
+    if (word && *word == Word::Silence && attempt.total.expired(Clock::now()))
+        word = ErrorKind::TimedOut;
+    if (!word) return in_phase(word.error(), {"wait for 100 (Continue)"}, attempt.whole());
+    // It does not want the body; whether it waits for one, nobody can tell.
+    if (*word == Word::Answer) connection.keep_alive = false;
+    return *word != Word::Answer;
+}
+
 // Sends the request and waits for the head of the response.
 Result<void> Client::exchange(ClientConnection& connection, ClientRequest& request,
                               const Attempt& attempt) const {
@@ -169,18 +189,8 @@ Result<void> Client::exchange(ClientConnection& connection, ClientRequest& reque
     bool asks = request.expect_continue && body.size() != 0;
     if (asks) {
         sent = writer.send_head();
-        if (sent) {
-            Deadline patience = earlier(attempt.total, Deadline::after(attempt.timeouts.expect));
-            auto word = connection.wait_for_word(patience);
-            bool silent = !word && word.error().kind() == ErrorKind::TimedOut &&
-                          !attempt.total.expired(Clock::now()) && CancelToken::current().check();
-            if (!word && !silent)
-                return in_phase(word.error(), {"wait for 100 (Continue)"}, attempt.whole());
-            bool refused = WEFT_TRY(connection.look_for_head());
-            // It does not want the body; whether it waits for one, nobody can tell.
-            if (refused) connection.keep_alive = false;
-            if (refused) return {};
-        }
+        bool wanted = !sent || WEFT_TRY(is_wanted(connection, attempt));
+        if (!wanted) return {};
     }
     if (sent) sent = writer.send(body);
     if (!sent && !writer.was_answered()) return sent;
@@ -216,8 +226,11 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
                                                .careful = !is_idempotent(attempt.method)}));
     ClientConnection& connection = *lease;
     connection.begin(attempt.method, !request.upgrade.empty());
+    ClientConnection::OnInformational hear = hearer_of(request);
+    if (hear) connection.on_informational = &hear;
     compose(connection.output, url, request, attempt, proxy);
     Result<void> outcome = exchange(connection, request, attempt);
+    connection.on_informational = nullptr;
     if (!outcome) {
         attempt.may_repeat = may_repeat(connection, request, attempt, outcome.error());
         return outcome.error();

@@ -139,6 +139,10 @@ struct ClientRequest {
     std::optional<ClientTimeouts> timeouts = {};  // instead of the client's
     bool expect_continue = false;                 // the head first, to see whether a body is wanted
     std::string upgrade = {};                     // the protocol to change to, after 101
+    // Called with each response of the 1xx kind that comes before the real one (100 too), by the
+    // fiber that sends; the fields are there for the call only. What it throws ends the request.
+    std::move_only_function<void(std::uint16_t status, const Headers& headers)> on_informational =
+        {};
 };
 
 class ClientResponse {
@@ -205,6 +209,7 @@ private:
                  const Attempt& attempt, const ForwardProxy* proxy) const;
     Result<void> exchange(ClientConnection& connection, ClientRequest& request,
                           const Attempt& attempt) const;
+    Result<bool> is_wanted(ClientConnection& connection, const Attempt& attempt) const;
     bool may_repeat(ClientConnection& connection, const ClientRequest& request,
                     const Attempt& attempt, const Error& error) const;
     static bool follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt);

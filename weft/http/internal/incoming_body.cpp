@@ -52,6 +52,14 @@ Result<std::size_t> IncomingBody::read(ByteSpace space) {
     }
 }
 
+std::optional<Result<std::size_t>> IncomingBody::read_buffered(ByteSpace space) {
+    only_buffered_ = true;
+    Result<std::size_t> count = read(space);
+    // receive() has taken it back.
+    if (!std::exchange(only_buffered_, false)) return std::nullopt;
+    return count;
+}
+
 Result<std::size_t> IncomingBody::fail(Error error, std::uint16_t status) {
     failed_ = true;
     failure_status_ = status;
@@ -144,6 +152,7 @@ Result<std::size_t> IncomingBody::take_until_close(ByteSpace space) {
 
 // From the stream; a failure is remembered.
 Result<std::size_t> IncomingBody::receive(ByteSpace space) {
+    if (std::exchange(only_buffered_, false)) return ErrorKind::Cancelled;
     if (before_wait_) {
         auto before_wait = std::exchange(before_wait_, nullptr);
         if (auto ready = before_wait(); !ready) return fail(ready.error(), 0);

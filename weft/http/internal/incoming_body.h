@@ -44,6 +44,8 @@ public:
     bool has_before_wait() const { return static_cast<bool>(before_wait_); }
 
     Result<std::size_t> read(ByteSpace space) override;
+    // The same with what has already come: nothing where the stream would have to be asked.
+    std::optional<Result<std::size_t>> read_buffered(ByteSpace space);
     std::optional<std::uint64_t> size() const override;
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
@@ -87,6 +89,7 @@ private:
     wire::Framing framing_ = wire::Framing::None;
     bool finished_ = true;
     bool failed_ = false;
+    bool only_buffered_ = false;
     std::uint16_t failure_status_ = 0;
     std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;

@@ -1,7 +1,10 @@
 #include "weft/http/client/internal/connection.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/pool.h"
 
 namespace weft::http {
@@ -10,6 +13,11 @@ namespace {
 Error cut_off() { return Error(ErrorKind::Closed, "the server closed the connection"); }
 
 }  // namespace
+
+bool is_idempotent(std::string_view method) {
+    constexpr std::array kMethods{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+    return std::ranges::find(kMethods, method) != kMethods.end();
+}
 
 ClientConnection::ClientConnection(std::shared_ptr<Origin> its_origin,
                                    std::unique_ptr<net::Stream> stream,
@@ -24,7 +32,8 @@ void ClientConnection::begin(std::string_view method, bool upgrades) {
     method_ = method;
     upgrades_ = upgrades;
     informational_ = 0;
-    has_head_ = has_received_ = false;
+    has_head_ = has_received_ = may_continue_ = false;
+    on_informational = nullptr;
     keep_alive = true;
     output.clear();
 }
@@ -45,7 +54,11 @@ Result<bool> ClientConnection::parse() {
             return true;
         }
         if (status == 101) return Error(ErrorKind::Other, "the server changes protocols unasked");
+        if (status == 100) may_continue_ = true;
+        Result<void> told;
+        if (on_informational) told = (*on_informational)(parser_.head());
         parser_.reset();
+        WEFT_TRY(told);
         if (++informational_ > kInformationalMax)
             return Error::limit("the server sends more informational responses than",
                                 kInformationalMax, "kInformationalMax");
@@ -73,11 +86,26 @@ Result<void> ClientConnection::receive_head(Deadline deadline) {
         if (has_head_) return {};
         bool found = WEFT_TRY(parse());
         if (found) return {};
-        WEFT_TRY(wait_for_word(deadline));
+        WEFT_TRY(receive(deadline));
     }
 }
 
-Result<void> ClientConnection::wait_for_word(Deadline deadline) {
+Result<ClientConnection::Word> ClientConnection::wait_for_continue(Deadline deadline) {
+    for (;;) {
+        bool found = WEFT_TRY(parse());
+        if (found) return Word::Answer;
+        if (may_continue_) return Word::Continue;
+        Result<void> received = receive(deadline);
+        if (received) continue;
+        // The end of the caller's own context is no silence.
+        bool silent =
+            received.error().kind() == ErrorKind::TimedOut && CancelToken::current().check();
+        if (!silent) return received.error();
+        return Word::Silence;
+    }
+}
+
+Result<void> ClientConnection::receive(Deadline deadline) {
     ByteSpace space = buffer.space();
     if (space.empty()) return ErrorKind::OutOfMemory;
     std::size_t count = WEFT_TRY(stream_->read(space, deadline));

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/function.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -23,6 +24,9 @@
 namespace weft::http {
 
 class Origin;
+
+// RFC 9110 §9.2.2: repeating such a request changes nothing.
+bool is_idempotent(std::string_view method);
 
 class ClientConnection final : public Dormant {
 public:
@@ -39,8 +43,14 @@ public:
     Result<bool> look_for_head();
     // Waits for it. After it, head() is its head, and lies in the buffer.
     Result<void> receive_head(Deadline deadline);
-    // Waits until the server says anything: for the word of 100 (Continue).
-    Result<void> wait_for_word(Deadline deadline);
+    // What the server says to a head whose body waits for it. Silence: nothing that counts, in
+    // time.
+    enum class Word : std::uint8_t { Continue, Answer, Silence };
+    Result<Word> wait_for_continue(Deadline deadline);
+
+    // Called with each informational response; its error ends the exchange. Outlives the exchange.
+    using OnInformational = std::move_only_function<Result<void>(const wire::ResponseHead&)>;
+    OnInformational* on_informational = nullptr;
 
     wire::ResponseHead& head() { return parser_.head(); }
     bool has_head() const { return has_head_; }
@@ -68,6 +78,7 @@ public:
     const std::shared_ptr<Origin> origin;  // with the pool's map and the other connections
     const Deadline ends_at;                // its age
     enum class State : std::uint8_t { Leased, Idle, Closing };
+    bool has_place = true;        // of a lease: it counts among the origin's connections
     State state = State::Leased;  // under the origin's lock, as are the next
     ListLink link;
     unsigned shard = 0;
@@ -76,6 +87,7 @@ public:
 
 private:
     Result<bool> parse();
+    Result<void> receive(Deadline deadline);
 
     std::unique_ptr<net::Stream> stream_;
     wire::ResponseParser parser_;
@@ -84,6 +96,7 @@ private:
     bool upgrades_ = false;
     bool has_head_ = false;
     bool has_received_ = false;
+    bool may_continue_ = false;  // 100 has come
 };
 
 }  // namespace weft::http

@@ -66,8 +66,9 @@ void EndLease::operator()(ClientConnection* connection) const {
 void Origin::end_lease(ClientConnection* connection) {
     // A stream that was handed over is somebody else's now.
     if (connection->has_stream()) connection->stream().close();
+    bool had_place = connection->has_place;
     delete connection;  // tidy: allow delete: made by connect()
-    permits_.release();
+    if (had_place) permits_.release();
 }
 
 Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
@@ -106,15 +107,17 @@ Result<void> Origin::wait_in_line(const Wanted& wanted) {
 }
 
 Result<Lease> Origin::acquire(const Wanted& wanted) {
-    WEFT_TRY(wait_in_line(wanted));
+    if (!wanted.admitted) WEFT_TRY(wait_in_line(wanted));
     if (!wanted.fresh) {
         if (Lease lease = take_idle(wanted.careful)) {
+            lease->has_place = !wanted.admitted;
             pool_->tally.reused.add();
             return lease;
         }
     }
     Result<Lease> lease = connect(wanted);
-    if (!lease && !WEFT_PLANTED("client.keeps_the_place")) permits_.release();
+    bool leaves = !lease && !wanted.admitted && !WEFT_PLANTED("client.keeps_the_place");
+    if (leaves) permits_.release();
     return lease;
 }
 
@@ -125,6 +128,7 @@ Result<Lease> Origin::connect(const Wanted& wanted) {
     // tidy: allow new: destroyed by whoever finds it without a user, see EndLease and on_event
     Lease lease(new ClientConnection(shared_from_this(), std::move(stream), limits.head,
                                      Deadline::after(limits.connection_age)));
+    lease->has_place = !wanted.admitted;
     pool_->tally.connected.add();
     return lease;
 }
@@ -179,6 +183,7 @@ void Origin::give_back(Lease lease) {
     if (connection.ends_at.expired(now)) return;
     // One's own: the connection may be gone as soon as it rests.
     std::shared_ptr<Origin> origin = connection.origin;
+    bool had_place = connection.has_place;
     ClientPool& pool = *origin->pool_;
     Nanoseconds time = pool.options().limits.idle_time;
     if (auto said = keep_alive_timeout(connection.head().headers)) {
@@ -194,7 +199,7 @@ void Origin::give_back(Lease lease) {
     if (rest == Rest::Ready && is_quiet(connection)) rest = origin->put_to_rest(connection);
     if (rest != Rest::Idle) return pool.remove_idle();
     static_cast<void>(lease.release());
-    origin->permits_.release();
+    if (had_place) origin->permits_.release();
     pool.watch_idle();
 }
 

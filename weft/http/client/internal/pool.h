@@ -66,8 +66,9 @@ public:
     struct Wanted {
         const ClientTimeouts& timeouts;
         Deadline total;
-        bool fresh = false;    // a new connection
-        bool careful = false;  // the request cannot be repeated: look well before using an old one
+        bool fresh = false;     // a new connection
+        bool careful = false;   // the request cannot be repeated: look well before using an old one
+        bool admitted = false;  // somebody else counts: neither wait in line nor take a place
     };
     Result<Lease> acquire(const Wanted& wanted);
     // Kept for the next request if it can be, else closed. Does not wait.

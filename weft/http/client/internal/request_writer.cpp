@@ -33,7 +33,7 @@ Result<void> RequestWriter::send(Body& body) {
 Result<void> RequestWriter::send_head() {
     Bytes part = as_bytes(connection_.output);
     Result<void> sent = send_parts(std::span(&part, 1));
-    connection_.output.clear();
+    settle();
     return sent;
 }
 
@@ -41,8 +41,14 @@ Result<void> RequestWriter::send_text(std::string_view text) {
     if (text.empty()) return send_head();
     std::array<Bytes, 2> parts{as_bytes(connection_.output), as_bytes(text)};
     Result<void> sent = send_parts(parts);
-    connection_.output.clear();
+    settle();
     return sent;
+}
+
+// The output was sent, or what is left of it and of all behind it is there again.
+void RequestWriter::settle() {
+    connection_.output.clear();
+    if (!rest_.empty()) connection_.output.swap(rest_);
 }
 
 Result<void> RequestWriter::send_file(const Body::FilePart& part) {
@@ -98,7 +104,7 @@ Result<void> RequestWriter::send_gathered(Bytes more) {
                                as_bytes(gathered_), more,
                                as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
     Result<void> sent = send_parts(parts);
-    connection_.output.clear();
+    settle();
     gathered_.clear();
     return sent;
 }
@@ -125,7 +131,24 @@ Result<void> RequestWriter::end() {
 
 // ---------------------------------------------------------------- bytes
 
+Result<void> RequestWriter::resume() {
+    was_answered_ = false;
+    listens_ = false;
+    return send_head();
+}
+
+void RequestWriter::keep(std::span<const Bytes> parts) {
+    if (!keeps_rest_) return;
+    for (Bytes part : parts) rest_.append(as_text(part));
+}
+
 Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
+    if (!listens_) {
+        Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
+        Result<void> sent = connection_.stream().write_all(std::span<const Bytes>(parts), deadline);
+        has_failed_ |= !sent;
+        return sent;
+    }
     std::size_t since_turn = 0;
     for (;;) {
         while (!parts.empty() && parts.front().empty()) parts = parts.subspan(1);
@@ -149,7 +172,10 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         }
         auto heard = connection_.look_for_head();
         if (!heard) return stopped(heard.error());
-        if (*heard) return answered();
+        if (*heard) {
+            keep(parts);
+            return answered();
+        }
         if (*count > 0) continue;
         if (auto waited = wait_for_room(); !waited) return stopped(waited.error());
     }
@@ -182,8 +208,8 @@ Result<bool> RequestWriter::look_for_answer() {
 
 // It takes no more. What it said before it closed may still be here.
 Result<void> RequestWriter::stopped(const Error& error) {
-    if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
     has_failed_ = true;
+    if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
     return in_phase(error, {"send the request", pace_.idle, "ClientTimeouts::idle"}, pace_.whole);
 }
 

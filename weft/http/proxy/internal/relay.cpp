@@ -1,6 +1,5 @@
 #include "weft/http/proxy/internal/relay.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -30,12 +29,6 @@ bool is_event_stream(const Headers& headers) {
     auto type = headers.get("content-type");
     constexpr std::string_view kType = "text/event-stream";
     return type && equal_without_case(type->substr(0, kType.size()), kType);
-}
-
-// RFC 9110 §9.2.2: repeating them changes nothing.
-bool is_idempotent(std::string_view method) {
-    constexpr std::array kMethods{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
-    return std::ranges::find(kMethods, method) != kMethods.end();
 }
 
 // One direction of an upgraded connection, until its end; the other side is told.

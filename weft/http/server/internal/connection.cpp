@@ -64,14 +64,6 @@ Deadline age_limit(Nanoseconds age, Instant begun) {
         begun);
 }
 
-bool sets_framing(const Headers& headers) {
-    return std::ranges::any_of(headers, [](const Headers::Field& field) {
-        return equal_without_case(field.name, "content-length") ||
-               equal_without_case(field.name, "transfer-encoding") ||
-               equal_without_case(field.name, "connection");
-    });
-}
-
 bool can_be_sent(const Response& response) {
     return response.headers.is_valid() && !sets_framing(response.headers) &&
            response.status >= (response.upgrade ? 101 : 200) && response.status <= 599;
@@ -273,22 +265,19 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     shard_.tally.requests.add();
     exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
                         limits_of_body(limits, shard_.core().body_memory()));
-    if (head.expects_continue && !exchange.body.is_finished()) {
-        exchange.body.set_before_wait([this, &exchange, &early]() -> Result<void> {
-            WEFT_TRY(early.take_back());
-            exchange.output.append("HTTP/1.1 100 Continue\r\n\r\n");
-            return send_output(*stream_, exchange.output, shard_.core().limits().write_time);
-        });
-    }
-    Request request({head, exchange.parser.target(), exchange.body, peer_, stream_->tls()});
+    Interim interim(*this, exchange, early);
+    if (head.expects_continue && !exchange.body.is_finished())
+        exchange.body.set_before_wait([&interim] { return interim.send(100, {}); });
+    Request request(
+        {head, exchange.parser.target(), exchange.body, peer_, stream_->tls(), &interim});
     RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
     async::Context context = async::Context::current();
     // Not the context's from here on: the handler may have put another one there.
     CancelState* token = context.token().state();
     Result<Response> outcome = call_in_turn(request, context, exchange, early);
+    request.end_informational();
     if (!outcome) outcome = explain(outcome.error(), request, exchange, token);
     Response& response = *outcome;
-    bool unread = !exchange.body.is_finished();
     ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
                                   .keep_alive = head.keep_alive && may_go_on(exchange.now) &&
                                                 exchange.body.can_be_dropped(limits.linger_bytes),
@@ -296,11 +285,10 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
                                   .server_name = options.server_name,
                                   .drain = shard_.core().drain_token()};
     if (response.upgrade) return hand_over(request, exchange, response);
+    // From here on the word would stand within the response.
+    exchange.body.set_before_wait(nullptr);
     ResponseWriter writer(*stream_, exchange, limits);
-    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
-    if (response.body.as_produced()) watch(token);
-    Result<void> written = writer.write_response(response, manner);
-    stop_watching();
+    Result<void> written = write(writer, response, manner, exchange, token);
     if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
         log_failed_body(request, written.error(), shard_.core().log_limit());
     if (options.on_access) {
@@ -313,6 +301,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     }
     if (!written) return Next::End;
     shard_.tally.responses.add();
+    bool unread = !exchange.body.is_finished();
     if (!writer.keep_alive()) {
         // Who does not know yet that this was the last response may have sent the next request.
         bool may_send = head.keep_alive && !WEFT_PLANTED("server.ends_without_a_word");
@@ -329,6 +318,28 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     exchange.buffer.let_go();
     exchange.parser.reset();
     return Next::Again;
+}
+
+Result<void> Connection::write(ResponseWriter& writer, Response& response,
+                               const ResponseWriter::Manner& manner, Exchange& exchange,
+                               CancelState* token) {
+    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+    if (response.body.as_produced() || response.afterwards) watch(token);
+    Result<void> written = writer.write_response(response, manner);
+    if (written && response.afterwards) {
+        written = send_output(*stream_, exchange.output, shard_.core().limits().write_time);
+        if (written) call_afterwards(response);
+    }
+    stop_watching();
+    return written;
+}
+
+Result<void> Connection::Interim::send(std::uint16_t status, const Headers& headers) {
+    WEFT_TRY(early.take_back());
+    wire::Version version = exchange.parser.head().version;
+    WEFT_TRY(append_informational(exchange.output, version, status, headers));
+    Nanoseconds time = connection.shard_.core().limits().write_time;
+    return send_output(connection.stream(), exchange.output, time);
 }
 
 // The scope of a request ends when its response is written: what the handler has spawned and not
@@ -401,7 +412,8 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
     if (watch_.has_left() && !exchange.body.is_finished()) {
         const ServerLimits& limits = shard_.core().limits();
         Deadline deadline = Deadline::after(limits.linger_time);
-        shield(deadline, [&] { exchange.body.drop_rest(limits.linger_bytes, deadline); });
+        // Whatever its length was to be: no more comes than what the kernel has.
+        shield(deadline, [&] { exchange.body.drop_rest(UINT64_MAX, deadline); });
     }
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();

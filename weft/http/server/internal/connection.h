@@ -12,8 +12,10 @@
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/fiber/io.h"
+#include "weft/http/request.h"
 #include "weft/http/response.h"
 #include "weft/http/server/internal/exchange.h"
+#include "weft/http/server/internal/response_writer.h"
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
 
@@ -24,7 +26,6 @@ class ServerContext;
 namespace weft::http {
 
 class EarlySender;
-class Request;
 class ServerShard;
 struct AccessRecord;
 
@@ -75,6 +76,16 @@ private:
 
     Next read_head(Exchange& exchange);
     Next answer(Exchange& exchange, EarlySender& early);
+    // What leaves before the response, and behind those to earlier requests.
+    struct Interim final : InformationalSender {
+        Interim(Connection& its_connection, Exchange& its_exchange, EarlySender& its_early)
+            : connection(its_connection), exchange(its_exchange), early(its_early) {}
+        Result<void> send(std::uint16_t status, const Headers& headers) override;
+
+        Connection& connection;
+        Exchange& exchange;
+        EarlySender& early;
+    };
     struct RequestEnd {
         ~RequestEnd() { connection.end_request(exchange); }
         Connection& connection;
@@ -88,6 +99,9 @@ private:
                                   const Exchange& exchange, EarlySender& early);
     Response explain(const Error& error, const Request& request, Exchange& exchange,
                      CancelState* token);
+    Result<void> write(ResponseWriter& writer, Response& response,
+                       const ResponseWriter::Manner& manner, Exchange& exchange,
+                       CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "weft/base/format.h"
+#include "weft/base/log.h"
 #include "weft/base/time.h"
 #include "weft/fiber/turn.h"
 #include "weft/http/wire/chunked.h"
@@ -18,20 +19,35 @@ bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
 // "\r\n" and the digits of most chunks; one that needs more or fewer is moved.
 constexpr std::size_t kChunkHeadRoom = 4;
 
-// The parts in slices, each of which has `time` to get away.
-Result<void> send_parts(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
+// What the client takes at once; gives the rest.
+Result<std::span<Bytes>> send_now(net::Stream& stream, std::span<Bytes> parts) {
     std::size_t sent = WEFT_TRY(stream.try_write(parts));
-    for (;;) {
-        while (!parts.empty() && sent >= parts.front().size()) {
-            sent -= parts.front().size();
-            parts = parts.subspan(1);
-        }
-        if (parts.empty()) return {};
-        Bytes rest = parts.front().subspan(sent);
-        Bytes slice = rest.first(std::min(rest.size(), kWriteSliceBytes));
-        WEFT_TRY(stream.write_all(slice, Deadline::after(time)));
-        sent += slice.size();
+    while (!parts.empty() && sent >= parts.front().size()) {
+        sent -= parts.front().size();
+        parts = parts.subspan(1);
     }
+    if (!parts.empty()) parts.front() = parts.front().subspan(sent);
+    return parts;
+}
+
+// The parts in slices, each of which has `time` to get away.
+Result<void> send_slowly(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
+    for (Bytes part : parts) {
+        while (!part.empty()) {
+            Bytes slice = part.first(std::min(part.size(), kWriteSliceBytes));
+            WEFT_TRY(stream.write_all(slice, Deadline::after(time)));
+            part = part.subspan(slice.size());
+        }
+    }
+    return {};
+}
+
+Result<void> send_parts(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time,
+                        BodyWriter::BeforeWait* before_wait = nullptr) {
+    std::span<Bytes> rest = WEFT_TRY(send_now(stream, parts));
+    if (rest.empty()) return {};
+    if (before_wait && *before_wait) std::exchange(*before_wait, nullptr)();
+    return send_slowly(stream, rest, time);
 }
 
 }  // namespace
@@ -44,9 +60,38 @@ Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds t
     return sent;
 }
 
+bool sets_framing(const Headers& headers) {
+    return std::ranges::any_of(headers, [](const Headers::Field& field) {
+        return equal_without_case(field.name, "content-length") ||
+               equal_without_case(field.name, "transfer-encoding") ||
+               equal_without_case(field.name, "connection");
+    });
+}
+
+Result<void> append_informational(std::string& output, wire::Version version, std::uint16_t status,
+                                  const Headers& headers) {
+    // Upgrade would need a Connection that names it.
+    if (!headers.is_valid() || sets_framing(headers) || headers.has("upgrade"))
+        return Error(ErrorKind::Misuse, "a field cannot be sent with an informational response");
+    if (version == wire::Version::Http10) return {};
+    wire::append_status_line(output, status);
+    wire::append_fields(output, headers);
+    output.append(wire::kHeadEnd);
+    return {};
+}
+
 bool is_false_tunnel(std::string_view method, const Response& response) {
     return method == "CONNECT" && response.status >= 200 && response.status < 300 &&
            !response.upgrade;
+}
+
+void call_afterwards(Response& response) {
+    try {
+        response.afterwards();
+    } catch (...) {  // user code: the client has its response
+        log(LogLevel::Error, "http: what was to be done after a response failed: {}",
+            Error::from_current_exception().message());
+    }
 }
 
 Result<void> ResponseWriter::write_response(Response& response, const Manner& manner) {
@@ -75,7 +120,7 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     }
     write_head(response);
     if (manner_.head_only || has_no_body(response.status) || response.status == 304) return {};
-    Result<void> written = write_body(body);
+    Result<void> written = write_body(response);
     if (written) return {};
     // A client that does not read shall not have its data kept for it in the kernel; nor shall one
     // take a part for the whole.
@@ -84,8 +129,9 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     return written;
 }
 
-Result<void> ResponseWriter::write_body(Body& body) {
-    if (auto text = body.text()) return write_text(*text);
+Result<void> ResponseWriter::write_body(Response& response) {
+    Body& body = response.body;
+    if (auto text = body.text()) return write_text(response, *text);
     if (const auto* part = body.as_file()) return write_file(*part);
     return write_produced(*body.as_produced());
 }
@@ -115,7 +161,7 @@ void ResponseWriter::write_head(const Response& response) {
     output.append("\r\n");
 }
 
-Result<void> ResponseWriter::write_text(std::string_view text) {
+Result<void> ResponseWriter::write_text(Response& response, std::string_view text) {
     std::string& output = exchange_.output;
     body_bytes_ = text.size();
     if (text.size() <= kSmallBodyBytes) {
@@ -124,9 +170,25 @@ Result<void> ResponseWriter::write_text(std::string_view text) {
         return send_output(stream_, output, limits_.write_time);
     }
     std::array<Bytes, 2> parts{as_bytes(output), as_bytes(text)};
-    Result<void> sent = send_parts(stream_, parts, limits_.write_time);
+    Result<std::span<Bytes>> rest = send_now(stream_, parts);
+    Result<void> sent;
+    if (!rest) sent = rest.error();
+    if (rest && !rest->empty()) sent = write_rest(response, *rest);
     output.clear();
     return sent;
+}
+
+// Of a text whose reader is slow. It may lie in what others wait for: then it goes back first.
+Result<void> ResponseWriter::write_rest(Response& response, std::span<Bytes> parts) {
+    std::size_t size = 0;
+    for (Bytes part : parts) size += part.size();
+    if (!response.body.is_shared() || response.afterwards || size > 2 * kReadBufferBytes)
+        return send_slowly(stream_, parts, limits_.write_time);
+    std::string kept;
+    for (Bytes part : parts) kept.append(as_text(part));
+    response.body = {};
+    response.headers.clear();
+    return send_output(stream_, kept, limits_.write_time);
 }
 
 Result<void> ResponseWriter::write_file(const Body::FilePart& part) {
@@ -188,12 +250,11 @@ Result<void> ResponseWriter::send(Bytes more) {
     std::string& output = exchange_.output;
     if (more.empty()) {
         output.append(chunk_end);
-        Result<void> sent = send_output(stream_, output, limits_.write_time);
-        has_failed_to_send_ |= !sent;
-        return sent;
+        if (output.empty()) return {};
+        chunk_end = {};
     }
     std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
-    Result<void> sent = send_parts(stream_, parts, limits_.write_time);
+    Result<void> sent = send_parts(stream_, parts, limits_.write_time, &before_wait_);
     has_failed_to_send_ |= !sent;
     output.clear();
     return sent;

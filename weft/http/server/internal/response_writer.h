@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "weft/base/result.h"
 #include "weft/http/body.h"
@@ -22,8 +24,19 @@ namespace weft::http {
 // Sends what was gathered; `time` is what a piece may take without progress.
 Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time);
 
+// Fields that are the server's to write.
+bool sets_framing(const Headers& headers);
+
+// Behind what `output` holds; nothing for HTTP/1.0 (RFC 9110 §15.2). Misuse for fields that cannot
+// be sent, or not with 1xx.
+Result<void> append_informational(std::string& output, wire::Version version, std::uint16_t status,
+                                  const Headers& headers);
+
 // RFC 9110 §9.3.6: a 2xx to CONNECT makes a tunnel of the connection, and here nobody has taken it.
 bool is_false_tunnel(std::string_view method, const Response& response);
+
+// What a response wants done when it has been sent.
+void call_afterwards(Response& response);
 
 class ResponseWriter final : public BodyWriter {
 public:
@@ -48,13 +61,15 @@ public:
     Result<void> flush() override;
     Headers& trailers() override { return trailers_; }
     CancelToken drain() const override { return CancelToken(manner_.drain); }
+    void set_before_wait(BeforeWait before_wait) override { before_wait_ = std::move(before_wait); }
 
 private:
     enum class Coding : std::uint8_t { None, Length, Chunked, UntilClose };
 
     void write_head(const Response& response);
-    Result<void> write_body(Body& body);
-    Result<void> write_text(std::string_view text);
+    Result<void> write_body(Response& response);
+    Result<void> write_text(Response& response, std::string_view text);
+    Result<void> write_rest(Response& response, std::span<Bytes> parts);
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
     Result<void> send(Bytes more);
@@ -73,6 +88,7 @@ private:
     bool producer_failed_ = false;
     std::optional<std::size_t> chunk_begin_;  // in the output: the chunk that is being gathered
     Headers trailers_;
+    BeforeWait before_wait_;
 };
 
 }  // namespace weft::http
