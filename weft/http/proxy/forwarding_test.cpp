@@ -142,7 +142,8 @@ TEST(Forwarding, HTTP_7_an_upgrade_before_the_end_of_an_upload_is_502) {
                 EXPECT_EQ(status_of(client.read_response()), 502);
                 client.say("0\r\n\r\n");
                 return {};
-            });
+            },
+            {.upstreams = {}, .request_buffer_bytes = 0});
     });
 }
 

@@ -115,7 +115,8 @@ TEST(ProxyStream, HTTP_7_an_upload_is_passed_on_as_it_comes) {
                 client.say("second");
                 EXPECT_EQ(body_of(client.read_response()), "ok");
                 return {};
-            });
+            },
+            {.upstreams = {}, .request_buffer_bytes = 0});
     });
 }
 
@@ -166,7 +167,8 @@ TEST(ProxyStream, HTTP_7_an_answer_before_the_end_of_an_upload_is_passed_on) {
                     if (floods) client.say(std::string(200'000, 'x'));
                     EXPECT_EQ(body_of(client.read_response()), "too large");
                     return {};
-                });
+                },
+                {.upstreams = {}, .request_buffer_bytes = 0});
         });
     }
 }

@@ -8,8 +8,10 @@
 #include "weft/fiber/fiber.h"
 #include "weft/http/client/internal/pool.h"
 #include "weft/http/client/internal/request_writer.h"
+#include "weft/http/proxy/internal/admission.h"
 #include "weft/http/proxy/internal/forwarding.h"
 #include "weft/http/proxy/internal/relay.h"
+#include "weft/http/proxy/internal/upload.h"
 #include "weft/http/proxy/internal/upstreams.h"
 #include "weft/http/request.h"
 #include "weft/http/wire/format.h"
@@ -69,9 +71,11 @@ public:
 
 private:
     // Whether the response is final: no other upstream is to be asked.
-    bool ask(Upstream& upstream, Request& request, Result<Response>& response);
-    bool ask_once(Upstream& upstream, Request& request, Result<Response>& response, bool fresh,
-                  bool& was_stale);
+    bool ask(Upstream& upstream, Request& request, const BodyStart& start,
+             Result<Response>& response);
+    bool ask_once(Upstream& upstream, Request& request, const BodyStart& start,
+                  Result<Response>& response, bool fresh, bool& was_stale);
+    bool unreachable(Upstream& upstream, const Error& error, Result<Response>& response);
     Result<void> check(Upstream& upstream);
 
     const ProxyOptions options_;
@@ -95,10 +99,18 @@ Result<Response> ProxyCore::handle(Request& request) {
         response = Response::plain(request.method() == "OPTIONS" ? 204 : 501);
         return response;
     }
+    BodyStart start;
+    // One that waits for a word gets that from the upstream.
+    if (request.body().size() != 0 && !request.expects_continue()) {
+        auto read = BodyStart::read(request.body(), options_.request_buffer_bytes);
+        if (!read) response = read.error();
+        if (!read) return response;
+        start = std::move(*read);
+    }
     for (unsigned attempt = 0; attempt <= options_.retries; ++attempt) {
         Upstream* upstream = upstreams_->choose(options_.balance, request.peer(), tried);
         if (!upstream) break;
-        if (ask(*upstream, request, response)) return response;
+        if (ask(*upstream, request, start, response)) return response;
     }
     if (tried != 0) return response;
     response = Response::text("503 Service Unavailable: no upstream server is well\n", 503)
@@ -108,34 +120,51 @@ Result<Response> ProxyCore::handle(Request& request) {
 
 // A kept connection may have been closed by the upstream at the very moment it was used: then a new
 // one is tried, and that is no failure of the upstream.
-bool ProxyCore::ask(Upstream& upstream, Request& request, Result<Response>& response) {
+bool ProxyCore::ask(Upstream& upstream, Request& request, const BodyStart& start,
+                    Result<Response>& response) {
     bool was_stale = false;
-    bool is_final = ask_once(upstream, request, response, false, was_stale);
-    return was_stale ? ask_once(upstream, request, response, true, was_stale) : is_final;
+    bool is_final = ask_once(upstream, request, start, response, false, was_stale);
+    return was_stale ? ask_once(upstream, request, start, response, true, was_stale) : is_final;
 }
 
-bool ProxyCore::ask_once(Upstream& upstream, Request& request, Result<Response>& response,
-                         bool fresh, bool& was_stale) {
+// There is no connection; `response` is what the client is told.
+bool ProxyCore::unreachable(Upstream& upstream, const Error& error, Result<Response>& response) {
+    response = error;
+    // The client is gone: nobody waits for a response.
+    if (!CancelToken::current().check()) return true;
+    upstream.failed(options_.health);
+    log(LogLevel::Debug, "proxy: {}", error.message());
+    response = failure_response(error);
+    return false;
+}
+
+bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& start,
+                         Result<Response>& response, bool fresh, bool& was_stale) {
+    auto pass = upstream.admission().enter(request.peer(), options_.timeouts.queue);
+    if (!pass) {
+        response = pass.error();
+        if (!CancelToken::current().check()) return true;
+        // The upstream may be quite well.
+        log(LogLevel::Debug, "proxy: wait for a free connection to {}: {}",
+            upstream.origin().to_string(), pass.error().message());
+        response = full_response();
+        return false;
+    }
     auto lease = upstream.origin().acquire({.timeouts = options_.timeouts,
                                             .total = Deadline::never(),
                                             .fresh = fresh,
-                                            .careful = request.method() != "GET"});
-    if (!lease) {
-        response = lease.error();
-        // The client is gone: nobody waits for a response.
-        if (!CancelToken::current().check()) return true;
-        bool is_full = lease.error().kind() == ErrorKind::Limit;
-        if (!is_full) upstream.failed(options_.health);
-        log(LogLevel::Debug, "proxy: {}", lease.error().message());
-        response = is_full ? full_response() : failure_response(lease.error());
-        return false;
-    }
-    auto relay = std::make_shared<Relay>(upstream, std::move(*lease));  // with the response
-    auto failure = relay->ask(request, options_);
+                                            .careful = request.method() != "GET",
+                                            .admitted = true});
+    if (!lease) return unreachable(upstream, lease.error(), response);
+    // With the response.
+    auto relay = std::make_shared<Relay>(upstream, std::move(*pass), std::move(*lease));
+    auto failure = relay->ask(request, start, options_, via_);
     if (!failure) {
         upstream.succeeded();
         response = Relay::respond(relay, request, options_, via_);
-        if (!response) response = failure_response(ErrorKind::Other);
+        if (response) return true;
+        bool is_full = response.error().kind() == ErrorKind::Limit;
+        response = is_full ? full_response() : failure_response(ErrorKind::Other);
         return true;
     }
     response = failure->error;

@@ -6,16 +6,23 @@
 // Everything is streamed, both ways, at the pace of the slower side: events leave as they come, and
 // an upgraded connection (WebSocket) is passed through. Both messages are framed anew, and fields
 // that are meant for one connection go no further. How large a request's body may be is a limit of
-// the server. A response that comes before the end of an upload is passed on, and ends the upload.
+// the server. A response that comes before the end of an upload is passed on while the upload goes
+// on, as long as the upstream takes it. Responses of the 1xx kind are passed on as they come, and a
+// client that waits for 100 (Continue) waits for the upstream's.
+//
+// Slow clients hold no connection that others need: the beginning of a body is read before a
+// connection is taken, the end of a response before it is given back, within limits; streams are
+// counted apart; and no client gets more connections than are free for others.
 //
 // A request goes to another upstream only if nothing of it has been sent, or if it may be repeated,
 // has no body and no byte of a response has come. What fails is answered with 502 (unreachable or
-// garbage), 503 (all upstreams fail their check), or 504 (too slow); a response that is cut off on
-// its way is cut off for the client as well.
+// garbage), 503 (all upstreams fail their check, or all connections are in use), or 504 (too slow);
+// a response that is cut off on its way is cut off for the client as well.
 //
 // create() and handler(): anywhere. The handler: any fiber. check_health(): a fiber, one at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,6 +56,8 @@ struct ProxyHealth {
 enum class HostField : std::uint8_t { Keep, Replace };  // by the upstream's
 // What a client says about who was before it: believed and extended, or replaced.
 enum class EarlierHops : std::uint8_t { Replace, Extend };
+// Of the connections to an upstream a client has at most as many as are free for others, or any.
+enum class ClientShare : std::uint8_t { Fair, Any };
 enum class UnderscoreNames : std::uint8_t { Drop, Pass };
 
 struct ProxyOptions {
@@ -63,6 +72,16 @@ struct ProxyOptions {
     std::shared_ptr<net::tls::ClientContext> tls = {};  // as in ClientOptions
     // An upgraded connection through which nothing comes for so long is closed.
     Nanoseconds tunnel_idle = std::chrono::hours(1);
+
+    // Upgraded connections and event streams of each upstream: they do not count among
+    // limits.connections_per_origin. More get 503.
+    std::size_t streams_per_upstream = 4096;
+    // A client is an address, of IPv6 the first 64 bits. `Any` where one address is many people.
+    ClientShare client_share = ClientShare::Fair;
+    // So much of a request's body is read before a connection is taken for it, and so much of a
+    // response ahead of a client that is slow to take it. 0: nothing.
+    std::size_t request_buffer_bytes = 64 * 1024;
+    std::size_t response_buffer_bytes = 64 * 1024;
 
     HostField host = HostField::Keep;
     EarlierHops earlier_hops = EarlierHops::Replace;

@@ -111,7 +111,8 @@ TEST(ReverseProxy, HTTP_7_a_request_whose_body_is_bad_is_refused_and_the_upstrea
                 EXPECT_EQ(status_of(response), 400);
                 EXPECT_EQ(proxy.upstreams()[0].failures, 0U);
                 return {};
-            });
+            },
+            {.upstreams = {}, .request_buffer_bytes = 0});
     });
 }
 
@@ -132,7 +133,8 @@ TEST(ReverseProxy, HTTP_7_a_body_that_its_client_cuts_off_is_never_a_whole_one_t
                     WEFT_TRY(client.socket().shutdown_write());
                     EXPECT_TRUE(client.wait_for_close());
                     return {};
-                });
+                },
+                {.upstreams = {}, .request_buffer_bytes = 0});
         });
     }
 }

@@ -181,6 +181,8 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     } else if (has_body || request.header("content-length")) {
         wire::append_field(output, "Content-Length", body_size.value_or(0));
     }
+    // RFC 9110 §10.1.1: the upstream says whether the body is wanted.
+    if (request.expects_continue()) wire::append_field(output, "Expect", "100-continue");
     output.append(wire::kHeadEnd);
     return {};
 }

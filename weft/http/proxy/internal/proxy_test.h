@@ -1,8 +1,11 @@
 // What the tests of the proxy share.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>  // tidy: allow foreign: a test that chooses its own address
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +38,18 @@ public:
         return RawPeer(WEFT_TRY(Socket::connect(address, in_ten_seconds())));
     }
     explicit RawPeer(Socket socket) : Peer(std::move(socket), 0) {}
+    // As the client 127.0.0.`last`.
+    static RawPeer connect_from(std::uint8_t last, const Address& address) {
+        int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_storage name{};
+        Address from(net::IpAddress::v4({127, 0, 0, last}), 0);
+        auto bytes = static_cast<socklen_t>(from.to_native(&name));
+        EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        bytes = static_cast<socklen_t>(address.to_native(&name));
+        EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        EXPECT_EQ(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+        return RawPeer(Socket::adopt_nonblocking(fd));
+    }
 
     // With a body by its length, in chunks, or none.
     std::string read_response() { return read_request(); }

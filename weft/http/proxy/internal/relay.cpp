@@ -1,13 +1,15 @@
 #include "weft/http/proxy/internal/relay.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "weft/async/group.h"
 #include "weft/fiber/cancel.h"
-#include "weft/http/client/internal/ear.h"
 #include "weft/http/client/internal/phase.h"
+#include "weft/http/client/internal/request_writer.h"
 #include "weft/http/limits.h"
 #include "weft/http/proxy/internal/forwarding.h"
 
@@ -44,11 +46,13 @@ Result<void> pump(net::Stream& from, net::Stream& to, Bytes early, Nanoseconds i
 
 }  // namespace
 
-Relay::Relay(Upstream& upstream, Lease lease) : upstream_(upstream), lease_(std::move(lease)) {
+Relay::Relay(Upstream& upstream, Admission::Pass pass, Lease lease)
+    : upstream_(upstream), pass_(std::move(pass)), lease_(std::move(lease)) {
     upstream_.begin();
 }
 
 Relay::~Relay() {
+    beside_.reset();
     if (lease_ && lease_->has_stream() && lease_->has_head() && lease_->body.drop_buffered())
         Origin::give_back(std::move(lease_));
     upstream_.end();
@@ -56,79 +60,71 @@ Relay::~Relay() {
 
 // ---------------------------------------------------------------- the request
 
-std::optional<Relay::Failure> Relay::ask(Request& request, const ProxyOptions& options) {
+std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& start,
+                                         const ProxyOptions& options, const Via& via) {
     ClientConnection& connection = *lease_;
+    ahead_bytes_max_ = options.response_buffer_bytes;
     connection.begin(request.method(), passes_upgrade(request));
     std::optional<std::uint64_t> size = request.body().size();
-    bool has_body = size != 0;
     if (auto composed = append_request(connection.output, request, upstream_.authority(), options,
-                                       has_body, size);
+                                       size != 0, size);
         !composed)
         return Failure{.error = composed.error(), .is_clients = true};
-    RequestWriter writer(connection, {options.timeouts.idle, {}});
-    Result<void> outcome;
-    if (has_body) {
-        writer.begin(size);
-        outcome = send_body(request, writer);
-    } else {
-        outcome = writer.send_head();
-    }
-    if (!outcome && !writer.was_answered() && !writer.has_failed())
-        return Failure{.error = outcome.error(), .is_clients = true};
-    if (outcome || writer.was_answered())
-        outcome = connection.receive_head(Deadline::after(options.timeouts.head));
+    bool has_client_failed = false;
+    ClientConnection::OnInformational hear = [&](const wire::ResponseHead& head) -> Result<void> {
+        // The client gets its 100 when its body is read, and only if it waits for one.
+        if (head.status == 100) return {};
+        auto fields = fields_for_client(head, via);
+        if (!fields) return Error(ErrorKind::Other, fields.error().message());
+        Result<void> passed = request.send_informational(head.status, *fields);
+        has_client_failed |= !passed;
+        return passed;
+    };
+    connection.on_informational = &hear;
+    Sent sent = size != 0 ? send_with_body(request, start, options) : send_head(options);
+    bool is_heard = sent.outcome || sent.was_answered;
+    Result<void> outcome = sent.outcome;
+    if (is_heard) outcome = connection.receive_head(Deadline::after(options.timeouts.head));
+    connection.on_informational = nullptr;
+    bool is_clients = has_client_failed || (!is_heard && !sent.has_failed);
+    if (is_clients)
+        return Failure{.error = outcome ? Error(ErrorKind::Closed) : outcome.error(),
+                       .is_clients = true};
+    if (!outcome) return failure(request, options, outcome.error());
+    bool is_partial = upload_ && !upload_->is_whole();
     // What the client still sends would be the rest of its body, not of the new protocol.
-    if (outcome && writer.was_answered() && connection.head().status == 101)
+    if (is_partial && connection.head().status == 101)
         return Failure{.error = Error(ErrorKind::Other, "it changes protocols too early")};
-    if (outcome) return std::nullopt;
-    bool untouched = !has_body && !connection.has_received();
-    return Failure{
-        .error = in_phase(
-            outcome.error(),
-            {"read the head of the response", options.timeouts.head, "ClientTimeouts::head"}, {}),
-        .may_repeat = untouched && is_idempotent(request.method()),
-        .was_kept = connection.is_reused};
+    // The rest goes on beside the response, as long as the upstream takes it.
+    bool goes_on = is_partial && sent.was_answered && !sent.has_failed;
+    if (!goes_on) upload_.reset();
+    return std::nullopt;
 }
 
-// The body as it comes, until its end or until the upstream answers.
-Result<void> Relay::send_body(Request& request, RequestWriter& writer) {
-    ClientConnection& connection = *lease_;
-    BodyReader& body = request.body();
-    Space space;
-    std::optional<Ear> ear;
-    std::uint64_t sent = 0;
-    for (;;) {
-        // Unless it is read: never taken for the end, which would make a whole request of a part.
-        Result<std::size_t> count = ErrorKind::Cancelled;
-        if (sent == 0) {
-            // Nothing has been sent: the upstream has nothing to say, and both leave together.
-            count = body.read(space);
-        } else {
-            if (!ear) ear.emplace(connection.stream().descriptor(), CancelToken::current());
-            bool listens = ear->listen();
-            if (listens) {
-                CancelScope scope(ear->token());
-                count = body.read(space);
-            }
-            ear->stop();
-            bool heard = !listens || (!count && ear->has_heard());
-            if (heard && CancelToken::current().check()) {
-                bool answered = WEFT_TRY(writer.look_for_answer());
-                if (answered) return ErrorKind::Closed;
-                ear.reset();
-                continue;
-            }
-        }
-        if (!count) return count.error();
-        if (*count == 0) break;
-        sent += *count;
-        WEFT_TRY(writer.write(Bytes(space).first(*count)));
-        if (body.size() == sent) break;
-        WEFT_TRY(writer.flush());
-    }
-    for (const Headers::Field& field : body.trailers())
-        writer.trailers().add_borrowed(field.name, field.value);
-    return writer.end();
+Relay::Failure Relay::failure(const Request& request, const ProxyOptions& options,
+                              const Error& error) const {
+    bool untouched = !lease_->has_received() && (!upload_ || upload_->is_untouched());
+    Phase phase{"read the head of the response", options.timeouts.head, "ClientTimeouts::head"};
+    return {.error = in_phase(error, phase, {}),
+            .may_repeat = untouched && is_idempotent(request.method()),
+            .was_kept = lease_->is_reused};
+}
+
+Relay::Sent Relay::send_head(const ProxyOptions& options) {
+    RequestWriter writer(*lease_, {options.timeouts.idle, {}});
+    Result<void> outcome = writer.send_head();
+    return {outcome, writer.was_answered(), writer.has_failed()};
+}
+
+Relay::Sent Relay::send_with_body(Request& request, const BodyStart& start,
+                                  const ProxyOptions& options) {
+    Upload& upload = upload_.emplace(request, *lease_, options.timeouts.idle);
+    Result<bool> wanted = true;
+    if (request.expects_continue()) wanted = upload.ask_first(options.timeouts.expect);
+    Result<void> outcome;
+    if (!wanted) outcome = wanted.error();
+    if (wanted && *wanted) outcome = upload.send(start);
+    return {outcome, upload.was_answered(), upload.has_failed()};
 }
 
 // ---------------------------------------------------------------- the response
@@ -142,6 +138,10 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
     connection.begin_body(
         {.bytes_max = options.limits.body_bytes, .idle = idle, .chunked = options.limits.chunked},
         Deadline::never());
+    bool is_stream = head.status == 101 || is_event_stream(head.headers);
+    if (is_stream && !relay->pass_.become_stream())
+        return Error::limit("there are more streams than", options.streams_per_upstream,
+                            "ProxyOptions::streams_per_upstream");
     Response response;
     response.status = head.status;
     response.headers = WEFT_TRY(fields_for_client(head, via));
@@ -153,6 +153,7 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
         };
         return response;
     }
+    if (relay->upload_) response.afterwards = [relay] { relay->finish_upload(); };
     if (auto whole = connection.body.take_whole()) {
         response.body = Body::shared(relay, *whole);
         return response;
@@ -165,20 +166,116 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
 }
 
 Result<void> Relay::stream(BodyWriter& writer) {
-    ClientConnection& connection = *lease_;
+    go_on_uploading();
+    Result<void> passed = pass_on(writer);
+    if (!passed) beside_.reset();
+    return passed;
+}
+
+Result<void> Relay::pass_on(BodyWriter& writer) {
+    IncomingBody& body = lease_->body;
+    if (ahead_bytes_max_ > 0) writer.set_before_wait([this] { read_ahead(); });
     Space space;
-    for (;;) {
-        // What has come leaves before we wait for more.
-        connection.body.set_before_wait([&writer] { return writer.flush(); });
-        std::size_t count = WEFT_TRY(connection.body.read(space));
-        if (count == 0) break;
+    bool is_last = false;
+    while (!is_last && !ahead_) {
+        std::optional<Result<std::size_t>> read = body.read_buffered(space);
+        if (!read) {
+            // What has come leaves before we wait for more.
+            WEFT_TRY(writer.flush());
+            if (ahead_) break;
+            read = body.read(space);
+        }
+        std::size_t count = WEFT_TRY(*read);
+        is_last = count == 0 || body.is_finished();
+        if (is_last) end_reading();
         WEFT_TRY(writer.write(Bytes(space).first(count)));
-        if (connection.body.is_finished()) break;
     }
-    for (const Headers::Field& field : connection.body.trailers())
-        writer.trailers().add(field.name, field.value);
-    Origin::give_back(std::move(lease_));
+    if (ahead_) WEFT_TRY(pass_on_ahead(writer));
+    for (const Headers::Field& field : trailers_) writer.trailers().add(field.name, field.value);
     return {};
+}
+
+// The whole response is here: others can have the connection, unless it is still being sent to.
+void Relay::end_reading() {
+    if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
+    if (upload_) return;
+    Origin::give_back(std::move(lease_));
+    pass_.leave();
+}
+
+// The client is slow. What it will get is read meanwhile, as much as there is room for.
+void Relay::read_ahead() {
+    if (!lease_ || lease_->body.is_finished() || ahead_) return;
+    ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
+    if (!beside_) beside_.emplace();
+    Result<void> started = beside_->go("proxy read ahead", [this] {
+        ahead_->outcome = fill();
+        ahead_->pieces.close();
+    });
+    if (!started) ahead_.reset();
+}
+
+Result<void> Relay::fill() {
+    IncomingBody& body = lease_->body;
+    for (bool is_last = false; !is_last;) {
+        std::string piece(kReadBufferBytes, '\0');
+        std::size_t count = WEFT_TRY(body.read(std::as_writable_bytes(std::span(piece))));
+        is_last = count == 0 || body.is_finished();
+        if (is_last) end_reading();
+        piece.resize(count);
+        if (count > 0) WEFT_TRY(ahead_->pieces.send(std::move(piece)));
+    }
+    return {};
+}
+
+Result<void> Relay::pass_on_ahead(BodyWriter& writer) {
+    for (;;) {
+        Result<std::string> piece = ahead_->pieces.try_receive();
+        if (!piece && piece.error().kind() != ErrorKind::Closed) {
+            WEFT_TRY(writer.flush());
+            piece = ahead_->pieces.receive();
+        }
+        if (piece) {
+            WEFT_TRY(writer.write(*piece));
+            continue;
+        }
+        return piece.error().kind() == ErrorKind::Closed ? ahead_->outcome : piece.error();
+    }
+}
+
+// ---------------------------------------------------------------- what an answer has interrupted
+
+// On a fiber of its own: the client may wait for the response before it sends more, and the
+// upstream for more before it responds.
+void Relay::go_on_uploading() {
+    if (!upload_ || uploaded_) return;
+    uploaded_.emplace();
+    if (!beside_) beside_.emplace();
+    Result<void> started = beside_->go("proxy upload", [this] {
+        Result<void> sent = upload_->send_rest();
+        // The client's fault: the upstream sees that it has not got the whole, and so does whoever
+        // reads the response.
+        if (!sent && !upload_->has_failed()) lease_->stream().close();
+        uploaded_->cancel();
+    });
+    if (!started) upload_.reset();
+}
+
+// After the response: until everything was sent, or until the upstream closes.
+void Relay::finish_upload() {
+    go_on_uploading();
+    if (!upload_) return;
+    bool was_quiet = false;
+    {
+        CancelScope scope(uploaded_->token());
+        std::byte unasked;
+        was_quiet = !lease_->stream().read(ByteSpace(&unasked, 1));
+    }
+    beside_.reset();
+    bool is_whole = upload_->is_whole();
+    upload_.reset();
+    if (was_quiet && is_whole) return Origin::give_back(std::move(lease_));
+    lease_.reset();
 }
 
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {

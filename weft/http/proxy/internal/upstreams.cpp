@@ -76,7 +76,8 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
             if (auto address = net::Address::parse(text); !address)
                 return Error(ErrorKind::Misuse, format("{} is no upstream", text));
             auto origin = pool.origin({text, 0, false, Route::Direct});
-            made->upstreams_.push_back(std::make_unique<Upstream>("localhost", std::move(origin)));
+            made->upstreams_.push_back(
+                std::make_unique<Upstream>("localhost", std::move(origin), options));
             continue;
         }
         auto url = Url::parse(text);
@@ -84,7 +85,8 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
             return Error(ErrorKind::Misuse,
                          format("{} is no upstream such as http://127.0.0.1:9000", text));
         auto origin = pool.origin({url->host(), url->port(), url->is_secure(), Route::Direct});
-        made->upstreams_.push_back(std::make_unique<Upstream>(url->authority(), std::move(origin)));
+        made->upstreams_.push_back(
+            std::make_unique<Upstream>(url->authority(), std::move(origin), options));
     }
     return made;
 }

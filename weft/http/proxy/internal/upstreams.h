@@ -13,6 +13,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/client/internal/pool.h"
+#include "weft/http/proxy/internal/admission.h"
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/net/address.h"
 
@@ -20,11 +21,12 @@ namespace weft::http {
 
 class Upstream {
 public:
-    Upstream(std::string authority, std::shared_ptr<Origin> origin)
-        : authority_(std::move(authority)), origin_(std::move(origin)) {}
+    Upstream(std::string authority, std::shared_ptr<Origin> origin, const ProxyOptions& options)
+        : authority_(std::move(authority)), origin_(std::move(origin)), admission_(options) {}
 
     const std::string& authority() const { return authority_; }  // for the Host field
     Origin& origin() const { return *origin_; }
+    Admission& admission() { return admission_; }
 
     bool is_well() const;  // now
     bool has_failed_check() const { return check_failed_.load(std::memory_order_relaxed); }
@@ -40,6 +42,7 @@ public:
 private:
     const std::string authority_;
     const std::shared_ptr<Origin> origin_;  // with the pool
+    Admission admission_;
     // All relaxed: nothing is read through them, and a request more or less that goes to an
     // upstream which has just been found ill does no harm.
     Atomic<std::uint32_t> under_way_{0};

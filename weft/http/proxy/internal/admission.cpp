@@ -1,0 +1,150 @@
+#include "weft/http/proxy/internal/admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/fiber/cancel.h"
+
+namespace weft::http {
+namespace {
+
+// The finish of splitmix64: every bit of the input changes half of the output.
+std::uint64_t mixed(std::uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- shares
+
+bool Shares::take(ClientKey client) {
+    if (free_ == 0) return false;
+    std::size_t held = std::min(first_[client.first], second_[client.second]);
+    if (is_fair_ && held >= free_) return false;
+    --free_;
+    ++first_[client.first];
+    ++second_[client.second];
+    return true;
+}
+
+void Shares::give_back(ClientKey client) {
+    ++free_;
+    --first_[client.first];
+    --second_[client.second];
+}
+
+// ---------------------------------------------------------------- the door
+
+Admission::Admission(const ProxyOptions& options)
+    : seed_(env::random(RandomStream::Workload)),
+      waiting_max_(options.limits.waiting_per_origin),
+      connections_(options.limits.connections_per_origin, options.client_share),
+      waiting_(options.limits.waiting_per_origin, options.client_share),
+      streams_(options.streams_per_upstream, options.client_share) {}
+
+ClientKey Admission::key_of(const net::Address& client) const {
+    std::uint64_t number = 0;
+    if (client.kind() == net::Address::Kind::Ip) {
+        net::IpAddress ip = client.ip().unmapped();
+        // Whoever has an IPv6 address has 2^64 of them.
+        std::size_t count = ip.is_v4() ? 4 : 8;
+        for (std::size_t i = 0; i < count; ++i) number = number << 8 | ip.bytes()[i];
+    }
+    std::uint64_t hash = mixed(number ^ seed_);
+    return {static_cast<std::uint16_t>(hash % ClientKey::kCounters),
+            static_cast<std::uint16_t>((hash >> 32) % ClientKey::kCounters)};
+}
+
+Result<Admission::Pass> Admission::enter(const net::Address& client, Nanoseconds patience) {
+    ClientKey key = key_of(client);
+    {
+        SpinGuard guard(lock_);
+        // Nobody in the line could take it, or he would have it: see admit_next().
+        if (connections_.take(key)) return Pass(*this, key);
+        if (!waiting_.take(key))
+            return Error::limit("more requests wait for a connection than", waiting_max_,
+                                "ClientLimits::waiting_per_origin");
+    }
+    Waiter waiter(key);
+    WEFT_TRY(wait_in_line(waiter, patience));
+    return Pass(*this, key);
+}
+
+Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
+    Line admitted;
+    {
+        SpinGuard guard(lock_);
+        line_.push_back(waiter);
+        // One may have left since we looked.
+        admit_next(admitted);
+    }
+    wake(admitted);
+    Result<void> waited = waiter.admitted.wait_until(Deadline::after(patience));
+    if (waited) return {};
+    {
+        SpinGuard guard(lock_);
+        if (!waiter.is_admitted) {
+            line_.erase(waiter);
+            waiting_.give_back(waiter.client);
+            return waited;
+        }
+    }
+    // Admitted at the last moment. Who did that may still be at it.
+    static_cast<void>(shield(Deadline::never(), [&] { return waiter.admitted.wait(); }));
+    return {};
+}
+
+// Under the lock: the first who may take one, until there is none.
+void Admission::admit_next(Line& admitted) {
+    for (Waiter* waiter = line_.front(); waiter && connections_.has_free();) {
+        Waiter* next = Line::next(*waiter);
+        if (connections_.take(waiter->client)) {
+            line_.erase(*waiter);
+            waiting_.give_back(waiter->client);
+            waiter->is_admitted = true;
+            admitted.push_back(*waiter);
+        }
+        waiter = next;
+    }
+}
+
+void Admission::wake(Line& admitted) {
+    while (Waiter* waiter = admitted.pop_front()) waiter->admitted.set();
+}
+
+// ---------------------------------------------------------------- the pass
+
+Admission::Pass::Pass(Pass&& other) noexcept
+    : admission_(std::exchange(other.admission_, nullptr)),
+      client_(other.client_),
+      is_stream_(other.is_stream_) {}
+
+bool Admission::Pass::become_stream() {
+    Line admitted;
+    {
+        SpinGuard guard(admission_->lock_);
+        if (!admission_->streams_.take(client_)) return false;
+        is_stream_ = true;
+        admission_->connections_.give_back(client_);
+        admission_->admit_next(admitted);
+    }
+    wake(admitted);
+    return true;
+}
+
+void Admission::Pass::leave() {
+    Admission* admission = std::exchange(admission_, nullptr);
+    if (!admission) return;
+    Line admitted;
+    {
+        SpinGuard guard(admission->lock_);
+        (is_stream_ ? admission->streams_ : admission->connections_).give_back(client_);
+        if (!is_stream_) admission->admit_next(admitted);
+    }
+    wake(admitted);
+}
+
+}  // namespace weft::http

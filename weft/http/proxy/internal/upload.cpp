@@ -1,0 +1,131 @@
+#include "weft/http/proxy/internal/upload.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "weft/fiber/cancel.h"
+#include "weft/http/limits.h"
+
+namespace weft::http {
+
+Result<BodyStart> BodyStart::read(BodyReader& body, std::size_t bytes_max) {
+    BodyStart start;
+    std::optional<std::uint64_t> size = body.size();
+    start.text.reserve(std::min<std::uint64_t>(size.value_or(kReadBufferBytes), bytes_max));
+    while (start.text.size() < bytes_max) {
+        std::size_t before = start.text.size();
+        std::uint64_t wanted = size ? *size - before : kReadBufferBytes;
+        start.text.resize(before + std::min<std::uint64_t>(wanted, bytes_max - before));
+        std::size_t count =
+            WEFT_TRY(body.read(std::as_writable_bytes(std::span(start.text)).subspan(before)));
+        start.text.resize(before + count);
+        start.is_whole = count == 0 || size == start.text.size();
+        if (start.is_whole) break;
+    }
+    return start;
+}
+
+Upload::Upload(Request& request, ClientConnection& connection, Nanoseconds idle)
+    : request_(request), connection_(connection), writer_(connection, {idle, {}}) {
+    writer_.keep_rest();
+    writer_.begin(request.body().size());
+}
+
+Result<bool> Upload::ask_first(Nanoseconds patience) {
+    using Word = ClientConnection::Word;
+    WEFT_TRY(writer_.send_head());
+    listens_ = true;  // it may say something from now on
+    Result<Word> word = connection_.wait_for_continue(Deadline::after(patience));
+    has_failed_ = !word;
+    if (!word) return word.error();
+    // Whether it waits for the body that it does not want, nobody can tell.
+    if (*word == Word::Answer) connection_.keep_alive = false;
+    return *word != Word::Answer;
+}
+
+Result<void> Upload::send(const BodyStart& start) {
+    is_untouched_ = false;
+    read_ = start.text.size();
+    is_read_ = start.is_whole;
+    if (is_read_ && request_.body().size()) {
+        has_ended_ = true;
+        WEFT_TRY(writer_.send_text(start.text));
+        is_whole_ = true;
+        return {};
+    }
+    if (!start.text.empty()) WEFT_TRY(send_start(start));
+    WEFT_TRY(pass_on());
+    return end();
+}
+
+Result<void> Upload::send_start(const BodyStart& start) {
+    WEFT_TRY(writer_.write(as_bytes(start.text)));
+    if (is_read_) return {};
+    listens_ = true;
+    return writer_.flush();
+}
+
+Result<void> Upload::send_rest() {
+    listens_ = false;
+    goes_on_ = true;
+    ear_.reset();
+    WEFT_TRY(writer_.resume());
+    if (!has_ended_) {
+        WEFT_TRY(pass_on());
+        WEFT_TRY(end());
+    }
+    is_whole_ = true;
+    // By then it was closed to others, as one that nobody would send the rest of.
+    connection_.keep_alive = true;
+    return {};
+}
+
+Result<void> Upload::pass_on() {
+    std::array<std::byte, kReadBufferBytes> space;
+    while (!is_read_) {
+        std::size_t count = WEFT_TRY(read(space));
+        read_ += count;
+        is_read_ = count == 0 || request_.body().size() == read_;
+        // A last piece leaves with the end.
+        WEFT_TRY(writer_.write(Bytes(space).first(count)));
+        if (!is_read_) WEFT_TRY(writer_.flush());
+        // Once it has something it may say something, unless it has.
+        listens_ = !goes_on_;
+    }
+    return {};
+}
+
+// The next piece, or Closed when the upstream has answered.
+Result<std::size_t> Upload::read(ByteSpace space) {
+    BodyReader& body = request_.body();
+    // Nothing has been sent: the upstream has nothing to say, and both leave together.
+    if (!listens_) return body.read(space);
+    for (;;) {
+        if (!ear_) ear_.emplace(connection_.stream().descriptor(), CancelToken::current());
+        // Unless it is read: never taken for the end, which would make a whole request of a part.
+        Result<std::size_t> count = ErrorKind::Cancelled;
+        bool listens = ear_->listen();
+        if (listens) {
+            CancelScope scope(ear_->token());
+            count = body.read(space);
+        }
+        ear_->stop();
+        bool heard = !listens || (!count && ear_->has_heard());
+        if (!heard || !CancelToken::current().check()) return count;
+        ear_.reset();
+        bool answered = WEFT_TRY(writer_.look_for_answer());
+        if (answered) return Error(ErrorKind::Closed, "the upstream has answered");
+    }
+}
+
+Result<void> Upload::end() {
+    has_ended_ = true;
+    for (const Headers::Field& field : request_.body().trailers())
+        writer_.trailers().add_borrowed(field.name, field.value);
+    WEFT_TRY(writer_.end());
+    is_whole_ = true;
+    return {};
+}
+
+}  // namespace weft::http
