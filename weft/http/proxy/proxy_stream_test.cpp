@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "weft/async/group.h"
+#include "weft/http/internal/server_test.h"
 #include "weft/http/proxy/internal/proxy_test.h"
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
+#include "weft/http/sse/event_stream.h"
 #include "weft/sync/event.h"
 #include "weft/testing/scale.h"
 
@@ -45,6 +47,24 @@ TEST(ProxyStream, HTTP_7_events_leave_as_they_come) {
             // An event stream may be silent for longer than other bodies.
             {.upstreams = {}, .timeouts = {.idle = milliseconds(1)}});
     });
+}
+
+TEST(ProxyStream, HTTP_4g_an_event_stream_ends_whole_when_the_proxy_drains) {
+    Event never;
+    TestServer upstream([&](Request&, async::Context&) {
+        return event_stream([&](EventStream& stream) -> Result<void> {
+            WEFT_TRY(stream.send({.data = "1"}));
+            return never.wait();
+        });
+    });
+    ReverseProxy proxy =
+        ReverseProxy::create({.upstreams = {"http://" + upstream.address().to_string()}}).value();
+    TestServer server(proxy.handler());
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_FALSE(client.read_until("data: 1\n\n\r\n").starts_with("(ended)"));
+    EXPECT_TRUE(server.drain());
+    EXPECT_EQ(client.read_to_end(), "0\r\n\r\n");
 }
 
 TEST(ProxyStream, HTTP_7_a_client_that_goes_away_ends_the_event_stream) {

@@ -10,6 +10,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/request_writer.h"
+#include "weft/http/internal/drain_scope.h"
 #include "weft/http/limits.h"
 #include "weft/http/proxy/internal/forwarding.h"
 
@@ -167,8 +168,17 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
 
 Result<void> Relay::stream(BodyWriter& writer) {
     go_on_uploading();
-    Result<void> passed = pass_on(writer);
+    Result<void> passed = is_event_stream(lease_->head().headers) ? pass_on_until_drain(writer)
+                                                                  : pass_on(writer);
     if (!passed) beside_.reset();
+    return passed;
+}
+
+// Events have no end of their own. The client connects again, to another proxy perhaps.
+Result<void> Relay::pass_on_until_drain(BodyWriter& writer) {
+    DrainScope scope(writer.drain());
+    Result<void> passed = pass_on(writer);
+    if (scope.has_begun()) return {};
     return passed;
 }
 

@@ -62,6 +62,7 @@ private:
     Failure failure(const Request& request, const ProxyOptions& options, const Error& error) const;
     Result<void> stream(BodyWriter& writer);
     Result<void> pass_on(BodyWriter& writer);
+    Result<void> pass_on_until_drain(BodyWriter& writer);
     Result<void> pass_on_ahead(BodyWriter& writer);
     void read_ahead();
     Result<void> fill();
