@@ -29,6 +29,7 @@ constexpr std::size_t kRepliesBytesMax = 16 * 1024;
 // Parts of a message below this share a record.
 constexpr std::size_t kGatheredBytesMax = 4 * 1024;
 constexpr std::size_t kFileBytes = 64 * 1024;
+constexpr std::byte kHandshakeRecord{22};  // RFC 8446 §5.1
 
 }  // namespace
 
@@ -217,9 +218,11 @@ Result<void> TlsStream::fill(Deadline deadline) {
     return {};
 }
 
-// Whether the peer has left behind what it has said; what else it has said is added to that.
+// Whether the peer has left behind a message of the handshake; what else it has said is added to
+// that. An alert is heard in any case: it says why the peer has left.
 Result<bool> TlsStream::look_for_end() {
     Bytes said = connection_->input();
+    if (said.front() != kHandshakeRecord) return false;
     std::size_t end = static_cast<std::size_t>(said.data() - input_.get()) + said.size();
     ByteSpace space = ByteSpace(input_.get(), input_bytes_).subspan(end);
     if (space.empty()) return false;
