@@ -20,11 +20,13 @@ static constexpr const char* kUsage =
     "  --balance HOW         round-robin (the default), least-requests, client-address\n"
     "  --health-path PATH    asked of each upstream every five seconds\n"
     "  --replace-host        upstreams see their own name in Host\n"
+    "  --half-close          clients may close their side and still wait for the response\n"
     "WEFT_WORKERS sets the number of threads.\n";
 
 struct Settings {
     net::Address listen = net::Address::loopback(8080);
     http::ProxyOptions proxy;
+    http::ServerOptions server;
 };
 
 static bool set(Settings& settings, std::string_view name, const std::string& value) {
@@ -54,7 +56,7 @@ static int fail(std::string_view what, const std::string& why) {
 }
 
 static weft::Result<void> serve(const Settings& settings, http::ReverseProxy& proxy) {
-    http::Server server(proxy.handler());
+    http::Server server(proxy.handler(), settings.server);
     net::Address bound = WEFT_TRY(server.listen(settings.listen));
     weft::CancelSource checks = weft::CancelSource::detached();
     weft::DrainHook drain = WEFT_TRY(weft::on_drain([&] {
@@ -80,6 +82,8 @@ int main(int count, char** arguments) {
         if (name == "--help") return std::fputs(kUsage, stdout) < 0;
         if (name == "--replace-host") {
             settings.proxy.host = http::HostField::Replace;
+        } else if (name == "--half-close") {
+            settings.server.half_close = http::HalfClose::IsAllowed;
         } else if (index + 1 == count || !set(settings, name, arguments[index + 1])) {
             return fail("bad option, see --help: ", name);
         } else {

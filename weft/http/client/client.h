@@ -76,7 +76,8 @@ struct ClientLimits {
     std::size_t idle = 1024;                           // of all origins; more are closed
     Nanoseconds idle_time = std::chrono::seconds(30);  // less if the server says so
     Nanoseconds connection_age = std::chrono::minutes(30);
-    wire::HeadLimits head = {};             // of responses; Limit and Other
+    // Of responses; Limit and Other. Servers say more than they would let be said to them.
+    wire::HeadLimits head = {.head_bytes = 256 * 1024, .field_bytes = 64 * 1024, .fields = 500};
     wire::ChunkedLimits chunked = {};       // of responses; Other
     std::uint64_t body_bytes = UINT64_MAX;  // of a response, decoded; Limit
 };

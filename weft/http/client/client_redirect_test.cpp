@@ -72,6 +72,14 @@ Outcome follow(const std::string& status, std::string method, Body body = {},
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
+TEST(ClientRedirect, HTTP_5_a_location_that_should_have_been_escaped_is_followed) {
+    Outcome outcome = follow("302", "GET", {}, "/a b/\xc3\xa4?\"q\"");
+    ASSERT_TRUE(outcome.response) << outcome.response.error().message();
+    EXPECT_EQ(outcome.response->status, 200);
+    ASSERT_EQ(outcome.seen.size(), 2U);
+    EXPECT_TRUE(outcome.seen[1].starts_with("GET /a%20b/%C3%A4?%22q%22 HTTP/1.1\r\n"));
+}
+
 TEST(ClientRedirect, HTTP_5_the_method_after_a_redirect) {
     struct Case {
         const char* status;

@@ -61,6 +61,7 @@ public:
     std::uint64_t received() const { return received_; }
     // The status that the sender deserves after a failure: 400, 408, 413; 0 if it is just gone.
     std::uint16_t failure_status() const { return failure_status_; }
+    const Error& error() const { return error_; }  // of a failure
     // Whether drop_rest() may find its end; not where the sender waits for a word before it sends.
     bool can_be_dropped(std::uint64_t bytes_max) const;
     // Reads and drops the rest. False when it is more than `bytes_max` or failed.

@@ -141,6 +141,26 @@ TEST(ReverseProxy, HTTP_7_a_body_that_its_client_cuts_off_is_never_a_whole_one_t
 
 // ---------------------------------------------------------------- heads
 
+TEST(ReverseProxy, HTTP_7_what_old_and_odd_upstreams_say_is_repaired_and_passed_on) {
+    in_runtime(1, [] {
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.say("HTTP/1.2 799 Odd\r\nX-Folded: a\r\n\tb\r\nX-Blank : c\r\nX-Long: " +
+                         std::string(60'000, 'l') + "\r\nContent-Length : 2\r\n\r\nok");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                std::string response = get(address);
+                EXPECT_EQ(status_of(response), 799);
+                EXPECT_TRUE(has(response, "\r\nX-Folded: a b\r\n"));
+                EXPECT_TRUE(has(response, "\r\nX-Blank: c\r\n"));
+                EXPECT_TRUE(has(response, std::string(60'000, 'l') + "\r\n"));
+                EXPECT_EQ(body_of(response), "ok");
+                return {};
+            });
+    });
+}
+
 // What the upstream gets, and what the client gets for these fields of the upstream.
 struct Seen {
     std::string request;

@@ -246,7 +246,8 @@ Result<Response> Router::Tree::answer(Request& request, async::Context& context)
     if (request.method() == "OPTIONS" && request.target() == "*") {
         return refusal("OPTIONS", {methods_.begin(), methods_.end()});
     }
-    if (!is_sound_path(path)) return Response::plain(400);
+    if (!is_sound_path(path))
+        return Response::text("a path with a segment of dots, or with an escaped NUL\n", 400);
     Search search;
     search.method = request.method();
     search.path = path;

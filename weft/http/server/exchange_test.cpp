@@ -131,7 +131,29 @@ TEST(Exchange, HTTP_1_a_head_that_is_refused_gets_no_body) {
     std::string response = server.ask("HEAD / HTTP/1.1\r\n\r\n");
     EXPECT_THAT(response, StartsWith("HTTP/1.1 400 "));
     EXPECT_THAT(response, EndsWith("\r\n\r\n"));
-    EXPECT_THAT(server.ask("GET / HTTP/1.1\r\n\r\n"), EndsWith("\r\n\r\nno Host\n"));
+    EXPECT_THAT(server.ask("GET / HTTP/1.1\r\n\r\n"), EndsWith("\r\n\r\nno Host field\n"));
+}
+
+TEST(Exchange, HTTP_1h_a_body_that_is_refused_is_told_why) {
+    TestServer server([](Request& request, Context&) -> Result<Response> {
+        return Response::text(WEFT_TRY(request.body().read_all()));
+    });
+    constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: a\r\n";
+    std::string chunked = std::string(kPost) + "Transfer-Encoding: chunked\r\n\r\n";
+    EXPECT_THAT(server.ask(chunked + "zz\r\n"), HasSubstr("\r\n\r\nthe body is malformed: "));
+    EXPECT_THAT(server.ask(std::string(kPost) + "Content-Length: 9999999\r\n\r\n"),
+                HasSubstr("\r\n\r\nthe body has more bytes than 1048576 (body_bytes)\n"));
+    RawClient client = server.connect();
+    client.send(chunked + "5\r\nhe");
+    client.finish();
+    EXPECT_THAT(client.read_to_end(), EndsWith("\r\n\r\nthe body was cut off\n"));
+}
+
+TEST(Exchange, HTTP_1_a_handler_may_answer_with_any_status_of_three_digits) {
+    TestServer server([](Request&, Context&) { return Response::text("odd", 799); });
+    RawClient client = server.connect();
+    client.send(kGet);
+    EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 799 \r\n"));
 }
 
 TEST(Exchange, HTTP_1_a_205_has_no_content) {

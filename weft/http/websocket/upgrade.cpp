@@ -69,7 +69,12 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
     bool valid = request.method() == "GET" && key && websocket::is_key(*key) &&
                  headers.count("sec-websocket-key") == 1 &&
                  headers.count("sec-websocket-version") == 1;
-    if (!valid) return Response::plain(400);
+    if (!valid)
+        return Response::text(
+            "a WebSocket is opened by GET, with one Sec-WebSocket-Key of 16 bytes in base64 and "
+            "one "
+            "Sec-WebSocket-Version\n",
+            400);
     if (!is_allowed(request, options.origins)) return Response::plain(403);
 
     Response response;
@@ -80,7 +85,7 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
     connection.deflate = {};
     auto wish = options.deflate.value_or(websocket::DeflateParameters());
     auto agreement = websocket::accept_deflate(headers.joined("sec-websocket-extensions"), wish);
-    if (!agreement) return Response::plain(400);
+    if (!agreement) return Response::text("a Sec-WebSocket-Extensions that is malformed\n", 400);
     if (options.deflate && *agreement) {
         connection.deflate = (*agreement)->parameters;
         response.headers.set("sec-websocket-extensions", (*agreement)->answer);

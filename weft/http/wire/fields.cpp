@@ -29,10 +29,24 @@ FieldReader::Line FieldReader::next(Headers::Field& field) {
         at_ += 2;
         return Line::End;
     }
-    const char* colon = skip(Class::Token, at_, end_);
+    is_unfolded_ = false;
+    const char* name_end = skip(Class::Token, at_, end_);
+    const char* colon = name_end;
+    if (old_forms_ == OldForms::Repair && name_end != at_) {
+        while (colon != end_ && is_blank(*colon)) ++colon;
+    }
     if (colon == end_) return Line::NeedMore;
-    if (*colon != ':' || colon == at_) return refuse_name(colon);
-    const char* begin = colon + 1;
+    if (*colon != ':' || name_end == at_) return refuse_name(name_end);
+    field.name = {at_, name_end};
+    const char* line = at_;
+    Line read = read_value(colon + 1, field.value);
+    if (read == Line::Field && old_forms_ == OldForms::Repair) read = unfold(field.value);
+    if (read != Line::Field) at_ = line;
+    return read;
+}
+
+// What stands on this line from `begin` on; afterwards at_ is behind the line.
+FieldReader::Line FieldReader::read_value(const char* begin, std::string_view& value) {
     while (begin != end_ && is_blank(*begin)) ++begin;
     const char* cr = skip_field_value(begin, end_);
     if (cr == end_) return Line::NeedMore;
@@ -44,10 +58,25 @@ FieldReader::Line FieldReader::next(Headers::Field& field) {
     if (cr[1] != '\n') return malformed("a CR without its LF");
     const char* end = cr;
     while (end != begin && is_blank(end[-1])) --end;
-    field.name = {at_, colon};
-    field.value = {begin, end};
+    value = {begin, end};
     at_ = cr + 2;
     return Line::Field;
+}
+
+// RFC 9112 §5.2: each fold is replaced by a blank before the value is interpreted.
+FieldReader::Line FieldReader::unfold(std::string_view& value) {
+    for (;;) {
+        if (at_ == end_) return Line::NeedMore;
+        if (!is_blank(*at_)) return Line::Field;
+        std::string_view more;
+        Line read = read_value(at_, more);
+        if (read != Line::Field) return read;
+        if (!is_unfolded_) unfolded_ = value;
+        is_unfolded_ = true;
+        if (!unfolded_.empty() && !more.empty()) unfolded_.push_back(' ');
+        unfolded_.append(more);
+        value = unfolded_;
+    }
 }
 
 FieldReader::Line FieldReader::refuse_name(const char* stop) {

@@ -7,21 +7,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "weft/http/headers.h"
 
 namespace weft::http::wire {
 
-// Reads one line after another. A line ends with CRLF and nothing else, is not folded, has no blank
-// before its colon and no control character but the tab.
+// Whether what some old servers send is read as RFC 9112 wants it read in responses: a field that
+// goes on in the next line (§5.2) and a blank before the colon (§5.1).
+enum class OldForms : bool { Refuse, Repair };
+
+// Reads one line after another. A line ends with CRLF and nothing else, has no control character
+// but the tab, and unless that is repaired it is not folded and has no blank before its colon.
 class FieldReader {
 public:
     enum class Line : std::uint8_t { Field, End, NeedMore, Malformed };
 
-    FieldReader(const char* begin, const char* end) : at_(begin), end_(end) {}
+    FieldReader(const char* begin, const char* end, OldForms old_forms = OldForms::Refuse)
+        : at_(begin), end_(end), old_forms_(old_forms) {}
 
     Line next(Headers::Field& field);
+    // The value of the last field is the reader's, until the next: its lines are joined.
+    bool is_unfolded() const { return is_unfolded_; }
     const char* at() const { return at_; }          // behind the last whole line
     const char* reason() const { return reason_; }  // of Malformed
 
@@ -31,9 +39,14 @@ private:
         return Line::Malformed;
     }
     Line refuse_name(const char* stop);
+    Line read_value(const char* begin, std::string_view& value);
+    Line unfold(std::string_view& value);
 
     const char* at_;
     const char* end_;
+    const OldForms old_forms_;
+    bool is_unfolded_ = false;
+    std::string unfolded_;
     const char* reason_ = "";
 };
 

@@ -35,11 +35,12 @@ News look_at_news(std::string_view bytes, std::size_t seen, bool line_parsed) {
 }
 
 // Everything behind the start line. `error` is set with Failed.
-Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits, Headers& headers,
-                      MessageFields& said, ParseError& error) {
+Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits,
+                      OldForms old_forms, Headers& headers, MessageFields& said,
+                      ParseError& error) {
     headers.clear();
     headers.reserve(kFieldsExpected);
-    FieldReader reader(at, end);
+    FieldReader reader(at, end, old_forms);
     auto fail = [&](const ParseError& failure) {
         error = failure;
         return Progress::Failed;
@@ -62,15 +63,45 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
         }
         if (headers.size() == limits.fields)
             return fail({431, "there are more fields than", "HeadLimits::fields", limits.fields});
-        headers.add_borrowed(field.name, field.value);
+        if (reader.is_unfolded()) {
+            headers.add(field.name, field.value);
+            field = headers.end()[-1];
+        } else {
+            headers.add_borrowed(field.name, field.value);
+        }
         said.note(field);
     }
+}
+
+constexpr const char* kNoVersion = "a blank in the target, or no HTTP version behind it";
+
+// Of a first character that ends the method, which has begun before it or not.
+const char* why_no_method(char c, bool is_first) {
+    constexpr char kTlsHandshake = 0x16;
+    if (is_first && c == kTlsHandshake) return "TLS, where plain HTTP is spoken";
+    if (is_first && is_blank(c)) return "a blank before the method";
+    if (c == '\r' || c == '\n') return "a request line without a target";
+    return "a character that a method cannot have";
+}
+
+bool is_beyond_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+
+const char* why_no_target(char c) {
+    if (c == '#') return "a fragment in the target";
+    if (c == '\r' || c == '\n') return "no HTTP version behind the target";
+    if (is_beyond_ascii(c)) return "a byte beyond ASCII in the target, which must be escaped";
+    if (is(Class::FieldValue, c) && c != '\t')
+        return "a character in the target that must be escaped";
+    return "a control character in the target";
 }
 
 bool is_version(const char* text) {
     return std::memcmp(text, "HTTP/", 5) == 0 && is_digit(text[5]) && text[6] == '.' &&
            is_digit(text[7]);
 }
+
+// RFC 9110 §2.5: a later minor version of the same major one is read as the one that we know.
+Version version_of(const char* text) { return text[7] == '0' ? Version::Http10 : Version::Http11; }
 
 // RFC 9112 §6.3, but for the rules about methods and statuses. `framing` stays as it is where
 // neither field was sent.
@@ -189,7 +220,7 @@ Progress RequestParser::attempt(std::string_view bytes) {
     if (progress != Progress::Done) return progress;
     line_parsed_ = true;
     MessageFields said;
-    progress = parse_fields(at, end, limits_, head_.headers, said, error_);
+    progress = parse_fields(at, end, limits_, OldForms::Refuse, head_.headers, said, error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
     return conclude(said);
@@ -199,20 +230,25 @@ Progress RequestParser::parse_line(const char*& at, const char* end) {
     const char* begin = at;
     const char* stop = skip(Class::Token, at, end);
     if (stop == end) return Progress::NeedMore;
-    if (*stop != ' ' || stop == at) return fail(400, "no method at the beginning");
+    if (*stop != ' ' || stop == at) return fail(400, why_no_method(*stop, stop == at));
     head_.method = {at, stop};
     at = stop + 1;
     stop = skip_target(at, end);
+    if (limits_.utf8_targets == Utf8Targets::Allow) {
+        while (stop != end && is_beyond_ascii(*stop)) stop = skip_target(stop + 1, end);
+    }
     if (stop == end) return Progress::NeedMore;
-    if (*stop != ' ') return fail(400, "a character that a target cannot have");
+    if (*stop != ' ') return fail(400, why_no_target(*stop));
     head_.target = {at, stop};
     at = stop + 1;
     Progress progress = parse_version(at, end);
     if (progress != Progress::Done) return progress;
     auto line_bytes = static_cast<std::size_t>(at - begin) - 2;
     if (line_bytes > limits_.line_bytes) return fail(line_too_long());
-    std::optional<Target> target = parse_target(head_.method, head_.target);
-    if (!target) return fail(400, "a target that the method cannot have");
+    const char* reason = "";
+    std::optional<Target> target =
+        parse_target(head_.method, head_.target, limits_.utf8_targets, &reason);
+    if (!target) return fail(400, reason);
     target_ = *target;
     return Progress::Done;
 }
@@ -225,16 +261,14 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
         for (std::size_t i = 0; i < rest.size(); ++i) {
             bool digit = i == 5 || i == 7;
             if (digit ? !is_digit(rest[i]) : rest[i] != kVersion[i]) {
-                return fail(400, "no version at the end of the request line");
+                return fail(400, kNoVersion);
             }
         }
         return Progress::NeedMore;
     }
-    if (!is_version(at) || at[8] != '\r' || at[9] != '\n') {
-        return fail(400, "no version at the end of the request line");
-    }
-    if (at[5] != '1' || at[7] > '1') return fail(505, "a version other than HTTP/1.0 and 1.1");
-    head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
+    if (!is_version(at) || at[8] != '\r' || at[9] != '\n') return fail(400, kNoVersion);
+    if (at[5] != '1') return fail(505, "a version other than HTTP/1.0 and 1.1");
+    head_.version = version_of(at);
     at += kVersion.size();
     return Progress::Done;
 }
@@ -260,12 +294,13 @@ Progress RequestParser::conclude_host(const MessageFields& said) {
         target_.form == Target::Form::Absolute || target_.form == Target::Form::Authority;
     if (has_authority) head_.host = target_.authority;
     if (said.hosts == 0) {
-        if (head_.version == Version::Http11) return fail(400, "no Host");
+        if (head_.version == Version::Http11) return fail(400, "no Host field");
         return Progress::Done;
     }
     if (said.hosts > 1) return fail(400, "several Host fields");
     std::optional<HostPort> host = parse_host_port(said.host);
-    if (!host) return fail(400, "a Host that is none");
+    if (!host)
+        return fail(400, said.host.empty() ? "an empty Host" : "a Host that is no host[:port]");
     if (has_authority && !is_authority_of(target_, *host)) {
         return fail(400, "a Host other than that of the target");
     }
@@ -321,7 +356,7 @@ Progress ResponseParser::attempt(std::string_view bytes, std::string_view reques
     if (progress != Progress::Done) return progress;
     line_parsed_ = true;
     MessageFields said;
-    progress = parse_fields(at, end, limits_, head_.headers, said, error_);
+    progress = parse_fields(at, end, limits_, OldForms::Repair, head_.headers, said, error_);
     if (progress == Progress::Failed) return fail(error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
@@ -345,16 +380,17 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     if (cr - at < kStatusLineEnd || !is_version(at) || at[kVersionBytes] != ' ') {
         return fail("no version at the beginning");
     }
-    if (at[5] != '1' || at[7] > '1') return fail("a version other than HTTP/1.0 and 1.1");
+    if (at[5] != '1') return fail("a version other than HTTP/1.0 and 1.1");
     const char* status = at + kVersionBytes + 1;
     if (!is_digit(status[0]) || !is_digit(status[1]) || !is_digit(status[2])) {
         return fail("a status that is no number");
     }
-    if (status[0] < '1' || status[0] > '5') return fail("a status outside of 100 to 599");
+    // RFC 9110 §15: those from 600 on are none, and are treated as 5xx.
+    if (status[0] == '0') return fail("a status below 100");
     // NB: RFC 9112 §4 wants the blank even before an empty reason; many servers leave it out.
     if (cr - at > kStatusLineEnd && at[kStatusLineEnd] != ' ')
         return fail("a status of four digits");
-    head_.version = at[7] == '1' ? Version::Http11 : Version::Http10;
+    head_.version = version_of(at);
     head_.status = static_cast<std::uint16_t>((status[0] - '0') * 100 + (status[1] - '0') * 10 +
                                               (status[2] - '0'));
     const char* reason = std::min(at + kStatusLineEnd + 1, cr);

@@ -6,10 +6,14 @@
 // error, with the status that the sender deserves, and the connection must be closed after it. What
 // is wrong for sure is refused before the head is whole, but not each such thing at once.
 //
-// Refused though some accept it: bare LF, folded fields, several Content-Length fields even if they
-// are equal, Content-Length beside Transfer-Encoding, any Transfer-Encoding but one "chunked" (501
-// for one other coding, 400 for a list or a parameter), any in HTTP/1.0, an empty or repeated Host,
-// a Host that is not that of the absolute target, HTTP/1.2 to 1.9.
+// Refused though some accept it: bare LF, folded fields and blanks before a colon in requests,
+// several Content-Length fields even if they are equal, Content-Length beside Transfer-Encoding,
+// any Transfer-Encoding but one "chunked" (501 for one other coding, 400 for a list or a
+// parameter), any in HTTP/1.0, an empty or repeated Host, a Host that is not that of the absolute
+// target.
+//
+// In responses folded fields are unfolded and blanks before colons removed, as RFC 9112 §5 wants of
+// clients and proxies; a status above 599 is one. HTTP/1.2 to 1.9 are read as 1.1.
 //
 //     switch (parser.parse(received)) {
 //         case Progress::NeedMore: read more; break;
@@ -61,6 +65,8 @@ struct HeadLimits {
     std::size_t line_bytes = 8 * 1024;   // the request line; more is 414
     std::size_t field_bytes = 8 * 1024;  // one field; more is 431
     std::size_t fields = 100;            // more is 431
+    // Of requests: targets as some clients send them, with UTF-8 that is not escaped.
+    Utf8Targets utf8_targets = Utf8Targets::Refuse;
 };
 
 struct RequestHead {
@@ -107,7 +113,7 @@ private:
 };
 
 struct ResponseHead {
-    std::uint16_t status = 0;  // 100 to 599
+    std::uint16_t status = 0;  // 100 to 999; from 600 on as 5xx
     std::string_view reason;
     Version version = Version::Http11;
     Headers headers;

@@ -6,6 +6,7 @@
 #include "weft/base/assert.h"
 #include "weft/http/wire/format.h"
 #include "weft/http/wire/head.h"
+#include "weft/http/wire/utf8.h"
 
 namespace weft::http::wire {
 namespace {
@@ -37,6 +38,16 @@ void expect_sound(RequestHead& head, std::string_view bytes) {
     WEFT_ASSERT(head.version == Version::Http10 || parse_host_port(head.host));
 }
 
+// Where UTF-8 may stand in targets, everything is read that is read elsewhere, and as the same.
+void expect_more_with_utf8(std::string_view bytes, RequestParser& strict) {
+    RequestParser wide({.utf8_targets = Utf8Targets::Allow});
+    bool is_read = wide.parse(bytes) == Progress::Done;
+    bool is_read_strictly = strict.parse(bytes) == Progress::Done;
+    WEFT_ASSERT(is_read || !is_read_strictly);
+    if (is_read_strictly) expect_same(wide.head(), strict.head());
+    if (is_read) WEFT_ASSERT(is_utf8(wide.head().target));
+}
+
 std::string written(RequestHead& head) {
     std::string text;
     append_request_line(text, head.method, head.target);
@@ -59,6 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         stepped = bytewise.parse(bytes.substr(0, i));
     }
     WEFT_ASSERT((progress == Progress::Done) == (stepped == Progress::Done));
+    expect_more_with_utf8(bytes, whole);
     if (progress != Progress::Done) return 0;
     WEFT_ASSERT(whole.consumed() == bytewise.consumed());
     expect_same(whole.head(), bytewise.head());

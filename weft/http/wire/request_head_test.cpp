@@ -213,10 +213,78 @@ TEST(RequestHead, HTTP_1_malformed_request_lines_are_refused) {
 }
 
 TEST(RequestHead, HTTP_1_other_versions_are_not_supported) {
-    for (std::string_view version : {"1.2", "1.9", "2.0", "0.9", "3.0", "9.9"}) {
+    for (std::string_view version : {"2.0", "0.9", "3.0", "9.9"}) {
         EXPECT_EQ(status_of("GET / HTTP/" + std::string(version) + "\r\nHost: a\r\n\r\n"), 505);
     }
+    // RFC 9110 §2.5: what is later and of the same kind is read as what we know.
+    for (std::string_view version : {"1.2", "1.9"}) {
+        RequestParser parser;
+        std::string text = "GET / HTTP/" + std::string(version) + "\r\nHost: a\r\n\r\n";
+        ASSERT_EQ(parser.parse(text), Progress::Done);
+        EXPECT_EQ(parser.head().version, Version::Http11);
+        EXPECT_TRUE(parser.head().keep_alive);
+    }
     EXPECT_EQ(status_of("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 505);
+}
+
+TEST(RequestHead, HTTP_1h_a_refusal_says_what_is_wrong) {
+    struct Case {
+        const char* text;
+        const char* reason;
+    };
+    for (const Case& each : {
+             Case{"GET /%zz HTTP/1.1", "a broken escape in the path"},
+             Case{"GET /a\\b HTTP/1.1", "a backslash in the path"},
+             Case{"GET /a b HTTP/1.1", "a blank in the target, or no HTTP version behind it"},
+             Case{"GET /a#b HTTP/1.1", "a fragment in the target"},
+             Case{"GET /a<b HTTP/1.1", "a character in the target that must be escaped"},
+             Case{"GET /\xc3\xa4 HTTP/1.1",
+                  "a byte beyond ASCII in the target, which must be escaped"},
+             Case{"GET /\x01 HTTP/1.1", "a control character in the target"},
+             Case{"GET /", "no HTTP version behind the target"},
+             Case{"GET * HTTP/1.1", "the target * with a method other than OPTIONS"},
+             Case{"GET a HTTP/1.1", "a target that begins with neither / nor a scheme"},
+             Case{"GET http://u@a/ HTTP/1.1", "a target whose host is no host[:port]"},
+             Case{"CONNECT a HTTP/1.1", "a CONNECT whose target is no host:port"},
+             Case{" GET / HTTP/1.1", "a blank before the method"},
+             Case{"G(T / HTTP/1.1", "a character that a method cannot have"},
+             Case{"GET", "a request line without a target"},
+             Case{"\x16\x03\x01", "TLS, where plain HTTP is spoken"},
+         }) {
+        RequestParser parser;
+        ASSERT_EQ(parser.parse(std::string(each.text) + "\r\nHost: a\r\n\r\n"), Progress::Failed)
+            << each.text;
+        EXPECT_STREQ(parser.error().reason, each.reason) << each.text;
+    }
+    auto reason_of = [](std::string_view fields) {
+        RequestParser parser;
+        parser.parse("GET / HTTP/1.1\r\n" + std::string(fields) + "\r\n");
+        return std::string(parser.error().reason);
+    };
+    EXPECT_EQ(reason_of(""), "no Host field");
+    EXPECT_EQ(reason_of("Host:\r\n"), "an empty Host");
+    EXPECT_EQ(reason_of("Host: a/b\r\n"), "a Host that is no host[:port]");
+}
+
+TEST(RequestHead, HTTP_1_targets_may_have_utf_8_where_that_is_allowed) {
+    HeadLimits allowed{.utf8_targets = Utf8Targets::Allow};
+    auto line = [](std::string_view target) {
+        return "GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    };
+    for (std::string_view target :
+         {"/\xc3\xa4", "/a?\xe2\x82\xac=1", "http://a/\xf0\x9f\x99\x82/b-that-is-longer-than-16"}) {
+        EXPECT_EQ(status_of(line(target), allowed), 0) << target;
+        EXPECT_EQ(status_of(line(target)), 400) << target;
+    }
+    RequestParser parser(allowed);
+    std::string text = line("/\xc3\xa4?b");
+    ASSERT_EQ(parser.parse(text), Progress::Done);
+    EXPECT_EQ(parser.target().path, "/\xc3\xa4");
+    // Not anything: what is no UTF-8, hosts, and what is forbidden anyway.
+    for (std::string_view target : {"/\xc3", "/\xff", "/\xed\xa0\x80", "http://\xc3\xa4/",
+                                    "/\xc3\xa4#b", "/\xc3\xa4\x01", "/\xc3\xa4\x7f"}) {
+        EXPECT_EQ(status_of(line(target), allowed), 400) << target;
+    }
 }
 
 TEST(RequestHead, HTTP_1_one_empty_line_before_a_request_is_ignored) {

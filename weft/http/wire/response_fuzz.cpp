@@ -22,9 +22,11 @@ void expect_same(ResponseHead& a, ResponseHead& b) {
 }
 
 void expect_sound(ResponseHead& head, std::string_view method) {
-    WEFT_ASSERT(head.status >= 100 && head.status <= 599 && is_field_value(head.reason));
+    WEFT_ASSERT(head.status >= 100 && head.status <= 999 && is_field_value(head.reason));
     for (const Headers::Field& field : head.headers) {
         WEFT_ASSERT(is_token(field.name) && is_field_value(field.value));
+        // Also where it was folded.
+        WEFT_ASSERT(!field.value.starts_with(' ') && !field.value.ends_with('\t'));
     }
     // RFC 9110 §9.3.6: behind a tunnel's head there is no body, whatever the head says of one.
     bool is_tunnel = method == "CONNECT" && head.status / 100 == 2;

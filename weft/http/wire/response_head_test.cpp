@@ -45,15 +45,67 @@ TEST(ResponseHead, HTTP_5_a_reason_may_be_empty_or_missing) {
 TEST(ResponseHead, HTTP_5_malformed_status_lines_are_refused) {
     for (std::string_view line :
          {"HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1  200 OK", "HTTP/1.1 099 x",
-          "HTTP/1.1 600 x", "HTTP/1.1 2x0 OK", "HTTP/1.1\t200 OK", "HTTP/2.0 200 OK",
-          "HTTP/1.2 200 OK", "http/1.1 200 OK", "HTTP/1.1 +20 OK", " HTTP/1.1 200 OK", "HTTP/1.1",
-          "HTTP/1.1 200\tOK", "HTTP/1.1 200 a\x01", "HTTP/1.1 200 a\rb", "ICY 200 OK", "\r\n"}) {
+          "HTTP/1.1 2x0 OK", "HTTP/1.1\t200 OK", "HTTP/2.0 200 OK", "http/1.1 200 OK",
+          "HTTP/1.1 +20 OK", " HTTP/1.1 200 OK", "HTTP/1.1", "HTTP/1.1 200\tOK",
+          "HTTP/1.1 200 a\x01", "HTTP/1.1 200 a\rb", "ICY 200 OK", "\r\n"}) {
         EXPECT_TRUE(is_refused(std::string(line) + "\r\nA: b\r\n\r\n")) << line;
     }
     EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\nA: b\r\n\r\n"));
     EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nA: b\n\r\n"));
-    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nA : b\r\n\r\n"));
-    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n"));
+}
+
+// RFC 9112 §5.2 and §5.1: clients and proxies read them so, and pass on what they have read.
+TEST(ResponseHead, HTTP_5_folded_fields_and_blanks_before_colons_are_repaired) {
+    ResponseParser parser;
+    for (std::string_view text :
+         {"HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\t c \r\nLink : d\r\nContent-Length: 3\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nX:\r\n a\r\n  \r\n b c\r\nLink \t:d\r\nContent-Length :\r\n "
+          "3\r\n\r\n"}) {
+        parser.reset();
+        std::string kept;
+        Progress progress = Progress::NeedMore;
+        for (std::size_t size = 0; progress == Progress::NeedMore && size <= text.size(); ++size) {
+            kept = std::string(text.substr(0, size));
+            progress = parser.parse(kept, "GET");
+        }
+        ASSERT_EQ(progress, Progress::Done) << parser.error().reason;
+        EXPECT_EQ(parser.head().headers.get("x"), "a b c");
+        EXPECT_EQ(parser.head().headers.get("link"), "d");
+        EXPECT_EQ(parser.head().framing, Framing::Length);
+        EXPECT_EQ(parser.head().length, 3U);
+        EXPECT_EQ(parser.head().headers.size(), 3U);
+    }
+    // There is nothing that a first line could go on with, and a name has no blank in it.
+    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\n A: b\r\n\r\n"));
+    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nA b: c\r\n\r\n"));
+    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nA : b\r\n \x01\r\n\r\n"));
+    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\n : b\r\n\r\n"));
+    // A fold does not hide a length from us that others see, or the other way round.
+    EXPECT_TRUE(is_refused("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n 4\r\n\r\n"));
+    ASSERT_EQ(parse(parser, "HTTP/1.1 200 OK\r\nX: a\r\n Content-Length: 3\r\n\r\n"),
+              Progress::Done);
+    EXPECT_EQ(parser.head().framing, Framing::UntilClose);
+}
+
+TEST(ResponseHead, HTTP_5_a_folded_field_has_its_limit_as_a_whole) {
+    HeadLimits limits{.field_bytes = 60};
+    std::string text = "HTTP/1.1 200 OK\r\nX: a\r\n";
+    for (int i = 0; i < 10; ++i) text += " 1234567\r\n";
+    ResponseParser parser(limits);
+    EXPECT_EQ(parser.parse(text + "\r\n", "GET"), Progress::Failed);
+}
+
+TEST(ResponseHead, HTTP_5_later_versions_are_1_1_and_statuses_above_599_are_some) {
+    ResponseParser parser;
+    ASSERT_EQ(parse(parser, "HTTP/1.2 200 OK\r\nContent-Length: 1\r\n\r\n"), Progress::Done);
+    EXPECT_EQ(parser.head().version, Version::Http11);
+    EXPECT_TRUE(parser.head().keep_alive);
+    for (int status : {600, 700, 999}) {
+        std::string text = "HTTP/1.1 " + std::to_string(status) + " x\r\nContent-Length: 1\r\n\r\n";
+        ASSERT_EQ(parse(parser, text), Progress::Done);
+        EXPECT_EQ(parser.head().status, status);
+        EXPECT_EQ(parser.head().framing, Framing::Length);
+    }
 }
 
 TEST(ResponseHead, HTTP_5_ambiguous_framing_is_refused) {

@@ -4,6 +4,7 @@
 
 #include "weft/http/headers.h"
 #include "weft/http/wire/characters.h"
+#include "weft/http/wire/utf8.h"
 
 namespace weft::http::wire {
 namespace {
@@ -58,57 +59,80 @@ bool has_sound_escapes(std::string_view text) {
     return true;
 }
 
-// Sets path and query. In a query anything goes that a target can have, because browsers send it
-// so; a path is what files and routes are found by, so nobody may be in doubt about it.
-bool split_path(std::string_view text, Target& target) {
+// Sets path and query, or says what is wrong. In a query anything goes that a target can have,
+// because browsers send it so; a path is what files and routes are found by, so nobody may be in
+// doubt about it.
+const char* split_path(std::string_view text, Target& target) {
     std::size_t question = text.find('?');
     target.has_query = question != text.npos;
     target.path = text.substr(0, question);
     if (target.has_query) target.query = text.substr(question + 1);
-    return target.path.find('\\') == target.path.npos && has_sound_escapes(target.path);
+    if (target.path.find('\\') != target.path.npos) return "a backslash in the path";
+    return has_sound_escapes(target.path) ? nullptr : "a broken escape in the path";
 }
 
-bool parse_absolute(std::string_view text, Target& target) {
+const char* parse_absolute(std::string_view text, Target& target) {
+    constexpr const char* kNoScheme = "a target that begins with neither / nor a scheme";
     std::size_t colon = text.find("://");
-    if (colon == text.npos || colon == 0 || !is_alpha(text[0])) return false;
+    if (colon == text.npos || colon == 0 || !is_alpha(text[0])) return kNoScheme;
     target.form = Target::Form::Absolute;
     target.scheme = text.substr(0, colon);
-    if (!consists_of(Class::Scheme, target.scheme)) return false;
+    if (!consists_of(Class::Scheme, target.scheme)) return kNoScheme;
     text.remove_prefix(colon + 3);
     std::size_t end = std::min(text.find_first_of("/?"), text.size());
     target.authority = text.substr(0, end);
-    if (!parse_host_port(target.authority)) return false;
-    if (!split_path(text.substr(end), target)) return false;
+    if (!parse_host_port(target.authority)) return "a target whose host is no host[:port]";
+    if (const char* wrong = split_path(text.substr(end), target)) return wrong;
     if (target.path.empty()) target.path = "/";
-    return true;
+    return nullptr;
+}
+
+// Sets the target, or says what is wrong.
+const char* parse_any(std::string_view method, std::string_view text, Target& target) {
+    if (method == "CONNECT") {
+        std::optional<HostPort> authority = parse_host_port(text);
+        // RFC 9110 §9.3.6: an empty or invalid port MUST be rejected.
+        if (!authority || authority->port.value_or(0) == 0)
+            return "a CONNECT whose target is no host:port";
+        target.form = Target::Form::Authority;
+        target.authority = text;
+        return nullptr;
+    }
+    if (text[0] == '/') return split_path(text, target);
+    if (text != "*") return parse_absolute(text, target);
+    if (method != "OPTIONS") return "the target * with a method other than OPTIONS";
+    target.form = Target::Form::Asterisk;
+    target.path = text;
+    return nullptr;
+}
+
+bool has_targets_characters(std::string_view text, Utf8Targets utf8) {
+    const char* end = text.data() + text.size();
+    const char* stop = skip_target(text.data(), end);
+    if (utf8 == Utf8Targets::Refuse) return stop == end;
+    while (stop != end && static_cast<unsigned char>(*stop) >= 0x80)
+        stop = skip_target(stop + 1, end);
+    return stop == end;
 }
 
 }  // namespace
 
-std::optional<Target> parse_target(std::string_view method, std::string_view text) {
-    const char* end = text.data() + text.size();
-    if (text.empty() || skip_target(text.data(), end) != end) return std::nullopt;
+std::optional<Target> parse_target(std::string_view method, std::string_view text, Utf8Targets utf8,
+                                   const char** reason) {
     Target target;
-    if (method == "CONNECT") {
-        std::optional<HostPort> authority = parse_host_port(text);
-        // RFC 9110 §9.3.6: an empty or invalid port MUST be rejected.
-        if (!authority || authority->port.value_or(0) == 0) return std::nullopt;
-        target.form = Target::Form::Authority;
-        target.authority = text;
-        return target;
+    const char* wrong = nullptr;
+    if (text.empty()) {
+        wrong = "an empty target";
+    } else if (!has_targets_characters(text, utf8)) {
+        wrong = "a character in the target that must be escaped";
+    } else if (utf8 == Utf8Targets::Allow && !is_utf8(text)) {
+        wrong = "a target that is not UTF-8";
+    } else {
+        wrong = parse_any(method, text, target);
     }
-    if (text[0] == '/') {
-        if (!split_path(text, target)) return std::nullopt;
-        return target;
-    }
-    if (text == "*") {
-        if (method != "OPTIONS") return std::nullopt;
-        target.form = Target::Form::Asterisk;
-        target.path = text;
-        return target;
-    }
-    if (!parse_absolute(text, target)) return std::nullopt;
-    return target;
+    if (!wrong) return target;
+    if (reason) *reason = wrong;
+    return std::nullopt;
 }
 
 bool is_misdirected(const Target& target, Transport transport) {

@@ -23,9 +23,15 @@ struct Target {
     std::string_view query;      // without '?'
     bool has_query = false;
 };
+// Whether a path or query may have UTF-8 that is not escaped.
+enum class Utf8Targets : bool { Refuse, Allow };
+
 // Nothing if it is none: characters that a target cannot have, a fragment, user information, an
 // authority that is no host[:port]. CONNECT takes the authority form and nothing else does.
-std::optional<Target> parse_target(std::string_view method, std::string_view target);
+// `reason` is then set, for people.
+std::optional<Target> parse_target(std::string_view method, std::string_view target,
+                                   Utf8Targets utf8 = Utf8Targets::Refuse,
+                                   const char** reason = nullptr);
 
 enum class Transport : std::uint8_t { Plain, Secured };
 // RFC 9110 §7.4: whether its scheme is none that may be asked for here. What is https MUST NOT be
@@ -48,7 +54,8 @@ std::uint16_t default_port(std::string_view scheme);
 class Url {
 public:
     static Result<Url> parse(std::string_view text);
-    // What a Location field with this text means for somebody at this URL (RFC 3986 §5).
+    // What a Location field with this text means for somebody at this URL (RFC 3986 §5). What
+    // should have been escaped in it is escaped, as browsers do.
     Result<Url> resolve(std::string_view reference) const;
     Url(std::string_view text) = delete;  // a text is read by Url::parse(text)
     Url(const char* text) = delete;       // a text is read by Url::parse(text)

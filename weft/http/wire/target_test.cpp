@@ -246,9 +246,34 @@ TEST(Url, HTTP_5_a_reference_is_resolved_as_in_the_examples_of_RFC_3986) {
     // Of the two last ones the first is no URL of ours, and the second is one without a host.
     EXPECT_FALSE(base.resolve("g:h"));
     EXPECT_FALSE(base.resolve("http:g"));
-    EXPECT_FALSE(base.resolve("a b"));
     EXPECT_FALSE(base.resolve("//u@a/"));
-    EXPECT_FALSE(base.resolve("/\r\n"));
+}
+
+TEST(Url, HTTP_5_what_a_reference_should_have_escaped_is_escaped) {
+    Url base = *Url::parse("http://a/b/c?d");
+    struct Case {
+        const char* reference;
+        const char* expected;
+    };
+    for (const Case& each : {
+             Case{"x y", "http://a/b/x%20y"},
+             Case{"/\xc3\xa4?\xe2\x82\xac", "http://a/%C3%A4?%E2%82%AC"},
+             Case{"/\"q\"<r>", "http://a/%22q%22%3Cr%3E"},
+             Case{"http://b/x y#z w", "http://b/x%20y"},
+             Case{"//b/x y", "http://b/x%20y"},
+             Case{"  /x  ", "http://a/x"},
+             Case{"/x\ty\r\n", "http://a/xy"},
+             Case{"/a%20b%zz", "http://a/a%20b%zz"},
+             Case{"/\x01", "http://a/%01"},
+             Case{"?q r", "http://a/b/c?q%20r"},
+         }) {
+        Result<Url> resolved = base.resolve(each.reference);
+        ASSERT_TRUE(resolved) << each.reference;
+        EXPECT_EQ(resolved->to_string(), each.expected) << each.reference;
+    }
+    // A host is not guessed at.
+    EXPECT_FALSE(base.resolve("http://b c/"));
+    EXPECT_FALSE(base.resolve("http://\xc3\xa4/"));
 }
 
 TEST(Path, HTTP_8_is_decoded_once_and_cannot_leave_the_root) {

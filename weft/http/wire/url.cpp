@@ -42,6 +42,23 @@ std::string remove_dot_segments(std::string_view path) {
     return result;
 }
 
+// As browsers do (https://url.spec.whatwg.org): blanks around it and ends of lines within do not
+// count, and what a URL cannot have is escaped.
+std::string with_escapes(std::string_view reference) {
+    reference = trim_blanks(reference);
+    std::string escaped;
+    escaped.reserve(reference.size());
+    for (char c : reference) {
+        if (c == '\t' || c == '\r' || c == '\n') continue;
+        if (is(Class::Target, c)) {
+            escaped.push_back(c);
+        } else {
+            escaped.append(percent_encode({&c, 1}));
+        }
+    }
+    return escaped;
+}
+
 Error malformed(std::string_view text, std::string_view why) {
     constexpr std::size_t kShownBytesMax = 200;
     return Error(ErrorKind::Misuse, why).with_context(text.substr(0, kShownBytesMax), "is no URL");
@@ -81,8 +98,9 @@ Result<Url> Url::parse(std::string_view given) {
     return url;
 }
 
-Result<Url> Url::resolve(std::string_view reference) const {
-    reference = reference.substr(0, reference.find('#'));
+Result<Url> Url::resolve(std::string_view given) const {
+    std::string escaped = with_escapes(given.substr(0, given.find('#')));
+    std::string_view reference = escaped;
     // RFC 3986 §5.2.2, step by step; what has a host of its own is a URL that parse() can read.
     Url url = *this;
     std::size_t base_question = std::min(target_.find('?'), target_.size());
@@ -98,10 +116,6 @@ Result<Url> Url::resolve(std::string_view reference) const {
         url.target_ = remove_dot_segments(std::string_view(url.target_).substr(0, question)) +
                       url.target_.substr(question);
         return url;
-    }
-    const char* end = reference.data() + reference.size();
-    if (skip_target(reference.data(), end) != end) {
-        return malformed(reference, "it has a character that must be escaped");
     }
     if (path.empty()) {
         // "": this very URL; "?y": another query of it.

@@ -33,8 +33,8 @@ void try_url(std::string_view text) {
     expect_sound(*resolved);
     std::string path = resolved->target().substr(0, resolved->target().find('?'));
     // The path of the base is taken as it is where the reference has none.
-    bool has_path =
-        !reference.empty() && !reference.starts_with('?') && !reference.starts_with('#');
+    std::size_t first = reference.find_first_not_of(" \t\r\n");
+    bool has_path = first != reference.npos && reference[first] != '?' && reference[first] != '#';
     WEFT_ASSERT(!has_path || (path + "/").find("/../") == path.npos);
 }
 

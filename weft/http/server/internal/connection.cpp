@@ -66,7 +66,7 @@ Deadline age_limit(Nanoseconds age, Instant begun) {
 
 bool can_be_sent(const Response& response) {
     return response.headers.is_valid() && !sets_framing(response.headers) &&
-           response.status >= (response.upgrade ? 101 : 200) && response.status <= 599;
+           response.status >= (response.upgrade ? 101 : 200) && response.status <= 999;
 }
 
 }  // namespace
@@ -418,7 +418,7 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
         if (exchange.body.failure_status() == 408) shard_.tally.timeouts.add();
         if (exchange.body.failure_status() == 503) return shed();
-        return Response::plain(exchange.body.failure_status());
+        return bad_body_response(exchange.body);
     }
     bool gone = async::reason_of(token) != CancelReason::None;
     if (gone) shard_.tally.gone.add();

@@ -5,6 +5,7 @@
 
 #include "weft/base/env.h"
 #include "weft/base/format.h"
+#include "weft/http/internal/incoming_body.h"
 #include "weft/http/request.h"
 
 namespace weft::http {
@@ -35,6 +36,13 @@ Response failure_response(const Request& request, std::string_view why, LogLimit
     std::string id = id_of(request);
     log_failure(request, id, why, log_limit);
     return Response::plain(500).with("x-request-id", id);
+}
+
+Response bad_body_response(const IncomingBody& body) {
+    std::uint16_t status = body.failure_status();
+    std::string why =
+        status == 408 ? "the body of the request took too long" : body.error().message();
+    return Response::text(why + "\n", status);
 }
 
 void log_failed_body(const Request& request, const Error& error, LogLimit& log_limit) {
