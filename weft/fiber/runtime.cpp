@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "weft/base/assert.h"
+#include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
@@ -39,8 +40,7 @@ unsigned number_from(const char* name, unsigned fallback, unsigned max, unsigned
 
 // A part of a cpu is worth a worker: the kernel stops all of them together when the time is used
 // up.
-unsigned cpus_of_groups() {
-    std::optional<double> quota = cpu_quota();
+unsigned cpus_in(std::optional<double> quota) {
     if (!quota || *quota >= kDefaultWorkersMax) return kDefaultWorkersMax;
     return static_cast<unsigned>(std::ceil(std::max(*quota, 1.0)));
 }
@@ -49,14 +49,21 @@ unsigned usable_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return std::min(static_cast<unsigned>(CPU_COUNT(&set)), cpus_of_groups());
+    return static_cast<unsigned>(CPU_COUNT(&set));
 }
 
 }  // namespace
 
 unsigned RuntimeOptions::default_workers() {
-    unsigned cpus = std::clamp(usable_cpus(), 1U, kDefaultWorkersMax);
-    return number_from("WEFT_WORKERS", cpus, Scheduler::kWorkersMax);
+    unsigned cpus = usable_cpus();
+    std::optional<double> quota = cpu_quota();
+    unsigned fitting = std::clamp(std::min(cpus, cpus_in(quota)), 1U, kDefaultWorkersMax);
+    unsigned workers = number_from("WEFT_WORKERS", fitting, Scheduler::kWorkersMax);
+    log(LogLevel::Info,
+        "{} workers: the process may use {} cpus, of which its control groups leave {}; at most {} "
+        "unless WEFT_WORKERS says more",
+        workers, cpus, quota ? format("{}", *quota) : "all", kDefaultWorkersMax);
+    return workers;
 }
 
 std::size_t RuntimeOptions::default_stack_bytes() {

@@ -75,6 +75,15 @@ TEST(Runtime, FIB_5a_a_process_that_may_use_one_cpu_gets_one_worker) {
     EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+TEST(Runtime, FIB_5a_the_choice_is_logged_and_its_bound_said) {
+    testing::CapturedLog log;
+    set_log_level(LogLevel::Info);
+    Variable unset("WEFT_WORKERS", nullptr);
+    unsigned workers = RuntimeOptions::default_workers();
+    EXPECT_TRUE(log.contains(std::to_string(workers) + " workers: the process may use "));
+    EXPECT_TRUE(log.contains("at most 16 unless WEFT_WORKERS says more"));
+}
+
 TEST(Runtime, FIB_5a_the_environment_overrides_the_number_of_workers) {
     Variable three("WEFT_WORKERS", "3");
     EXPECT_EQ(RuntimeOptions::default_workers(), 3u);
