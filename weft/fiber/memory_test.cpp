@@ -166,6 +166,36 @@ TEST_F(MemoryDeathTest, FIB_4d_a_spawn_without_memory_for_the_fiber_is_refused) 
         ::testing::ExitedWithCode(0), "refused: 1");
 }
 
+TEST_F(MemoryDeathTest, FIB_4j_a_fiber_takes_a_larger_stack_before_it_goes_without) {
+    EXPECT_EXIT(
+        {
+            Runtime runtime(with_workers(1));
+            static_cast<void>(runtime.spawn([] {}).join());
+            limit_address_space(16 << 20);
+            auto park_until_refused = [&](std::size_t stack_bytes) {
+                std::vector<Future<void>> parked;
+                for (;;) {
+                    Future<void> fiber =
+                        runtime.spawn([] { return park(); }, {.stack_bytes = stack_bytes});
+                    // Those of one worker run in turn: when this one has run, so has the other.
+                    if (!runtime.spawn([] {}).join() || fiber.is_done()) return parked;
+                    parked.push_back(std::move(fiber));
+                }
+            };
+            std::vector<Future<void>> large = park_until_refused(1 << 20);
+            std::vector<Future<void>> small = park_until_refused(128 << 10);
+            for (Future<void>& fiber : large) {
+                unpark(fiber.id());
+                static_cast<void>(fiber.join());
+            }
+            Result<void> ran = runtime.spawn([] {}, {.stack_bytes = 128 << 10}).join();
+            lift_limit();
+            end_with(std::string("large: ") + (large.empty() ? "none" : "some") +
+                     ", then: " + (ran ? "ran" : ran.error().message()));
+        },
+        ::testing::ExitedWithCode(0), "large: some, then: ran");
+}
+
 // Of a duty exactly one is called: the function, or what is done instead.
 TEST_F(MemoryDeathTest, FIB_4h_a_duty_without_a_stack_is_told_of) {
     EXPECT_EXIT(

@@ -322,6 +322,20 @@ Result<Stack*> take(std::uint16_t size_class) {
     return make_stack(carved.begin, size_class);
 }
 
+Stack* take_larger(std::uint16_t size_class) {
+    env::Unseen unseen;
+    for (++size_class; size_class < kClassCount; ++size_class) {
+        {
+            SizeClass& group = depot.classes[size_class];
+            SpinGuard guard(group.lock);
+            if (Stack* stack = pop_free(group)) return stack;
+        }
+        std::byte* bare = nullptr;
+        if (take_bare(size_class, &bare, 1) == 1) return make_stack(bare, size_class);
+    }
+    return nullptr;
+}
+
 void put(Stack* stack) {
     stack->unpoison();
     env::Unseen unseen;

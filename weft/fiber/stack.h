@@ -60,6 +60,8 @@ public:
         }
         return refill();
     }
+    // One that is at hand, without looking further; null if there is none.
+    Stack* take_at_hand() { return free_ ? *take() : nullptr; }
     // Gives all but a few to the depot, from where their memory can be given back.
     void shrink();
     void put(Stack* stack) {
@@ -90,6 +92,8 @@ namespace stacks {
 std::uint16_t size_class_for(std::size_t bytes);
 Result<Stack*> take(std::uint16_t size_class);
 void put(Stack* stack);
+// Where there is no memory for a new one: a free one of a larger class; null if there is none.
+Stack* take_larger(std::uint16_t size_class);
 
 // Which stack a faulting address belongs to: true if it lies in the guard of a slot; `bottom` is
 // then the lowest usable address of that stack. Async-signal-safe.

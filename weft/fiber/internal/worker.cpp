@@ -224,6 +224,16 @@ Result<Stack*> Worker::take_other_stack(std::uint16_t size_class) {
     return stacks::take(size_class);
 }
 
+// A free one of another size, before somebody goes without: what a server's handlers leave may be
+// all there is.
+Stack* Worker::take_larger_stack(std::uint16_t size_class) {
+    for (StackCache* cache : {&other_stacks_, &stacks_}) {
+        if (cache->size_class() <= size_class) continue;
+        if (Stack* stack = cache->take_at_hand()) return stack;
+    }
+    return stacks::take_larger(size_class);
+}
+
 // False when there was no memory: the fiber is then finished with that error.
 bool Worker::give_stack(Fiber& fiber) {
     if (env::fails(Allocation::Stack)) {
@@ -233,6 +243,10 @@ bool Worker::give_stack(Fiber& fiber) {
     Result<Stack*> stack = fiber.size_class == stacks_.size_class()
                                ? stacks_.take()
                                : take_other_stack(fiber.size_class);
+    if (!stack) {
+        Stack* larger = take_larger_stack(fiber.size_class);
+        if (larger) stack = larger;
+    }
     if (!stack) {
         fail_unstarted(fiber, stack.error());
         return false;

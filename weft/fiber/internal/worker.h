@@ -127,6 +127,7 @@ private:
     void switch_to(Fiber* next, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool give_stack(Fiber& fiber);
     Result<Stack*> take_other_stack(std::uint16_t size_class);
+    Stack* take_larger_stack(std::uint16_t size_class);
     void fail_unstarted(Fiber& fiber, const Error& error);
     void bury(Fiber& fiber);
     static WaitRef end_join(Fiber& fiber, bool& forgotten);
