@@ -2,6 +2,8 @@
 // tidy: allow-file sleep: a sleep is one of the calls, and the longest wait that a job can have
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -21,7 +23,11 @@
 #include "weft/fiber/process.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/client/client.h"
+#include "weft/http/forms/multipart_reader.h"
+#include "weft/http/middleware/body_file.h"
+#include "weft/http/websocket/connect.h"
 #include "weft/http/websocket/websocket.h"
+#include "weft/net/buffered_reader.h"
 #include "weft/net/socket.h"
 #include "weft/sync/barrier.h"
 #include "weft/sync/channel.h"
@@ -396,6 +402,20 @@ TEST(CancelledCall, socket_read) {
     });
 }
 
+TEST(CancelledCall, buffered_reader) {
+    on_one_worker([]() -> Result<void> {
+        auto [one, other] = WEFT_TRY(net::Socket::make_pair());
+        net::BufferedReader reader(one);
+        WEFT_TRY(other.write_all(as_bytes("hel")));
+        EXPECT_EQ(kind_of(cancelled([&] { return reader.line(); })), ErrorKind::Cancelled);
+        EXPECT_EQ(kind_of(cancelled([&] { return reader.until("\n"); })), ErrorKind::Cancelled);
+        EXPECT_EQ(kind_of(cancelled([&] { return reader.exactly(6); })), ErrorKind::Cancelled);
+        WEFT_TRY(other.write_all(as_bytes("lo\n")));
+        EXPECT_EQ(WEFT_TRY(reader.line()), "hello");
+        return {};
+    });
+}
+
 TEST(CancelledCall, socket_write_all) {
     on_one_worker([]() -> Result<void> {
         auto [one, other] = WEFT_TRY(net::Socket::make_pair());
@@ -464,6 +484,77 @@ TEST(CancelledCall, client_send) {
             if (WEFT_TRY(std::move(count)) == 0) break;
         }
         return {};
+    });
+}
+
+// A body that comes through a socket.
+class SocketBody final : public http::BodyReader {
+public:
+    explicit SocketBody(net::Socket& socket) : socket_(socket) {}
+    Result<std::size_t> read(ByteSpace space) override { return socket_.read(space); }
+    std::optional<std::uint64_t> size() const override { return std::nullopt; }
+    const http::Headers& trailers() const override { return trailers_; }
+
+private:
+    net::Socket& socket_;
+    http::Headers trailers_;
+};
+
+TEST(CancelledCall, body_file_save) {
+    namespace fs = std::filesystem;
+    std::string folder = testing::TempDir() + "weft-cancelled-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    on_one_worker([&]() -> Result<void> {
+        auto [one, other] = WEFT_TRY(net::Socket::make_pair());
+        SocketBody body(one);
+        WEFT_TRY(other.write_all(as_bytes("half of it")));
+        CancelSource source;
+        auto saving = spawn([&] {
+            CancelScope scope(source.token());
+            return http::BodyFile::save(body, {.folder = folder});
+        });
+        Deadline patience = Deadline::after(seconds(20));
+        while (fs::is_empty(folder) && !patience.expired(Clock::now())) yield();
+        source.cancel();
+        EXPECT_EQ(kind_of(saving.join()), ErrorKind::Cancelled);
+        while (!fs::is_empty(folder) && !patience.expired(Clock::now())) yield();
+        EXPECT_TRUE(fs::is_empty(folder));
+        return {};
+    });
+    fs::remove_all(folder);
+}
+
+TEST(CancelledCall, multipart_next) {
+    on_one_worker([]() -> Result<void> {
+        auto [one, other] = WEFT_TRY(net::Socket::make_pair());
+        SocketBody body(one);
+        auto form = WEFT_TRY(http::MultipartReader::open(body, "multipart/form-data; boundary=b"));
+        WEFT_TRY(other.write_all(as_bytes("--b\r\nContent-Disposition: form-da")));
+        EXPECT_EQ(kind_of(cancelled([&] { return form->next(); })), ErrorKind::Cancelled);
+        WEFT_TRY(other.write_all(as_bytes("ta; name=a\r\n\r\nx\r\n--b--")));
+        auto part = WEFT_TRY(form->next());
+        EXPECT_TRUE(part && part->name == "a");
+        // Behind the last part the end of the body is awaited.
+        EXPECT_EQ(kind_of(cancelled([&] { return form->next(); })), ErrorKind::Cancelled);
+        other.close();
+        EXPECT_FALSE(WEFT_TRY(form->next()));
+        return {};
+    });
+}
+
+TEST(CancelledCall, connect_websocket) {
+    on_one_worker([]() -> Result<void> {
+        auto listener = WEFT_TRY(net::Listener::open(net::Address::loopback(0)));
+        std::string url = "ws://" + listener.address().to_string() + "/";
+        EXPECT_EQ(kind_of(cancelled([&] { return http::connect_websocket(url); })),
+                  ErrorKind::Cancelled);
+        auto peer = WEFT_TRY(listener.accept());
+        std::byte space[1000];
+        for (;;) {
+            auto count = peer.read(space, Deadline::after(seconds(20)));
+            EXPECT_TRUE(count || count.error().kind() == ErrorKind::Reset);
+            if (!count || *count == 0) return {};
+        }
     });
 }
 
