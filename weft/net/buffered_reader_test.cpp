@@ -27,7 +27,7 @@ template <class Say, class Body>
 void with_reader(std::size_t bytes_max, Say say, Body body) {
     in_runtime(1, [&]() -> Result<void> {
         auto [near, far] = WEFT_TRY(Socket::make_pair());
-        auto saying = spawn([&, far = std::move(far)]() mutable { say(far); });
+        auto saying = spawn([&, other = std::move(far)]() mutable { say(other); });
         BufferedReader reader(near, bytes_max);
         body(reader);
         near.close();
