@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "weft/http/client/client.h"
 #include "weft/http/wire/set_cookie.h"
@@ -144,6 +146,23 @@ TEST(CookieJar, HTTP_14c_memory_and_the_field_are_bounded) {
     EXPECT_FALSE(small.keep(url("http://a.b/"), "k=" + std::string(4096, 'x')));
     small.clear();
     EXPECT_EQ(small.size(), 0U);
+}
+
+TEST(CookieJar, HTTP_14c_several_threads_may_use_it) {
+    CookieJar jar({.cookies_per_domain = 5, .cookies = 20});
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&jar, thread] {
+            for (int i = 0; i < 300; ++i) {
+                Url here = url("http://h" + std::to_string((i + thread) % 7) + ".example/");
+                jar.keep(here, "k" + std::to_string(i % 9) + "=v; Domain=" + here.host());
+                EXPECT_LE(jar.cookies_for(here).size(), 5 * 6U);
+                if (i % 100 == 99) jar.clear();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LE(jar.size(), 20U);
 }
 
 TEST(SetCookie, HTTP_14b_fields_are_read_as_browsers_do) {

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
-#include "weft/fiber/runtime.h"
+#include "weft/base/atomic.h"
 #include "weft/http/internal/handler_test.h"
 #include "weft/http/request.h"
 #include "weft/net/address.h"
@@ -70,6 +72,23 @@ TEST(RateLimiter, HTTP_13e_a_subscriber_of_ipv6_is_one_client) {
     EXPECT_EQ(key("10.0.0.1:1"), key("[::ffff:10.0.0.1]:2"));
     EXPECT_NE(key("10.0.0.1:1"), key("10.0.0.2:1"));
     EXPECT_EQ(key("unix:/a"), key("unix:/b"));
+}
+
+TEST(RateLimiter, HTTP_13d_threads_share_a_bucket_and_take_no_more_than_it_has) {
+    auto limiter =
+        RateLimiter::create({.requests = 1, .per = 1h, .burst = 1000, .clients_max = 64}).value();
+    Atomic<int> taken{0};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 1000; ++i) {
+                if (!limiter->take("shared", kBegin)) taken.fetch_add(1, std::memory_order_relaxed);
+                static_cast<void>(limiter->take(std::to_string(i % 20), kBegin));
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(taken.load(std::memory_order_relaxed), 1000);
 }
 
 TEST(RateLimiter, HTTP_13d_numbers_that_are_no_rate_are_refused) {
