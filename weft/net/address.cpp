@@ -99,6 +99,12 @@ Result<Address> Address::parse(std::string_view text) {
     return Address(ip, *port);
 }
 
+Address Address::unmapped() const {
+    Address same = *this;
+    same.ip_ = ip_.unmapped();
+    return same;
+}
+
 std::string Address::to_string() const {
     if (kind_ == Kind::Unix) return "unix:" + path_;
     if (ip_.is_v4()) return format("{}:{}", ip_.to_string(), port_);

@@ -57,15 +57,16 @@ public:
     // loopback(80).
     static Result<Address> parse(std::string_view text);
     static Address loopback(std::uint16_t port) { return {IpAddress::loopback(), port}; }
-    // [::]:port. A listener there takes connections by IPv4 as well (unless ListenOptions::v6_only
-    // says otherwise), whose peers are then written as ::ffff:a.b.c.d; see IpAddress::unmapped().
-    // Where the kernel has no IPv6 it listens on 0.0.0.0 instead.
+    // [::]:port. A listener there takes connections by IPv4 as well, unless ListenOptions::v6_only
+    // says otherwise. Where the kernel has no IPv6 it listens on 0.0.0.0 instead.
     static Address any(std::uint16_t port) { return {IpAddress::v6({}), port}; }
 
     Kind kind() const { return kind_; }
     const IpAddress& ip() const { return ip_; }
     std::uint16_t port() const { return port_; }
     const std::string& path() const { return path_; }
+    // [::ffff:a.b.c.d]:port as a.b.c.d:port; everything else unchanged.
+    Address unmapped() const;
     std::string to_string() const;
 
     // For the kernel. `storage` has at least kNativeBytes; gives how many were used.

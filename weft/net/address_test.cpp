@@ -120,6 +120,8 @@ TEST(IpAddress, NET_1_a_mapped_address_is_the_ipv4_one) {
     EXPECT_EQ(IpAddress::parse("::fffe:10.0.0.1")->unmapped(), IpAddress::parse("::fffe:10.0.0.1"));
     EXPECT_EQ(IpAddress::loopback().unmapped(), IpAddress::loopback());
     EXPECT_NE(*IpAddress::parse("::"), *IpAddress::parse("0.0.0.0"));
+    EXPECT_EQ(Address::parse("[::ffff:10.0.0.1]:80")->unmapped(), Address::parse("10.0.0.1:80"));
+    EXPECT_EQ(Address::parse("unix:/a")->unmapped(), Address::parse("unix:/a"));
 }
 
 }  // namespace

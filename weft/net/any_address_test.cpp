@@ -33,8 +33,7 @@ TEST(AnyAddress, NET_7a_a_listener_on_any_address_takes_both_families) {
         Listener listener = WEFT_TRY(Listener::open(Address::any(0)));
         EXPECT_FALSE(listener.address().ip().is_v4());
         Address by_v4 = WEFT_TRY(peer_by(listener.address(), IpAddress::loopback(), listener));
-        EXPECT_EQ(by_v4.ip().to_string(), "::ffff:127.0.0.1");
-        EXPECT_EQ(by_v4.ip().unmapped(), IpAddress::loopback());
+        EXPECT_EQ(by_v4.ip(), IpAddress::loopback());
         Address by_v6 =
             WEFT_TRY(peer_by(listener.address(), WEFT_TRY(IpAddress::parse("::1")), listener));
         EXPECT_EQ(by_v6.ip().to_string(), "::1");

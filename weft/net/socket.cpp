@@ -358,11 +358,11 @@ Result<void> Socket::wait_in_kernel(Nanoseconds slice) {
 }
 
 Address Socket::peer_address() const {
-    return calls::peer_address(descriptor_).value_or(Address());
+    return calls::peer_address(descriptor_).value_or(Address()).unmapped();
 }
 
 Address Socket::local_address() const {
-    return calls::local_address(descriptor_).value_or(Address());
+    return calls::local_address(descriptor_).value_or(Address()).unmapped();
 }
 
 // ---------------------------------------------------------------- Listener

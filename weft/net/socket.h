@@ -63,7 +63,9 @@ public:
     Result<void> wait_in_kernel(Nanoseconds slice);
 
     Descriptor& descriptor() override { return descriptor_; }
-    Address peer_address() const override;  // 0.0.0.0:0 when there is none
+    // 0.0.0.0:0 when there is none. Who speaks IPv4 has an IPv4 address, on a listener for both
+    // families too.
+    Address peer_address() const override;
     Address local_address() const override;
 
 private:
