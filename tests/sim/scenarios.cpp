@@ -28,6 +28,7 @@ constexpr std::array kScenarios = {
     Scenario{"proxy", "bodies pass both ways, whole", http_proxy},
     Scenario{"proxy-resets", "whole, or an error", http_proxy_breaks, kResets},
     Scenario{"proxy-cut-off", "upstreams that go away are noticed", http_proxy_cut_off},
+    Scenario{"proxy-early", "an early answer does not cut an upload off", http_proxy_early_answer},
     Scenario{"websocket", "messages come back in order, a close is answered", websocket_echo},
     Scenario{"websocket-resets", "the same, and connections break", websocket_echo_breaks, kResets},
     Scenario{"sse", "nobody misses what is kept", sse_broadcast},

@@ -25,6 +25,7 @@ void http_without_memory();
 void http_proxy();
 void http_proxy_breaks();
 void http_proxy_cut_off();
+void http_proxy_early_answer();
 void websocket_echo();
 void websocket_echo_breaks();
 void sse_broadcast();

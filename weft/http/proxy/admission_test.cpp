@@ -65,6 +65,19 @@ TEST(Admission, HTTP_7k_a_client_of_ipv6_is_the_first_half_of_its_address) {
     });
 }
 
+// All who come through a Unix socket look alike: another proxy, most likely.
+TEST(Admission, HTTP_7k_clients_without_an_address_are_not_one_client) {
+    in_runtime(1, []() -> Result<void> {
+        Admission admission(with(8));
+        std::list<Pass> passes;
+        net::Address local = WEFT_TRY(net::Address::unix_path("/run/proxy.sock"));
+        for (int i = 0; i < 8; ++i)
+            passes.push_back(WEFT_TRY(admission.enter(local, Nanoseconds(0))));
+        EXPECT_EQ(kind_of(admission.enter(local, Nanoseconds(0))), ErrorKind::TimedOut);
+        return {};
+    });
+}
+
 TEST(Admission, HTTP_7k_a_stream_leaves_its_place_to_the_next) {
     in_runtime(1, []() -> Result<void> {
         ProxyOptions options = with(1);

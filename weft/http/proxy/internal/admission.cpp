@@ -23,7 +23,7 @@ std::uint64_t mixed(std::uint64_t value) {
 bool Shares::take(ClientKey client) {
     if (free_ == 0) return false;
     std::size_t held = std::min(first_[client.first], second_[client.second]);
-    if (is_fair_ && held >= free_) return false;
+    if (is_fair_ && client.is_known && held >= free_) return false;
     --free_;
     ++first_[client.first];
     ++second_[client.second];
@@ -46,13 +46,12 @@ Admission::Admission(const ProxyOptions& options)
       streams_(options.streams_per_upstream, options.client_share) {}
 
 ClientKey Admission::key_of(const net::Address& client) const {
+    if (client.kind() == net::Address::Kind::Unix) return {.is_known = false};
+    net::IpAddress ip = client.ip().unmapped();
+    // Whoever has an IPv6 address has 2^64 of them.
+    std::size_t count = ip.is_v4() ? 4 : 8;
     std::uint64_t number = 0;
-    if (client.kind() == net::Address::Kind::Ip) {
-        net::IpAddress ip = client.ip().unmapped();
-        // Whoever has an IPv6 address has 2^64 of them.
-        std::size_t count = ip.is_v4() ? 4 : 8;
-        for (std::size_t i = 0; i < count; ++i) number = number << 8 | ip.bytes()[i];
-    }
+    for (std::size_t i = 0; i < count; ++i) number = number << 8 | ip.bytes()[i];
     std::uint64_t hash = mixed(number ^ seed_);
     return {static_cast<std::uint16_t>(hash % ClientKey::kCounters),
             static_cast<std::uint16_t>((hash >> 32) % ClientKey::kCounters)};

@@ -31,6 +31,7 @@ struct ClientKey {
 
     std::uint16_t first = 0;
     std::uint16_t second = 0;
+    bool is_known = true;  // false: there is no telling who it is
 };
 
 // A number of equal things, and who has how many. Under its owner's lock.
