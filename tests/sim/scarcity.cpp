@@ -74,8 +74,7 @@ private:
 };
 
 Result<std::string> ask(Client& client, const net::Address& address, int number) {
-    ClientRequest request{
-        .method = "POST", .url = url_of(address), .body = std::to_string(number)};
+    ClientRequest request{.method = "POST", .url = url_of(address), .body = std::to_string(number)};
     http::ClientResponse response = WEFT_TRY(client.send(request));
     require(response.status == 200 || response.status == 503, "an odd status");
     if (response.status == 503) return ErrorKind::OutOfMemory;
@@ -91,9 +90,9 @@ void http_without_memory() {
     Promptness promptness;
     Runtime runtime({.workers = some_workers()});
     Visits visits(kLast + 1);
-    http::Server server([&](Request& request, async::Context& context) {
-        return visits.answer(request, context);
-    }, patient_server());
+    http::Server server(
+        [&](Request& request, async::Context& context) { return visits.answer(request, context); },
+        patient_server());
     Result<net::Address> address =
         do_at_last(runtime, [&] { return server.listen(net::Address::loopback(0)); });
     require(address.has_value(), "a server does not listen");

@@ -129,8 +129,8 @@ void StopState::report_what_is_stuck() const {
     write_to_stderr(dump_fibers());
 }
 
-// A fiber that nothing but the end of the runtime cancels, wherever it was begun. Without memory for
-// it, or in a runtime that has been cancelled already, nothing can be let finish.
+// A fiber that nothing but the end of the runtime cancels, wherever it was begun. Without memory
+// for it, or in a runtime that has been cancelled already, nothing can be let finish.
 template <class Function>
 void StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
     Error error = ErrorKind::Other;
@@ -198,7 +198,8 @@ void StopState::add(std::shared_ptr<StopEntry> entry) {
         start = times_begun_ != 0 && !std::exchange(drains_, true);
     }
     if (start)
-        spawn("drain", fiber_internal::Counted::Yes, [self = shared_from_this()] { self->drain(); });
+        spawn("drain", fiber_internal::Counted::Yes,
+              [self = shared_from_this()] { self->drain(); });
 }
 
 void StopState::take_back(StopEntry& entry) {

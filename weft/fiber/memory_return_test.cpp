@@ -77,8 +77,8 @@ TEST_F(MemoryReturnDeathTest, FIB_4i_what_a_burst_of_fibers_needed_goes_back_wit
                 burst(runtime, count);
                 most = std::max(most, resident_kib());
                 Deadline in_time = Deadline::after(std::chrono::seconds(10));
-                bool is_back = testing::eventually(
-                    [&] { return resident_kib() < before + before / 5; });
+                bool is_back =
+                    testing::eventually([&] { return resident_kib() < before + before / 5; });
                 comes_back = comes_back && is_back && !in_time.expired(Clock::now());
             }
             std::string figures = std::to_string(before) + " " + std::to_string(most) + " " +
@@ -128,9 +128,8 @@ TEST_F(MemoryReturnDeathTest, FIB_4i_a_wait_of_a_fiber_whose_block_was_given_bac
                 std::uint64_t word = block->word.load(kRelaxed);
                 behind += word >> WaitCell::kStateBits < 7 ? 1 : 0;
             }
-            end_with("released: " + std::to_string(released > 20'000) +
-                     ", claimed: " + std::to_string(claimed) +
-                     ", known: " + std::to_string(known_again) +
+            end_with("released: " + std::to_string(released > 20'000) + ", claimed: " +
+                     std::to_string(claimed) + ", known: " + std::to_string(known_again) +
                      ", behind: " + std::to_string(behind));
         },
         ::testing::ExitedWithCode(0), "released: 1, claimed: 0, known: 30000, behind: 0");

@@ -68,8 +68,8 @@ protected:
         (outcome.error().kind() == ErrorKind::OutOfMemory ? refused : other)++;
     }
     bool sums = parked + refused == count && other == 0;
-    end_with("ran some: " + std::to_string(parked > 10) +
-        ", refused some: " + std::to_string(refused > 10) + ", others: " + std::to_string(!sums));
+    end_with("ran some: " + std::to_string(parked > 10) + ", refused some: " +
+             std::to_string(refused > 10) + ", others: " + std::to_string(!sums));
 }
 
 TEST_F(MemoryDeathTest, FIB_4d_a_fiber_without_memory_for_its_stack_ends_as_out_of_memory) {
@@ -104,8 +104,9 @@ TEST_F(MemoryDeathTest, FIB_4d_what_a_refused_fiber_owned_is_given_back) {
                 auto name = runtime.spawn([] { return current_name().empty(); }).join();
                 misnamed += name.value_or(false) ? 0 : 1;
             }
-            end_with("refused: " + std::to_string(refused) + ", misnamed: " + std::to_string(misnamed) +
-                ", kept: " + std::to_string(witness.use_count() - 1));
+            end_with("refused: " + std::to_string(refused) +
+                     ", misnamed: " + std::to_string(misnamed) +
+                     ", kept: " + std::to_string(witness.use_count() - 1));
         },
         ::testing::ExitedWithCode(0), "refused: 50, misnamed: 0, kept: 0");
 }
@@ -236,8 +237,8 @@ TEST_F(MemoryDeathTest, FIB_4h_a_duty_that_is_not_started_is_not_told_of) {
             Runtime runtime(with_workers(1));
             static_cast<void>(runtime.shutdown());
             int calls = 0;
-            Result<void> started = runtime.spawn_detached([&] { ++calls; },
-                                                          [&](const Error&) { ++calls; }, {});
+            Result<void> started =
+                runtime.spawn_detached([&] { ++calls; }, [&](const Error&) { ++calls; }, {});
             end_with(std::string("refused: ") + (started ? "no" : "yes") +
                      ", calls: " + std::to_string(calls));
         },

@@ -48,8 +48,8 @@ struct SizeClass {
     SpinLock lock;
     Stack* free = nullptr;
     std::size_t free_count = 0;
-    std::size_t spare = 0;       // the fewest that were free since the last trim
-    std::size_t bare_count = 0;  // of all its regions
+    std::size_t spare = 0;             // the fewest that were free since the last trim
+    std::size_t bare_count = 0;        // of all its regions
     std::byte* region_next = nullptr;  // the part of the newest region that is not carved yet
     std::byte* region_end = nullptr;
     std::size_t region_bytes = kRegionBytesMin;
@@ -233,8 +233,7 @@ bool make_bare(Stack* stack) {
     // Relaxed: the region is known.
     std::byte* begin = region->begin.load(std::memory_order_relaxed);
     auto slots = static_cast<std::size_t>(region->end - begin) / region->stride;
-    if (!region->bare)
-        region->bare = static_cast<std::uint64_t*>(std::calloc(slots / 64 + 1, 8));
+    if (!region->bare) region->bare = static_cast<std::uint64_t*>(std::calloc(slots / 64 + 1, 8));
     if (!region->bare) return false;
     // The guard stays: the kernel keeps it.
     if (madvise(stack->bottom, region->stride - kGuardBytes, MADV_DONTNEED) != 0) return false;

@@ -1,10 +1,10 @@
 // Stacks: one arena per size class, guarded below, pooled for the life of the process.
 //
 // A stack is a slot of an arena: [guard][usable bytes][Stack header]. The header sits at the top,
-// in the page that a running fiber touches anyway; a free slot whose memory was given back has none. Guards are set when a slot is first carved and
-// stay: by MADV_GUARD_INSTALL where the kernel has it (no extra mapping, so a million stacks fit
-// under the stock vm.max_map_count), by mprotect otherwise (two mappings a stack, with a clear
-// error at the kernel's limit).
+// in the page that a running fiber touches anyway; a free slot whose memory was given back has
+// none. Guards are set when a slot is first carved and stay: by MADV_GUARD_INSTALL where the kernel
+// has it (no extra mapping, so a million stacks fit under the stock vm.max_map_count), by mprotect
+// otherwise (two mappings a stack, with a clear error at the kernel's limit).
 //
 // The pool is process-wide, like the heap: a stack may be returned by another worker, or after its
 // runtime, and the fault handler has to find the owner of an address.

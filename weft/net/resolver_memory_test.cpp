@@ -53,23 +53,25 @@ private:
     std::vector<Future<void>> hogs_;
 };
 
-TEST_F(ResolverMemoryDeathTest, NET_5d_a_name_that_gets_no_fiber_is_an_error_and_asked_again_later) {
+TEST_F(ResolverMemoryDeathTest,
+       NET_5d_a_name_that_gets_no_fiber_is_an_error_and_asked_again_later) {
     EXPECT_EXIT(
         {
             std::string verdict;
             fill_heap(16 << 20);
             in_runtime(1, [&]() -> Result<void> {
-                return with_dns_server({{"a.test", {.addresses = {IpAddress::loopback()}}}},
-                                       [&](DnsServer& server) -> Result<void> {
-                    Resolver resolver({.servers = {server.address()}});
-                    Drought drought;
-                    auto found = resolver.resolve("a.test", in_ten_seconds());
-                    verdict += found ? "found" : to_string(found.error().kind());
-                    verdict += drought.end() > 0 ? ", a drought" : ", no drought";
-                    found = resolver.resolve("a.test", in_ten_seconds());
-                    verdict += found ? ", then found" : ", then " + found.error().message();
-                    return {};
-                });
+                return with_dns_server(
+                    {{"a.test", {.addresses = {IpAddress::loopback()}}}},
+                    [&](DnsServer& server) -> Result<void> {
+                        Resolver resolver({.servers = {server.address()}});
+                        Drought drought;
+                        auto found = resolver.resolve("a.test", in_ten_seconds());
+                        verdict += found ? "found" : to_string(found.error().kind());
+                        verdict += drought.end() > 0 ? ", a drought" : ", no drought";
+                        found = resolver.resolve("a.test", in_ten_seconds());
+                        verdict += found ? ", then found" : ", then " + found.error().message();
+                        return {};
+                    });
             });
             end_with(verdict);
         },

@@ -292,8 +292,7 @@ std::size_t trim_spare() {
     std::size_t released = 0;
     for (Chunk* chunk = newest; chunk != first; chunk = chunk->older) {
         bool may_leave = chunk == begun || !is_bare(here, *chunk);
-        chunk->is_leaving =
-            may_leave && released + chunk->free_count <= spare && can_leave(*chunk);
+        chunk->is_leaving = may_leave && released + chunk->free_count <= spare && can_leave(*chunk);
         if (chunk->is_leaving) released += chunk->free_count;
         chunk->free_count = 0;
     }

@@ -45,8 +45,8 @@ void MemoryReturn::start() {
 }
 
 std::int64_t MemoryReturn::due_ns(std::int64_t now_ns) {
-    bool wanted = !workers_asked_ || heap_looks_ > 0 || stacks::has_spare() ||
-                  fiber_blocks::has_spare();
+    bool wanted =
+        !workers_asked_ || heap_looks_ > 0 || stacks::has_spare() || fiber_blocks::has_spare();
     if (!wanted) return kNeverNs;
     return std::max(next_ns_, now_ns);
 }

@@ -166,8 +166,8 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
 }
 
 // The next byte must come before the sender has been silent for too long, and before the time is
-// over in which it owes so many. Only the time of waiting counts: a reader that is slow itself holds
-// the sender back.
+// over in which it owes so many. Only the time of waiting counts: a reader that is slow itself
+// holds the sender back.
 Deadline IncomingBody::next_deadline(Instant now) const {
     Deadline deadline = std::min(hurry_, Deadline::after(limits_.idle, now));
     if (!has_rate()) return deadline;

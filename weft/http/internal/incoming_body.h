@@ -23,7 +23,7 @@ namespace weft::http {
 
 struct IncomingLimits {
     std::uint64_t bytes_max = UINT64_MAX;
-    Nanoseconds idle = Nanoseconds::max();   // without a byte
+    Nanoseconds idle = Nanoseconds::max();  // without a byte
     // In each such time of waiting for the sender the rate must have been kept.
     Nanoseconds grace = Nanoseconds::max();
     std::uint64_t bytes_per_second = 0;  // 0: any rate will do
@@ -98,9 +98,9 @@ private:
     // Since the rate was last kept for so long: what has come, and the time it was waited for.
     std::uint64_t came_ = 0;
     Nanoseconds waited_{};
-    std::uint64_t held_ = 0;         // by read_all()
+    std::uint64_t held_ = 0;          // by read_all()
     std::uint64_t memory_taken_ = 0;  // for it
-    Deadline hurry_;                 // of all that is read
+    Deadline hurry_;                  // of all that is read
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
     Headers trailers_;

@@ -1,3 +1,5 @@
+#include "weft/http/server/internal/permits.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
-#include "weft/http/server/internal/permits.h"
 #include "weft/testing/eventually.h"
 
 namespace weft::http {

@@ -53,7 +53,8 @@ TEST(Placement, HTTP_11i_each_worker_has_as_many_connections) {
 TEST(Placement, HTTP_11i_all_workers_serve_a_unix_socket) {
     Runtime runtime({.workers = 4});
     Server server(hello);
-    net::Address path = net::Address::unix_path("@weft-placement-" + std::to_string(getpid())).value();
+    net::Address path =
+        net::Address::unix_path("@weft-placement-" + std::to_string(getpid())).value();
     ASSERT_TRUE(runtime.spawn([&] { return server.listen(path); }).join());
     Future<void> serving = runtime.spawn([&] { return server.serve(); });
     {

@@ -1,9 +1,9 @@
+#include "weft/http/server/internal/places.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
-
-#include "weft/http/server/internal/places.h"
 
 namespace weft::http {
 namespace {

@@ -9,9 +9,9 @@
 //     });
 //
 // Each worker of the runtime has a listener of its own (SO_REUSEPORT; only the own worker for a
-// pinned fiber), and hands a new connection to the worker that has the fewest. An idle connection owns
-// neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber that
-// reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
+// pinned fiber), and hands a new connection to the worker that has the fewest. An idle connection
+// owns neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber
+// that reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
 // context ends when the client goes away.
 //
 // drain() stops accepting, closes idle connections at once and lets the others finish the request
@@ -71,7 +71,7 @@ struct ServerOptions {
 };
 
 struct ServerCounters {
-    std::uint64_t connections = 0;    // open now
+    std::uint64_t connections = 0;  // open now
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;        // by a limit on connections
     std::uint64_t requests = 0;       // whose head was read

@@ -168,8 +168,8 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
 
 Result<void> Relay::stream(BodyWriter& writer) {
     go_on_uploading();
-    Result<void> passed = is_event_stream(lease_->head().headers) ? pass_on_until_drain(writer)
-                                                                  : pass_on(writer);
+    Result<void> passed =
+        is_event_stream(lease_->head().headers) ? pass_on_until_drain(writer) : pass_on(writer);
     if (!passed) beside_.reset();
     return passed;
 }

@@ -56,7 +56,7 @@ private:
     net::Listener listener_;
     const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
     Turn turn_;
-    SpinLock lock_;  // held while it goes to sleep
+    SpinLock lock_;           // held while it goes to sleep
     bool has_begun_ = false;  // for the one that begins and stops it
     Atomic<bool> stopping_{false};
     Atomic<bool> resting_{false};
