@@ -31,6 +31,7 @@
 #include "weft/base/function.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/log.h"
+#include "weft/base/log_limit.h"
 #include "weft/base/metrics.h"
 #include "weft/base/result.h"
 #include "weft/base/sanitizer.h"

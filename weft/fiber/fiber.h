@@ -19,6 +19,7 @@
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
+#include "weft/fiber/duty.h"
 #include "weft/fiber/internal/fiber_block.h"
 
 namespace weft {
@@ -218,18 +219,6 @@ struct Body {
         return outcome;
     }
 };
-
-// A function that must not be lost, with what is done instead where its fiber gets no stack.
-template <class Function, class Unstarted>
-struct Duty {
-    void operator()() { function(); }
-    void unstarted(const Error& error) { otherwise(error); }
-
-    Function function;
-    Unstarted otherwise;
-};
-template <class Function, class Unstarted>
-Duty(Function, Unstarted) -> Duty<Function, Unstarted>;
 
 // How a Future reaches the outcome without knowing the closure's type.
 template <class T>

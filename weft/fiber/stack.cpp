@@ -396,6 +396,7 @@ bool has_spare() {
 
 Statistics statistics() {
     Statistics result;
+    // Relaxed: a moment's number.
     result.mapped_bytes = depot.mapped_bytes.load(std::memory_order_relaxed);
     for (SizeClass& group : depot.classes) {
         SpinGuard guard(group.lock);

@@ -266,7 +266,7 @@ bool has_spare() {
 
 std::size_t trim_spare() {
     if (sanitizer::knows_stacks || env::current()) return 0;
-    static constinit SpinLock trimming;  // tidy: allow global: one at a time
+    static constinit SpinLock trimming;  // one at a time
     SpinGuard only_one(trimming);
     Depot& here = process_depot;
     Fiber* taken = nullptr;

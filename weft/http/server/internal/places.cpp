@@ -49,6 +49,7 @@ Places::Taken Places::take(const net::Address& peer) {
             return Taken::Yes;
         }
     }
+    // Relaxed: a number; nothing is read through it.
     taken_.fetch_sub(1, std::memory_order_relaxed);
     return Taken::AddressIsFull;
 }
@@ -59,6 +60,7 @@ bool Places::give_back(const net::Address& peer) {
         auto found = of_addresses_.find(counted_as(peer.ip()));
         if (--found->second == 0) of_addresses_.erase(found);
     }
+    // seq_cst: see ServerCore::leave().
     return taken_.fetch_sub(1, std::memory_order_seq_cst) == 1;
 }
 
