@@ -49,8 +49,17 @@ public:
         std::string address = upstream(index).address().to_string();
         WEFT_TRY(upstream(index).process().kill(SIGKILL));
         WEFT_TRY(upstream(index).process().wait(Deadline::after(kPatience)));
-        upstreams_[index].emplace(WEFT_TRY(Service::start({WEFT_HELLO_PROGRAM, address})));
-        return {};
+        // The kernel may still be taking apart what the killed one had: its ring holds the
+        // listener.
+        for (Deadline late = Deadline::after(kPatience);;) {
+            Result<Service> started = Service::start({WEFT_HELLO_PROGRAM, address});
+            if (!started && !late.expired(Clock::now())) {
+                WEFT_TRY(sleep_for(20ms));
+                continue;
+            }
+            upstreams_[index].emplace(WEFT_TRY(std::move(started)));
+            return {};
+        }
     }
     std::string url() const { return "http://" + address_.to_string() + "/"; }
 

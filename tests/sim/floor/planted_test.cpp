@@ -16,7 +16,7 @@ namespace {
 
 using testing::PlantedBug;
 
-constexpr std::uint64_t kSeedsMax = 100'000;
+constexpr std::uint64_t kSeedsMax = 400'000;
 
 std::string test_name(const ::testing::TestParamInfo<const char*>& bug) {
     return testing::name_of_bug(bug.param);
@@ -30,7 +30,7 @@ TEST(PlantedControl, SIM_1_nothing_is_found_without_a_bug) {
     EXPECT_FALSE(none.is_found_within(10'000)) << "seed " << none.seed();
 }
 
-TEST_P(Planted, SIM_1_is_found_within_100000_seeds) {
+TEST_P(Planted, SIM_1_is_found_within_400000_seeds) {
     PlantedBug bug(all_scenarios(), GetParam());
     ASSERT_TRUE(bug.is_found_within(kSeedsMax)) << GetParam();
     bug.print();

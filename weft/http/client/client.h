@@ -71,7 +71,7 @@ struct ClientTimeouts {
 // Of one client.
 struct ClientLimits {
     std::size_t connections_per_origin = 256;          // more wait in line
-    std::size_t waiting_per_origin = 1024;             // more are refused with Limit
+    std::size_t waiting_per_origin = 4096;             // more are refused with Limit
     std::size_t idle_per_origin = 128;                 // more are closed
     std::size_t idle = 1024;                           // of all origins; more are closed
     Nanoseconds idle_time = std::chrono::seconds(30);  // less if the server says so
