@@ -417,8 +417,13 @@ Result<void> talk(Contexts& contexts, int number) {
     for (int i = 0; i < 10 && outcome; ++i) {
         outcome = client.value()->write_all(as_bytes(text), in_ten_seconds());
         Result<std::string> echo = outcome ? read_text(*client.value(), text.size()) : text;
-        if (!echo) outcome = echo.error();
-        EXPECT_TRUE(!echo || *echo == text);
+        if (!echo) {
+            outcome = echo.error();
+            continue;
+        }
+        EXPECT_TRUE(text.starts_with(*echo));
+        // A server that notices first says goodbye in the middle of its answer.
+        if (echo->size() < text.size()) outcome = ErrorKind::Closed;
     }
     client = ErrorKind::Closed;
     Result<void> served = shield(in_ten_seconds(), [&] { return server.join(in_ten_seconds()); });
