@@ -66,6 +66,24 @@ class Lanes(unittest.TestCase):
         self.assertEqual(shown, ["  | ...", "  | a.cpp:5: Failure", "  | Expected: b",
                                  "  | 200", "  | 201"])
 
+    def test_what_later_lanes_begin_with_is_built_while_earlier_ones_run(self):
+        lanes = load()
+        with tempfile.TemporaryDirectory() as folder:
+            lanes.ROOT = Path(folder)
+            (lanes.ROOT / "scripts").mkdir()
+            script = lanes.ROOT / "scripts" / "build"
+            script.write_text("#!/bin/sh\necho \"$*\" >>built\n"
+                              "[ \"$1\" != second ] || echo >done\n")
+            script.chmod(0o755)
+            built, done = lanes.ROOT / "built", lanes.ROOT / "done"
+            os.mkfifo(done)
+            kinds = [lanes.Lane("a", "", "", builds="first"), lanes.Lane("b", "", ""),
+                     lanes.Lane("c", "", "", builds="second x y"),
+                     lanes.Lane("d", "", "", builds="first")]
+            with lanes.building_ahead(kinds, lanes.ROOT / "log"):
+                done.read_text()  # waits for the one who writes
+            self.assertEqual(built.read_text(), "first\nsecond x y\n")
+
     def test_TST_1_a_lane_that_dies_of_a_signal_has_failed(self):
         status, lines = run("killed=kill -9 $$")
         self.assertEqual(status, 1)
