@@ -120,6 +120,7 @@
 #include "weft/net/address.h"
 #include "weft/net/buffered_reader.h"
 #include "weft/net/dial.h"
+#include "weft/net/egress.h"
 #include "weft/net/resolver.h"
 #include "weft/net/socket.h"
 #include "weft/net/stream.h"

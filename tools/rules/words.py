@@ -20,7 +20,7 @@ HOSTS = re.compile(
     r"|boost\.org|tokio\.rs|rust-lang\.org|crates\.io|docs\.rs|keepachangelog\.com|semver\.org"
     r"|freedesktop\.org|v8\.dev|openssl\.org|postgresql\.org|sqlite\.org|nats\.io|nghttp2\.org"
     r"|arm\.com|intel\.com|riscv\.org|x86-64\.org|unicode\.org|iana\.org|example\.(com|org|net)"
-    r"|localhost|127\.0\.0\.1"
+    r"|localhost|127\.0\.0\.1|169\.254\.169\.254"
     # RFC 2606, and one letter: names that nobody has, for tests and examples.
     r"|example|test|invalid|[a-z])", re.IGNORECASE)
 

@@ -108,8 +108,9 @@ struct ClientOptions {
     std::shared_ptr<net::Resolver> resolver = {};
     // Shared with whoever else uses it; null: cookies are neither kept nor sent.
     std::shared_ptr<CookieJar> cookies = {};
-    // Asked about each address before it is connected to; an error goes on to the next one.
-    std::function<Result<void>(const net::Address&)> check_address = {};
+    // Asked about each address before it is connected to, with the host that it was found for; an
+    // error goes on to the next one. See net/egress.h for a policy.
+    std::function<Result<void>(std::string_view host, const net::Address&)> check_address = {};
     std::string user_agent = "weft";  // empty: none
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/http/client/client.h"
+#include "weft/net/egress.h"
 #include "weft/testing/scripted_server.h"
 #include "weft/testing/sockets.h"
 
@@ -306,21 +307,48 @@ TEST(ClientProxy, HTTP_5_a_proxy_that_talks_before_the_server_or_not_at_all_is_a
     });
 }
 
-TEST(ClientProxy, HTTP_5_each_address_is_checked_before_it_is_connected_to) {
+TEST(ClientRedirect, JS_11_a_redirect_into_a_forbidden_network_is_not_connected_to) {
     in_runtime(1, [] {
         return with_server(
             [](Peer&) { ADD_FAILURE() << "connected"; },
-            [](const Address& address) -> Result<void> {
-                std::vector<Address> asked;
-                Client client({.check_address = [&](const Address& candidate) -> Result<void> {
-                    asked.push_back(candidate);
-                    return Error(ErrorKind::Refused, "not that one");
-                }});
-                auto response = client.send({.url = url_of(address)});
-                EXPECT_FALSE(response);
-                EXPECT_EQ(asked, std::vector{address});
-                return {};
+            [](const Address& forbidden) -> Result<void> {
+                std::vector<std::string> seen;
+                std::string location = "http://" + forbidden.to_string() + "/secret";
+                return with_server(
+                    redirects_to("302", location, seen),
+                    [&](const Address& address) -> Result<void> {
+                        net::EgressPolicy policy;
+                        WEFT_TRY(policy.allow(address.to_string()));
+                        Client client({.check_address = [&](auto host, const Address& candidate) {
+                            return policy.check(host, candidate);
+                        }});
+                        auto response = client.send({.url = url_of(address)});
+                        EXPECT_EQ(kind_of(response), ErrorKind::PermissionDenied);
+                        EXPECT_EQ(client.counters().connected, 1U);
+                        EXPECT_EQ(seen.size(), 1U);
+                        return {};
+                    });
             });
+    });
+}
+
+TEST(ClientProxy, HTTP_5_each_address_is_checked_before_it_is_connected_to) {
+    in_runtime(1, [] {
+        return with_server([](Peer&) { ADD_FAILURE() << "connected"; },
+                           [](const Address& address) -> Result<void> {
+                               std::vector<Address> asked;
+                               auto check = [&](std::string_view host,
+                                                const Address& candidate) -> Result<void> {
+                                   EXPECT_EQ(host, candidate.ip().to_string());
+                                   asked.push_back(candidate);
+                                   return Error(ErrorKind::Refused, "not that one");
+                               };
+                               Client client({.check_address = check});
+                               auto response = client.send({.url = url_of(address)});
+                               EXPECT_FALSE(response);
+                               EXPECT_EQ(asked, std::vector{address});
+                               return {};
+                           });
     });
 }
 

@@ -151,7 +151,7 @@ std::size_t attempts_in_vain(milliseconds retry, milliseconds time) {
         options.retry = retry;
         options.retry_max = milliseconds(64);
         ClientOptions counting;
-        counting.check_address = [&](const Address&) -> Result<void> {
+        counting.check_address = [&](std::string_view, const Address&) -> Result<void> {
             ++attempts;
             return {};
         };

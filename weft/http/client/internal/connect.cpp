@@ -17,12 +17,15 @@ namespace {
 
 Result<net::Socket> open_socket(ClientPool& pool, const std::string& host, std::uint16_t port,
                                 Deadline deadline) {
-    const ClientOptions& options = pool.options();
-    if (!host.starts_with(kUnixPrefix))
-        return net::dial(pool.resolver(), host, port, deadline, {.allow = options.check_address});
-    net::Address address = WEFT_TRY(net::Address::parse(host));
-    if (options.check_address) WEFT_TRY(options.check_address(address));
-    return net::Socket::connect(address, deadline);
+    const auto& check = pool.options().check_address;
+    if (host.starts_with(kUnixPrefix)) {
+        net::Address address = WEFT_TRY(net::Address::parse(host));
+        if (check) WEFT_TRY(check(host, address));
+        return net::Socket::connect(address, deadline);
+    }
+    net::DialOptions options;
+    if (check) options.allow = [&](const net::Address& address) { return check(host, address); };
+    return net::dial(pool.resolver(), host, port, deadline, options);
 }
 
 // Asks the proxy for a connection to the origin. Nothing may come behind its answer: the server
