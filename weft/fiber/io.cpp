@@ -141,22 +141,27 @@ bool Descriptor::ThreadWait::wait(int fd, std::uint8_t direction, Deadline until
 
 class Descriptor::Use {
 public:
-    explicit Use(Descriptor& descriptor) : descriptor_(descriptor), held_(descriptor.begin_use()) {}
-    ~Use() {
-        if (held_) descriptor_.end_use();
+    [[gnu::always_inline]] explicit Use(Descriptor& descriptor)
+        : descriptor_(descriptor), entry_(descriptor.uses_.begin(this_worker())) {}
+    [[gnu::always_inline]] ~Use() {
+        // The fiber may have been moved meanwhile.
+        if (entry_ != Entry::Refused && descriptor_.uses_.end(this_worker())) [[unlikely]]
+            descriptor_.finish_close();
     }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    explicit operator bool() const { return held_; }
+    explicit operator bool() const { return entry_ == Entry::Entered; }
 
 private:
+    using Entry = UseCount::Entry;
+
     Descriptor& descriptor_;
-    bool held_;
+    const Entry entry_;
 };
 
 // ---------------------------------------------------------------- owning
 
-Descriptor::Descriptor(int fd, Flow flow) : fd_(fd), flow_(flow), use_(0) {}
+Descriptor::Descriptor(int fd, Flow flow) : fd_(fd), flow_(flow), uses_(UseCount::make_open()) {}
 
 Result<Descriptor> Descriptor::adopt(int fd) {
     if (env::current()) return Descriptor(fd, Flow::Unknown);
@@ -170,23 +175,18 @@ Descriptor Descriptor::adopt_nonblocking(int fd, Flow flow) { return Descriptor(
 Descriptor::Descriptor(Descriptor&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       flow_(other.flow_),
+      uses_(std::move(other.uses_)),
       // Relaxed, here and below: the owner moves it, and nobody else is in a call.
-      use_(other.use_.exchange(kClosedBit, std::memory_order_relaxed)),
-      registration_(other.registration_.exchange(nullptr, std::memory_order_relaxed)) {
-    WEFT_ASSERT((use_.load(std::memory_order_relaxed) & ~kClosedBit) == 0,
-                "a descriptor was moved during a call on it");
-}
+      registration_(other.registration_.exchange(nullptr, std::memory_order_relaxed)) {}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
     if (this == &other) return *this;
     close();
-    WEFT_ASSERT(use_.load(std::memory_order_relaxed) == kClosedBit,
-                "a descriptor was replaced during a call on it");
+    WEFT_ASSERT(uses_.is_idle(), "a descriptor was replaced during a call on it");
     fd_ = std::exchange(other.fd_, -1);
     flow_ = other.flow_;
+    uses_ = std::move(other.uses_);
     // Relaxed: as above.
-    use_.store(other.use_.exchange(kClosedBit, std::memory_order_relaxed),
-               std::memory_order_relaxed);
     registration_.store(other.registration_.exchange(nullptr, std::memory_order_relaxed),
                         std::memory_order_relaxed);
     return *this;
@@ -194,44 +194,22 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 Descriptor::~Descriptor() {
     close();
-    // Relaxed: whoever is still in a call is a bug of the program.
-    WEFT_ASSERT(use_.load(std::memory_order_relaxed) == kClosedBit,
-                "a descriptor was destroyed during a call on it");
+    WEFT_ASSERT(uses_.is_idle(), "a descriptor was destroyed during a call on it");
 }
 
-bool Descriptor::is_open() const {
-    // Relaxed: a moment's truth.
-    return !(use_.load(std::memory_order_relaxed) & kClosedBit);
-}
-
-bool Descriptor::begin_use() {
-    std::uint32_t before = use_.load(std::memory_order_relaxed);
-    do {
-        if (before & kClosedBit) return false;
-        // Acquire: what the owner did to the descriptor before.
-    } while (!use_.compare_exchange_weak(before, before + 1, std::memory_order_acquire,
-                                         std::memory_order_relaxed));
-    return true;
-}
-
-void Descriptor::end_use() {
-    // Acquire-release: the last one, who closes, comes after all that the others did.
-    if (use_.fetch_sub(1, std::memory_order_acq_rel) == (kClosedBit | 1)) finish_close();
-}
+bool Descriptor::is_open() const { return !uses_.is_closed(); }
 
 void Descriptor::close() {
-    if (!begin_use()) return;
-    // seq_cst: closed before the look at the registration; a call that has just made one looks at
-    // this bit afterwards, so one of the two wakes it.
-    if (!(use_.fetch_or(kClosedBit, std::memory_order_seq_cst) & kClosedBit)) {
-        IoRegistration* registration = registration_.load(std::memory_order_seq_cst);
-        if (registration) registration->retire();
-        SpinGuard guard(threads_lock_);
-        for (ThreadWait* wait = threads_; wait; wait = wait->next) {
-            if (wait->event_fd >= 0) ::eventfd_write(wait->event_fd, 1);
-        }
+    Use use(*this);
+    // Closed before the look at the registration; a call that has just made one looks afterwards
+    // whether it is closed, so one of the two wakes it.
+    if (!use || !uses_.close()) return;
+    IoRegistration* registration = registration_.load(std::memory_order_seq_cst);
+    if (registration) registration->retire();
+    SpinGuard guard(threads_lock_);
+    for (ThreadWait* wait = threads_; wait; wait = wait->next) {
+        if (wait->event_fd >= 0) ::eventfd_write(wait->event_fd, 1);
     }
-    end_use();
 }
 
 // Nobody is in a call, and nobody can begin one.
@@ -252,42 +230,41 @@ void Descriptor::finish_close() {
 }
 
 int Descriptor::release() {
-    std::uint32_t idle = 0;
-    // Acquire: comes after the last call of others.
-    bool alone = use_.compare_exchange_strong(idle, kClosedBit, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
-    WEFT_ASSERT(alone || (idle & kClosedBit), "a descriptor was released during a call on it");
-    if (!alone) return -1;
+    if (uses_.is_closed()) return -1;
+    uses_.drop();
     drop_registrations();
     return std::exchange(fd_, -1);
 }
 
 // ---------------------------------------------------------------- waiting
 
-// The registration with a live runtime; a new one starts with `readiness`.
-Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness) {
+// The registration with a live runtime; a new one starts with `readiness`. `watcher` is the worker
+// that will watch it if nobody does; null if that is not known.
+Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness, const Worker* watcher) {
     // Acquire: the registration is made; pairs with the release of the exchange below.
     IoRegistration* current = registration_.load(std::memory_order_acquire);
     while (!current || current->is_detached()) {
         IoRegistration* added = WEFT_TRY(IoTable::register_here(fd_, readiness));
         added->set_previous(current);
-        // seq_cst: published before the look at kClosedBit; see close().
+        // seq_cst: published before the look at uses_; see close().
         if (registration_.compare_exchange_strong(current, added, std::memory_order_seq_cst,
                                                   std::memory_order_acquire)) {
             current = added;
+            uses_.settle(watcher);
             break;
         }
         added->retire();
         added->storage().put(*added);
     }
-    if (use_.load(std::memory_order_seq_cst) & kClosedBit) return ErrorKind::Closed;
+    if (uses_.is_closed()) return ErrorKind::Closed;
     return current;
 }
 
 // After the operation was found to block.
 Result<void> Descriptor::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
-    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~direction)));
+    auto others = static_cast<std::uint8_t>(kBoth & ~direction);
+    IoRegistration* here = WEFT_TRY(registration(others, this_worker()));
     return here->wait(direction, deadline, token);
 }
 
@@ -331,7 +308,7 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
-    IoRegistration* here = WEFT_TRY(registration(kBoth));
+    IoRegistration* here = WEFT_TRY(registration(kBoth, this_worker()));
     if (env::current()) {
         WEFT_TRY(here->look_again(direction));
         return here->wait(direction, deadline, token);
@@ -342,7 +319,7 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
         here->clear(seen, direction);
         WEFT_TRY(here->wait(direction, deadline, token));
         if (!is_open()) return ErrorKind::Closed;
-        here = WEFT_TRY(registration(kBoth));
+        here = WEFT_TRY(registration(kBoth, this_worker()));
     }
 }
 
@@ -491,7 +468,8 @@ Result<void> Descriptor::wait_writable(Deadline deadline, const CancelToken& tok
 Result<bool> Descriptor::arm(Dormant& dormant, std::uint8_t events) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    IoRegistration* here = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~events)));
+    auto others = static_cast<std::uint8_t>(kBoth & ~events);
+    IoRegistration* here = WEFT_TRY(registration(others, this_worker()));
     return here->arm(dormant, events);
 }
 
@@ -502,8 +480,10 @@ Result<void> Descriptor::watch_by(unsigned worker, std::uint8_t events) {
     if (!here) return ErrorKind::NoRuntime;
     if (worker >= here->scheduler().worker_count())
         return Error(ErrorKind::Misuse, "there is no such worker");
-    IoRegistration* watched = WEFT_TRY(registration(static_cast<std::uint8_t>(kBoth & ~events)));
-    return watched->add_to(here->scheduler().worker(worker).reactor());
+    Worker& watcher = here->scheduler().worker(worker);
+    auto others = static_cast<std::uint8_t>(kBoth & ~events);
+    IoRegistration* watched = WEFT_TRY(registration(others, &watcher));
+    return watched->add_to(watcher.reactor());
 }
 
 bool Descriptor::disarm(Dormant& dormant) {

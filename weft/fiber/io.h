@@ -27,6 +27,7 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
+#include "weft/fiber/internal/use_count.h"
 #include "weft/fiber/reactor.h"
 
 namespace weft {
@@ -34,6 +35,7 @@ namespace weft {
 class CancelState;
 class CancelToken;
 class IoRegistration;
+class Worker;
 
 // Something without a fiber that waits for a descriptor: it is called once when one of the events
 // that it is armed for comes (or kClosed when the descriptor is closed or the runtime ends), in the
@@ -124,8 +126,6 @@ private:
 
     Descriptor(int fd, Flow flow);
 
-    bool begin_use();
-    void end_use();
     void drop_registrations();
     void finish_close();
 
@@ -145,15 +145,12 @@ private:
                                  Deadline deadline, CancelState* token);
     Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction, const std::byte* begin,
                                                     std::size_t size);
-    Result<IoRegistration*> registration(std::uint8_t readiness);
-
-    static constexpr std::uint32_t kClosedBit = 1U << 31;
+    Result<IoRegistration*> registration(std::uint8_t readiness, const Worker* watcher);
 
     int fd_ = -1;
     Flow flow_ = Flow::Unknown;
     SpinLock threads_lock_;
-    // kClosedBit, and the number of calls that are under way.
-    Atomic<std::uint32_t> use_{kClosedBit};
+    UseCount uses_;  // the calls that are under way; its home is the worker that watches
     Atomic<IoRegistration*> registration_{nullptr};
     ThreadWait* threads_ = nullptr;  // plain threads that wait; under threads_lock_
 };

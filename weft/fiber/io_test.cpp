@@ -369,6 +369,42 @@ TEST(Descriptor, RCT_2_close_waits_for_no_one_but_the_number_stays_until_the_las
     });
 }
 
+TEST(Descriptor, RCT_2c_calls_of_all_workers_and_threads_race_with_the_close) {
+    constexpr int kRounds = 200;
+    in_runtime(3, []() -> Result<void> {
+        for (int round = 0; round < kRounds; ++round) {
+            Pipe pipe = WEFT_TRY(make_pipe());
+            // Somebody waits, so a worker watches, and counts its own calls by itself.
+            auto reader = spawn([&] {
+                std::byte buffer[8];
+                return pipe.reader.read(buffer);
+            });
+            Atomic<bool> number_was_there{true};
+            auto call_until_closed = [&] {
+                auto has_number = [](int fd) { return ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0; };
+                while (Result<long> there = pipe.reader.with_fd(has_number)) {
+                    if (*there == 0) number_was_there.store(false, std::memory_order_relaxed);
+                    yield();
+                }
+            };
+            auto first = spawn(call_until_closed);
+            auto second = spawn(call_until_closed);
+            std::thread outside(call_until_closed);
+            for (int turn = round % 4; turn > 0; --turn) yield();
+            auto closer = spawn([&] { pipe.reader.close(); });
+            if (round % 2 == 0) pipe.reader.close();
+            static_cast<void>(closer.join());
+            static_cast<void>(first.join());
+            static_cast<void>(second.join());
+            outside.join();
+            EXPECT_EQ(kind_of(reader.join()), ErrorKind::Closed);
+            EXPECT_TRUE(number_was_there.load(std::memory_order_relaxed));
+            EXPECT_EQ(pipe.reader.fd(), -1);
+        }
+        return {};
+    });
+}
+
 TEST(Descriptor, RCT_2_two_readers_share_a_stream) {
     in_runtime(2, []() -> Result<void> {
         Pipe pipe = WEFT_TRY(make_pipe());
