@@ -314,7 +314,7 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
         return here->wait(direction, deadline, token);
     }
     for (;;) {
-        std::uint32_t seen = here->readiness();
+        IoRegistration::Seen seen = here->look(direction);
         if (is_ready_now(fd_, direction)) return {};
         here->clear(seen, direction);
         WEFT_TRY(here->wait(direction, deadline, token));
@@ -325,32 +325,20 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
 
 // ---------------------------------------------------------------- operations
 
-// One try, however the bits are. Nothing when it would block.
-Result<std::optional<long>> Descriptor::attempt(std::uint8_t direction, std::size_t size, Call call,
-                                                void* context) {
-    // Acquire: the registration is made; pairs with registration().
-    IoRegistration* here = registration_.load(std::memory_order_acquire);
-    std::uint32_t seen = here ? here->readiness() : kBoth;
+// One try, whatever has come. A count or -errno, which is -EAGAIN when it would block. `here` is
+// the registration, if there is one.
+inline long Descriptor::attempt(IoRegistration* here, std::uint8_t direction, std::size_t size,
+                                Call call, void* context) {
+    if (!here) return call(context, fd_);
+    IoRegistration::Seen seen = here->look(direction);
     long count = call(context, fd_);
-    if (count >= 0) {
-        bool partial = static_cast<std::size_t>(count) < size && count != 0;
-        // Then the next call would block, unless the end of the stream is what comes next: its edge
-        // may have come together with the bytes.
-        if (partial && here && flow_ != Flow::Unknown && !(seen & (kHangUp | kFailed)))
-            here->clear(seen, direction);
-        if (WEFT_PLANTED("io.one_for_all") && here) here->clear(seen, direction);
-        return std::optional<long>(count);
-    }
-    if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
-    if (here) here->clear(seen, direction);
-    return std::optional<long>();
-}
-
-// False: nothing has come since a call was found to block. A plain thread asks the kernel anyway.
-bool Descriptor::may_be_ready(std::uint8_t direction) const {
-    // Acquire: the registration is made; pairs with registration().
-    IoRegistration* here = registration_.load(std::memory_order_acquire);
-    return !here || (here->readiness() & direction) || on_real_thread();
+    bool partial = count > 0 && static_cast<std::size_t>(count) < size;
+    // After a part the next call would block, unless the end of the stream is what comes next: its
+    // edge may have come together with the bytes.
+    if (count == -EAGAIN || (partial && flow_ != Flow::Unknown && !seen.ended))
+        here->clear(seen, direction);
+    if (WEFT_PLANTED("io.one_for_all") && count >= 0) here->clear(seen, direction);
+    return count;
 }
 
 Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call, void* context,
@@ -364,9 +352,14 @@ Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call 
         WEFT_TRY(CancelToken::current().check());
     }
     for (;;) {
-        if (may_be_ready(direction)) {
-            std::optional<long> count = WEFT_TRY(attempt(direction, size, call, context));
-            if (count) return *count;
+        // Acquire: the registration is made; pairs with registration().
+        IoRegistration* here = registration_.load(std::memory_order_acquire);
+        // If not, nothing has come since a call was found to block. A plain thread asks the kernel
+        // anyway.
+        if (!here || here->is_ready(direction) || on_real_thread()) {
+            long count = attempt(here, direction, size, call, context);
+            if (count >= 0) return count;
+            if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
         }
         WEFT_TRY(wait(direction, deadline, token));
         if (!is_open()) return ErrorKind::Closed;
@@ -377,7 +370,12 @@ Result<std::optional<long>> Descriptor::perform_once(std::uint8_t direction, std
                                                      Call call, void* context) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    return attempt(direction, size, call, context);
+    // Acquire: as above.
+    IoRegistration* here = registration_.load(std::memory_order_acquire);
+    long count = attempt(here, direction, size, call, context);
+    if (count >= 0) return std::optional<long>(count);
+    if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
+    return std::optional<long>();
 }
 
 Result<long> Descriptor::perform_with_fd(Call call, void* context) {

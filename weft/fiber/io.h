@@ -129,9 +129,8 @@ private:
     void drop_registrations();
     void finish_close();
 
-    bool may_be_ready(std::uint8_t direction) const;
-    Result<std::optional<long>> attempt(std::uint8_t direction, std::size_t size, Call call,
-                                        void* context);
+    long attempt(IoRegistration* here, std::uint8_t direction, std::size_t size, Call call,
+                 void* context);
     Result<long> perform(std::uint8_t direction, std::size_t size, Call call, void* context,
                          Deadline deadline, CancelState* token);
     Result<std::optional<long>> perform_once(std::uint8_t direction, std::size_t size, Call call,

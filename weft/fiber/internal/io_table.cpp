@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kFetchedLines = 8;
 
-constexpr std::uint8_t kBanked = kReadable | kWritable | kHangUp | kFailed;
+constexpr std::uint8_t kEnds = kHangUp | kFailed;
+constexpr std::uint8_t kBanked = kReadable | kWritable | kEnds;
 constexpr std::uint32_t kGenerationMax = std::numeric_limits<std::uint32_t>::max() >> 1;
 
 // The tables of all runtimes: a plain thread of a simulated machine looks here for one to wait
@@ -33,23 +34,53 @@ constinit Tables tables;  // tidy: allow global: the runtimes of the process
 
 }  // namespace
 
-void IoRegistration::clear(std::uint32_t seen, std::uint8_t events) {
-    // Relaxed: the word guards no other memory here; only the comparison with `seen` counts.
-    std::uint32_t now = readiness_.load(std::memory_order_relaxed);
-    while ((now & kCounterMask) == (seen & kCounterMask) || WEFT_PLANTED("io.clear_always")) {
-        if (readiness_.compare_exchange_weak(now, now & ~std::uint32_t{events},
-                                             std::memory_order_relaxed,
-                                             std::memory_order_relaxed)) {
-            return;
-        }
-    }
+void IoRegistration::clear(Seen seen, std::uint8_t direction) {
+    Bank& bank = banks_[bank_of(direction)];
+    // Relaxed: the number guards no other memory; what has come since makes it an old one.
+    if (WEFT_PLANTED("io.clear_always")) seen.count = bank.came.load(std::memory_order_relaxed);
+    bank.used.store(seen.count, std::memory_order_relaxed);
+}
+
+// With the lock held.
+inline void IoRegistration::Bank::add() {
+    // Relaxed: written under the lock alone.
+    std::uint32_t next = came.load(std::memory_order_relaxed) + 1;
+    // Nobody has used any for a whole round of the numbers. Relaxed: or has just done so.
+    if (next == used.load(std::memory_order_relaxed)) [[unlikely]]
+        ++next;
+    // Release: pairs with the acquire in look() and is_ready().
+    came.store(next, std::memory_order_release);
+}
+
+// Of a slot that nobody uses yet.
+inline void IoRegistration::Bank::set(bool is_ready) {
+    // Relaxed: the registration is published later.
+    used.store(came.load(std::memory_order_relaxed) - (is_ready ? 1 : 0),
+               std::memory_order_relaxed);
+}
+
+// With the lock held.
+inline void IoRegistration::bank(std::uint8_t events) {
+    // Relaxed: before what is counted, and under the lock.
+    if (events & kEnds) [[unlikely]]
+        ends_.store(ends_.load(std::memory_order_relaxed) | (events & kEnds),
+                    std::memory_order_relaxed);
+    if (events & kReadable) banks_[bank_of(kReadable)].add();
+    if (events & kWritable) banks_[bank_of(kWritable)].add();
+}
+
+inline bool IoRegistration::has_come(std::uint8_t events) const {
+    if ((events & kReadable) && is_ready(kReadable)) return true;
+    if ((events & kWritable) && is_ready(kWritable)) return true;
+    // Relaxed: under the lock.
+    return ends_.load(std::memory_order_relaxed) & events & kEnds;
 }
 
 Result<void> IoRegistration::look_again(std::uint8_t events) {
     SpinGuard guard(lock_);
     if (retired_) return ErrorKind::Closed;
-    // Relaxed: under the lock no event comes in; what is there is reported anew.
-    readiness_.fetch_and(~std::uint32_t{events}, std::memory_order_relaxed);
+    // Under the lock no event comes in; what is there is reported anew.
+    clear(look(events), events);
     if (!home_) return ensure_added();
     // With a new ticket, so that what is under way for the old one cannot be taken for an answer.
     Ticket old = ticket();
@@ -83,7 +114,7 @@ Result<void> IoRegistration::add_home(Reactor& reactor) {
     Result<void> added = reactor.add(fd_, ticket());
     if (!added && added.error().native_code() == EPERM) {
         // A regular file or the like: it never blocks.
-        readiness_.fetch_or(kReadable | kWritable, std::memory_order_release);
+        bank(kReadable | kWritable);
         return {};
     }
     if (added) home_ = &reactor;
@@ -98,7 +129,7 @@ Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, Can
     }
     Result<void> added;
     if (!is_detached()) added = ensure_added();
-    if (!added || is_detached() || (readiness() & direction)) {
+    if (!added || is_detached() || is_ready(direction)) {
         lock_.unlock();
         return added;
     }
@@ -132,7 +163,7 @@ Result<bool> IoRegistration::arm(Dormant& dormant, std::uint8_t events) {
     if (retired_) return ErrorKind::Closed;
     if (dormant_) return Error(ErrorKind::Misuse, "a descriptor has one dormant at a time");
     WEFT_TRY(ensure_added());
-    if (readiness() & events) return false;
+    if (has_come(events)) return false;
     dormant_ = &dormant;
     dormant_events_ = events;
     return true;
@@ -203,11 +234,7 @@ void IoRegistration::deliver(const IoEvent& event) {
             return;
         }
         if (retired_) return;
-        std::uint32_t now = readiness_.load(std::memory_order_relaxed);
-        // Release: pairs with the acquire in readiness().
-        while (!readiness_.compare_exchange_weak(
-            now, (now + kCounterStep) | (event.events & kBanked), std::memory_order_release,
-            std::memory_order_relaxed)) {}
+        bank(event.events);
         if (event.events & kEnded) {
             // After a failure everybody wakes, and whoever waits again registers again; trying at
             // once could fail for ever.
@@ -337,7 +364,9 @@ Result<IoRegistration*> IoStorage::take(int fd, std::uint8_t readiness) {
     slot->retired_ = false;
     slot->detached_.store(detached, std::memory_order_relaxed);
     slot->previous_ = nullptr;
-    slot->readiness_.store(readiness, std::memory_order_relaxed);
+    slot->banks_[IoRegistration::bank_of(kReadable)].set(readiness & kReadable);
+    slot->banks_[IoRegistration::bank_of(kWritable)].set(readiness & kWritable);
+    slot->ends_.store(0, std::memory_order_relaxed);
     return slot;
 }
 

@@ -1,9 +1,9 @@
 // IoTable: the descriptors that the fibers of a runtime wait on.
 //
 // A descriptor is registered when somebody first has to wait for it, with the reactor of the worker
-// that waits, and stays there until it is closed. Readiness is banked: an event sets a bit, and an
-// operation that would have blocked clears it, but only if no event has come since before the call;
-// so an edge is never lost, and an operation waits without asking the kernel when nothing has come.
+// that waits, and stays there until it is closed. Readiness is banked: events are counted, and an
+// operation that would have blocked notes how many had come before the call; so an edge is never
+// lost, and an operation waits without asking the kernel when nothing has come since.
 //
 // A registration is named by a ticket. Closing moves the generation first, so an event that is
 // under way finds nobody, although the descriptor's number and the slot may have a new owner by
@@ -38,18 +38,30 @@ struct Dormant;
 // Any fiber and, in simulation, any thread, unless said otherwise. Made and freed by IoStorage.
 class alignas(64) IoRegistration {
 public:
-    static constexpr std::uint32_t kCounterStep = 1U << 8;
-    static constexpr std::uint32_t kCounterMask = ~(kCounterStep - 1);
-
     IoRegistration() = default;
     IoRegistration(const IoRegistration&) = delete;
     IoRegistration& operator=(const IoRegistration&) = delete;
 
-    // IoEvents in the low byte, a counter of events above. Acquire: an operation after it sees what
-    // the deliverer of the event saw.
-    std::uint32_t readiness() const { return readiness_.load(std::memory_order_acquire); }
+    // What has come for a direction (kReadable or kWritable) until now.
+    struct Seen {
+        std::uint32_t count;
+        bool ended;  // hung up or failed
+    };
+    Seen look(std::uint8_t direction) const {
+        // Acquire: an operation after it sees what the deliverer of the event saw.
+        std::uint32_t count = banks_[bank_of(direction)].came.load(std::memory_order_acquire);
+        // Relaxed: set before what is counted.
+        return {count, ends_.load(std::memory_order_relaxed) != 0};
+    }
+    // Something has come since the descriptor was last found not to be ready in this way.
+    bool is_ready(std::uint8_t direction) const {
+        const Bank& bank = banks_[bank_of(direction)];
+        // Relaxed: one who reads an old value tries for nothing. For the acquire see look().
+        return bank.came.load(std::memory_order_acquire) !=
+               bank.used.load(std::memory_order_relaxed);
+    }
     // The descriptor is not ready in this way; `seen` was read before that was found out.
-    void clear(std::uint32_t seen, std::uint8_t events);
+    void clear(Seen seen, std::uint8_t direction);
     // Reports the true state again, for one who does not know whether the bits are up to date.
     Result<void> look_again(std::uint8_t events);
 
@@ -90,6 +102,22 @@ private:
         WaitCell** last = &first;
     };
 
+    // The events of a direction: how many came, and how many of them had come when an operation
+    // was last found to block. Two who note the latter at once may leave the older value: then one
+    // more operation is tried.
+    struct Bank {
+        Atomic<std::uint32_t> came{0};  // written under lock_
+        Atomic<std::uint32_t> used{0};
+        void add();
+        void set(bool is_ready);
+    };
+    static constexpr unsigned bank_of(std::uint8_t direction) {
+        static_assert(kReadable == 1 && kWritable == 2);
+        return direction >> 1;
+    }
+
+    bool has_come(std::uint8_t events) const;
+    void bank(std::uint8_t events);
     void deliver(const IoEvent& event);
     void detach();
     Ticket ticket() const;
@@ -104,17 +132,18 @@ private:
     // The generation grows when the slot is retired. Acquire and release: who finds its own
     // generation also finds the slot as it was made; all but the atomics belongs to lock_.
     Atomic<std::uint32_t> generation_{1};
-    Atomic<std::uint32_t> readiness_{0};
-    std::uint32_t index_ = 0;
-    int fd_ = -1;
     SpinLock lock_;
     Atomic<bool> detached_{false};
     bool retired_ = false;
     std::uint8_t dormant_events_ = 0;
-    Reactor* home_ = nullptr;  // null until the first wait
-    WaitRef reader_;           // the first who waits; the others are in others_
+    std::array<Bank, 2> banks_;     // see bank_of()
+    Atomic<std::uint8_t> ends_{0};  // kHangUp, kFailed; written under lock_
+    Reactor* home_ = nullptr;       // null until the first wait
+    WaitRef reader_;                // the first who waits; the others are in others_
     Dormant* dormant_ = nullptr;
     WaitRef writer_;
+    std::uint32_t index_ = 0;
+    int fd_ = -1;
     IntrusiveList<Entry, &Entry::link> others_;
     IoStorage* storage_ = nullptr;
     IoRegistration* next_free_ = nullptr;
