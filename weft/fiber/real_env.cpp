@@ -30,6 +30,7 @@
 #include "weft/base/time.h"
 #include "weft/fiber/context.h"
 #include "weft/fiber/reactor.h"
+#include "weft/fiber/system_call.h"
 
 namespace weft::env {
 
@@ -191,35 +192,25 @@ Reactor* make_reactor() {
 }
 
 [[gnu::noinline]] long read(int fd, void* buffer, std::size_t size) {
-    for (;;) {
-        ssize_t count = ::read(fd, buffer, size);
-        if (count >= 0) return count;
-        if (errno != EINTR) return -errno;
-    }
+    return call_to_the_end([&] { return ::read(fd, buffer, size); },
+                           [&] { return system_call(SYS_read, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long write(int fd, const void* buffer, std::size_t size) {
-    for (;;) {
-        ssize_t count = ::write(fd, buffer, size);
-        if (count >= 0) return count;
-        if (errno != EINTR) return -errno;
-    }
+    return call_to_the_end([&] { return ::write(fd, buffer, size); },
+                           [&] { return system_call(SYS_write, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long receive(int fd, void* buffer, std::size_t size) {
-    for (;;) {
-        ssize_t count = ::recv(fd, buffer, size, 0);
-        if (count >= 0) return count;
-        if (errno != EINTR) return -errno;
-    }
+    return call_to_the_end(
+        [&] { return ::recv(fd, buffer, size, 0); },
+        [&] { return system_call(SYS_recvfrom, fd, buffer, size, 0, nullptr, nullptr); });
 }
 
 [[gnu::noinline]] long send(int fd, const void* buffer, std::size_t size) {
-    for (;;) {
-        ssize_t count = ::send(fd, buffer, size, MSG_NOSIGNAL);
-        if (count >= 0) return count;
-        if (errno != EINTR) return -errno;
-    }
+    return call_to_the_end(
+        [&] { return ::send(fd, buffer, size, MSG_NOSIGNAL); },
+        [&] { return system_call(SYS_sendto, fd, buffer, size, MSG_NOSIGNAL, nullptr, 0); });
 }
 
 [[gnu::noinline]] int pipe(int (&ends)[2]) {

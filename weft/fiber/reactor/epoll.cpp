@@ -15,6 +15,7 @@
 #include "weft/base/env.h"
 #include "weft/fiber/reactor.h"
 #include "weft/fiber/reactor/wake_state.h"
+#include "weft/fiber/system_call.h"
 
 namespace weft {
 namespace {
@@ -31,6 +32,13 @@ std::uint8_t to_events(std::uint32_t mask) {
     if (mask & EPOLLHUP) events |= kReadable | kWritable | kHangUp;
     if (mask & EPOLLERR) events |= kReadable | kWritable | kFailed;
     return static_cast<std::uint8_t>(events);
+}
+
+// Interrupted or failed counts as nothing found: the caller looks again anyway.
+int wait_ms(int epoll_fd, epoll_event* events, int count, int timeout_ms) {
+    if (is_watched()) return ::epoll_wait(epoll_fd, events, count, timeout_ms);
+    return static_cast<int>(
+        system_call(SYS_epoll_pwait, epoll_fd, events, count, timeout_ms, nullptr, std::size_t{0}));
 }
 
 class EpollReactor final : public Reactor {
@@ -128,19 +136,19 @@ std::size_t EpollReactor::gather(std::span<IoEvent> events, Batch& batch, std::i
     return count;
 }
 
-// Interrupted or failed counts as nothing found: the caller looks again anyway.
+// As wait_ms().
 int EpollReactor::wait(epoll_event* events, int count, std::int64_t timeout_ns) {
-    if (timeout_ns <= 0) return ::epoll_wait(epoll_fd_, events, count, 0);
-    if (timeout_ns == kNeverNs) return ::epoll_wait(epoll_fd_, events, count, -1);
+    if (timeout_ns <= 0) return wait_ms(epoll_fd_, events, count, 0);
+    if (timeout_ns == kNeverNs) return wait_ms(epoll_fd_, events, count, -1);
 #ifdef SYS_epoll_pwait2
     // Relaxed: a hint; who misses it asks the kernel once more.
     if (has_pwait2_.load(std::memory_order_relaxed)) {
         timespec timeout{};
         timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
         timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-        long found = ::syscall(SYS_epoll_pwait2, epoll_fd_, events, count, &timeout, nullptr,
-                               std::size_t{0});
-        if (found >= 0 || errno != ENOSYS) return static_cast<int>(found);
+        long found = system_call(SYS_epoll_pwait2, epoll_fd_, events, count, &timeout, nullptr,
+                                 std::size_t{0});
+        if (found != -ENOSYS) return static_cast<int>(found);
         has_pwait2_.store(false, std::memory_order_relaxed);
     }
 #endif
@@ -148,7 +156,7 @@ int EpollReactor::wait(epoll_event* events, int count, std::int64_t timeout_ns) 
     std::int64_t timeout_ms = (timeout_ns - 1) / 1'000'000 + 1;
     constexpr std::int64_t timeout_ms_max = 1 << 30;
     if (timeout_ms > timeout_ms_max) timeout_ms = timeout_ms_max;
-    return ::epoll_wait(epoll_fd_, events, count, static_cast<int>(timeout_ms));
+    return wait_ms(epoll_fd_, events, count, static_cast<int>(timeout_ms));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "weft/base/env.h"
 #include "weft/base/env_files.h"
 #include "weft/base/env_sockets.h"
+#include "weft/fiber/system_call.h"
 
 // Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
 #define WEFT_KERNEL_CALL [[gnu::noinline]]
@@ -86,7 +87,9 @@ WEFT_KERNEL_CALL int accept(int fd) {
     return ask([&](EnvSockets& sockets) { return sockets.accept(fd); },
                [&] {
                    constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-                   return finished([&] { return ::accept4(fd, nullptr, nullptr, flags); });
+                   return static_cast<int>(call_to_the_end(
+                       [&] { return ::accept4(fd, nullptr, nullptr, flags); },
+                       [&] { return system_call(SYS_accept4, fd, nullptr, nullptr, flags); }));
                });
 }
 
@@ -184,7 +187,9 @@ WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
                    msghdr message{};
                    message.msg_iov = const_cast<iovec*>(parts.data());
                    message.msg_iovlen = parts.size();
-                   return finished([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); });
+                   return call_to_the_end(
+                       [&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); },
+                       [&] { return system_call(SYS_sendmsg, fd, &message, MSG_NOSIGNAL); });
                });
 }
 
@@ -194,7 +199,9 @@ WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
                    msghdr message{};
                    message.msg_iov = const_cast<iovec*>(parts.data());
                    message.msg_iovlen = parts.size();
-                   return finished([&] { return ::recvmsg(fd, &message, 0); });
+                   return call_to_the_end(
+                       [&] { return ::recvmsg(fd, &message, 0); },
+                       [&] { return system_call(SYS_recvmsg, fd, &message, 0); });
                });
 }
 

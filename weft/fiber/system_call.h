@@ -1,0 +1,108 @@
+// A system call without the C library around it.
+//
+// The library's functions for calls that may block are points of cancellation: in a process with
+// threads each costs two locked operations more, which nobody here has a use for. And they leave
+// the error in errno, which belongs to a thread. system_call() gives the result, or -errno, and
+// does nothing else. A sanitizer knows what memory a call reads and writes by the library's
+// function alone, so where there is one that is called: see call_to_the_end(). Any thread.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <type_traits>
+
+#include "weft/base/sanitizer.h"
+
+namespace weft {
+
+// Whether the library's function is to be called instead.
+inline bool is_watched() { return sanitizer::knows_stacks; }
+
+namespace system_call_internal {
+
+template <class T>
+long as_word(T argument) {
+    static_assert(sizeof(T) <= sizeof(long));
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<long>(argument);
+    } else if constexpr (std::is_null_pointer_v<T>) {
+        return 0;
+    } else {
+        return static_cast<long>(argument);
+    }
+}
+
+[[gnu::always_inline]] inline long call(long number, long a, long b = 0, long c = 0, long d = 0,
+                                        long e = 0, long f = 0) {
+#if defined(__x86_64__) && !defined(__ILP32__)
+    long result;
+    register long fourth asm("r10") = d;
+    register long fifth asm("r8") = e;
+    register long sixth asm("r9") = f;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long which asm("x8") = number;
+    register long first asm("x0") = a;
+    register long second asm("x1") = b;
+    register long third asm("x2") = c;
+    register long fourth asm("x3") = d;
+    register long fifth asm("x4") = e;
+    register long sixth asm("x5") = f;
+    asm volatile("svc 0"
+                 : "+r"(first)
+                 : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "memory");
+    return first;
+#elif defined(__riscv)
+    register long which asm("a7") = number;
+    register long first asm("a0") = a;
+    register long second asm("a1") = b;
+    register long third asm("a2") = c;
+    register long fourth asm("a3") = d;
+    register long fifth asm("a4") = e;
+    register long sixth asm("a5") = f;
+    asm volatile("ecall"
+                 : "+r"(first)
+                 : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "memory");
+    return first;
+#else
+    long result = ::syscall(number, a, b, c, d, e, f);
+    return result < 0 ? -errno : result;
+#endif
+}
+
+}  // namespace system_call_internal
+
+// At most six arguments: numbers and pointers.
+template <class... Arguments>
+[[gnu::always_inline]] inline long system_call(long number, Arguments... arguments) {
+    static_assert(sizeof...(Arguments) >= 1 && sizeof...(Arguments) <= 6);
+    return system_call_internal::call(number, system_call_internal::as_word(arguments)...);
+}
+
+// Again, as long as a signal cuts it off. `watched` calls the library's function, `bare` is the
+// same by system_call(). Gives a count or -errno. Its caller stays out of line, because of errno:
+// what calls that may wait, and go on elsewhere.
+template <class Watched, class Bare>
+[[gnu::always_inline]] inline long call_to_the_end(Watched watched, Bare bare) {
+    for (;;) {
+        long result = 0;
+        if (is_watched()) [[unlikely]] {
+            result = watched();
+            if (result < 0) result = -errno;
+        } else {
+            result = bare();
+        }
+        if (result != -EINTR) [[likely]]
+            return result;
+    }
+}
+
+}  // namespace weft
