@@ -31,16 +31,6 @@ constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
 
 bool on_real_thread() { return !this_worker() && !env::current(); }
 
-struct Transfer {
-    void* begin;
-    std::size_t size;
-};
-
-long read_call(void* context, int fd) {
-    auto& bytes = *static_cast<Transfer*>(context);
-    return env::read(fd, bytes.begin, bytes.size);
-}
-
 // A broken pipe is an error, not the end of the process. Workers have the signal blocked; a thread
 // of the program blocks it for the call, and takes the one that the call has caused.
 [[gnu::noinline]] long write_without_signal(int fd, const void* begin, std::size_t size) {
@@ -60,21 +50,24 @@ long read_call(void* context, int fd) {
     return count;
 }
 
-long write_call(void* context, int fd) {
-    auto& bytes = *static_cast<Transfer*>(context);
-    if (on_real_thread()) return write_without_signal(fd, bytes.begin, bytes.size);
-    return env::write(fd, bytes.begin, bytes.size);
-}
-
-long receive_call(void* context, int fd) {
-    auto& bytes = *static_cast<Transfer*>(context);
-    return env::receive(fd, bytes.begin, bytes.size);
-}
-
-long send_call(void* context, int fd) {
-    auto& bytes = *static_cast<Transfer*>(context);
-    return env::send(fd, bytes.begin, bytes.size);
-}
+// What a flow is served by.
+struct ReadCall {
+    Flow flow;
+    std::span<std::byte> buffer;
+    long operator()(int fd) const {
+        if (flow == Flow::StreamSocket) return env::receive(fd, buffer.data(), buffer.size());
+        return env::read(fd, buffer.data(), buffer.size());
+    }
+};
+struct WriteCall {
+    Flow flow;
+    std::span<const std::byte> bytes;
+    long operator()(int fd) const {
+        if (flow == Flow::StreamSocket) return env::send(fd, bytes.data(), bytes.size());
+        if (on_real_thread()) return write_without_signal(fd, bytes.data(), bytes.size());
+        return env::write(fd, bytes.data(), bytes.size());
+    }
+};
 
 [[gnu::noinline]] bool is_ready_now(int fd, std::uint8_t direction) {
     pollfd entry{};
@@ -260,8 +253,10 @@ Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness, const W
     return current;
 }
 
-// After the operation was found to block.
-Result<void> Descriptor::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
+// After the operation was found to block: for the first time, on a plain thread, or since the
+// runtime has ended where somebody waited before.
+Result<void> Descriptor::wait_anywhere(std::uint8_t direction, Deadline deadline,
+                                       CancelState* token) {
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
     auto others = static_cast<std::uint8_t>(kBoth & ~direction);
     IoRegistration* here = WEFT_TRY(registration(others, this_worker()));
@@ -327,11 +322,12 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
 
 // One try, whatever has come. A count or -errno, which is -EAGAIN when it would block. `here` is
 // the registration, if there is one.
-inline long Descriptor::attempt(IoRegistration* here, std::uint8_t direction, std::size_t size,
-                                Call call, void* context) {
-    if (!here) return call(context, fd_);
+template <class KernelCall>
+[[gnu::always_inline]] inline long Descriptor::attempt(IoRegistration* here, std::uint8_t direction,
+                                                       std::size_t size, KernelCall& call) {
+    if (!here) return call(fd_);
     IoRegistration::Seen seen = here->look(direction);
-    long count = call(context, fd_);
+    long count = call(fd_);
     bool partial = count > 0 && static_cast<std::size_t>(count) < size;
     // After a part the next call would block, unless the end of the stream is what comes next: its
     // edge may have come together with the bytes.
@@ -341,8 +337,13 @@ inline long Descriptor::attempt(IoRegistration* here, std::uint8_t direction, st
     return count;
 }
 
-Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call, void* context,
-                                 Deadline deadline, CancelState* token) {
+// Inline in the few functions that are the whole of a message's way through here.
+template <class Count, class KernelCall>
+[[gnu::always_inline]] inline Result<Count> Descriptor::perform_inline(std::uint8_t direction,
+                                                                       std::size_t size,
+                                                                       KernelCall call,
+                                                                       Deadline deadline,
+                                                                       CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     // One who finds the descriptor always ready must neither keep the worker for ever nor overlook
@@ -357,25 +358,43 @@ Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call 
         // If not, nothing has come since a call was found to block. A plain thread asks the kernel
         // anyway.
         if (!here || here->is_ready(direction) || on_real_thread()) {
-            long count = attempt(here, direction, size, call, context);
-            if (count >= 0) return count;
+            long count = attempt(here, direction, size, call);
+            if (count >= 0) return static_cast<Count>(count);
             if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
         }
-        WEFT_TRY(wait(direction, deadline, token));
+        // Who closes after this look retires the registration, and so ends the wait.
+        if (here && this_worker() && !here->is_detached()) [[likely]] {
+            WEFT_TRY(here->wait(direction, deadline, token));
+        } else {
+            WEFT_TRY(wait_anywhere(direction, deadline, token));
+        }
         if (!is_open()) return ErrorKind::Closed;
     }
 }
 
-Result<std::optional<long>> Descriptor::perform_once(std::uint8_t direction, std::size_t size,
-                                                     Call call, void* context) {
+template <class Count, class KernelCall>
+[[gnu::always_inline]] inline Result<std::optional<Count>> Descriptor::perform_once_inline(
+    std::uint8_t direction, std::size_t size, KernelCall call) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
     // Acquire: as above.
     IoRegistration* here = registration_.load(std::memory_order_acquire);
-    long count = attempt(here, direction, size, call, context);
-    if (count >= 0) return std::optional<long>(count);
+    long count = attempt(here, direction, size, call);
+    if (count >= 0) return std::optional<Count>(static_cast<Count>(count));
     if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
-    return std::optional<long>();
+    return std::optional<Count>();
+}
+
+Result<long> Descriptor::perform(std::uint8_t direction, std::size_t size, Call call, void* context,
+                                 Deadline deadline, CancelState* token) {
+    auto kernel_call = [=](int fd) { return call(context, fd); };
+    return perform_inline<long>(direction, size, kernel_call, deadline, token);
+}
+
+Result<std::optional<long>> Descriptor::perform_once(std::uint8_t direction, std::size_t size,
+                                                     Call call, void* context) {
+    auto kernel_call = [=](int fd) { return call(context, fd); };
+    return perform_once_inline<long>(direction, size, kernel_call);
 }
 
 Result<long> Descriptor::perform_with_fd(Call call, void* context) {
@@ -386,65 +405,65 @@ Result<long> Descriptor::perform_with_fd(Call call, void* context) {
     return count;
 }
 
-auto Descriptor::call_for(std::uint8_t direction) const -> Call {
-    if (flow_ == Flow::StreamSocket) return direction == kReadable ? receive_call : send_call;
-    return direction == kReadable ? read_call : write_call;
+[[gnu::noinline]] Result<std::size_t> Descriptor::read_some(std::span<std::byte> buffer,
+                                                            Deadline deadline, CancelState* token) {
+    return perform_inline<std::size_t>(kReadable, buffer.size(), ReadCall{flow_, buffer}, deadline,
+                                       token);
 }
 
-Result<std::size_t> Descriptor::transfer(std::uint8_t direction, const std::byte* begin,
-                                         std::size_t size, Deadline deadline, CancelState* token) {
-    Transfer bytes{const_cast<std::byte*>(begin), size};
-    long count = WEFT_TRY(perform(direction, size, call_for(direction), &bytes, deadline, token));
-    return static_cast<std::size_t>(count);
+[[gnu::noinline]] Result<std::size_t> Descriptor::write_some(std::span<const std::byte> bytes,
+                                                             Deadline deadline,
+                                                             CancelState* token) {
+    return perform_inline<std::size_t>(kWritable, bytes.size(), WriteCall{flow_, bytes}, deadline,
+                                       token);
 }
 
-Result<std::optional<std::size_t>> Descriptor::try_transfer(std::uint8_t direction,
-                                                            const std::byte* begin,
-                                                            std::size_t size) {
-    Transfer bytes{const_cast<std::byte*>(begin), size};
-    std::optional<long> count =
-        WEFT_TRY(perform_once(direction, size, call_for(direction), &bytes));
-    if (!count) return std::optional<std::size_t>();
-    return std::optional<std::size_t>(static_cast<std::size_t>(*count));
-}
-
-Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline) {
-    return transfer(kReadable, buffer.data(), buffer.size(), deadline, nullptr);
-}
-
-Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline,
-                                     const CancelToken& token) {
-    return transfer(kReadable, buffer.data(), buffer.size(), deadline, token.state());
-}
-
-Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline) {
-    return transfer(kWritable, bytes.data(), bytes.size(), deadline, nullptr);
-}
-
-Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline,
-                                      const CancelToken& token) {
-    return transfer(kWritable, bytes.data(), bytes.size(), deadline, token.state());
-}
-
-Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline) {
-    return write_all(bytes, deadline, CancelToken());
-}
-
-Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline,
-                                   const CancelToken& token) {
+Result<void> Descriptor::write_whole(std::span<const std::byte> bytes, Deadline deadline,
+                                     CancelState* token) {
+    // As a rule the first call takes all.
     while (!bytes.empty()) {
-        std::size_t count = WEFT_TRY(write(bytes, deadline, token));
-        bytes = bytes.subspan(count);
+        Result<std::size_t> count = perform_inline<std::size_t>(
+            kWritable, bytes.size(), WriteCall{flow_, bytes}, deadline, token);
+        if (!count) [[unlikely]]
+            return std::move(count).error();
+        bytes = bytes.subspan(*count);
     }
     return {};
 }
 
+Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline) {
+    return read_some(buffer, deadline, nullptr);
+}
+
+Result<std::size_t> Descriptor::read(std::span<std::byte> buffer, Deadline deadline,
+                                     const CancelToken& token) {
+    return read_some(buffer, deadline, token.state());
+}
+
+Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline) {
+    return write_some(bytes, deadline, nullptr);
+}
+
+Result<std::size_t> Descriptor::write(std::span<const std::byte> bytes, Deadline deadline,
+                                      const CancelToken& token) {
+    return write_some(bytes, deadline, token.state());
+}
+
+Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline) {
+    return write_whole(bytes, deadline, nullptr);
+}
+
+Result<void> Descriptor::write_all(std::span<const std::byte> bytes, Deadline deadline,
+                                   const CancelToken& token) {
+    return write_whole(bytes, deadline, token.state());
+}
+
 Result<std::optional<std::size_t>> Descriptor::try_read(std::span<std::byte> buffer) {
-    return try_transfer(kReadable, buffer.data(), buffer.size());
+    return perform_once_inline<std::size_t>(kReadable, buffer.size(), ReadCall{flow_, buffer});
 }
 
 Result<std::optional<std::size_t>> Descriptor::try_write(std::span<const std::byte> bytes) {
-    return try_transfer(kWritable, bytes.data(), bytes.size());
+    return perform_once_inline<std::size_t>(kWritable, bytes.size(), WriteCall{flow_, bytes});
 }
 
 Result<void> Descriptor::wait_readable(Deadline deadline) {

@@ -129,28 +129,35 @@ private:
     void drop_registrations();
     void finish_close();
 
-    long attempt(IoRegistration* here, std::uint8_t direction, std::size_t size, Call call,
-                 void* context);
+    template <class KernelCall>
+    long attempt(IoRegistration* here, std::uint8_t direction, std::size_t size, KernelCall& call);
+    template <class Count, class KernelCall>
+    Result<Count> perform_inline(std::uint8_t direction, std::size_t size, KernelCall call,
+                                 Deadline deadline, CancelState* token);
+    template <class Count, class KernelCall>
+    Result<std::optional<Count>> perform_once_inline(std::uint8_t direction, std::size_t size,
+                                                     KernelCall call);
     Result<long> perform(std::uint8_t direction, std::size_t size, Call call, void* context,
                          Deadline deadline, CancelState* token);
     Result<std::optional<long>> perform_once(std::uint8_t direction, std::size_t size, Call call,
                                              void* context);
     Result<long> perform_with_fd(Call call, void* context);
-    Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
+    Result<void> wait_anywhere(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_level(std::uint8_t direction, Deadline deadline, CancelState* token);
     Result<void> wait_on_thread(std::uint8_t direction, Deadline deadline, CancelState* token);
-    Call call_for(std::uint8_t direction) const;
-    Result<std::size_t> transfer(std::uint8_t direction, const std::byte* begin, std::size_t size,
-                                 Deadline deadline, CancelState* token);
-    Result<std::optional<std::size_t>> try_transfer(std::uint8_t direction, const std::byte* begin,
-                                                    std::size_t size);
+    Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline,
+                                  CancelState* token);
+    Result<std::size_t> write_some(std::span<const std::byte> bytes, Deadline deadline,
+                                   CancelState* token);
+    Result<void> write_whole(std::span<const std::byte> bytes, Deadline deadline,
+                             CancelState* token);
     Result<IoRegistration*> registration(std::uint8_t readiness, const Worker* watcher);
 
     int fd_ = -1;
     Flow flow_ = Flow::Unknown;
     SpinLock threads_lock_;
     UseCount uses_;  // the calls that are under way; its home is the worker that watches
-    Atomic<IoRegistration*> registration_{nullptr};
+    SchedulerAtomic<IoRegistration*> registration_{nullptr};
     ThreadWait* threads_ = nullptr;  // plain threads that wait; under threads_lock_
 };
 

@@ -10,6 +10,7 @@
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/internal/quick_wait.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
 #include "weft/fiber/io.h"
@@ -33,13 +34,6 @@ struct Tables {
 constinit Tables tables;  // tidy: allow global: the runtimes of the process
 
 }  // namespace
-
-void IoRegistration::clear(Seen seen, std::uint8_t direction) {
-    Bank& bank = banks_[bank_of(direction)];
-    // Relaxed: the number guards no other memory; what has come since makes it an old one.
-    if (WEFT_PLANTED("io.clear_always")) seen.count = bank.came.load(std::memory_order_relaxed);
-    bank.used.store(seen.count, std::memory_order_relaxed);
-}
 
 // With the lock held.
 inline void IoRegistration::Bank::add() {
@@ -84,16 +78,13 @@ Result<void> IoRegistration::look_again(std::uint8_t events) {
     if (!home_) return ensure_added();
     // With a new ticket, so that what is under way for the old one cannot be taken for an answer.
     Ticket old = ticket();
-    // Release: pairs with the acquire in IoStorage::find().
-    generation_.store(old.generation + 1, std::memory_order_release);
+    ++generation_;
     home_->remove(fd_, old);
     return home_->add(fd_, ticket());
 }
 
-Ticket IoRegistration::ticket() const {
-    // Relaxed: under the lock, under which the generation moves.
-    return Ticket{index_, generation_.load(std::memory_order_relaxed)};
-}
+// With the lock held.
+Ticket IoRegistration::ticket() const { return Ticket{index_, generation_}; }
 
 // With the lock held.
 Result<void> IoRegistration::ensure_added() {
@@ -121,7 +112,31 @@ Result<void> IoRegistration::add_home(Reactor& reactor) {
     return added;
 }
 
+// One that nobody else waits for, without a deadline, is the wait of a message.
 Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
+    if (!deadline.is_never() || token) return wait_at_length(direction, deadline, token);
+    WaitCell* cell = QuickWait::cell();
+    if (!cell) return wait_at_length(direction, deadline, token);
+    bool reads = direction == kReadable;
+    WaitRef& first = reads ? reader_ : writer_;
+    lock_.lock();
+    bool waits = home_ && !first.cell() && !retired_ && !is_detached() && !is_ready(direction);
+    if (!waits) [[unlikely]] {
+        lock_.unlock();
+        return wait_at_length(direction, deadline, token);
+    }
+    QuickWait waiter(*cell, reads ? WaitReason::Readable : WaitReason::Writable, this);
+    first = waiter.ref();
+    lock_.unlock();
+    if (waiter.wait() == Wake::Ready) [[likely]]
+        return {};
+    Entry none;
+    forget(waiter.ref(), direction, none);
+    return cell->token->error();
+}
+
+Result<void> IoRegistration::wait_at_length(std::uint8_t direction, Deadline deadline,
+                                            CancelState* token) {
     lock_.lock();
     if (retired_) {
         lock_.unlock();
@@ -143,6 +158,7 @@ Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, Can
         entry.waiter = waiter.ref();
         entry.direction = direction;
         others_.push_back(entry);
+        ++others_count_;
     }
     lock_.unlock();
     Wake wake = waiter.wait(deadline, token);
@@ -153,7 +169,10 @@ Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, Can
 // After a wait that was cut short: takes it off, if a failed claim has not done so.
 void IoRegistration::forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry) {
     SpinGuard guard(lock_);
-    if (entry.link.is_linked()) others_.erase(entry);
+    if (entry.link.is_linked()) {
+        others_.erase(entry);
+        --others_count_;
+    }
     WaitRef& first = direction == kReadable ? reader_ : writer_;
     if (first.cell() == waiter.cell() && first.word() == waiter.word()) first = WaitRef();
 }
@@ -177,13 +196,22 @@ bool IoRegistration::disarm(Dormant& dormant) {
 }
 
 // With the lock held.
-void IoRegistration::claim(std::uint8_t directions, Claimed& claimed) {
-    if (directions & kReadable) claim_one(std::exchange(reader_, WaitRef()), claimed);
-    if (directions & kWritable) claim_one(std::exchange(writer_, WaitRef()), claimed);
+[[gnu::always_inline]] inline void IoRegistration::claim(std::uint8_t directions,
+                                                         Claimed& claimed) {
+    if ((directions & kReadable) && reader_.cell())
+        claim_one(std::exchange(reader_, WaitRef()), claimed);
+    if ((directions & kWritable) && writer_.cell())
+        claim_one(std::exchange(writer_, WaitRef()), claimed);
+    if (others_count_ != 0) [[unlikely]]
+        claim_others(directions, claimed);
+}
+
+void IoRegistration::claim_others(std::uint8_t directions, Claimed& claimed) {
     for (Entry* entry = others_.front(); entry;) {
         Entry* following = others_.next(*entry);
         if (entry->direction & directions) {
             others_.erase(*entry);
+            --others_count_;
             claim_one(entry->waiter, claimed);
         }
         entry = following;
@@ -191,8 +219,9 @@ void IoRegistration::claim(std::uint8_t directions, Claimed& claimed) {
 }
 
 // One whose wait has ended otherwise is dropped.
-void IoRegistration::claim_one(const WaitRef& waiter, Claimed& claimed) {
-    if (!waiter.cell() || !waiter.try_claim(Wake::Ready)) return;
+[[gnu::always_inline]] inline void IoRegistration::claim_one(const WaitRef& waiter,
+                                                             Claimed& claimed) {
+    if (!waiter.try_claim(Wake::Ready)) return;
     waiter.cell()->next = nullptr;
     *claimed.last = waiter.cell();
     claimed.last = &waiter.cell()->next;
@@ -208,13 +237,14 @@ void fetch_stack(const WaitCell& cell) {
     // Acquire: the stack pointer is saved; pairs with Worker::after_switch.
     if (fiber.busy.load(std::memory_order_acquire)) return;
     auto* frames = static_cast<const std::byte*>(fiber.context.saved_stack_pointer());
+#pragma GCC unroll 8
     for (std::size_t line = 0; line < kFetchedLines; ++line)
         __builtin_prefetch(frames + line * kLineBytes, 1);
 }
 
 }  // namespace
 
-void IoRegistration::resume(const Claimed& claimed) {
+inline void IoRegistration::resume(const Claimed& claimed) {
     for (WaitCell* cell = claimed.first; cell;) {
         WaitCell* following = cell->next;
         fetch_stack(*cell);
@@ -223,24 +253,25 @@ void IoRegistration::resume(const Claimed& claimed) {
     }
 }
 
-void IoRegistration::deliver(const IoEvent& event) {
+// After a failure everybody wakes, and whoever waits again registers again; trying at once could
+// fail for ever. With the lock held.
+void IoRegistration::add_again(std::uint8_t events) {
+    bool again = home_ && !(events & kFailed) && home_->add(fd_, ticket());
+    if (!again) home_ = nullptr;
+}
+
+inline void IoRegistration::deliver(const IoEvent& event) {
     Claimed claimed;
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
-        // Relaxed: under the lock. The slot may have been given away since it was found.
-        if (generation_.load(std::memory_order_relaxed) != event.registration.generation &&
-            !WEFT_PLANTED("io.stale_event")) {
-            return;
-        }
+        // The descriptor may have been closed, and the slot given away, while the event came.
+        bool is_stale = generation_ != event.registration.generation;
+        if (is_stale && !WEFT_PLANTED("io.stale_event")) return;
         if (retired_) return;
         bank(event.events);
-        if (event.events & kEnded) {
-            // After a failure everybody wakes, and whoever waits again registers again; trying at
-            // once could fail for ever.
-            bool again = home_ && !(event.events & kFailed) && home_->add(fd_, ticket());
-            if (!again) home_ = nullptr;
-        }
+        if (event.events & kEnded) [[unlikely]]
+            add_again(event.events);
         claim(event.events, claimed);
         if (dormant_ && (dormant_events_ & event.events))
             dormant = std::exchange(dormant_, nullptr);
@@ -257,10 +288,8 @@ void IoRegistration::retire() {
         if (retired_) return;
         retired_ = true;
         Ticket old = ticket();
-        // Release: pairs with the acquire in IoStorage::find(). First of all, so that an event that
-        // is under way finds nobody.
-        if (!WEFT_PLANTED("io.stale_event"))
-            generation_.store(old.generation + 1, std::memory_order_release);
+        // So that an event that is under way finds nobody.
+        if (!WEFT_PLANTED("io.stale_event")) ++generation_;
         if (!WEFT_PLANTED("io.close_wakes_nobody")) claim(kReadable, claimed);
         claim(kWritable, claimed);
         dormant = std::exchange(dormant_, nullptr);
@@ -306,21 +335,21 @@ void IoStorage::release() {
         delete this;  // tidy: allow delete: counted by itself
 }
 
-auto IoStorage::place_of(std::uint32_t index) -> Place {
+inline auto IoStorage::place_of(std::uint32_t index) -> Place {
     std::uint32_t shifted = index + kFirstChunk;
     unsigned chunk = static_cast<unsigned>(std::bit_width(shifted / kFirstChunk)) - 1;
     return Place{chunk, shifted - (kFirstChunk << chunk)};
 }
 
-IoRegistration* IoStorage::find(Ticket ticket) {
+// The address follows from the ticket alone.
+inline IoRegistration* IoStorage::fetch(Ticket ticket) const {
     if (ticket.is_none() || ticket.index >= kDescriptorsMax - kFirstChunk) return nullptr;
     Place place = place_of(ticket.index);
     // Acquire: the chunk is constructed; pairs with the release in fresh().
     IoRegistration* chunk = chunks_[place.chunk].load(std::memory_order_acquire);
     if (!chunk) return nullptr;
-    IoRegistration& slot = chunk[place.offset];
-    bool current = slot.generation_.load(std::memory_order_acquire) == ticket.generation;
-    return current || WEFT_PLANTED("io.stale_event") ? &slot : nullptr;
+    __builtin_prefetch(&chunk[place.offset], 1);
+    return &chunk[place.offset];
 }
 
 // With the lock held. A slot that was never used; null when memory or indices are out.
@@ -334,7 +363,7 @@ IoRegistration* IoStorage::fresh() {
         chunk = new (std::nothrow)  // tidy: allow new: an array published to lock-free readers
             IoRegistration[kFirstChunk << place.chunk];
         if (!chunk) return nullptr;
-        // Release: pairs with the acquire in find().
+        // Release: pairs with the acquire in fetch().
         chunks_[place.chunk].store(chunk, std::memory_order_release);
     }
     IoRegistration& slot = chunk[place.offset];
@@ -374,27 +403,14 @@ void IoStorage::put(IoRegistration& registration) {
     WEFT_DASSERT(registration.retired_);
     {
         SpinGuard guard(lock_);
-        // Relaxed: nobody else moves the generation of a retired slot. When generations are used up
-        // the slot is left alone, so that no ticket is good twice.
-        if (registration.generation_.load(std::memory_order_relaxed) < kGenerationMax) {
+        // Nobody else moves the generation of a retired slot. When generations are used up the slot
+        // is left alone, so that no ticket is good twice.
+        if (registration.generation_ < kGenerationMax) {
             registration.next_free_ = free_;
             free_ = &registration;
         }
     }
     release();
-}
-
-void IoStorage::deliver(const IoEvent& event) {
-    if (IoRegistration* registration = find(event.registration)) registration->deliver(event);
-}
-
-// The address follows from the ticket alone.
-void IoStorage::prefetch(Ticket ticket) const {
-    if (ticket.index >= kDescriptorsMax - kFirstChunk) return;
-    Place place = place_of(ticket.index);
-    // Relaxed: nothing is read through it.
-    IoRegistration* chunk = chunks_[place.chunk].load(std::memory_order_relaxed);
-    if (chunk) __builtin_prefetch(&chunk[place.offset], 1);
 }
 
 bool IoStorage::has_dormant() {
@@ -463,11 +479,14 @@ void io_tables::forget(const Env& machine) {
 // With many descriptors every registration is a miss of the cache; they are fetched ahead.
 void IoTable::dispatch(std::span<const IoEvent> events) {
     constexpr std::size_t ahead = 8;
+    std::array<IoRegistration*, ahead> next;
     for (std::size_t i = 0; i < events.size() && i < ahead; ++i)
-        storage_->prefetch(events[i].registration);
+        next[i] = storage_->fetch(events[i].registration);
     for (std::size_t i = 0; i < events.size(); ++i) {
-        if (i + ahead < events.size()) storage_->prefetch(events[i + ahead].registration);
-        storage_->deliver(events[i]);
+        IoRegistration* registration = next[i % ahead];
+        if (i + ahead < events.size())
+            next[i % ahead] = storage_->fetch(events[i + ahead].registration);
+        if (registration) registration->deliver(events[i]);  // unless its generation is over
     }
 }
 

@@ -20,6 +20,7 @@
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/metrics.h"
+#include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/ticket.h"
@@ -61,7 +62,12 @@ public:
                bank.used.load(std::memory_order_relaxed);
     }
     // The descriptor is not ready in this way; `seen` was read before that was found out.
-    void clear(Seen seen, std::uint8_t direction);
+    void clear(Seen seen, std::uint8_t direction) {
+        Bank& bank = banks_[bank_of(direction)];
+        // Relaxed: the number guards no other memory; what has come since makes it an old one.
+        if (WEFT_PLANTED("io.clear_always")) seen.count = bank.came.load(std::memory_order_relaxed);
+        bank.used.store(seen.count, std::memory_order_relaxed);
+    }
     // Reports the true state again, for one who does not know whether the bits are up to date.
     Result<void> look_again(std::uint8_t events);
 
@@ -88,6 +94,7 @@ public:
 
 private:
     friend class IoStorage;
+    friend class IoTable;
 
     // A second one who waits for the same: in the frame of its wait.
     struct Entry {
@@ -106,8 +113,9 @@ private:
     // was last found to block. Two who note the latter at once may leave the older value: then one
     // more operation is tried.
     struct Bank {
-        Atomic<std::uint32_t> came{0};  // written under lock_
-        Atomic<std::uint32_t> used{0};
+        // They order the runtime's own memory alone: no sanitizer of the program needs to be told.
+        SchedulerAtomic<std::uint32_t> came{0};  // written under lock_
+        SchedulerAtomic<std::uint32_t> used{0};
         void add();
         void set(bool is_ready);
     };
@@ -123,23 +131,26 @@ private:
     Ticket ticket() const;
     Result<void> ensure_added();
     Result<void> add_home(Reactor& reactor);
+    Result<void> wait_at_length(std::uint8_t direction, Deadline deadline, CancelState* token);
+    void add_again(std::uint8_t events);
     void claim(std::uint8_t directions, Claimed& claimed);
+    void claim_others(std::uint8_t directions, Claimed& claimed);
     static void claim_one(const WaitRef& waiter, Claimed& claimed);
     static void resume(const Claimed& claimed);
     void forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry);
 
-    // The first line of the cache is what an event and a read touch.
-    // The generation grows when the slot is retired. Acquire and release: who finds its own
-    // generation also finds the slot as it was made; all but the atomics belongs to lock_.
-    Atomic<std::uint32_t> generation_{1};
+    // The first line of the cache is what an event and a read touch. All but the atomics belongs to
+    // lock_.
+    std::uint32_t generation_ = 1;  // grows when the slot is retired
     SpinLock lock_;
-    Atomic<bool> detached_{false};
+    SchedulerAtomic<bool> detached_{false};
     bool retired_ = false;
     std::uint8_t dormant_events_ = 0;
-    std::array<Bank, 2> banks_;     // see bank_of()
-    Atomic<std::uint8_t> ends_{0};  // kHangUp, kFailed; written under lock_
-    Reactor* home_ = nullptr;       // null until the first wait
-    WaitRef reader_;                // the first who waits; the others are in others_
+    std::array<Bank, 2> banks_;              // see bank_of()
+    SchedulerAtomic<std::uint8_t> ends_{0};  // kHangUp, kFailed; written under lock_
+    std::uint32_t others_count_ = 0;
+    Reactor* home_ = nullptr;  // null until the first wait
+    WaitRef reader_;           // the first who waits; the others are in others_
     Dormant* dormant_ = nullptr;
     WaitRef writer_;
     std::uint32_t index_ = 0;
@@ -162,11 +173,11 @@ public:
     // A new registration, whose banked readiness starts with `readiness`. The caller's until put().
     Result<IoRegistration*> take(int fd, std::uint8_t readiness);
     void put(IoRegistration& registration);  // after retire()
-    IoRegistration* find(Ticket ticket);     // null when stale; any thread, no lock
 
-    void deliver(const IoEvent& event);
     bool has_dormant();  // any thread: somebody is to be called when a descriptor is ready
-    void prefetch(Ticket ticket) const;
+    // The slot of a ticket, whoever has it by now; null if there never was one. Its memory is
+    // fetched ahead.
+    IoRegistration* fetch(Ticket ticket) const;
     void detach();
     void add_ref();
     void release();
@@ -187,7 +198,7 @@ private:
     IoRegistration* fresh();
 
     Atomic<std::uint32_t> references_{1};
-    std::array<Atomic<IoRegistration*>, kChunks> chunks_{};
+    std::array<SchedulerAtomic<IoRegistration*>, kChunks> chunks_{};
     SpinLock lock_;  // the rest
     IoRegistration* free_ = nullptr;
     std::uint32_t used_ = 0;

@@ -199,9 +199,10 @@ private:
         shared_.store(marks, std::memory_order_relaxed);
     }
 
-    Atomic<std::uintptr_t> home_{kNobody};
-    Atomic<std::uint32_t> home_uses_{0};  // written by the home's thread alone
-    Atomic<std::uint32_t> shared_{kClosed | kFinished};
+    // They order the runtime's own memory alone, so no sanitizer of the program needs to be told.
+    SchedulerAtomic<std::uintptr_t> home_{kNobody};
+    SchedulerAtomic<std::uint32_t> home_uses_{0};  // written by the home's thread alone
+    SchedulerAtomic<std::uint32_t> shared_{kClosed | kFinished};
 };
 
 using UseCount = BasicUseCount<UseOrder>;

@@ -25,9 +25,12 @@ constexpr std::size_t kBatchMax = 128;
 constexpr std::uint32_t kInterest = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::uint8_t to_events(std::uint32_t mask) {
-    unsigned events = 0;
-    if (mask & (EPOLLIN | EPOLLPRI)) events |= kReadable;
-    if (mask & EPOLLOUT) events |= kWritable;
+    // Nearly always.
+    static_assert(unsigned{EPOLLIN} == kReadable && unsigned{EPOLLOUT} == kWritable << 1);
+    unsigned events = (mask & EPOLLIN) | (mask & EPOLLOUT) >> 1;
+    if (!(mask & ~(EPOLLIN | EPOLLOUT))) [[likely]]
+        return static_cast<std::uint8_t>(events);
+    if (mask & EPOLLPRI) events |= kReadable;
     if (mask & EPOLLRDHUP) events |= kReadable | kHangUp;
     if (mask & EPOLLHUP) events |= kReadable | kWritable | kHangUp;
     if (mask & EPOLLERR) events |= kReadable | kWritable | kFailed;
