@@ -76,10 +76,11 @@ void Worker::look_around() {
     if (since_poll_ns >= kTurnNs && (room >= kEventBatch || since_poll_ns >= kPollNsMax))
         deliver(*reactor_, false, 0, std::clamp(room, kEventsMin, kEventBatch));
     current_ = leaving;
-    scheduler_.report_if_done();
+    scheduler_.report_if_watched();
 }
 
 void Worker::take_posted_fibers() {
+    if (fiber_inbox_.empty()) return;
     for (auto* cell = fiber_inbox_.take_all(); cell;) {
         WaitCell* following = cell->next;
         auto& fiber = static_cast<Fiber&>(*cell);

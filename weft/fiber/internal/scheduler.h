@@ -103,6 +103,12 @@ public:
         if (watchers_of_end_.fetch_add(0, std::memory_order_seq_cst) != 0) [[unlikely]]
             report_done();
     }
+    // The same for one who will ask again: at the next look, or before its sleep.
+    void report_if_watched() {
+        // Relaxed: a watcher that is not seen yet is seen then.
+        if (watchers_of_end_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            report_done();
+    }
     // For the monitor: the workers in or before their sleep, a bit each.
     std::uint64_t sleepers() const { return sleepers_.load(std::memory_order_seq_cst); }
     // A thread of the program has woken a fiber that waited: it may do so again.
