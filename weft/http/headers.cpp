@@ -1,6 +1,10 @@
 #include "weft/http/headers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "weft/http/wire/characters.h"
 
@@ -20,21 +24,72 @@ bool equal_letters_without_case(const char* a, const char* b, std::size_t size) 
 }
 
 bool is_token(std::string_view text) {
+    if (wire::is_usual_name(text)) return true;
     return !text.empty() && wire::consists_of(wire::Class::Token, text);
 }
 
 bool is_field_value(std::string_view text) {
+    if (wire::is_usual_value(text)) return true;
     const char* end = text.data() + text.size();
     return wire::skip_field_value(text.data(), end) == end;
+}
+
+static_assert(std::is_trivially_copyable_v<Headers::Field> &&
+              std::is_trivially_destructible_v<Headers::Field>);
+
+Headers& Headers::operator=(Headers&& other) noexcept {
+    if (this == &other) return *this;
+    overflow_.reset();
+    fields_ = inline_fields();
+    capacity_ = kInlineFields;
+    owner_.reset();
+    take(other);
+    return *this;
+}
+
+// Into an object that has nothing of its own. The other is empty afterwards.
+void Headers::take(Headers& other) {
+    size_ = std::exchange(other.size_, 0);
+    valid_ = std::exchange(other.valid_, true);
+    overflow_ = std::move(other.overflow_);
+    owner_ = std::move(other.owner_);
+    if (other.fields_ != other.inline_fields()) {
+        fields_ = std::exchange(other.fields_, other.inline_fields());
+        capacity_ = std::exchange(other.capacity_, kInlineFields);
+    } else {
+        std::uninitialized_copy_n(other.fields_, size_, fields_);
+    }
+    text_bytes_ = std::exchange(other.text_bytes_, 0);
+    if (text_bytes_ == 0) return;
+    // All of it: a number that the compiler knows is copied faster than fewer.
+    std::memcpy(text_room_, other.text_room_, kInlineTextBytes);
+    // The texts that have come along lie elsewhere now.
+    auto follow = [&](std::string_view& text) {
+        auto offset = reinterpret_cast<std::uintptr_t>(text.data()) -
+                      reinterpret_cast<std::uintptr_t>(other.text_room_);
+        if (offset < kInlineTextBytes) text = {text_room_ + offset, text.size()};
+    };
+    for (std::uint32_t i = 0; i < size_; ++i) {
+        follow(fields_[i].name);
+        follow(fields_[i].value);
+    }
+}
+
+void Headers::grow(std::size_t capacity) {
+    if (!overflow_) overflow_ = std::make_unique<Overflow>();
+    auto larger = std::make_unique_for_overwrite<Field[]>(capacity);
+    std::copy_n(fields_, size_, larger.get());
+    overflow_->fields = std::move(larger);
+    fields_ = overflow_->fields.get();
+    capacity_ = static_cast<std::uint32_t>(capacity);
 }
 
 Headers Headers::copy() const {
     Headers result;
     result.valid_ = valid_;
-    result.fields_.reserve(fields_.size());
-    for (const Field& field : fields_) {
-        result.fields_.push_back({result.keep(field.name), result.keep(field.value)});
-    }
+    result.reserve(size_);
+    for (const Field& field : *this)
+        result.append({result.keep(field.name), result.keep(field.value)});
     return result;
 }
 
@@ -52,36 +107,31 @@ void Headers::set(std::string_view name, std::string_view value) {
         return;
     }
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
-    auto first = std::ranges::find_if(fields_, same);
-    if (first == fields_.end()) {
-        append({keep(name), keep(value)});
-        return;
-    }
+    Field* end = fields_ + size_;
+    Field* first = std::find_if(fields_, end, same);
     // Kept before the others go: the name or the value may be one of theirs.
-    *first = {keep(name), keep(value)};
-    std::string_view kept = first->name;
-    fields_.erase(
-        std::remove_if(first + 1, fields_.end(),
-                       [&](const Field& field) { return equal_without_case(field.name, kept); }),
-        fields_.end());
+    Field kept{keep(name), keep(value)};
+    if (first == end) return append(kept);
+    *first = kept;
+    name = kept.name;
+    size_ = static_cast<std::uint32_t>(std::remove_if(first + 1, end, same) - fields_);
 }
 
 void Headers::remove(std::string_view name) {
-    std::erase_if(fields_,
-                  [&](const Field& field) { return equal_without_case(field.name, name); });
+    auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
+    size_ = static_cast<std::uint32_t>(std::remove_if(fields_, fields_ + size_, same) - fields_);
 }
 
-void Headers::clear() {
-    fields_.clear();
+void Headers::clear_rest() {
     owner_.reset();
-    valid_ = true;
+    if (!overflow_) return;
     // The last chunk is the largest; one that is cleared again and again allocates no more.
-    full_chunks_.clear();
-    chunk_.clear();
+    overflow_->full_chunks.clear();
+    overflow_->chunk.clear();
 }
 
 std::optional<std::string_view> Headers::get(std::string_view name) const {
-    for (const Field& field : fields_) {
+    for (const Field& field : *this) {
         if (equal_without_case(field.name, name)) return field.value;
     }
     return std::nullopt;
@@ -89,12 +139,12 @@ std::optional<std::string_view> Headers::get(std::string_view name) const {
 
 std::size_t Headers::count(std::string_view name) const {
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
-    return static_cast<std::size_t>(std::ranges::count_if(fields_, same));
+    return static_cast<std::size_t>(std::count_if(begin(), end(), same));
 }
 
 std::string Headers::joined(std::string_view name) const {
     std::string list;
-    for (const Field& field : fields_) {
+    for (const Field& field : *this) {
         if (!equal_without_case(field.name, name)) continue;
         if (!list.empty()) list += ", ";
         list += field.value;
@@ -103,7 +153,7 @@ std::string Headers::joined(std::string_view name) const {
 }
 
 bool Headers::has_token(std::string_view name, std::string_view token) const {
-    for (const Field& field : fields_) {
+    for (const Field& field : *this) {
         if (!equal_without_case(field.name, name)) continue;
         std::string_view rest = field.value;
         while (!rest.empty()) {
@@ -115,17 +165,18 @@ bool Headers::has_token(std::string_view name, std::string_view token) const {
     return false;
 }
 
-std::string_view Headers::keep(std::string_view text) {
-    if (text.empty()) return {};
-    if (chunk_.capacity() - chunk_.size() < text.size()) {
-        std::size_t size = std::clamp(chunk_.capacity() * 2, kFirstChunkBytes, kChunkBytesMax);
-        if (!chunk_.empty()) full_chunks_.push_back(std::move(chunk_));
-        chunk_ = {};
-        chunk_.reserve(std::max(size, text.size()));
+std::string_view Headers::keep_elsewhere(std::string_view text) {
+    if (!overflow_) overflow_ = std::make_unique<Overflow>();
+    std::vector<char>& chunk = overflow_->chunk;
+    if (chunk.capacity() - chunk.size() < text.size()) {
+        std::size_t size = std::clamp(chunk.capacity() * 2, kFirstChunkBytes, kChunkBytesMax);
+        if (!chunk.empty()) overflow_->full_chunks.push_back(std::move(chunk));
+        chunk = {};
+        chunk.reserve(std::max(size, text.size()));
     }
-    std::size_t begin = chunk_.size();
-    chunk_.insert(chunk_.end(), text.begin(), text.end());
-    return {chunk_.data() + begin, text.size()};
+    std::size_t begin = chunk.size();
+    chunk.insert(chunk.end(), text.begin(), text.end());
+    return {chunk.data() + begin, text.size()};
 }
 
 }  // namespace weft::http

@@ -6,12 +6,16 @@
 // The texts of added fields are copied; those that a parser borrows point into its buffer. A field
 // that could not be sent as it stands (a name that is no token; CR, LF or NUL in a value) is not
 // added, and is_valid() says so from then on: a server answers 500 instead of sending such a
-// response, a client refuses to send such a request. A value with one owner.
+// response, a client refuses to send such a request. A value with one owner; views of its fields
+// live until it is changed, moved or destroyed.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -34,16 +38,23 @@ public:
         std::string_view value;
     };
 
-    Headers() = default;
-    Headers(Headers&&) noexcept = default;
-    Headers& operator=(Headers&&) noexcept = default;
+    Headers() : fields_(inline_fields()) {}
+    Headers(Headers&& other) noexcept : Headers() { take(other); }
+    Headers& operator=(Headers&& other) noexcept;
     Headers copy() const;  // owns all its texts
 
     void add(std::string_view name, std::string_view value);
     void set(std::string_view name, std::string_view value);  // instead of all of that name
     void remove(std::string_view name);
-    void clear();
-    void reserve(std::size_t fields) { fields_.reserve(fields); }
+    void clear() {
+        size_ = 0;
+        text_bytes_ = 0;
+        valid_ = true;
+        if (owner_ || overflow_) clear_rest();
+    }
+    void reserve(std::size_t fields) {
+        if (fields > capacity_) grow(fields);
+    }
     // The caller has checked the field, and its text outlives this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
     // What borrowed texts lie in: kept as long as this object (or until the next clear()), together
@@ -59,25 +70,52 @@ public:
     bool has_token(std::string_view name, std::string_view token) const;
 
     bool is_valid() const { return valid_; }
-    bool empty() const { return fields_.empty(); }
-    std::size_t size() const { return fields_.size(); }
-    const Field* begin() const { return fields_.data(); }
-    const Field* end() const { return fields_.data() + fields_.size(); }
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+    const Field* begin() const { return fields_; }
+    const Field* end() const { return fields_ + size_; }
 
 private:
-    static constexpr std::size_t kFieldsExpected = 8;
+    // A small response has room in the object: neither its fields nor their texts are allocated.
+    static constexpr std::size_t kInlineFields = 8;
+    static constexpr std::size_t kInlineTextBytes = 128;
+    // Where that is not enough.
+    struct Overflow {
+        std::unique_ptr<Field[]> fields;
+        std::vector<char> chunk;  // never grows: its texts stay where they are
+        std::vector<std::vector<char>> full_chunks;
+    };
 
+    Field* inline_fields() { return reinterpret_cast<Field*>(field_room_); }
     void append(const Field& field) {
-        if (fields_.capacity() == 0) fields_.reserve(kFieldsExpected);
-        fields_.push_back(field);
+        if (size_ == capacity_) [[unlikely]]
+            grow(std::size_t{capacity_} * 2);
+        std::construct_at(fields_ + size_++, field);
     }
-    std::string_view keep(std::string_view text);
+    void grow(std::size_t capacity);
+    void take(Headers& other);
+    void clear_rest();
+    std::string_view keep(std::string_view text) {
+        if (text.size() > kInlineTextBytes - text_bytes_) [[unlikely]]
+            return keep_elsewhere(text);
+        // An empty view may be null, which memcpy() must not be given.
+        char* kept = text_room_ + text_bytes_;
+        if (!text.empty()) std::memcpy(kept, text.data(), text.size());
+        text_bytes_ = static_cast<std::uint8_t>(text_bytes_ + text.size());
+        return {kept, text.size()};
+    }
+    std::string_view keep_elsewhere(std::string_view text);
 
-    std::vector<Field> fields_;
-    std::vector<char> chunk_;  // never grows: its texts stay where they are
-    std::vector<std::vector<char>> full_chunks_;
+    Field* fields_;  // in field_room_ or in overflow_
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = kInlineFields;
+    std::unique_ptr<Overflow> overflow_;
     std::shared_ptr<const void> owner_;
     bool valid_ = true;
+    std::uint8_t text_bytes_ = 0;
+    // Not initialized: what lies behind size_ and text_bytes_ is nobody's.
+    alignas(Field) std::byte field_room_[kInlineFields * sizeof(Field)];
+    char text_room_[kInlineTextBytes];
 };
 
 }  // namespace weft::http

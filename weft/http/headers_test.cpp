@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace weft::http {
@@ -89,6 +90,33 @@ TEST(Headers, HTTP_1_a_copy_owns_its_texts) {
         text.assign(text.size(), '!');
     }
     EXPECT_EQ(text_of(copy), "name=value;empty=;");
+}
+
+TEST(Headers, HTTP_1_what_lies_in_the_object_moves_with_it) {
+    std::string borrowed = "borrowed";
+    // In the object; in the object with fields elsewhere; with texts elsewhere.
+    for (std::size_t more : {0U, 10U, 40U}) {
+        auto first = std::make_unique<Headers>();
+        first->add("name", "value");
+        first->add_borrowed("lent", borrowed);
+        std::string expected = "name=value;lent=borrowed;";
+        for (std::size_t i = 0; i < more; ++i) {
+            first->add("n" + std::to_string(i), "v");
+            expected += "n" + std::to_string(i) + "=v;";
+        }
+        Headers second = std::move(*first);
+        EXPECT_TRUE(first->empty());
+        first->add("used", "again");
+        EXPECT_EQ(text_of(*first), "used=again;");
+        first.reset();
+        EXPECT_EQ(text_of(second), expected);
+        Headers third;
+        third.add("gone", "soon");
+        third = std::move(second);
+        EXPECT_EQ(text_of(third), expected);
+        third.set("name", "other");
+        EXPECT_EQ(third.get("NAME"), "other");
+    }
 }
 
 TEST(Headers, HTTP_1_texts_stay_when_many_and_long_ones_are_added) {

@@ -26,6 +26,27 @@ void expect_as_by_table(Class which, Skip skip_fast) {
 TEST(Characters, HTTP_1_blocks_are_searched_as_single_bytes_are) {
     expect_as_by_table(Class::FieldValue, skip_field_value);
     expect_as_by_table(Class::Target, skip_target);
+    expect_as_by_table(Class::PlainPath, skip_plain_path);
+    expect_as_by_table(Class::Token, skip_token);
+}
+
+TEST(Characters, HTTP_1_what_is_usual_is_of_its_class) {
+    for (std::size_t size = 0; size <= 40; ++size) {
+        EXPECT_EQ(is_usual_name(std::string(size, 'a')), size >= 8) << size;
+        for (std::size_t at = 0; at < size; ++at) {
+            for (unsigned byte = 0; byte < 256; ++byte) {
+                std::string text(size, 'a');
+                text[at] = static_cast<char>(byte);
+                if (is_usual_name(text)) {
+                    ASSERT_TRUE(consists_of(Class::Token, text)) << byte;
+                    ASSERT_TRUE(consists_of(Class::RegName, text)) << byte;
+                }
+                if (is_usual_value(text)) {
+                    ASSERT_TRUE(consists_of(Class::FieldValue, text)) << byte;
+                }
+            }
+        }
+    }
 }
 
 TEST(Characters, HTTP_1_the_first_of_several_is_found) {
