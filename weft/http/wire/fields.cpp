@@ -1,6 +1,7 @@
 #include "weft/http/wire/fields.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "weft/http/wire/characters.h"
@@ -19,6 +20,15 @@ void for_each_member(std::string_view list, Visit visit) {
     }
 }
 
+// Of a name of four characters. It is a token, so no other than a letter is made one by the bit.
+bool is_host(std::string_view name) {
+    std::uint32_t word = 0;
+    std::uint32_t host = 0;
+    std::memcpy(&word, name.data(), sizeof word);
+    std::memcpy(&host, "host", sizeof host);
+    return (word | 0x20202020U) == host;
+}
+
 }  // namespace
 
 FieldReader::Line FieldReader::next(Headers::Field& field) {
@@ -30,7 +40,7 @@ FieldReader::Line FieldReader::next(Headers::Field& field) {
         return Line::End;
     }
     is_unfolded_ = false;
-    const char* name_end = skip(Class::Token, at_, end_);
+    const char* name_end = skip_token(at_, end_);
     const char* colon = name_end;
     if (old_forms_ == OldForms::Repair && name_end != at_) {
         while (colon != end_ && is_blank(*colon)) ++colon;
@@ -93,7 +103,7 @@ FieldReader::Line FieldReader::refuse_name(const char* stop) {
 void MessageFields::note(const Headers::Field& field) {
     switch (field.name.size()) {
     case 4:
-        if (!equal_without_case(field.name, "host")) return;
+        if (!is_host(field.name)) return;
         host = field.value;
         ++hosts;
         return;

@@ -108,10 +108,28 @@ void append(std::string& out, std::size_t bytes, Write write) {
     });
 }
 
-char* put(char* out, std::string_view text) {
-    // memcpy() must not be given the null of an empty view.
-    if (!text.empty()) std::memcpy(out, text.data(), text.size());
-    return out + text.size();
+// The first bytes and the last ones, which may overlap.
+template <std::size_t kBytes>
+[[gnu::always_inline]] inline void copy_ends(char* out, const char* text, std::size_t size) {
+    std::memcpy(out, text, kBytes);
+    std::memcpy(out + size - kBytes, text + size - kBytes, kBytes);
+}
+
+// Names and values are short: a call of memcpy() would cost more than the copying.
+[[gnu::always_inline]] inline char* put(char* out, std::string_view text) {
+    std::size_t size = text.size();
+    if (size > 32) {
+        std::memcpy(out, text.data(), size);
+    } else if (size >= 16) {
+        copy_ends<16>(out, text.data(), size);
+    } else if (size >= 8) {
+        copy_ends<8>(out, text.data(), size);
+    } else if (size >= 4) {
+        copy_ends<4>(out, text.data(), size);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) out[i] = text[i];
+    }
+    return out + size;
 }
 
 constexpr std::size_t field_bytes(std::string_view name, std::string_view value) {
@@ -164,6 +182,36 @@ void append_fields(std::string& out, const Headers& headers) {
     append(out, bytes, [&](char* text) {
         for (const Headers::Field& field : headers) text = put_field(text, field.name, field.value);
         return text;
+    });
+}
+
+void append_response_head(std::string& out, const ResponseHeadText& head) {
+    WEFT_ASSERT(head.status >= kStatusMin && head.status <= 999);
+    constexpr std::string_view kLength = "Content-Length: ";
+    constexpr std::string_view kChunked = "Transfer-Encoding: chunked\r\n";
+    constexpr std::string_view kServer = "Server";
+    constexpr std::string_view kConnection = "Connection";
+    std::string_view line = status_line(head.status);
+    std::string other_line;
+    if (line.empty()) {
+        append_status_line(other_line, head.status);
+        line = other_line;
+    }
+    DecimalText length = decimal(head.length.value_or(0));
+    std::size_t bytes = line.size() + head.date_line.size() + field_bytes(kServer, head.server) +
+                        field_bytes(kConnection, head.connection) + kLength.size() +
+                        length.view().size() + 2 + kChunked.size() + kHeadEnd.size();
+    for (const Headers::Field& field : head.headers) bytes += field_bytes(field.name, field.value);
+    append(out, bytes, [&](char* text) {
+        text = put(text, line);
+        for (const Headers::Field& field : head.headers)
+            text = put_field(text, field.name, field.value);
+        text = put(text, head.date_line);
+        if (!head.server.empty()) text = put_field(text, kServer, head.server);
+        if (head.length) text = put(put(put(text, kLength), length.view()), "\r\n");
+        if (head.is_chunked) text = put(text, kChunked);
+        if (!head.connection.empty()) text = put_field(text, kConnection, head.connection);
+        return put(text, kHeadEnd);
     });
 }
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,18 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 void append_field(std::string& out, std::string_view name, std::uint64_t value);
 void append_fields(std::string& out, const Headers& headers);
 inline constexpr std::string_view kHeadEnd = "\r\n";
+
+// All of a response's head at once, which costs a fraction of the calls above.
+struct ResponseHeadText {
+    unsigned status = 200;
+    const Headers& headers;
+    std::string_view date_line = {};  // "Date: ...\r\n", or empty
+    std::string_view server = {};     // the values of these fields; empty: no such field
+    std::string_view connection = {};
+    std::optional<std::uint64_t> length = {};
+    bool is_chunked = false;
+};
+void append_response_head(std::string& out, const ResponseHeadText& head);
 
 struct DecimalText {
     std::array<char, 20> text;

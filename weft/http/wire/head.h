@@ -99,6 +99,7 @@ private:
     Progress fail(std::uint16_t status, const char* reason) { return fail({status, reason}); }
     Progress attempt(std::string_view bytes);
     Progress parse_line(const char*& at, const char* end);
+    bool parse_usual_line(const char*& at, const char* end);
     Progress parse_version(const char*& at, const char* end);
     Progress conclude(const MessageFields& said);
     Progress conclude_host(const MessageFields& said);
