@@ -136,8 +136,29 @@ void CancelState::disarm_deadline() {
 bool CancelState::mark(CancelReason reason) {
     CancelReason expected = CancelReason::None;
     // seq_cst: before the look at the cells; a waiter marks its cell before it looks at the reason.
-    return reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
-                                           std::memory_order_seq_cst);
+    while (!reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
+                                            std::memory_order_seq_cst)) {
+        if (expected != CancelReason::None && expected != kUnasked) return false;
+    }
+    return true;
+}
+
+void CancelState::expect_asking() {
+    WEFT_ASSERT(nature_ && nature_->asked, "nobody wants to know whether this node is asked");
+    CancelReason expected = CancelReason::None;
+    // seq_cst: as in mark(), which may win.
+    reason_.compare_exchange_strong(expected, kUnasked, std::memory_order_seq_cst,
+                                    std::memory_order_seq_cst);
+}
+
+// Called with no lock held: what is called may cancel the node.
+CancelReason CancelState::ask() const {
+    CancelReason expected = kUnasked;
+    // seq_cst: as in mark().
+    if (reason_.compare_exchange_strong(expected, CancelReason::None, std::memory_order_seq_cst,
+                                        std::memory_order_seq_cst))
+        nature_->asked(const_cast<CancelState&>(*this));
+    return reason_.load(std::memory_order_seq_cst);
 }
 
 bool CancelState::cancel(CancelReason reason) {
@@ -369,6 +390,7 @@ void CancelState::remove_cell(WaitCell& cell) {
 
 void CancelListener::listen(CancelState* token) {
     WEFT_ASSERT(!token_, "a listener listens to one token");
+    token->will_be_asked();  // not with its lock held
     token->add_ref();
     token_ = token;
     bool cancelled = false;

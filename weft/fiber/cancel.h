@@ -76,6 +76,8 @@ public:
         // ended; and one less.
         bool (*enter)(CancelState& state) = nullptr;
         void (*leave)(CancelState& state) = nullptr;
+        // Of a node that began to be asked: see expect_asking().
+        void (*asked)(CancelState& state) = nullptr;
     };
 
     // Takes a reference to the parent. Starts with one reference, the caller's.
@@ -85,18 +87,37 @@ public:
 
     void add_ref();
     void release();
-    // Whether somebody besides the caller holds a reference; a moment's value, but no one else can
-    // make it true if it is false.
-    bool is_shared() const {
+    // Whether somebody besides the caller, who has so many, holds a reference; a moment's value,
+    // but no one else can make it true if it is false.
+    bool is_held_besides(std::uint32_t own) const {
         // Acquire: the caller goes on as if it had made the node, and must see what the last of
         // the others did with it.
-        return references_.load(std::memory_order_acquire) != 1;
+        return references_.load(std::memory_order_acquire) != own;
     }
 
     bool cancel(CancelReason reason);  // false if it was cancelled before
     // Everything below, but not the node itself.
     void cancel_children(CancelReason reason);
-    CancelReason reason() const { return reason_.load(std::memory_order_seq_cst); }
+    CancelReason reason() const {
+        CancelReason reason = reason_.load(std::memory_order_seq_cst);
+        return reason == kUnasked ? ask() : reason;
+    }
+    // The same, but it does not count as asking.
+    CancelReason peek() const {
+        CancelReason reason = reason_.load(std::memory_order_seq_cst);
+        return reason == kUnasked ? CancelReason::None : reason;
+    }
+    // Who would end the node need not look for a cause as long as nobody could notice. From here on
+    // `asked` of its nature is called once, before the first who asks for the reason gets it: one
+    // who waits with this token, spawns with it, has a child, a listener or a copy made of it, or
+    // just looks. By the only one who has it; nothing if it has ended.
+    void expect_asking();
+    bool is_unasked() const { return reason_.load(std::memory_order_seq_cst) == kUnasked; }
+    // Somebody is going to ask, on whatever thread.
+    void will_be_asked() {
+        if (is_unasked()) [[unlikely]]
+            static_cast<void>(ask());
+    }
     bool is_cancelled() const { return reason() != CancelReason::None; }
     // The earlier of the own and the parent's.
     Deadline deadline() const { return is_cut() ? Deadline::never() : deadline_; }
@@ -157,6 +178,10 @@ protected:
 private:
     friend class CancelListener;
 
+    // In place of None while nobody has asked.
+    static constexpr auto kUnasked = static_cast<CancelReason>(0xff);
+
+    [[gnu::noinline, gnu::cold]] CancelReason ask() const;
     void join_children_of(CancelState& above);
     void leave_children_of(CancelState& above);
     void disarm_deadline();
@@ -182,7 +207,7 @@ private:
     DeadlineTimer* unset_timer(const Scheduler& scheduler, bool& armed);
 
     Atomic<std::uint32_t> references_{1};
-    Atomic<CancelReason> reason_{CancelReason::None};
+    mutable Atomic<CancelReason> reason_{CancelReason::None};
     SpinLock lock_;  // the children, cells_, listeners_, timers_
     const bool own_deadline_;
     Atomic<bool> cut_{false};  // written under the parent's lock
@@ -203,7 +228,9 @@ class CancelToken {
 public:
     CancelToken() = default;  // never cancelled
     explicit CancelToken(CancelState* state) : state_(state) {
-        if (state_) state_->add_ref();
+        if (!state_) return;
+        state_->will_be_asked();
+        state_->add_ref();
     }
     // Takes over the reference that a new state starts with.
     static CancelToken adopt(CancelState* state) {

@@ -166,6 +166,8 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
     CancelState* token = options.token ? options.token
                          : parent      ? parent->token
                                        : &scheduler->root();
+    // What a fiber spawns may ask when that fiber has gone on. Who spawns in a worker's loop knows.
+    if (parent) token->will_be_asked();
     if (!listed) {
         fiber->token = token;  // the root: nobody but the runtime keeps count of what carries it
     } else if (!enter_token(*fiber, *token, joinable)) [[unlikely]] {

@@ -49,6 +49,11 @@ ScopeCore::~ScopeCore() {
     WEFT_ASSERT(state_ == State::Ended && alive_ == 0, "a scope was never ended");
 }
 
+void ScopeCore::tell_asked(CancelState& state) {
+    auto& self = static_cast<ScopeCore&>(state);
+    if (self.asked_.tell) self.asked_.tell(self.asked_.whom);
+}
+
 // ---------------------------------------------------------------- what is alive
 
 // Lock held.

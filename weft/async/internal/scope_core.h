@@ -64,6 +64,12 @@ public:
     void end_round();
     void retire();  // after the last round
     bool has_ended();
+    // Of a recurring scope: who is told when its context is asked for the first time. Null: nobody.
+    struct Asked {
+        void (*tell)(void* whom) = nullptr;
+        void* whom = nullptr;
+    };
+    void set_asked(const Asked& asked) { asked_ = asked; }
     bool is_touched() const {
         // Relaxed: set by the owner's own fiber, or below one that it has set it for.
         return touched_.load(std::memory_order_relaxed);
@@ -87,7 +93,9 @@ private:
     static const void* find_own(const CancelState& state, const void* key);
     static bool enter_below(CancelState& state) { return static_cast<ScopeCore&>(state).enter(); }
     static void leave_below(CancelState& state) { static_cast<ScopeCore&>(state).leave(); }
-    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own, enter_below, leave_below};
+    static void tell_asked(CancelState& state);
+    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own, enter_below, leave_below,
+                                    tell_asked};
 
     enum class Use : bool { Once, Recurring };
     ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use);
@@ -101,6 +109,7 @@ private:
     StopStep step_;
     const Use use_;
     Atomic<bool> touched_{false};  // there is something to end; written under the lock
+    Asked asked_;  // whoever asks has the context from one who came after it was set
     async::Arena arena_;
     Ledger ledger_;
     FirstError errors_;

@@ -30,9 +30,22 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
     waited_ = {};
     hurry_ = Deadline::never();
     limits_ = limits;
-    before_wait_ = nullptr;
+    if (before_wait_) before_wait_ = nullptr;
     trailers_.clear();
     if (framing == Framing::Chunked) decoder_ = wire::ChunkedDecoder(limits.chunked);
+}
+
+// It is finished: nothing asks for its limits any more, nor for where it would come from.
+void IncomingBody::begin_without_body() {
+    let_go();
+    framing_ = Framing::None;
+    length_ = left_ = 0;
+    finished_ = true;
+    failed_ = false;
+    failure_status_ = 0;
+    received_ = 0;
+    if (before_wait_) before_wait_ = nullptr;
+    trailers_.clear();
 }
 
 std::optional<std::uint64_t> IncomingBody::size() const {

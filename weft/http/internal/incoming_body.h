@@ -38,6 +38,7 @@ public:
 
     void begin(net::Stream& stream, ReadBuffer& buffer, wire::Framing framing, std::uint64_t length,
                const IncomingLimits& limits);
+    void begin_without_body();
     Nanoseconds idle() const { return limits_.idle; }
     void set_deadline(Deadline deadline) { hurry_ = deadline; }  // of the whole body
     void set_before_wait(BeforeWait before_wait) { before_wait_ = std::move(before_wait); }

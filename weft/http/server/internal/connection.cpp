@@ -184,7 +184,7 @@ bool Connection::shake_hands() {
 // Until there is nothing more to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {
     Nanoseconds write_time = shard_.core().limits().write_time;
-    EarlySender early(*stream_, exchange.output, write_time);
+    EarlySender early(*stream_, exchange.output, write_time, shard_.token());
     Next next = Next::Again;
     while (next == Next::Again) {
         next = read_head(exchange);
@@ -262,21 +262,18 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     exchange.buffer.consume(exchange.parser.consumed());
     exchange.buffer.hold();
     ++requests_;
-    shard_.tally.requests.add();
-    exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
-                        limits_of_body(limits, shard_.core().body_memory()));
+    shard_.tally.requests.add(shard_.is_home());
     Interim interim(*this, exchange, early);
-    if (head.expects_continue && !exchange.body.is_finished())
-        exchange.body.set_before_wait([&interim] { return interim.send(100, {}); });
+    begin_body(exchange, interim);
     Request request(
         {head, exchange.parser.target(), exchange.body, peer_, stream_->tls(), &interim});
     RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
-    async::Context context = async::Context::current();
-    // Not the context's from here on: the handler may have put another one there.
-    CancelState* token = context.token().state();
-    Result<Response> outcome = call_in_turn(request, context, exchange, early);
+    CancelState* token = exchange.scope->state();
+    // Made where it stays: on its way here nothing is moved.
+    Result<Response> outcome = call_in_turn(request, exchange, early);
+    if (Result<void> sent = early.take_back(); !sent) outcome = sent.error();
     request.end_informational();
-    if (!outcome) outcome = explain(outcome.error(), request, exchange, token);
+    check(outcome, request, exchange);
     Response& response = *outcome;
     ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
                                   .keep_alive = head.keep_alive && may_go_on(exchange.now) &&
@@ -286,9 +283,9 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
                                   .drain = shard_.core().drain_token()};
     if (response.upgrade) return hand_over(request, exchange, response);
     // From here on the word would stand within the response.
-    exchange.body.set_before_wait(nullptr);
+    if (exchange.body.has_before_wait()) exchange.body.set_before_wait(nullptr);
     ResponseWriter writer(*stream_, exchange, limits);
-    Result<void> written = write(writer, response, manner, exchange, token);
+    Result<void> written = write(writer, response, manner, exchange);
     if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
         log_failed_body(request, written.error(), shard_.core().log_limit());
     if (options.on_access) {
@@ -300,7 +297,7 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
                 .complete = written.has_value()});
     }
     if (!written) return Next::End;
-    shard_.tally.responses.add();
+    shard_.tally.responses.add(shard_.is_home());
     bool unread = !exchange.body.is_finished();
     if (!writer.keep_alive()) {
         // Who does not know yet that this was the last response may have sent the next request.
@@ -321,17 +318,16 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
 }
 
 Result<void> Connection::write(ResponseWriter& writer, Response& response,
-                               const ResponseWriter::Manner& manner, Exchange& exchange,
-                               CancelState* token) {
+                               const ResponseWriter::Manner& manner, Exchange& exchange) {
+    if (!response.body.as_produced() && !response.afterwards) [[likely]]
+        return writer.write_response(response, manner);
     // A body that is produced may wait for long: whoever waits must learn that the client is gone.
-    if (response.body.as_produced() || response.afterwards) watch(token);
-    Result<void> written = writer.write_response(response, manner);
-    if (written && response.afterwards) {
-        written = send_output(*stream_, exchange.output, shard_.core().limits().write_time);
-        if (written) call_afterwards(response);
-    }
-    stop_watching();
-    return written;
+    WatchTime watched(*this, exchange);
+    WEFT_TRY(writer.write_response(response, manner));
+    if (!response.afterwards) return {};
+    WEFT_TRY(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
+    call_afterwards(response);
+    return {};
 }
 
 Result<void> Connection::Interim::send(std::uint16_t status, const Headers& headers) {
@@ -353,24 +349,47 @@ void Connection::end_request(Exchange& exchange) {
     exchange.scope->end_round();
 }
 
+void Connection::begin_body(Exchange& exchange, Interim& interim) {
+    const wire::RequestHead& head = exchange.parser.head();
+    if (head.framing == wire::Framing::None) return exchange.body.begin_without_body();
+    ServerCore& core = shard_.core();
+    exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
+                        limits_of_body(core.limits(), core.body_memory()));
+    if (head.expects_continue && !exchange.body.is_finished())
+        exchange.body.set_before_wait([&interim] { return interim.send(100, {}); });
+}
+
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request, async::Context& context,
-                                          const Exchange& exchange, EarlySender& early) {
+Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
+                                          EarlySender& early) {
     const ServerLimits& limits = shard_.core().limits();
     std::int64_t now_ns = exchange.now.time_since_epoch().count();
     bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
     woken_ns_ = 0;
     auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
     if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
-    bool admitted = !late && shard_.core().permits().take(shard_.index(), limits.queue_delay);
-    Result<Response> outcome =
-        admitted ? call_admitted(request, context, early) : Result<Response>(shed());
-    if (outcome && !can_be_sent(*outcome)) {
+    if (late) return shed();
+    // Of those that have a seat no more can be in handlers than were awake when the last one began.
+    if (shard_.awake() <= shard_.core().seats()) [[likely]]
+        return call_admitted(request, exchange, early);
+    Permits& permits = shard_.core().permits();
+    if (!permits.take(shard_.index(), limits.queue_delay)) return shed();
+    struct GiveBack {
+        ~GiveBack() { permits.give_back(shard); }
+        Permits& permits;
+        std::size_t shard;
+    } at_end{permits, shard_.index()};
+    return call_admitted(request, exchange, early);
+}
+
+// What can be sent, whatever came of the call.
+void Connection::check(Result<Response>& outcome, const Request& request, Exchange& exchange) {
+    if (!outcome) outcome = explain(outcome.error(), request, exchange, exchange.scope->state());
+    if (!can_be_sent(*outcome)) {
         outcome =
             failure_response(request, "the response cannot be sent", shard_.core().log_limit());
     }
-    if (outcome && is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
-    return outcome;
+    if (is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
 }
 
 Response Connection::shed() {
@@ -378,16 +397,11 @@ Response Connection::shed() {
     return Response::plain(503).with("retry-after", "1");
 }
 
-Result<Response> Connection::call_admitted(Request& request, async::Context& context,
+Result<Response> Connection::call_admitted(Request& request, Exchange& exchange,
                                            EarlySender& early) {
-    watch(context.token().state());
-    Result<void> sent = early.lend();
-    Result<Response> outcome = sent ? call_handler(request, context) : sent.error();
-    if (sent) sent = early.take_back();
-    stop_watching();
-    shard_.core().permits().give_back(shard_.index());
-    if (!sent) return sent.error();
-    return outcome;
+    WatchTime watched(*this, exchange);
+    if (Result<void> sent = early.lend(); !sent) return sent.error();
+    return call_handler(request, exchange.scope->lend_context());
 }
 
 Result<Response> Connection::call_handler(Request& request, async::Context& context) {
@@ -474,7 +488,7 @@ Connection::Next Connection::hand_over(const Request& request, Exchange& exchang
                 .complete = sent});
     }
     if (!sent) return Next::End;
-    shard_.tally.responses.add();
+    shard_.tally.responses.add(shard_.is_home());
     Upgraded upgraded{*stream_, as_bytes(exchange.buffer.view()),
                       CancelToken(shard_.core().drain_token())};
     try {
@@ -518,7 +532,23 @@ void Connection::report(const AccessRecord& record) {
 
 // ---------------------------------------------------------------- the client goes away
 
-void Connection::watch(CancelState* token) {
+Connection::WatchTime::WatchTime(Connection& connection, Exchange& exchange)
+    : connection_(connection), exchange_(exchange) {
+    connection.watch_.token = exchange.scope->state();
+    // Relaxed: nobody else looks yet.
+    connection.watch_.called.store(false, std::memory_order_relaxed);
+    auto tell = [](void* whom) { static_cast<Connection*>(whom)->watch(); };
+    if (!exchange.scope->tell_when_asked(tell, &connection)) connection.watch();
+}
+
+// Who has not asked by now has no way to: whatever outlives this time came to its context by one of
+// those who count as asking. So nobody is in watch().
+Connection::WatchTime::~WatchTime() {
+    exchange_.scope->stop_telling();
+    connection_.stop_watching();
+}
+
+void Connection::watch() {
     if (WEFT_PLANTED("server.watches_nobody")) return;
     watch_.on_ready = [](Dormant& dormant, std::uint8_t) {
         auto& self = static_cast<Watch&>(dormant);
@@ -526,9 +556,6 @@ void Connection::watch(CancelState* token) {
         // Release: the last touch; pairs with stop_watching().
         self.called.store(true, std::memory_order_release);
     };
-    watch_.token = token;
-    // Relaxed: nobody else looks yet.
-    watch_.called.store(false, std::memory_order_relaxed);
     bool half = shard_.core().options().half_close == HalfClose::IsAllowed;
     auto events = static_cast<std::uint8_t>(half ? kFailed : kHangUp | kFailed);
     auto armed = stream_->descriptor().arm(watch_, events);

@@ -92,16 +92,16 @@ private:
         Exchange& exchange;
     };
     void end_request(Exchange& exchange);
+    void begin_body(Exchange& exchange, Interim& interim);
     Result<Response> call_handler(Request& request, async::Context& context);
     Response shed();
-    Result<Response> call_admitted(Request& request, async::Context& context, EarlySender& early);
-    Result<Response> call_in_turn(Request& request, async::Context& context,
-                                  const Exchange& exchange, EarlySender& early);
+    Result<Response> call_admitted(Request& request, Exchange& exchange, EarlySender& early);
+    Result<Response> call_in_turn(Request& request, Exchange& exchange, EarlySender& early);
+    void check(Result<Response>& outcome, const Request& request, Exchange& exchange);
     Response explain(const Error& error, const Request& request, Exchange& exchange,
                      CancelState* token);
     Result<void> write(ResponseWriter& writer, Response& response,
-                       const ResponseWriter::Manner& manner, Exchange& exchange,
-                       CancelState* token);
+                       const ResponseWriter::Manner& manner, Exchange& exchange);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;
@@ -109,7 +109,20 @@ private:
     void linger(Exchange& exchange);
     void report(const AccessRecord& record);
 
-    void watch(CancelState* token);
+    // In its time the client is watched from the moment when somebody could notice that it has
+    // left: a handler that neither waits nor asks pays nothing.
+    class WatchTime {
+    public:
+        WatchTime(Connection& connection, Exchange& exchange);
+        ~WatchTime();
+        WatchTime(const WatchTime&) = delete;
+        WatchTime& operator=(const WatchTime&) = delete;
+
+    private:
+        Connection& connection_;
+        Exchange& exchange_;
+    };
+    void watch();
     void stop_watching();
 
     ServerShard& shard_;

@@ -20,6 +20,8 @@ constexpr unsigned kStrandedAtOnceMax = 64;
 constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
 // One who has connected and said nothing for as long may be evicted.
 constexpr Nanoseconds kFreshMoment = std::chrono::milliseconds(250);
+// One of so many requests of a shard's even share is its own, and nobody else's.
+constexpr std::size_t kSeatsOfShare = 32;
 
 }  // namespace
 
@@ -232,7 +234,9 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     if (shards_.empty()) {
         source_ = CancelSource();
         places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
-        permits_.deal(limits().requests, limits().requests_waiting, workers.size());
+        seats_ = limits().requests / (workers.size() * kSeatsOfShare);
+        permits_.deal(limits().requests - seats_ * workers.size(), limits().requests_waiting,
+                      workers.size());
         for (unsigned worker : workers) {
             shards_.push_back(
                 std::make_unique<ServerShard>(*this, worker, shards_.size(), source_.token()));

@@ -15,6 +15,7 @@
 #include "weft/base/metrics.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/placement.h"
 #include "weft/http/internal/body_memory.h"
 #include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"
@@ -30,6 +31,17 @@ namespace weft::http {
 
 class ServerCore;
 
+// A counter that one worker writes much more often than all others: its own adding locks nothing.
+class HomeCounter {
+public:
+    void add(bool is_home) { is_home ? home_.add_as_owner() : others_.add(); }
+    std::uint64_t value() const { return home_.value() + others_.value(); }
+
+private:
+    Counter home_;
+    Counter others_;
+};
+
 class ServerShard {
 public:
     // Of this worker; `index` counts the shards of the server.
@@ -39,7 +51,7 @@ public:
     ServerCore& core() { return core_; }
     unsigned worker() const { return worker_; }
     std::size_t index() const { return index_; }
-    CancelState* token() const { return token_.token().state(); }
+    CancelState* token() const { return token_state_; }
 
     // The connections that live here.
     std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
@@ -78,9 +90,12 @@ public:
     Deadline close_idle(Instant now);
 
     struct Tally {
-        Counter accepted, refused, requests, responses, bad, shed, timeouts, gone, accept_pauses,
-            stranded, evicted;
+        HomeCounter requests, responses;
+        Counter accepted, refused, bad, shed, timeouts, gone, accept_pauses, stranded, evicted;
     } tally;
+    // Whether the caller runs on the shard's own worker, as nearly all that is done for it does;
+    // until its next wait.
+    bool is_home() const { return worker_here() == worker_; }
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
 private:
@@ -99,6 +114,7 @@ private:
     const unsigned worker_;
     const std::size_t index_;
     CancelSource token_;
+    CancelState* const token_state_ = token_.token().state();  // lives with the source
     Atomic<std::size_t> connections_{0};
     SpinLock lock_;
     Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
@@ -132,10 +148,13 @@ public:
     bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
     bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
     // Cancelled when the drain begins.
-    CancelState* drain_token() const { return drain_.token().state(); }
+    CancelState* drain_token() const { return drain_state_; }
     // How long a connection may be asleep.
     Nanoseconds sleep_of(bool fresh) const;
     Permits& permits() { return permits_; }  // of requests in handlers
+    // A shard where so few connections are awake needs no permits: as many requests are set aside
+    // for each.
+    std::size_t seats() const { return seats_; }
     BodyMemory& body_memory() { return body_memory_; }
     std::size_t connections() const { return places_.taken(); }
 
@@ -165,6 +184,7 @@ private:
     const ServerOptions options_;
     CancelSource source_;  // of all requests
     CancelSource drain_ = CancelSource::detached();
+    CancelState* const drain_state_ = drain_.token().state();  // lives with the source
     std::vector<std::unique_ptr<ServerShard>> shards_;
     Atomic<bool> draining_{false};
     Atomic<bool> closing_{false};  // nobody sleeps any more
@@ -172,6 +192,7 @@ private:
     SpinLock placing_;  // one after the other, so that all see the same
     BodyMemory body_memory_;
     Permits permits_;
+    std::size_t seats_ = 0;
     Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
     LogLimit log_limit_;
     Event wake_;

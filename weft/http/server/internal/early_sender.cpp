@@ -13,14 +13,15 @@ Result<void> EarlySender::lend() {
     join();
     // Relaxed: the fiber sees it by its start.
     state_.store(State::Lent, std::memory_order_relaxed);
-    // Not in the scope of the request: it goes on from one to the next.
-    fiber_ = spawn([this] { run(); }, {.token = CancelToken::current().state()->parent()});
+    fiber_ = spawn([this] { run(); }, {.token = token_});
     if (fiber_) return {};
     state_.store(State::Absent, std::memory_order_relaxed);
     return send_output(stream_, output_, time_);
 }
 
 Result<void> EarlySender::take_back() {
+    // Relaxed: there was nothing to lend, or the fiber has seen nothing of it.
+    if (state_.load(std::memory_order_relaxed) == State::Absent) return {};
     if (change(State::Lent, State::Idle)) return {};
     // Relaxed: only a sender that has begun leaves it like that.
     if (state_.load(std::memory_order_relaxed) != State::Sending) return {};

@@ -19,9 +19,10 @@ namespace weft::http {
 
 class EarlySender {
 public:
-    // `time` is what a piece may take without progress. Stream and output outlive end().
-    EarlySender(net::Stream& stream, std::string& output, Nanoseconds time)
-        : stream_(stream), output_(output), time_(time) {}
+    // `time` is what a piece may take without progress; `token` is that of its fiber, which goes on
+    // from one request to the next. Stream and output outlive end().
+    EarlySender(net::Stream& stream, std::string& output, Nanoseconds time, CancelState* token)
+        : stream_(stream), output_(output), time_(time), token_(token) {}
 
     // From lend() on the output is the sender's. take_back() waits if it is being sent; it may be
     // called twice.
@@ -49,6 +50,7 @@ private:
     net::Stream& stream_;
     std::string& output_;
     const Nanoseconds time_;
+    CancelState* const token_;
     Atomic<State> state_{State::Absent};
     Future<void> fiber_;
     Result<void> sent_;

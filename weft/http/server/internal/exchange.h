@@ -33,19 +33,22 @@ struct Exchange {
     // The context of what the exchange is used for next, the scope of its requests: a new one only
     // if the last was cancelled or somebody still holds it.
     CancelState* fresh_token(CancelState* parent) {
-        bool reusable = scope && !scope->state()->is_shared() && !scope->state()->is_cancelled();
+        bool reusable =
+            scope && scope->is_ours_alone() && scope->state()->peek() == CancelReason::None;
         if (!reusable) scope.emplace(parent);
+        if (!scope->state()->is_unasked()) scope->expect_asking();
         return scope->state();
     }
 
-    // The Date field's value; formatted once a second.
-    std::string_view date() {
+    // The whole Date field; formatted once a second.
+    std::string_view date_line() {
         if (now >= date_until) {
             std::int64_t wall_ns = env::wall_ns();
-            date_text = wire::format_date(wall_ns / kSecondNs);
+            wire::DateText date = wire::format_date(wall_ns / kSecondNs);
+            date_text.assign("Date: ").append(date.view()).append("\r\n");
             date_until = now + Nanoseconds(kSecondNs - wall_ns % kSecondNs);
         }
-        return date_text.view();
+        return date_text;
     }
 
     wire::RequestParser parser;
@@ -60,7 +63,7 @@ private:
     static constexpr std::int64_t kSecondNs = 1'000'000'000;
 
     Instant date_until{};
-    wire::DateText date_text{};
+    std::string date_text;
 };
 
 }  // namespace weft::http

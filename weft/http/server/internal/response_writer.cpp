@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/base/time.h"
 #include "weft/fiber/turn.h"
@@ -137,14 +136,19 @@ Result<void> ResponseWriter::write_body(Response& response) {
 }
 
 void ResponseWriter::write_head(const Response& response) {
-    std::string& output = exchange_.output;
-    wire::append_status_line(output, response.status);
-    wire::append_fields(output, response.headers);
-    if (!response.headers.has("date")) wire::append_field(output, "Date", exchange_.date());
-    if (!manner_.server_name.empty() && !response.headers.has("server"))
-        wire::append_field(output, "Server", manner_.server_name);
-    if (coding_ == Coding::Length) wire::append_field(output, "Content-Length", length_);
-    if (coding_ == Coding::Chunked) wire::append_field(output, "Transfer-Encoding", "chunked");
+    wire::ResponseHeadText head{.status = response.status, .headers = response.headers};
+    bool has_date = false;
+    bool has_server = manner_.server_name.empty();
+    bool has_upgrade = false;
+    for (const Headers::Field& field : response.headers) {
+        has_date |= equal_without_case(field.name, "date");
+        has_server |= equal_without_case(field.name, "server");
+        has_upgrade |= equal_without_case(field.name, "upgrade");
+    }
+    if (!has_date) head.date_line = exchange_.date_line();
+    if (!has_server) head.server = manner_.server_name;
+    if (coding_ == Coding::Length) head.length = length_;
+    head.is_chunked = coding_ == Coding::Chunked;
     std::string_view lasting;
     if (!response.upgrade && !manner_.keep_alive) {
         lasting = "close";
@@ -152,13 +156,14 @@ void ResponseWriter::write_head(const Response& response) {
         lasting = "keep-alive";
     }
     // RFC 9110 §7.8: who sends Upgrade MUST name it here, so that nobody passes it on.
-    if (response.headers.has("upgrade")) {
-        wire::append_field(output, "Connection",
-                           lasting.empty() ? "upgrade" : format("upgrade, {}", lasting));
-    } else if (!lasting.empty()) {
-        wire::append_field(output, "Connection", lasting);
+    if (has_upgrade) {
+        head.connection = lasting.empty()      ? "upgrade"
+                          : lasting == "close" ? "upgrade, close"
+                                               : "upgrade, keep-alive";
+    } else {
+        head.connection = lasting;
     }
-    output.append("\r\n");
+    wire::append_response_head(exchange_.output, head);
 }
 
 Result<void> ResponseWriter::write_text(Response& response, std::string_view text) {
