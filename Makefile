@@ -1,7 +1,7 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
 .PHONY: help run install test test-deep test-long test-flaky test-cross bench bench-http
-.PHONY: lint format docs clean
+.PHONY: cost lint format docs clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -25,7 +25,7 @@ test: ## build and run every test of the plain build
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, browser
-	@scripts/setup build js deep docs peers $(if $(wildcard bench/smoke),bench bench-http)
+	@scripts/setup build js deep docs cost peers $(if $(wildcard bench/smoke),bench bench-http)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
@@ -48,6 +48,11 @@ bench: ## our figures beside the peers' [ONLY=name,...] [PEERS=go,...] [ROUNDS=n
 bench-http: ## the same for the HTTP servers
 	@scripts/setup build bench-http
 	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run http
+
+cost: ## instructions, locked operations, system calls of an operation [ONLY=row,...]
+	@scripts/setup build cost
+	@scripts/build release weft_bench weft-bench-http
+	@ONLY='$(ONLY)' bench/cost/run
 
 lint: ## tidy, clang-format and clang-tidy
 	@scripts/setup build lint

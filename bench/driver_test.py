@@ -6,6 +6,7 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
+from cost import profile, rows
 from driver import building, http_measuring, measuring, report, results, servers
 from driver.building import Unavailable
 from driver.catalog import FIBERS, PEERS, Peer, peers_of
@@ -248,6 +249,47 @@ class Catalog(unittest.TestCase):
         for suite in SUITES:
             for peer in suite.peers:
                 self.assertIn(peer.built_as, programs)
+
+
+class Cost(unittest.TestCase):
+    CALLGRIND = """ob=/lib/libweft.so
+fn=weft::work()
+0x10 0 5
+0x14 0 3
+cob=/lib/libc.so
+cfn=malloc
+calls=2 0x99
+0x18 0 100
+0x18 0 1
+ob=/lib/libslow_clock.so
+fn=clock_gettime
+0x20 0 50
+"""
+
+    def read(self, text: str) -> profile.Profile:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "row-01").write_text(text)
+            (Path(folder) / "row-02").write_text(text.replace("weft::work", profile.MONITOR))
+            return profile.read_profile(Path(folder) / "row")
+
+    def test_what_is_called_counts_where_it_is_and_the_slow_clock_and_the_monitor_not_at_all(self):
+        figures = profile.figures_of(self.read(self.CALLGRIND), operations=1)
+        self.assertEqual((figures.instructions, figures.ours, figures.allocations), (9, 9, 2))
+
+    def test_what_two_runs_share_is_taken_away(self):
+        few, many = self.read(self.CALLGRIND), self.read(self.CALLGRIND.replace("0 5", "0 105"))
+        self.assertEqual(profile.figures_of(many.minus(few), operations=10).instructions, 10)
+
+    def test_only_growth_beyond_three_percent_is_a_failure(self):
+        row, before = rows.ROWS[0], {"instructions": 1000.0, "locked": 0.0}
+        self.assertEqual(rows.grown(row, {"instructions": 1030.0, "locked": 0.04}, before), [])
+        worse = rows.grown(row, {"instructions": 1040.0, "locked": 1.0}, before)
+        self.assertEqual(len(worse), 2)
+
+    def test_rows_have_names_of_their_own_and_targets_for_known_figures(self):
+        self.assertEqual(len({row.name for row in rows.ROWS}), len(rows.ROWS))
+        for row in rows.ROWS:
+            self.assertLessEqual(set(row.targets) | set(row.judged), set(rows.FIGURES))
 
 
 if __name__ == "__main__":
