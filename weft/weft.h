@@ -62,6 +62,7 @@
 #include "weft/fiber/stack.h"
 #include "weft/fiber/stop_step.h"
 #include "weft/fiber/symbols.h"
+#include "weft/fiber/system_call.h"
 #include "weft/fiber/thread_state.h"
 #include "weft/fiber/timer.h"
 #include "weft/fiber/turn.h"

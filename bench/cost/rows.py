@@ -47,8 +47,9 @@ ROWS = [
         connections=200, slowness=1, tries=3, ours_only=True,
         targets={"instructions": 700, "locked": 4},
         judged=("instructions", "locked", "allocations")),
-    Row("pool", "a job of a pool at two workers; its lock", few=20_000, many=80_000, workload="pool",
-        workers=2, locks_of="PoolCore", targets={"locked": 1}, judged=("locked", "allocations")),
+    Row("pool", "a job of a pool at two workers; its lock", few=20_000, many=80_000,
+        workload="pool", workers=2, locks_of="PoolCore", targets={"locked": 1},
+        judged=("locked", "allocations")),
     Row("channel", "an item through a buffered channel", few=100_000, many=300_000,
         workload="chan128", targets={"instructions": 55, "locked": 2}),
 ]

@@ -7,7 +7,7 @@ ACCESS = re.compile(
     r"(?:\.|->)(load|store|exchange|compare_exchange_(?:weak|strong)|fetch_(?:add|sub|or|and|xor))"
     r"\s*\(")
 NAMED = re.compile(r"memory_order|\b\w*order\b|\bk(Relaxed|Acquire|Release|AcqRel|SeqCst)\b"
-                   r"|\bsuccess\b|\bfailure\b")
+                   r"|\bsuccess\b|\bfailure\b|\bOrder::k\w+")
 NEEDS_REASON = re.compile(r"memory_order(_|::)(relaxed|seq_cst)\b")
 REASON_LINES = 12  # a comment stands at most so far above the access it speaks of
 
