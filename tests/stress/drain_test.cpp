@@ -50,7 +50,8 @@ TEST(Drain, HTTP_4_a_service_that_gets_sigterm_under_load_loses_no_request) {
             EXPECT_TRUE(status.is_success()) << status.code << " " << status.signal;
             for (auto& client : clients) WEFT_TRY(client.join());
             EXPECT_EQ(tally.lost.load(std::memory_order_relaxed), 0U) << "round " << round;
-            EXPECT_GT(tally.answered.load(std::memory_order_relaxed), 64U);
+            // At least one each: how many more depends on what else the machine does.
+            EXPECT_GE(tally.answered.load(std::memory_order_relaxed), 64U);
         }
         return {};
     });
