@@ -1,19 +1,25 @@
 # A thin front: each target says what it is for; the work is in scripts/, cmake/ and tools/.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-deep test-long test-flaky test-cross bench bench-http
-.PHONY: cost lint format docs clean
+comma := ,
+.PHONY: help run demo install test test-deep test-long test-flaky test-cross bench bench-http
+.PHONY: bench-js wpt cost lint format docs clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
 	    printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-run: ## build and serve the demonstration page [ADDRESS=127.0.0.1:8080]
+run: ## build and serve the example application in JavaScript [PORT=8080]
+	@scripts/setup build js
+	@scripts/build dev weft_program weft_js_library
+	@build/dev/bin/weft serve --config examples/app/weft.json $(if $(PORT),--port '$(PORT)')
+
+demo: ## build and serve the demonstration page in C++ [ADDRESS=127.0.0.1:8080]
 	@scripts/setup
 	@scripts/build dev example_http_demo
 	@build/dev/bin/example_http_demo $(ADDRESS)
 
 PREFIX ?= /usr/local
-install: ## build the library and copy it with its headers [PREFIX=/usr/local]
+install: ## copy the library, its headers, and weft where V8 is set up [PREFIX=/usr/local]
 	@scripts/setup
 	@scripts/build package
 	@cmake --install build/package --prefix '$(PREFIX)' >build/.install.log || \
@@ -24,8 +30,9 @@ test: ## build and run every test of the plain build
 	@scripts/setup build js
 	@scripts/lanes test
 
-test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, browser
-	@scripts/setup build js deep docs cost peers $(if $(wildcard bench/smoke),bench bench-http)
+test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, npm, browser
+	@scripts/setup build js deep docs cost peers \
+	    $(if $(wildcard bench/smoke),bench bench-http bench-js)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
@@ -41,6 +48,11 @@ test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user
 	@scripts/setup build cross
 	@scripts/lanes cross
 
+wpt: ## the Web Platform Tests of a checkout, in JavaScript WPT=folder [GROUPS=group,...]
+	@scripts/setup build js
+	@scripts/build dev weft_program weft_js_library
+	@tests/wpt/run --wpt '$(WPT)' $(subst $(comma), ,$(GROUPS))
+
 bench: ## our figures beside the peers' [ONLY=name,...] [PEERS=go,...] [ROUNDS=n]
 	@scripts/setup build bench
 	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run
@@ -49,9 +61,14 @@ bench-http: ## the same for the HTTP servers
 	@scripts/setup build bench-http
 	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' bench/run http
 
+bench-js: ## the same for JavaScript, beside Node, Deno, Bun, workerd (from npm), Go [WEFT=program]
+	@scripts/setup build js bench-js
+	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' WEFT='$(WEFT)' bench/run js
+
 cost: ## instructions, locked operations, system calls of an operation [ONLY=row,...]
-	@scripts/setup build cost
+	@scripts/setup build js cost
 	@scripts/build release weft_bench weft-bench-http
+	@scripts/build release weft_program weft_js_library || echo 'cost: without JavaScript'
 	@ONLY='$(ONLY)' bench/cost/run
 
 lint: ## tidy, clang-format and clang-tidy

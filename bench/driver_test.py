@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from cost import profile, rows
-from driver import building, http_measuring, measuring, report, results, servers
+from driver import building, http_measuring, js_servers, measuring, report, results, servers
 from driver.building import Unavailable
 from driver.catalog import FIBERS, PEERS, Peer, peers_of
 from driver.http_catalog import HTTP
+from driver.js_catalog import JS
 from driver.process import expect_word, running, start
 from driver.targets import TARGETS, Ahead, AtMost, Scaling, Within, verdict
 
@@ -232,6 +233,52 @@ class Servers(unittest.TestCase):
     def test_another_openssl_speed_is_a_failure(self):
         with self.assertRaisesRegex(measuring.Failed, "no such algorithm"):
             http_measuring.parse_speed("no such algorithm\n")
+
+
+class Runtimes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.ground = servers.Ground(Path(self.folder.name), 8080, 9090, workload="plaintext")
+
+    def test_a_script_has_no_placeholder_left(self):
+        for workload in ("plaintext", "file"):
+            for command in js_servers.COMMANDS.values():
+                command(Path("program"), replace(self.ground, workload=workload))
+        js_servers.many_command("js.weft", Path("weft"), self.ground, 2)
+        for file in Path(self.folder.name).iterdir():
+            self.assertNotRegex(file.read_text(), r"@[A-Z_]+@", file.name)
+
+    def test_every_application_of_many_is_asked(self):
+        for name in ("js.weft", "js.workerd"):
+            _, targets = js_servers.many_command(name, Path("program"), self.ground, 5)
+            self.assertEqual(len(set(targets)), 5)
+
+    def test_the_body_of_a_request_is_as_long_as_it_says(self):
+        head, _, body = js_servers.json_request().partition("\n\n")
+        self.assertIn(f"Content-Length: {len(body)}", head)
+        self.assertGreaterEqual(len(body), js_servers.JSON_BYTES)
+
+    def test_a_row_is_asked_for_without_the_prefix_of_the_tables(self):
+        self.assertEqual(JS.plain("js-plaintext.p50"), "plaintext.p50")
+        self.assertEqual(HTTP.plain("plaintext"), "plaintext")
+
+    def test_every_runtime_can_be_started(self):
+        for peer in JS.peers:
+            self.assertTrue(peer.is_floor or peer.built_as in js_servers.COMMANDS, peer.name)
+
+    def test_a_check_downloads_nothing(self):
+        built = building.build_all({"js.none"} | set(building.npm_programs()), quiet,
+                                   download=False)
+        for name, program in building.npm_programs().items():
+            if not program.is_fresh():
+                self.assertRegex(built[name].reason, "not installed yet")
+
+    def test_another_version_is_not_the_peer(self):
+        program = Path(self.folder.name) / "node"
+        program.write_text("#!/bin/sh\necho v18.1.0\n")
+        program.chmod(0o755)
+        self.assertIn("v18.1.0", building.find_version("js.node20", program).reason)
 
 
 class Catalog(unittest.TestCase):

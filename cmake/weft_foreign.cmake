@@ -31,6 +31,8 @@ endif()
 if(WEFT_NET)
     pkg_check_modules(net REQUIRED IMPORTED_TARGET openssl libcares zlib
                       libbrotlidec libbrotlienc libzstd)
+    pkg_check_modules(sqlite REQUIRED IMPORTED_TARGET sqlite3)
+    pkg_check_modules(postgres REQUIRED IMPORTED_TARGET libpq)
 endif()
 
 # What libweft is linked with; and, for programs that link it statically, the same by name: with

@@ -38,6 +38,10 @@ function(weft_test_program target)
     target_link_libraries(${target} PRIVATE weft_testing GTest::gmock_main
                           weft_options weft_test_options)
     target_precompile_headers(${target} REUSE_FROM weft_testing)
+    # The largest ones. Not fiber/ and net/: their tests look at errno around a switch.
+    if(target MATCHES "^weft_(base|sync|async|http)")
+        weft_together(${target} ${ARGN})
+    endif()
 endfunction()
 
 # weft_test(<name> <target or command> [REACTORS] [DESCRIPTORS] [TIMEOUT <seconds>]

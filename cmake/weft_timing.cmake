@@ -31,6 +31,3 @@ weft_timing(weft_fiber_test
             "promises a millisecond on an idle machine")
 weft_timing(weft_sync_test Channel.FIB_13c_SYN_4_a_million_round_trips_take_less_than_a_second
             "promises a second of a cpu that has its cache and its clock rate to itself")
-weft_timing(js_seam_test
-            JsSeam.JS_5_an_endless_loop_is_ended_and_native_requests_wait_less_than_100_ms
-            "promises a tenth of a second beside a script that computes, which needs a cpu for it")

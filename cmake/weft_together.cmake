@@ -17,7 +17,23 @@ set(WEFT_ALONE
     weft/http/wire/sse.cpp
     weft/http/wire/websocket_sender.cpp
     # Its bodies are not those of the other scenarios.
-    tests/sim/proxy.cpp)
+    tests/sim/proxy.cpp
+    # Tests with helpers of the same name as a neighbour's.
+    weft/async/context_test.cpp
+    weft/async/retry_test.cpp
+    weft/async/scope_test.cpp
+    weft/base/log_test.cpp
+    weft/http/client/client_informational_test.cpp
+    weft/http/client/client_pool_test.cpp
+    weft/http/client/client_redirect_test.cpp
+    weft/http/client/client_test.cpp
+    weft/http/proxy/proxy_informational_test.cpp
+    weft/http/proxy/proxy_stream_test.cpp
+    weft/http/routing/router_test.cpp
+    weft/http/server/loop_handler_test.cpp
+    weft/http/server/placement_test.cpp
+    weft/http/server/tls_test.cpp
+    weft/http/websocket/websocket_test.cpp)
 
 function(weft_together target)
     if(NOT WEFT_TOGETHER)

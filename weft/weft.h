@@ -1,5 +1,6 @@
 // All of Weft for C++ programs. One that wants to compile faster includes what it uses.
-// weft/c/weft.h is for C, weft/sim/ for tests by seeds.
+// weft/c/weft.h is for C; weft/sim/ for tests by seeds and weft/data/ for databases have libraries
+// of their own.
 #pragma once
 
 #include "weft/async/arena.h"
@@ -47,9 +48,12 @@
 #include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/file.h"
+#include "weft/fiber/folder_watch.h"
 #include "weft/fiber/graceful_stop.h"
 #include "weft/fiber/io.h"
 #include "weft/fiber/local.h"
+#include "weft/fiber/loop_timer.h"
+#include "weft/fiber/memory_limit.h"
 #include "weft/fiber/naming.h"
 #include "weft/fiber/overflow.h"
 #include "weft/fiber/placement.h"

@@ -16,6 +16,7 @@ CLOCKS = {"clock_gettime", "gettimeofday"}
 CLOCK_OBJECT = "libslow_clock.so"
 OUR_OBJECTS = ("libweft",)
 MONITOR = "weft::Monitor::watch"
+WORKER = "weft::Worker::run_completions"
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(\S.*)$")
 
 
@@ -36,6 +37,9 @@ class Profile:
         """Of the thread that watches the workers: it works by the time, not by the operations."""
         return any(MONITOR in function for function in self.functions.values())
 
+    def is_worker(self) -> bool:
+        return any(WORKER in function for function in self.functions.values())
+
     def minus(self, other: "Profile") -> "Profile":
         """What is left when the beginning and the end, which both have, are taken away. A count may
         well be below zero: an address that was reached by chance."""
@@ -50,11 +54,27 @@ def read_profile(output: Path) -> Profile:
     """Of all threads but the monitor, from the files that callgrind wrote with --dump-instr=yes and
     --separate-threads=yes, without compression."""
     sum_of_threads = Profile()
-    for file in sorted(output.parent.glob(f"{output.name}-*")):
+    files = sorted(output.parent.glob(f"{output.name}-*"))
+    if not files:
+        raise FileNotFoundError(f"callgrind wrote no {output.name}: the program was killed")
+    for file in files:
         thread = read_thread(file)
         if not thread.is_monitor():
             sum_of_threads.add(thread)
     return sum_of_threads
+
+
+def read_workers(output: Path) -> Profile:
+    """Of the workers alone, from the files of one dump that was asked for while the program ran.
+    What an engine does on other threads, and how often those look at the clock, is chance."""
+    threads = [read_thread(file) for file in sorted(output.parent.glob(f"{output.name}.1-*"))]
+    workers = [thread for thread in threads if thread.is_worker()]
+    if not workers:
+        raise FileNotFoundError(f"callgrind wrote no {output.name}: nothing was counted")
+    sum_of_workers = Profile()
+    for worker in workers:
+        sum_of_workers.add(worker)
+    return sum_of_workers
 
 
 def read_thread(file: Path) -> Profile:

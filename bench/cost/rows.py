@@ -16,7 +16,8 @@ SLACK = 0.05
 
 @dataclass(frozen=True)
 class Row:
-    """An operation. It is counted in two runs that differ in `few` and `many` of it alone."""
+    """An operation. It is counted in two runs that differ in `few` and `many` of it alone; one that
+    has to warm up, in a single run, from when that is done."""
 
     name: str
     what: str
@@ -25,7 +26,11 @@ class Row:
     workload: str = ""  # of weft_bench
     mode: str = ""      # of cost_waves; then few and many are waves
     connections: int = 1
+    server: str = ""    # of weft-bench-http
+    handler: str = ""   # of bench/peers/js; then weft serves it
+    over: str = ""      # the figures are what this row has beyond that one
     workers: int = 1
+    warm: int = 0       # waves until the compilers are done; `few` are then not counted, `many` are
     slowness: int = 50  # of the clock
     tries: int = 1  # the least counts: what chance adds is more looks at the reactor
     ours_only: bool = False  # the instructions in libweft: the program's own work is not the point
@@ -35,12 +40,23 @@ class Row:
     judged: tuple[str, ...] = tuple(FIGURES)
 
     def operations(self) -> int:
-        return (self.many - self.few) * (self.connections if self.mode else 1)
+        counted = self.many if self.warm else self.many - self.few
+        return counted * (self.connections if self.mode else 1)
 
 
 ROWS = [
     Row("plaintext", "an HTTP request of 13 bytes", few=20, many=120, mode="http", connections=64,
         targets={"instructions": 3500, "locked": 8, "allocations": 0, "clock reads": 0.1}),
+    Row("loop", "the same, answered in the loop", few=20, many=120, mode="http", connections=64,
+        server="loop",
+        targets={"instructions": 3000, "locked": 6, "allocations": 0, "clock reads": 0.1}),
+    Row("js-plaintext", "the same by a handler in JavaScript: over plaintext", warm=400, few=5,
+        many=40, mode="http", connections=64, handler="plaintext", over="plaintext",
+        targets={"instructions": 4500, "locked": 15}, judged=()),
+    Row("js-await", "the same after ten awaits: over plaintext", warm=400, few=5, many=40,
+        mode="http", connections=64, handler="chain", over="plaintext", judged=()),
+    Row("js-fetch", "a proxy by `return fetch(…)`: over plaintext", warm=200, few=5, many=20,
+        mode="http", connections=64, handler="proxy", over="plaintext", judged=()),
     Row("echo", "a message of 64 bytes and back", few=20, many=220, mode="echo", connections=64,
         targets={"instructions": 800, "locked": 6}),
     Row("sse", "an event to one client, in libweft", few=5, many=20, mode="events",
@@ -56,7 +72,7 @@ ROWS = [
 
 
 def shown(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
 def grown(row: Row, values: dict[str, float], before: dict[str, float]) -> list[str]:

@@ -1,4 +1,4 @@
-// The load of bench/cost: `cost_waves <mode> <port> <connections> <waves>`.
+// The load of bench/cost: `cost_waves <mode> <port> <connections> <waves>...`.
 //
 //   http    GET /plaintext and its answer
 //   echo    64 bytes and the same back
@@ -6,7 +6,8 @@
 //
 // A wave is one message on every connection. The next one begins when all answers of the last are
 // here, so that the server has the same batches in every run, however slow it is. Prints `done`
-// after the last, and waits for the end of its input: closing is not measured.
+// after so many waves, and waits for a line before the next ones, or for the end of its input:
+// closing is not measured.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -94,15 +95,17 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) {
-        std::fprintf(stderr, "usage: %s http|echo|events port connections waves\n", argv[0]);
+    if (argc < 5) {
+        std::fprintf(stderr, "usage: %s http|echo|events port connections waves...\n", argv[0]);
         return 2;
     }
     Load load(argv[1], std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
-    load.run(std::strtoul(argv[4], nullptr, 10));
-    std::puts("done");
-    std::fflush(stdout);
-    char rest = 0;
-    while (read(STDIN_FILENO, &rest, 1) > 0) {}
+    for (int part = 4; part < argc; ++part) {
+        load.run(std::strtoul(argv[part], nullptr, 10));
+        std::puts("done");
+        std::fflush(stdout);
+        char line = 0;
+        while (read(STDIN_FILENO, &line, 1) > 0 && line != '\n') {}
+    }
     return 0;
 }

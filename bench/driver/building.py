@@ -4,6 +4,7 @@ A program that cannot be built is not an error: its peers are UNAVAILABLE, with 
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -74,6 +75,27 @@ def cargo_program(name: str, folder: str) -> Program:
                    {"CARGO_TARGET_DIR": str(target)})
 
 
+def npm_program(name: str, package: str, path: str) -> Program:
+    """A package that is nothing but the program of one kind of machine, so no script need run."""
+    folder = OUTPUT / "npm" / name
+    command = ["npm", "install", "--prefix", str(folder), "--ignore-scripts", "--no-audit",
+               "--no-fund", "--no-save", package]
+    return Program(name, (), "npm", command, folder / "node_modules" / path, {})
+
+
+def npm_programs() -> dict[str, Program]:
+    is_arm = platform.machine() == "aarch64"
+    cpu, cpu_of_workerd = ("arm64", "arm64") if is_arm else ("x64", "64")
+    workerd = f"@cloudflare/workerd-linux-{cpu_of_workerd}"
+    bun, deno = f"@oven/bun-linux-{'aarch64' if is_arm else cpu}", f"@deno/linux-{cpu}-glibc"
+    return {
+        "js.node24": npm_program("node24", f"node-linux-{cpu}@24", f"node-linux-{cpu}/bin/node"),
+        "js.bun": npm_program("bun", bun, f"{bun}/bin/bun"),
+        "js.deno": npm_program("deno", deno, f"{deno}/deno"),
+        "js.workerd": npm_program("workerd", workerd, f"{workerd}/bin/workerd"),
+    }
+
+
 def make_programs() -> dict[str, Program]:
     """By Peer.built_as; `client` is the load of the echo servers."""
     bare = "bench/peers/bare"
@@ -91,15 +113,20 @@ def make_programs() -> dict[str, Program]:
         "http.hyper": cargo_program("hyper_http", "hyper"),
         "http.epoll": cxx_program("http_epoll", f"{bare}/http_epoll.cpp"),
         "http.load": cxx_program("http_load", "bench/load/http_load.cpp", "-lssl", "-lcrypto"),
-    }
+        "js.go": go_program("go_js", "go_js"),
+    } | npm_programs()
 
 
 # Peers that come as packages: Peer.built_as → the program on PATH.
 INSTALLED = {"http.nginx": "nginx", "http.haproxy": "haproxy", "http.h2o": "h2o",
-             "http.node": "node", "http.openssl": "openssl"}
+             "http.node": "node", "http.openssl": "openssl",
+             "js.node20": "node"}
+# Where only one major version is the peer.
+MAJOR = {"js.node20": "v20."}
 # Our programs: Peer.built_as → binary and target.
 OURS = {"weft": ("weft_bench", "weft_bench"), "sim": ("weft-sim", "weft-sim"),
-        "http.weft": ("weft-bench-http", "weft-bench-http")}
+        "http.weft": ("weft-bench-http", "weft-bench-http"),
+        "js.weft": ("weft", "weft_program weft_js_library")}
 
 
 def find_installed(name: str) -> Path | Unavailable:
@@ -134,10 +161,12 @@ def build(program: Program, say) -> Path | Unavailable:
     return program.binary
 
 
-def find_ours(name: str, target: str, say) -> Path | Unavailable:
+def find_ours(name: str, targets: str, say) -> Path | Unavailable:
     """Our programs come from the release preset: that is what is shipped."""
+    if name == "weft" and os.environ.get("WEFT"):
+        return Path(os.environ["WEFT"])
     say(f"building {name}")
-    done = subprocess.run(["scripts/build", "release", target], cwd=ROOT, text=True,
+    done = subprocess.run(["scripts/build", "release", *targets.split()], cwd=ROOT, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     binary = ROOT / "build/release/bin" / name
     if done.returncode != 0 or not binary.exists():
@@ -145,11 +174,22 @@ def find_ours(name: str, target: str, say) -> Path | Unavailable:
     return binary
 
 
-def build_all(names: set[str], say) -> dict[str, Path | Unavailable]:
+def find_version(name: str, path: Path | Unavailable) -> Path | Unavailable:
+    if isinstance(path, Unavailable) or name not in MAJOR:
+        return path
+    version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.strip()
+    if version.startswith(MAJOR[name]):
+        return path
+    return Unavailable(f"{path} is {version}")
+
+
+def build_all(names: set[str], say, download: bool = True) -> dict[str, Path | Unavailable]:
     built = {name: build(program, say) for name, program in make_programs().items()
-             if name in names}
-    built |= {name: find_installed(program) for name, program in INSTALLED.items()
-              if name in names}
-    built |= {name: find_ours(binary, target, say) for name, (binary, target) in OURS.items()
+             if name in names and (download or program.tool != "npm" or program.is_fresh())}
+    built |= {name: Unavailable("not installed yet: make bench-js does") for name in npm_programs()
+              if name in names and name not in built}
+    built |= {name: find_version(name, find_installed(program))
+              for name, program in INSTALLED.items() if name in names}
+    built |= {name: find_ours(binary, targets, say) for name, (binary, targets) in OURS.items()
               if name in names}
     return built

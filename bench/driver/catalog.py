@@ -19,6 +19,7 @@ class Metric:
     warm_memory: bool = False  # see measuring.warm_memory
     load: dict[str, str | float] = field(default_factory=dict)  # http: options of http_load
     upstream: bool = False  # http: a server stands behind the one that is measured
+    workload: str = ""  # js: the handler; a server has one
     columns: tuple[str, ...] = ()  # further figures of the same run, beside the row's own
 
     def rows(self) -> tuple[str, ...]:
@@ -96,6 +97,7 @@ class Peer:
     notes: dict[str, str] = field(default_factory=dict)  # metric → how its work differs
     program: str = ""  # of building.py; empty: named like the family
     is_floor: bool = False  # no peer, but what the kernel or a library leaves
+    label: str = ""  # its name; empty: the family and the workers
 
     @property
     def built_as(self) -> str:
@@ -103,7 +105,7 @@ class Peer:
 
     @property
     def name(self) -> str:
-        return self.family if self.family == "floor" else f"{self.family}{self.workers}"
+        return self.label or f"{self.family}{self.workers}"
 
     def is_ours(self) -> bool:
         return self.family == "weft"
@@ -165,7 +167,8 @@ def make_peers() -> list[Peer]:
     peers += [Peer("tokio", workers, "WORKERS", lacks=TOKIO_LACKS, notes=TOKIO_NOTES)
               for workers in (1, 2)]
     peers += [Peer("epoll", 1, "WORKERS", only=ECHOES), Peer("uring", 1, "WORKERS", only=ECHOES)]
-    peers += [Peer("floor", 1, "WORKERS", only=("sleep", "sleep_cpu", "sleep_rss"))]
+    peers += [Peer("floor", 1, "WORKERS", only=("sleep", "sleep_cpu", "sleep_rss"),
+                   label="floor")]
     return peers
 
 
@@ -195,6 +198,12 @@ class Suite:
     peers: list[Peer]
     workers: tuple[int, ...]  # of ours, for the summary
     extra_rows: dict[str, tuple[str, str]] = field(default_factory=dict)
+    prefix: str = ""  # of its rows in the tables, where another suite has the same names
+    folder: str = ""  # of its results, below those of the others
+
+    def plain(self, row: str) -> str:
+        """A row's name as it is asked for and printed."""
+        return row.removeprefix(self.prefix)
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

@@ -11,6 +11,8 @@ from pathlib import Path
 from .building import Unavailable
 from .catalog import Metric, Peer, column_row
 from .http_catalog import EVENTS_PER_SECOND, HTTP_PEERS
+from .js_servers import COMMANDS as JS_COMMANDS
+from .js_servers import make_requests
 from .process import (CLIENT_CPU, SERVER_CPU, SPARE_FDS, Failed, Figures, cpu_nanoseconds,
                       expect_word, free_port, last_line, on_cpu, raise_fd_limit, running, start,
                       tell)
@@ -48,7 +50,8 @@ class Session:
     def open_server(self) -> None:
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         upstream_port = self.open_upstream(folder) if self.metric.upstream else 0
-        self.ground = Ground(folder, free_port(), upstream_port, bool(self.metric.load.get("tls")))
+        self.ground = Ground(folder, free_port(), upstream_port,
+                             bool(self.metric.load.get("tls")), self.metric.workload)
         self.server = self.open(self.peer, self.ground, SERVER_CPU)
 
     def open_upstream(self, folder: Path) -> int:
@@ -58,8 +61,13 @@ class Session:
         return ground.port
 
     def open(self, peer: Peer, ground: Ground, cpu: int) -> subprocess.Popen:
-        command = command_of(peer, program(self.built, peer.built_as), ground)
+        binary = program(self.built, peer.built_as)
+        if peer.built_as in JS_COMMANDS:
+            command = JS_COMMANDS[peer.built_as](binary, ground)
+        else:
+            command = command_of(peer, binary, ground)
         with on_cpu(cpu, peer):
+            self.started = time.perf_counter()
             child = start(command, env=environment_of(peer, ground))
         return self.stack.enter_context(running(child, self.metric.timeout_seconds))
 
@@ -178,6 +186,8 @@ def measure_http(peer: Peer, metric: Metric, built: dict) -> Figures:
     if raise_fd_limit() < metric.count + SPARE_FDS:
         raise Failed(f"needs {metric.count + SPARE_FDS} file descriptors (ulimit -Hn)")
     make_files()
+    if metric.load.get("request"):
+        make_requests()
     if metric.load.get("tls"):
         make_certificate()
     with Session(peer, metric, built) as session:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .building import BENCH, CXX, Unavailable, find_go, find_installed
+from .building import BENCH, CXX, Unavailable, find_go, find_installed, npm_programs
 
 
 def output_of(*command: str) -> str:
@@ -45,10 +45,14 @@ def locked_version(crate: str, folder: str = "tokio") -> str:
 def program_version(name: str, option: str) -> str:
     """The first number with dots that the program says of itself."""
     path = find_installed(name)
-    if isinstance(path, Unavailable):
+    return "not installed" if isinstance(path, Unavailable) else version_of(path, option)
+
+
+def version_of(path: Path, option: str = "--version") -> str:
+    if not path.exists():
         return "not installed"
     done = subprocess.run([path, option], capture_output=True, text=True)
-    match = re.search(r"\d+\.[\w.+-]+", done.stdout + done.stderr)
+    match = re.search(r"\d+[.-][\w.+-]+", done.stdout + done.stderr)
     return match.group(0) if match else "unknown"
 
 
@@ -67,6 +71,8 @@ def describe_versions() -> dict[str, str]:
         "haproxy": program_version("haproxy", "-v"),
         "h2o": program_version("h2o", "--version"),
         "openssl": program_version("openssl", "version"),
+        **{name.removeprefix("js."): version_of(program.binary)
+           for name, program in npm_programs().items()},
     }
 
 

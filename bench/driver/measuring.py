@@ -10,6 +10,8 @@ from .building import Unavailable
 from .catalog import Metric, Peer
 from .http_measuring import RUNS as HTTP_RUNS
 from .http_measuring import measure_http
+from .js_measuring import RUNS as JS_RUNS
+from .js_measuring import measure_js
 from .process import (CLIENT_CPU, SERVER_CPU, SPARE_FDS, Failed, Figures, cpu_nanoseconds,
                       expect_word, free_port, last_line, on_cpu, raise_fd_limit, running, start,
                       tell)
@@ -122,6 +124,8 @@ def warm_memory(metric: Metric, built: dict) -> None:
 def measure(peer: Peer, metric: Metric, built: dict) -> Figures:
     if metric.kind in HTTP_RUNS:
         return measure_http(peer, metric, built)
+    if metric.kind in JS_RUNS:
+        return measure_js(peer, metric, built)
     binary = built["sim" if metric.kind == "sim" else peer.built_as]
     if isinstance(binary, Unavailable):
         raise Failed(binary.reason)

@@ -3,26 +3,30 @@
 The summary of each machine stands there, its single tables in a page beside its results.
 """
 
+from pathlib import Path
+
 from .building import BENCH
 from .catalog import COLUMN_UNITS, FIBERS, NEVER_AVAILABLE, Peer, Suite, column_row
 from .http_catalog import HTTP
+from .js_catalog import JS
 from .results import RESULTS_FOLDER, Results, load_all, name_of
 from .targets import Target, targets_of, verdict
 
 REPORT_FILE = BENCH / "RESULTS.md"
-SUITES = {suite.name: suite for suite in (FIBERS, HTTP)}
-TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers"}
+SUITES = {suite.name: suite for suite in (FIBERS, HTTP, JS)}
+TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers",
+          "js": "Summary: JavaScript"}
 
 HEAD = """# Results
 
-Written by `make bench` and `make bench-http`, for each kind of processor that they ran on; the
-single rounds are in [results/](results). Figures are medians. A row's name leads to its table, with
-every peer.
+Written by `make bench`, `make bench-http` and `make bench-js`, for each kind of processor that they
+ran on; the single rounds are in [results/](results). Figures are medians. A row's name leads to its
+table, with every peer.
 """
 
 TABLES_HEAD = """# Results on {cpu}
 
-Back to the [summary](../RESULTS.md). Medians, with the smallest and largest round. *Ratio* is the
+Back to the [summary]({up}RESULTS.md). Medians, with the smallest and largest round. *Ratio* is the
 peer's figure over ours with as many workers: above 1 we are ahead. `*`: the two figures come from
 different runs, so their ratio is only a hint.
 """
@@ -125,17 +129,18 @@ def summary(results: Results, suite: Suite) -> list[str]:
             cells += ["–" if ours is None else shown(ours),
                       best_peer(results, suite, row, workers)]
         cells += [best_peer(results, suite, row, 1, floors=True)] if has_floors else []
-        link = f"results/{name_of(results.machine)}.md#{row}"
+        link = f"{page_of(results, suite.folder).relative_to(BENCH)}#{row}"
         lines.append(f"| [{row}]({link}) | {suite.unit(row)} | {' | '.join(cells)} | "
                      f"{count_met(results, targets_of(row))} |")
     return lines + [""]
 
 
-def machine_lines(results: Results) -> list[str]:
+def machine_lines(results: Results, folder: str) -> list[str]:
     pairs = [*results.machine.items(), *results.versions.items()]
-    lines = [f"## {results.machine['cpu']}", "", "| | |", "|---|---|"]
+    part = f" ({folder})" if folder else ""
+    lines = [f"## {results.machine['cpu']}{part}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in pairs]
-    for name, reason in NEVER_AVAILABLE.items():
+    for name, reason in ({} if folder else NEVER_AVAILABLE).items():
         lines.append(f"| {name} | UNAVAILABLE: {reason} |")
     return lines + [""]
 
@@ -147,9 +152,18 @@ def run_lines(results: Results) -> list[str]:
     return lines + [""]
 
 
-def tables(results: Results) -> list[str]:
-    lines = [TABLES_HEAD.format(cpu=results.machine["cpu"])]
-    for suite in SUITES.values():
+def page_of(results: Results, folder: str) -> Path:
+    return RESULTS_FOLDER / folder / f"{name_of(results.machine)}.md"
+
+
+def suites_in(folder: str) -> list[Suite]:
+    return [suite for suite in SUITES.values() if suite.folder == folder]
+
+
+def tables(results: Results, folder: str) -> list[str]:
+    up = "../../" if folder else "../"
+    lines = [TABLES_HEAD.format(cpu=results.machine["cpu"], up=up)]
+    for suite in suites_in(folder):
         for row in suite.rows():
             lines += table_of(results, suite, row)
     return lines
@@ -161,9 +175,10 @@ def put(path, lines: list[str]) -> None:
 
 def write() -> None:
     lines = [HEAD]
-    for results in load_all():
-        put(RESULTS_FOLDER / f"{name_of(results.machine)}.md", tables(results))
-        lines += [*machine_lines(results), *run_lines(results)]
-        for suite in SUITES.values():
-            lines += summary(results, suite)
+    for folder in dict.fromkeys(suite.folder for suite in SUITES.values()):
+        for results in load_all(RESULTS_FOLDER / folder):
+            put(page_of(results, folder), tables(results, folder))
+            lines += [*machine_lines(results, folder), *run_lines(results)]
+            for suite in suites_in(folder):
+                lines += summary(results, suite)
     put(REPORT_FILE, lines)

@@ -87,5 +87,5 @@ def load_all(folder: Path = RESULTS_FOLDER) -> list[Results]:
 def save(results: Results, folder: Path = RESULTS_FOLDER) -> None:
     results.drop_unused_runs()
     whole = json.dumps(vars(results), indent=1, ensure_ascii=False)
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     file_of(results.machine, folder).write_text(whole + "\n")

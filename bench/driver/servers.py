@@ -37,6 +37,7 @@ class Ground:
     port: int
     upstream_port: int = 0
     tls: bool = False
+    workload: str = ""  # of a server of bench-js
 
 
 def make_files() -> None:
@@ -58,25 +59,26 @@ def make_certificate() -> None:
                    check=True, capture_output=True)
 
 
-def fill(template: str, ground: Ground) -> str:
+def fill(template: str, ground: Ground, **more: str) -> str:
     """The placeholders are @NAME@."""
     values = {
         "PORT": ground.port,
         "UPSTREAM_PORT": ground.upstream_port or 1,  # a configuration must name one
+        "WORKLOAD": ground.workload,
         "WWW": WWW,
         "FOLDER": ground.folder,
         "USER": getpass.getuser(),
         "SSL": "ssl" if ground.tls else "",
         "SSL_LINES": NGINX_TLS_LINES if ground.tls else "",
-    }
+    } | more
     for name, value in values.items():
         template = template.replace(f"@{name}@", str(value))
     return template
 
 
-def write_configuration(name: str, ground: Ground) -> Path:
+def write_configuration(name: str, ground: Ground, **more: str) -> Path:
     file = ground.folder / Path(name).name
-    file.write_text(fill((BENCH / "peers" / name).read_text(), ground))
+    file.write_text(fill((BENCH / "peers" / name).read_text(), ground, **more))
     return file
 
 
@@ -96,5 +98,8 @@ def environment_of(peer: Peer, ground: Ground) -> dict[str, str]:
         "WWW": str(WWW),
         "UPSTREAM_PORT": str(ground.upstream_port or ""),
         "TLS": str(TLS) if ground.tls else "",
+        "WORKLOAD": ground.workload,
         "SERVER": peer.family,
+        "NODE_ENV": "production",
+        "DENO_NO_UPDATE_CHECK": "1",
     }

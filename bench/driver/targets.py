@@ -121,6 +121,11 @@ def ahead_of_servers(row: str, **factors: float) -> list[Target]:
     return [Ahead(row, "weft1", f"{family}1", factor) for family, factor in factors.items()]
 
 
+def js_targets(row: str, limit: float | None, **factors: float) -> list[Target]:
+    limits = [] if limit is None else [AtMost(row, "weft1", limit)]
+    return [*limits, *(Ahead(row, "weft1", peer, factor) for peer, factor in factors.items())]
+
+
 def echo_targets(row: str) -> list[Target]:
     return [
         Within(row, "weft1", "epoll1", 1.05),
@@ -158,6 +163,18 @@ TARGETS: list[Target] = [
     AtMost("sse", "weft1", 6.5),
     AtMost("idle10k", "weft1", 512),
     *ahead_of_servers("handshake", nginx=0.95), *ahead_of_servers("tls", nginx=1.1),
+    *js_targets("js-plaintext", 6.8, bun=1.15, deno=1.03, node24=2.2),
+    Within("js-plaintext", "weft1", "epoll1", 1.2),
+    *js_targets("js-pipelined", None, bun=1.5),
+    *js_targets("js-json", 17, deno=1.7),
+    *js_targets("js-headers", 9, bun=1.5),
+    *js_targets("js-sleep5", 8), *js_targets("js-chain", 7.4),
+    *js_targets("js-fanout", 42, deno=3, bun=3.5, go=2),
+    *js_targets("js-stream", 330), *js_targets("js-file", 11),
+    *js_targets("js-proxy", 16, bun=1.5),
+    *js_targets("js-coldstart", 29), *js_targets("js-rss_idle", 34),
+    *js_targets("js-rss_load", 50),
+    *js_targets("js-isolate_ms", 3.3), *js_targets("js-isolate_mib", 1.6),
 ]
 
 

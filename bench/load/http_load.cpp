@@ -7,13 +7,16 @@
 //   mode=stream      one request for each connection, then events that end in an empty line
 //   mode=idle        one request and its answer for each connection, then silence
 //   port= path= connections= depth= share= seconds= warm= (seconds) tls= (0 or 1)
+//   request=FILE     what is sent, instead of a GET of the path
+//   least=           bytes that a chunked answer has at least
 //
 // It talks with the driver so that only the requests are measured, not the connecting:
 //   connects, warms up, prints `ready`, waits for a line;
 //   works, prints `done <requests> <seconds> <p50 us> <p99 us> <steady>`, waits for a line (or the
 //   end); steady: p99 over p50 in the median of the 20 ms that the run consists of, as a virtual
 //   machine may stand still for milliseconds, several times a second.
-// Every answer must be 200 and as long as the first one; that holds for all servers here.
+// Every answer must be 200 and as long as the first one; that holds for all servers here. Chunked
+// ones may differ, and end with the last chunk; so what they carry must not look like one.
 #include <openssl/ssl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -28,6 +31,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,11 +53,14 @@ constexpr int kConnectTries = 400;
 constexpr auto kConnectPause = std::chrono::milliseconds(10);
 constexpr std::size_t kPumpEvery = 64;  // connections; so that no backlog is ever full
 constexpr std::string_view kGoodStart = "HTTP/1.1 200";
+constexpr std::string_view kLastChunk = "\r\n0\r\n\r\n";
 
 struct Load {
     std::string mode = "closed";
     std::uint16_t port = 0;
     std::string path = "/";
+    std::string request;
+    std::size_t least = 0;
     std::size_t connections = 64;
     std::size_t depth = 1;
     double share = 0.8;
@@ -85,6 +93,7 @@ struct Connection {
     bool shaking = false;      // the handshake is under way
     std::size_t received = 0;  // of the answers that are awaited
     Moment since;              // when they were asked for, or should have been
+    std::string tail;          // the last bytes of a chunked answer
 };
 
 double percentile(std::vector<double>& values, double part) {
@@ -154,26 +163,42 @@ TlsContext make_tls_context() {
     return context;
 }
 
-// The length of the first answer, from its Content-Length; 0 while its head is not complete.
-std::size_t length_of_answer(std::string_view text) {
+std::string contents_of(const std::string& file) {
+    std::ifstream input(file, std::ios::binary);
+    if (!input) fail(file);
+    return {std::istreambuf_iterator<char>(input), {}};
+}
+
+// How the answers end, as the first one says.
+struct Framing {
+    std::size_t bytes = 0;  // of a whole answer
+    bool is_chunked = false;
+};
+
+Framing framing_of(std::string_view text) {
     const std::size_t end = text.find("\r\n\r\n");
-    if (end == std::string_view::npos) return 0;
+    if (end == std::string_view::npos) fail("a head in pieces");
     std::string head(text.substr(0, end));
     std::transform(head.begin(), head.end(), head.begin(), [](unsigned char character) {
         return static_cast<char>(std::tolower(character));
     });
     constexpr std::string_view kField = "\r\ncontent-length:";
     const std::size_t field = head.find(kField);
-    if (!text.starts_with(kGoodStart) || field == std::string::npos) fail_with_answer(text);
-    return end + 4 + std::strtoul(head.c_str() + field + kField.size(), nullptr, 10);
+    const bool is_chunked = head.find("\r\ntransfer-encoding: chunked") != std::string::npos;
+    if (!text.starts_with(kGoodStart) || is_chunked == (field != std::string::npos)) {
+        fail_with_answer(text);
+    }
+    if (is_chunked) return {.is_chunked = true};
+    return {.bytes = end + 4 + std::strtoul(head.c_str() + field + kField.size(), nullptr, 10)};
 }
 
 class Client {
 public:
     explicit Client(Load load) : load_(std::move(load)) {
-        const std::string request = "GET " + load_.path +
-                                    " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(load_.port) +
-                                    "\r\n\r\n";
+        const std::string request = load_.request.empty()
+                                        ? "GET " + load_.path + " HTTP/1.1\r\nHost: 127.0.0.1:" +
+                                              std::to_string(load_.port) + "\r\n\r\n"
+                                        : contents_of(load_.request);
         for (std::size_t i = 0; i < load_.depth; ++i) requests_ += request;
         connections_.resize(load_.connections);
     }
@@ -296,18 +321,34 @@ private:
         for (;;) {
             const std::size_t received = receive(connection);
             if (received == 0) return false;
-            if (expected_ == 0) learn_length(received);
+            if (expected_ == 0 && !is_chunked_) learn_framing(received);
             connection.received += received;
+            if (is_chunked_ && has_last_chunk(connection, received)) return true;
+            if (is_chunked_ && connection.tls == nullptr) return false;
             if (connection.received == expected_ * load_.depth) return true;
             if (connection.received > expected_ * load_.depth) fail("answers of several lengths");
             if (connection.tls == nullptr) return false;  // epoll says when there is more
         }
     }
 
-    // The first answer of all tells how long they are.
-    void learn_length(std::size_t received) {
-        expected_ = length_of_answer({buffer_.data(), received});
-        if (expected_ == 0) fail("a head in pieces");
+    // The first answer of all tells how they end.
+    void learn_framing(std::size_t received) {
+        const Framing framing = framing_of({buffer_.data(), received});
+        expected_ = framing.bytes;
+        is_chunked_ = framing.is_chunked;
+        if (is_chunked_ && load_.depth > 1) fail("chunked answers, pipelined");
+    }
+
+    bool has_last_chunk(Connection& connection, std::size_t received) {
+        const std::size_t count = std::min(received, kLastChunk.size());
+        connection.tail.append(buffer_.data() + received - count, count);
+        if (connection.tail.size() > kLastChunk.size()) {
+            connection.tail.erase(0, connection.tail.size() - kLastChunk.size());
+        }
+        if (connection.tail != kLastChunk) return false;
+        connection.tail.clear();
+        if (connection.received < load_.least) fail("a chunked answer is too short");
+        return true;
     }
 
     template <class Handle>
@@ -429,7 +470,8 @@ private:
     std::vector<Connection> connections_;
     std::deque<std::size_t> free_;
     std::size_t settled_ = 0;
-    std::size_t expected_ = 0;  // bytes of one answer
+    std::size_t expected_ = 0;  // bytes of one answer, 0 while unknown or chunked
+    bool is_chunked_ = false;
     double rate_ = 0;
     Latencies latencies_;
     std::array<char, 64 * 1024> buffer_;
@@ -446,6 +488,8 @@ bool set_option(Load& load, std::string_view name, const char* value) {
     const auto count = [value] { return std::strtoul(value, nullptr, 10); };
     if (name == "mode") return load.mode = value, true;
     if (name == "path") return load.path = value, true;
+    if (name == "request") return load.request = value, true;
+    if (name == "least") return load.least = count(), true;
     if (name == "port") return load.port = static_cast<std::uint16_t>(count()), true;
     if (name == "connections") return load.connections = count(), true;
     if (name == "depth") return load.depth = count(), true;

@@ -1,7 +1,7 @@
 // The HTTP servers of the benchmarks, by the environment: PORT; WWW, the folder of 10k.bin and
 // 1m.bin; UPSTREAM_PORT, where /1k is passed on to; TLS, the folder of cert.pem and key.pem (empty:
-// plain); SERVER, `threads` for the one with a thread for each connection. WEFT_WORKERS is the
-// number of workers.
+// plain); SERVER, `threads` for the one with a thread for each connection, `loop` for the one that
+// answers /plaintext without a fiber. WEFT_WORKERS is the number of workers.
 //
 //   /plaintext  13 bytes      /10k.bin /1m.bin  static files
 //   /1k         the proxy     /events           ten events a second
@@ -42,6 +42,11 @@ http::Response hello() {
     return response;
 }
 
+http::LoopOutcome hello_in_loop(http::Request& request, http::LoopCall&) {
+    if (request.path() == "/plaintext") return hello();
+    return http::ByFiber{};
+}
+
 weft::Result<void> write_events(http::BodyWriter& writer) {
     const std::string padding(kEventPadding, 'x');
     for (int number = 0;; ++number) {
@@ -80,6 +85,7 @@ http::ServerOptions options_without_limits() {
     http::ServerOptions options;
     options.limits.requests_per_connection = UINT64_MAX;
     options.limits.connections_per_address = kConnectionsMax;
+    if (environment("SERVER") == "loop") options.loop_handler = hello_in_loop;
     return options;
 }
 

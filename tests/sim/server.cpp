@@ -1,4 +1,6 @@
 // A server among clients that speak raw bytes: pipelined, cut in pieces, half-closed, gone.
+#include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,11 +8,14 @@
 #include "tests/sim/scenarios.h"
 #include "tests/sim/stage.h"
 #include "weft/base/format.h"
+#include "weft/fiber/placement.h"
 #include "weft/http/request.h"
 #include "weft/sync/event.h"
 
 namespace weft::sim::scenarios {
 namespace {
+
+constexpr unsigned kWorkersMax = 4;
 
 using http::Request;
 using http::Response;
@@ -18,7 +23,8 @@ using http::Response;
 // What became of each request: none is handled twice.
 class Book {
 public:
-    explicit Book(int requests) : handled_(static_cast<std::size_t>(requests)) {}
+    explicit Book(int requests)
+        : handled_(static_cast<std::size_t>(requests)), ended_(handled_.size()) {}
 
     void handle(int number) {
         require(!is_handled(number), "a request was handled twice");
@@ -26,8 +32,12 @@ public:
     }
     bool is_handled(int number) const { return handled_[static_cast<std::size_t>(number)]; }
 
+    // Whether somebody was told that it ended without an answer.
+    bool& ended(int number) { return ended_[static_cast<std::size_t>(number)]; }
+
 private:
     std::vector<bool> handled_;
+    std::deque<bool> ended_;
 };
 
 std::string body_of(int number) {
@@ -68,6 +78,57 @@ http::Handler echo_into(Book& book) {
     };
 }
 
+// Answers in a later turn of the loop, or not any more.
+struct Later : Completion {
+    static void begin(http::Reply reply, int number, std::string body, bool& ended) {
+        auto later = std::make_unique<Later>();
+        later->run = go_on;
+        later->reply = std::move(reply);
+        later->text = answer_to(number, body);
+        later->turns = random_below(4);
+        later->ended = &ended;
+        post(std::move(later));
+    }
+    static void post(std::unique_ptr<Later> later) {
+        later->worker = *worker_here();
+        require(post_here(later->worker, *later).has_value(), "a record was not taken");
+        static_cast<void>(later.release());
+    }
+    static void go_on(Completion& completion) {
+        std::unique_ptr<Later> self(static_cast<Later*>(&completion));
+        require(worker_here() == self->worker, "a record is on another worker");
+        if (self->turns-- > 0) return post(std::move(self));
+        bool open(self->reply);
+        require(open != *self->ended, "a request neither goes on nor has ended, or both");
+        require(self->reply.answer(Response::text(self->text)) == open, "not what it said");
+        if (!open) require(*self->ended, "an answer was refused without a word");
+    }
+
+    http::Reply reply;
+    std::string text;
+    std::uint64_t turns = 0;
+    unsigned worker = 0;
+    bool* ended = nullptr;
+};
+
+// At once, later or by a fiber.
+http::LoopHandler answer_in_loop(Book& book) {
+    return [&book](Request& request, http::LoopCall& call) -> http::LoopOutcome {
+        require(!current(), "a loop handler is on a fiber");
+        int number = number_of(request);
+        if (random_below(4) == 0) return http::ByFiber{};
+        book.handle(number);
+        Result<std::string> body = request.body().read_all();
+        if (!body) return body.error();
+        if (coin()) return Response::text(answer_to(number, *body));
+        bool& ended = book.ended(number);
+        Later::begin(call.keep([&ended](http::KeptEnd) { ended = true; }), number, *body, ended);
+        return http::Kept{};
+    };
+}
+
+enum class By : std::uint8_t { Fiber, Loop };
+
 enum class Goodbye : std::uint8_t { Close, HalfClose };
 
 // Sends requests with these numbers one behind the other while it reads what comes.
@@ -102,7 +163,7 @@ void converse(Runtime& runtime, const net::Address& address, int first, int coun
         require(peer.hear(1).empty() && peer.has_ended(), "the server did not end");
 }
 
-void have_conversations(bool may_break) {
+void have_conversations(bool may_break, By by) {
     Promptness promptness;
     Runtime runtime({.workers = some_workers()});
     constexpr int kEach = 3;
@@ -110,6 +171,7 @@ void have_conversations(bool may_break) {
     Book book(clients * kEach);
     http::ServerOptions options = patient_server();
     options.half_close = http::HalfClose::IsAllowed;
+    if (by == By::Loop) options.loop_handler = answer_in_loop(book);
     Site site(runtime, echo_into(book), std::move(options));
     Crew crew(runtime);
     for (int client = 0; client < clients; ++client) {
@@ -128,10 +190,22 @@ void have_conversations(bool may_break) {
     require(counters.responses <= counters.requests, "more responses than requests");
 }
 
+void leave_somehow(Peer& peer) {
+    switch (random_below(3)) {
+    case 0: break;
+    case 1: static_cast<void>(peer.socket().reset_on_close()); break;
+    default:
+        static_cast<void>(peer.socket().shutdown_write());
+        while (!peer.has_ended()) peer.hear(1);
+    }
+}
+
 }  // namespace
 
-void http_conversations() { have_conversations(false); }
-void http_conversations_break() { have_conversations(true); }
+void http_conversations() { have_conversations(false, By::Fiber); }
+void http_conversations_break() { have_conversations(true, By::Fiber); }
+void http_loop_conversations() { have_conversations(false, By::Loop); }
+void http_loop_conversations_break() { have_conversations(true, By::Loop); }
 
 // A server that ends a connection after so many requests, though the client has sent more: what it
 // has handled is answered, and comes before the end.
@@ -186,13 +260,7 @@ void http_clients_leave() {
             Peer peer = Peer::connect(site.address());
             require(peer.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "a request could not be sent");
             pause_up_to_us(2000);
-            switch (random_below(3)) {
-            case 0: break;
-            case 1: static_cast<void>(peer.socket().reset_on_close()); break;
-            default:
-                static_cast<void>(peer.socket().shutdown_write());
-                while (!peer.has_ended()) peer.hear(1);
-            }
+            leave_somehow(peer);
         });
     }
     crew.join();
@@ -200,14 +268,56 @@ void http_clients_leave() {
     require(begun == ended, "a handler was left behind");
 }
 
+// Requests that are kept for ever end when their clients close, half-close or reset.
+void http_loop_clients_leave() {
+    Promptness promptness;
+    Runtime runtime({.workers = some_workers()});
+    int clients = between(1, 3);
+    std::vector<http::Reply> replies[kWorkersMax];
+    int begun[kWorkersMax] = {};
+    int ended[kWorkersMax] = {};
+    http::ServerOptions options = patient_server();
+    options.loop_handler = [&](Request&, http::LoopCall& call) -> http::LoopOutcome {
+        unsigned worker = *worker_here();
+        ++begun[worker];
+        replies[worker].push_back(call.keep([&ended, worker](http::KeptEnd why) {
+            require(why == http::KeptEnd::ClientGone, "the server has not closed");
+            require(worker_here() == worker, "a client leaves on another worker");
+            ++ended[worker];
+        }));
+        return http::Kept{};
+    };
+    auto refuse = [&](Request&, async::Context&) -> Result<Response> {
+        return Response::plain(503);
+    };
+    Site site(runtime, refuse, std::move(options));
+    Crew crew(runtime);
+    for (int client = 0; client < clients; ++client) {
+        crew.add_fiber([&] {
+            Peer peer = Peer::connect(site.address());
+            require(peer.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "a request could not be sent");
+            pause_up_to_us(2000);
+            leave_somehow(peer);
+        });
+    }
+    crew.join();
+    site.drain();
+    for (unsigned worker = 0; worker < kWorkersMax; ++worker)
+        require(begun[worker] == ended[worker], "a kept request was left behind");
+}
+
+namespace {
+
 // Drained at one exact step: whatever was handled is answered in full, and everything ends.
-void http_drain_anywhere() {
+void drain_anywhere(By by) {
     Promptness promptness;
     Runtime runtime({.workers = some_workers()});
     constexpr int kEach = 3;
     int clients = between(1, 3);
     Book book(clients * kEach);
-    Site site(runtime, echo_into(book));
+    http::ServerOptions options = patient_server();
+    if (by == By::Loop) options.loop_handler = answer_in_loop(book);
+    Site site(runtime, echo_into(book), std::move(options));
     bool draining = false;
     Crew crew(runtime);
     crew.add_thread([&] {
@@ -242,5 +352,10 @@ void http_drain_anywhere() {
     crew.join();
     site.await_end();
 }
+
+}  // namespace
+
+void http_drain_anywhere() { drain_anywhere(By::Fiber); }
+void http_loop_drain_anywhere() { drain_anywhere(By::Loop); }
 
 }  // namespace weft::sim::scenarios

@@ -40,7 +40,7 @@ BANS = [
     ban("sleep", "sleep this_thread",
         OS_SLEEP + r"|(?<!weft::)\bsleep_(for|until)\s*\(",
         "testing::ManualClock, the simulation, or a wait for what should happen", "tests",
-        "tests/sim/floor/"),  # in simulation nobody waits for a sleep
+        "tests/sim/floor/", "tests/sim/data/"),  # in simulation nobody waits for a sleep
     ban("sleep", "sleep this_thread",
         OS_SLEEP, "weft::sleep_for, or env for the real machine", "product"),
     ban("throw", "throw",

@@ -11,6 +11,9 @@ GTEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 GTEST_MACRO = re.compile(r"^#define (\w+)\((\w+)\) TEST\((\w+), (\w+)##\2\)$", re.MULTILINE)
 PYTEST_CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
 PYTEST = re.compile(r"^    def test_(\w+)\(", re.MULTILINE)
+# test("JS_9 Headers: get combines values", ...) in tests/js/<room>/ is <room>.JS_9_Headers_get_...
+SCRIPT_FOLDER = "tests/js/"
+SCRIPT_TEST = re.compile(r"^test\(\s*[\"'`]([A-Z]+_\d+[a-z]?[^\"'`]*)[\"'`]", re.MULTILINE)
 ID_IN_NAME = re.compile(r"(?:DISABLED_)?([A-Z]{2,4})_(\d+)([a-z]?)(?:_|$)")
 
 
@@ -53,6 +56,11 @@ def tests_of(tree):
                 owner = [name for at, name in classes if at < match.start()]
                 line = file.text.count("\n", 0, match.start()) + 1
                 found[f"{owner[-1] if owner else ''}.{match.group(1)}"] = (file.path, line)
+        elif file.path.startswith(SCRIPT_FOLDER) and file.name.endswith(".js"):
+            room = file.path.removeprefix(SCRIPT_FOLDER).split("/")[0]
+            for match in SCRIPT_TEST.finditer(file.text):
+                name = re.sub(r"\W+", "_", match.group(1)).strip("_")
+                found[f"{room}.{name}"] = (file.path, file.text.count("\n", 0, match.start()) + 1)
     return found
 
 

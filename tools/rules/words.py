@@ -12,12 +12,15 @@ WORDS = [
      "how the work was organized; say what holds for the reader"),
 ]
 # A host that readers can reach. Anything else is likely a registry or mirror of one workplace.
-URL = re.compile(r"https?://([\w.-]+)")
+URL = re.compile(r"https?://(?:[\w.-]+(?::[\w.-]+)?@)?([\w.-]+)")
 HOSTS = re.compile(
     r"(?:.*\.)?(apache\.org|debian\.org|kernel\.org|github\.com|cmake\.org|go\.dev|golang\.org"
     r"|cppreference\.com|open-std\.org|wg21\.link|isocpp\.org|gnu\.org|llvm\.org|man7\.org"
-    r"|rfc-editor\.org|ietf\.org|w3\.org|whatwg\.org|tc39\.es|wintertc\.org|ecma-international\.org"
+    r"|rfc-editor\.org|ietf\.org|w3\.org"
+    r"|w3c\.github\.io|andreubotella\.github\.io|whatwg\.org"
+    r"|nodejs\.org|tc39\.es|wintertc\.org|ecma-international\.org"
     r"|boost\.org|tokio\.rs|rust-lang\.org|crates\.io|docs\.rs|keepachangelog\.com|semver\.org"
+    r"|json-schema\.org"
     r"|freedesktop\.org|v8\.dev|openssl\.org|postgresql\.org|sqlite\.org|nats\.io|nghttp2\.org"
     r"|arm\.com|intel\.com|riscv\.org|x86-64\.org|unicode\.org|iana\.org|example\.(com|org|net)"
     r"|localhost|127\.0\.0\.1|169\.254\.169\.254"

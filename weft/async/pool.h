@@ -45,9 +45,9 @@ public:
     template <async_internal::JobFunction Function>
     Result<void> try_submit(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        auto* place = WEFT_TRY(core_->admit_at_once());
-        core_->accept(place, name, std::forward<Function>(function));
-        return {};
+        async_internal::JobOffer offer(name, function);
+        return core_->accept(core_->admit_at_once(offer.job()), name,
+                             std::forward<Function>(function));
     }
     template <async_internal::JobFunction Function>
     Result<void> try_submit(Function&& function) {
@@ -58,9 +58,9 @@ public:
     template <async_internal::JobFunction Function>
     Result<void> submit(std::string_view name, const Context& waiting, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        auto* place = WEFT_TRY(core_->admit(waiting));
-        core_->accept(place, name, std::forward<Function>(function));
-        return {};
+        async_internal::JobOffer offer(name, function);
+        return core_->accept(core_->admit(offer.job(), waiting), name,
+                             std::forward<Function>(function));
     }
     template <async_internal::JobFunction Function>
     Result<void> submit(const Context& waiting, Function&& function) {
@@ -69,9 +69,8 @@ public:
     template <async_internal::JobFunction Function>
     Result<void> submit(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        auto* place = WEFT_TRY(core_->admit());
-        core_->accept(place, name, std::forward<Function>(function));
-        return {};
+        async_internal::JobOffer offer(name, function);
+        return core_->accept(core_->admit(offer.job()), name, std::forward<Function>(function));
     }
     template <async_internal::JobFunction Function>
     Result<void> submit(Function&& function) {
@@ -82,9 +81,9 @@ public:
     Result<void> submit_for(std::string_view name, std::chrono::duration<Rep, Period> timeout,
                             Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
-        auto* place = WEFT_TRY(core_->admit_until(Deadline::after(timeout)));
-        core_->accept(place, name, std::forward<Function>(function));
-        return {};
+        async_internal::JobOffer offer(name, function);
+        return core_->accept(core_->admit_until(offer.job(), Deadline::after(timeout)), name,
+                             std::forward<Function>(function));
     }
     template <class Rep, class Period, async_internal::JobFunction Function>
     Result<void> submit_for(std::chrono::duration<Rep, Period> timeout, Function&& function) {

@@ -137,7 +137,15 @@ void IntrusiveList<T, Link>::push_front(T& item) noexcept {
 template <class T, auto Link>
 T* IntrusiveList<T, Link>::pop_front() noexcept {
     T* item = head_;
-    if (item != nullptr) erase(*item);
+    if (item == nullptr) return nullptr;
+    ListLink& link = link_of(*item);
+    head_ = static_cast<T*>(link.next_);
+    if (head_ != nullptr) {
+        link_of(*head_).previous_ = nullptr;
+    } else {
+        tail_ = nullptr;
+    }
+    link.next_ = &link;
     return item;
 }
 

@@ -82,31 +82,15 @@ CancelState::~CancelState() {
     if (parent_ && !is_cut()) leave_tree(*parent_);
 }
 
-void CancelState::add_ref() {
-    // Relaxed: a new reference is made from an existing one.
-    references_.fetch_add(1, std::memory_order_relaxed);
-}
+void CancelState::add_ref() { references_.add(); }
 
-bool CancelState::try_add_ref() {
-    // Relaxed: what keeps the node readable, a lock or a callback that is awaited, orders the rest.
-    std::uint32_t count = references_.load(std::memory_order_relaxed);
-    while (count != 0 &&
-           !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed,
-                                              std::memory_order_relaxed)) {}
-    return count != 0;
-}
+bool CancelState::try_add_ref() { return references_.try_add(); }
 
 void CancelState::release() {
     // A loop, because a chain of parents may be longer than a fiber's stack is deep.
     for (CancelState* state = this; state;) {
-        // The references of timers must not keep a forgotten token alive until its deadline. Two
-        // holders that let go at the same moment may both miss this; the token then ends with its
-        // deadline. Relaxed: a guess, made sure of under the lock.
-        std::uint32_t timers = state->timers_set_.load(std::memory_order_relaxed);
-        if (timers != 0 && state->references_.load(std::memory_order_relaxed) == timers + 1)
-            state->disarm_deadline();
-        // Acquire-release: the last one sees what all others did to the object.
-        if (state->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        if (state->references_.has_timers_alone()) state->disarm_deadline();
+        if (!state->references_.release()) return;
         CancelState* parent = state->parent_;
         if (state->nature_) {
             state->nature_->destroy(*state);
@@ -120,49 +104,28 @@ void CancelState::release() {
 // The caller has a reference. If it is the only one that is not a timer's, the timers go.
 void CancelState::disarm_deadline() {
     SpinGuard guard(lock_);
-    // Relaxed: the timers are counted under the lock, and nobody but a holder makes holders.
-    std::uint32_t timers = timers_set_.load(std::memory_order_relaxed);
-    if (references_.load(std::memory_order_relaxed) != timers + 1) return;
+    if (!references_.has_timers_alone()) return;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
         // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
         if (!timer->worker || !timer->worker->timers().cancel(*timer)) continue;
         timer->worker = nullptr;
-        // Relaxed: as above.
-        timers_set_.fetch_sub(1, std::memory_order_relaxed);
-        references_.fetch_sub(1, std::memory_order_relaxed);
+        references_.cancel_timer();
     }
-}
-
-bool CancelState::mark(CancelReason reason) {
-    CancelReason expected = CancelReason::None;
-    // seq_cst: before the look at the cells; a waiter marks its cell before it looks at the reason.
-    while (!reason_.compare_exchange_strong(expected, reason, std::memory_order_seq_cst,
-                                            std::memory_order_seq_cst)) {
-        if (expected != CancelReason::None && expected != kUnasked) return false;
-    }
-    return true;
 }
 
 void CancelState::expect_asking() {
     WEFT_ASSERT(nature_ && nature_->asked, "nobody wants to know whether this node is asked");
-    CancelReason expected = CancelReason::None;
-    // seq_cst: as in mark(), which may win.
-    reason_.compare_exchange_strong(expected, kUnasked, std::memory_order_seq_cst,
-                                    std::memory_order_seq_cst);
+    reason_.expect_asking();
 }
 
 // Called with no lock held: what is called may cancel the node.
 CancelReason CancelState::ask() const {
-    CancelReason expected = kUnasked;
-    // seq_cst: as in mark().
-    if (reason_.compare_exchange_strong(expected, CancelReason::None, std::memory_order_seq_cst,
-                                        std::memory_order_seq_cst))
-        nature_->asked(const_cast<CancelState&>(*this));
-    return reason_.load(std::memory_order_seq_cst);
+    if (reason_.ask()) nature_->asked(const_cast<CancelState&>(*this));
+    return reason_.get();
 }
 
 bool CancelState::cancel(CancelReason reason) {
-    if (!mark(reason)) return false;
+    if (!reason_.mark(reason)) return false;
     env::trace("cancel", static_cast<std::uint64_t>(reason));
     WaitCell* claimed = nullptr;
     if (claim_cells(claimed)) tell(reason, claimed);
@@ -177,10 +140,8 @@ bool CancelState::cancel(CancelReason reason) {
 bool CancelState::claim_cells(WaitCell*& claimed) {
     SpinGuard guard(lock_);
     for (WaitCell& cell : cells_) {
-        // seq_cst: after the mark; see Waiter's constructor.
-        std::uint64_t word = cell.word.load(std::memory_order_seq_cst);
-        if ((word & WaitCell::kStateMask) != WaitCell::Waiting) continue;
-        if (!WaitRef(cell, word).try_claim(Wake::Cancelled)) continue;
+        std::uint64_t wait = cell.word.find(WaitWord::Waiting);  // after the mark
+        if (wait == 0 || !WaitRef(cell, wait).try_claim(Wake::Cancelled)) continue;
         cell.next = claimed;
         claimed = &cell;
         if (WEFT_PLANTED("cancel.wakes_one")) break;
@@ -233,7 +194,7 @@ CancelState* CancelState::first_living(CancelState* child) {
 void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
     CancelState* child = next_living(nullptr);
     while (child) {
-        if (child->mark(reason)) {
+        if (child->reason_.mark(reason)) {
             child->add_ref();
             child->next_marked_ = marked;
             marked = child;
@@ -349,9 +310,7 @@ auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> Deadli
 // With the token's lock held.
 void CancelState::DeadlineTimer::set(Worker& its_worker) {
     worker = &its_worker;
-    state.add_ref();
-    // Relaxed: under the lock; release() only guesses by it.
-    state.timers_set_.fetch_add(1, std::memory_order_relaxed);
+    state.references_.add_timer();
     worker->timers().set(*this, state.deadline_.instant());
 }
 
@@ -369,8 +328,7 @@ void CancelState::DeadlineTimer::on_end(Timer& timer, TimerEnd end) {
     {
         SpinGuard guard(token.lock_);
         self.worker = nullptr;
-        // Relaxed: as in set().
-        token.timers_set_.fetch_sub(1, std::memory_order_relaxed);
+        token.references_.end_timer();
     }
     if (end == TimerEnd::Due) token.cancel(CancelReason::DeadlineExceeded);
     token.release();
@@ -380,6 +338,12 @@ void CancelState::add_cell(WaitCell& cell) {
     SpinGuard guard(lock_);
     cell.listed = true;
     cells_.push_back(cell);
+}
+
+void CancelState::list_late(WaitCell& cell) {
+    cell.lists_late = false;
+    cell.token->add_ref();
+    cell.token->add_cell(cell);
 }
 
 void CancelState::remove_cell(WaitCell& cell) {
@@ -471,6 +435,7 @@ template CancelSource CancelSource::from(std::stop_token stop);
 
 CancelScope::CancelScope(CancelToken token) : token_(std::move(token)) {
     WaitCell& cell = current_cell();
+    if (cell.lists_late) CancelState::list_late(cell);
     previous_ = cell.token;
     previous_listed_ = cell.listed;
     if (previous_listed_) previous_->remove_cell(cell);

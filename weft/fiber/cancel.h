@@ -26,6 +26,8 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
+#include "weft/fiber/internal/reason_word.h"
+#include "weft/fiber/internal/token_refs.h"
 #include "weft/fiber/timer.h"
 #include "weft/fiber/waiter.h"
 
@@ -35,7 +37,6 @@ class CancelToken;
 class Scheduler;
 class Worker;
 
-enum class CancelReason : std::uint8_t { None, Cancelled, DeadlineExceeded, Shutdown };
 // What a context says about it: "context canceled", "context deadline exceeded".
 std::string_view to_string(CancelReason reason);
 
@@ -89,30 +90,22 @@ public:
     void release();
     // Whether somebody besides the caller, who has so many, holds a reference; a moment's value,
     // but no one else can make it true if it is false.
-    bool is_held_besides(std::uint32_t own) const {
-        // Acquire: the caller goes on as if it had made the node, and must see what the last of
-        // the others did with it.
-        return references_.load(std::memory_order_acquire) != own;
-    }
+    bool is_held_besides(std::uint32_t own) const { return references_.is_held_besides(own); }
 
     bool cancel(CancelReason reason);  // false if it was cancelled before
     // Everything below, but not the node itself.
     void cancel_children(CancelReason reason);
     CancelReason reason() const {
-        CancelReason reason = reason_.load(std::memory_order_seq_cst);
-        return reason == kUnasked ? ask() : reason;
+        return reason_.get([this] { return ask(); });
     }
     // The same, but it does not count as asking.
-    CancelReason peek() const {
-        CancelReason reason = reason_.load(std::memory_order_seq_cst);
-        return reason == kUnasked ? CancelReason::None : reason;
-    }
+    CancelReason peek() const { return reason_.get(); }
     // Who would end the node need not look for a cause as long as nobody could notice. From here on
     // `asked` of its nature is called once, before the first who asks for the reason gets it: one
     // who waits with this token, spawns with it, has a child, a listener or a copy made of it, or
     // just looks. By the only one who has it; nothing if it has ended.
     void expect_asking();
-    bool is_unasked() const { return reason_.load(std::memory_order_seq_cst) == kUnasked; }
+    bool is_unasked() const { return reason_.is_unasked(); }
     // Somebody is going to ask, on whatever thread.
     void will_be_asked() {
         if (is_unasked()) [[unlikely]]
@@ -150,6 +143,8 @@ public:
     // The cells that carry the token and are to be found by it.
     void add_cell(WaitCell& cell);
     void remove_cell(WaitCell& cell);
+    // The first wait of one whose token was lent: that is counted from here on.
+    [[gnu::noinline, gnu::cold]] static void list_late(WaitCell& cell);
 
 protected:
     CancelState(CancelState* parent, Deadline deadline, const Nature* nature);
@@ -178,14 +173,10 @@ protected:
 private:
     friend class CancelListener;
 
-    // In place of None while nobody has asked.
-    static constexpr auto kUnasked = static_cast<CancelReason>(0xff);
-
     [[gnu::noinline, gnu::cold]] CancelReason ask() const;
     void join_children_of(CancelState& above);
     void leave_children_of(CancelState& above);
     void disarm_deadline();
-    bool mark(CancelReason reason);
     bool claim_cells(WaitCell*& claimed);
     void tell(CancelReason reason, WaitCell*& claimed);
     void call_listeners(CancelReason reason);
@@ -206,8 +197,8 @@ private:
     };
     DeadlineTimer* unset_timer(const Scheduler& scheduler, bool& armed);
 
-    Atomic<std::uint32_t> references_{1};
-    mutable Atomic<CancelReason> reason_{CancelReason::None};
+    TokenRefs references_;
+    mutable ReasonWord reason_;
     SpinLock lock_;  // the children, cells_, listeners_, timers_
     const bool own_deadline_;
     Atomic<bool> cut_{false};  // written under the parent's lock
@@ -217,8 +208,7 @@ private:
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
     DeadlineTimer timers_{*this};
-    Atomic<std::uint32_t> timers_set_{0};  // written under the lock
-    CancelState* next_marked_ = nullptr;   // in the list of whoever cancels it
+    CancelState* next_marked_ = nullptr;  // in the list of whoever cancels it
     CancelState* first_child_ = nullptr;
     CancelState* next_sibling_ = nullptr;  // under the parent's lock, as is the next
     CancelState* previous_sibling_ = nullptr;

@@ -39,6 +39,37 @@ TEST(Cancel, the_first_reason_is_kept) {
     EXPECT_EQ(source.token().check().error().kind(), ErrorKind::Cancelled);
 }
 
+// Cancelled before its first wait or during it, below a scope of its own and by what it spawns.
+TEST(Cancel, a_fiber_with_a_lent_token_is_cancelled_from_its_first_wait_on) {
+    Runtime runtime(with_workers(2));
+    for (int round = 0; round < static_cast<int>(testing::repeats(200)); ++round) {
+        CancelSource source(runtime.root());
+        Atomic<int> ended{0};
+        auto count = [&](const Result<void>& waited) {
+            if (!waited && waited.error().kind() == ErrorKind::Cancelled)
+                ended.fetch_add(1, kRelease);
+        };
+        Atomic<bool> begun{false};
+        auto wait = [&, round] {
+            begun.store(true, kRelease);
+            if (round % 3 == 1) {
+                CancelScope below(CancelSource().token());
+                count(park());
+            }
+            if (round % 3 == 2) spawn_detached([&] { count(park()); }).value();
+            count(park());
+        };
+        SpawnOptions lent{.token = source.token().state(), .token_use = TokenUse::Lent};
+        ASSERT_TRUE(runtime.spawn_detached(wait, lent));
+        ASSERT_TRUE(runtime.spawn_detached([] {}, lent));  // never waits
+        bool late = round % 2 == 0;
+        ASSERT_TRUE(!late || testing::eventually([&] { return begun.load(kAcquire); }));
+        source.cancel();
+        int expected = round % 3 == 0 ? 1 : 2;
+        ASSERT_TRUE(testing::eventually([&] { return ended.load(kAcquire) == expected; }));
+    }
+}
+
 TEST(Cancel, a_token_of_nobody_is_never_cancelled) {
     CancelToken token;
     EXPECT_FALSE(token.is_cancelled());

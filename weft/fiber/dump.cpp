@@ -18,16 +18,10 @@ namespace {
 // True if the fiber was waiting, and its context saved, after the hold took effect.
 bool hold_waiting(Fiber& fiber) {
     fiber.held.store(true, std::memory_order_seq_cst);
-    std::uint64_t word = fiber.word.load(std::memory_order_acquire);
-    std::uint64_t state = word & WaitCell::kStateMask;
-    bool waiting = state == WaitCell::Waiting || state == WaitCell::WaitingRoot ||
-                   state == WaitCell::WaitingShielded;
-    // Writing the word back orders the hold before any later claim, which is made on the same word;
-    // whoever runs the fiber after that claim sees the hold. Acquire of busy: the saved context.
-    return waiting &&
-           fiber.word.compare_exchange_strong(word, word, std::memory_order_acq_rel,
-                                              std::memory_order_relaxed) &&
-           !fiber.busy.load(std::memory_order_acquire);
+    std::uint64_t wait = fiber.word.peek();
+    // Confirming the wait orders the hold before any later claim, which is made on the same word;
+    // whoever runs the fiber after that claim sees the hold.
+    return wait != 0 && fiber.word.confirm(wait) && fiber.busy.is_over();
 }
 
 void let_go(Fiber& fiber) { fiber.held.store(false, std::memory_order_release); }
@@ -61,7 +55,7 @@ void look_at(Fiber& fiber, void* argument) {
         auto waited_ms = static_cast<std::int32_t>(listing.now_ms - fiber.parked_at_ms);
         report.waited = std::chrono::milliseconds(std::max(waited_ms, 0));
         if (listing.backtraces == Backtraces::Yes) listed.frames = frames_of(fiber);
-    } else if (fiber.busy.load(std::memory_order_relaxed)) {
+    } else if (!fiber.busy.seems_over()) {
         report.state = FiberState::Running;
     }
     let_go(fiber);

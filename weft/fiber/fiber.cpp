@@ -43,6 +43,11 @@ Result<void> checkpoint() {
 }
 
 Result<void> sleep_until(Deadline deadline) {
+    if (WaitCell* cell = deadline.is_never() ? nullptr : QuickWait::cell()) [[likely]] {
+        QuickWait waiter(*cell, WaitReason::Sleep, nullptr);
+        if (waiter.wait(deadline) == Wake::TimedOut) return {};
+        return cell->token->error();
+    }
     Waiter waiter(WaitReason::Sleep);
     Wake wake = waiter.wait(deadline);
     if (wake == Wake::TimedOut) return {};
@@ -53,35 +58,30 @@ Result<void> park(Deadline deadline) {
     Fiber* fiber = current();
     if (!fiber) return Error(ErrorKind::NoRuntime, "only a fiber can park");
     fiber->park_lock.lock();
-    if (fiber->park_permit) {
-        fiber->park_permit = false;
+    if (fiber->parking.take_permit()) {
         fiber->park_lock.unlock();
         return {};
     }
     Waiter waiter(WaitReason::Park);
-    fiber->park_word = waiter.ref().word();
+    fiber->parking.begin_park(waiter.ref());
     fiber->park_lock.unlock();
     Wake wake = waiter.wait(deadline);
     if (wake == Wake::Ready) return {};
     SpinGuard guard(fiber->park_lock);
-    // An unpark() that came too late for this wait has left its permit for the next one.
-    fiber->park_word = 0;
+    fiber->parking.end_park();
     return waiter.to_result(wake);
 }
 
 void unpark(FiberId id) {
     Fiber* fiber = id.fiber_;
     if (!fiber) return;
-    std::uint64_t parked = 0;
+    WaitRef parked;
     {
         SpinGuard guard(fiber->park_lock);
         if (fiber->generation != id.generation_) return;
-        parked = std::exchange(fiber->park_word, 0);
-        // Claimed under the lock, so that a wait that ends otherwise finds the permit.
-        if (parked != 0 && !WaitRef(*fiber, parked).try_claim(Wake::Ready)) parked = 0;
-        if (parked == 0 && !WEFT_PLANTED("fiber.unpark_before_park")) fiber->park_permit = true;
+        parked = fiber->parking.unpark(*fiber);
     }
-    if (parked != 0) WaitRef(*fiber, parked).resume();
+    if (parked.cell()) parked.resume();
 }
 
 namespace fiber_internal {
@@ -162,13 +162,17 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
     // What a pinned worker's loop spawns (a Dormant, a Completion) belongs there as well.
     bool stays = inside && worker->is_pinned();
     fiber->pinned = parent ? parent->pinned : stays ? worker : nullptr;
-    bool listed = options.token || (parent && parent->listed);
+    bool listed = options.token || (parent && (parent->listed || parent->lists_late));
     CancelState* token = options.token ? options.token
                          : parent      ? parent->token
                                        : &scheduler->root();
     // What a fiber spawns may ask when that fiber has gone on. Who spawns in a worker's loop knows.
     if (parent) token->will_be_asked();
-    if (!listed) {
+    bool lent = options.token_use == TokenUse::Lent && joinable == Joinable::No;
+    if (lent && options.token) {
+        fiber->token = token;
+        fiber->lists_late = true;
+    } else if (!listed) {
         fiber->token = token;  // the root: nobody but the runtime keeps count of what carries it
     } else if (!enter_token(*fiber, *token, joinable)) [[unlikely]] {
         release_block(*fiber);
@@ -203,8 +207,7 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     bool is_counted = counted == Counted::Yes;
     if (is_counted) fiber.flags |= Fiber::kCounted;
-    fiber.join.store(joinable == Joinable::Yes ? Fiber::kAlone : Fiber::kDetached,
-                     std::memory_order_relaxed);
+    fiber.join.begin(joinable == Joinable::Yes);
     sanitizer::release(&fiber);  // pairs with Worker::fiber_main()
     Worker* worker = this_worker();
     if (!worker || &worker->scheduler() != scheduler) {
@@ -228,51 +231,8 @@ bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error) {
     return true;
 }
 
-// The end is announced before the fiber has left its stack; wait for the very end.
-static void await_done(Fiber& fiber) {
-    if (WEFT_PLANTED("join.does_not_await_the_end")) return;
-    // Acquire: the outcome; pairs with the release in Worker::lay_down().
-    for (unsigned attempt = 0; fiber.join.load(std::memory_order_acquire) != Fiber::kDone;
-         ++attempt)
-        env::spin_pause(attempt);
-}
-
-// `wait()` waits with the waiter, `to_error(wake)` says why that ended early.
-template <class AnyWaiter>
-[[gnu::always_inline]] static inline bool join_by(AnyWaiter& waiter, Fiber& fiber, auto wait,
-                                                  auto to_error, Error& error) {
-    JoinEntry entry{waiter.ref()};
-    std::uintptr_t expected = Fiber::kAlone;
-    auto address = reinterpret_cast<std::uintptr_t>(&entry);
-    // Release: publishes the entry to the fiber that ends.
-    if (!fiber.join.compare_exchange_strong(expected, address, std::memory_order_release,
-                                            std::memory_order_relaxed)) [[unlikely]] {
-        waiter.abandon();
-        await_done(fiber);
-        return true;
-    }
-    Wake wake = wait();
-    if (wake == Wake::Ready) [[likely]] {
-        if (fiber.join.load(std::memory_order_acquire) != Fiber::kDone) await_done(fiber);
-        return true;
-    }
-    // Taken back, unless the fiber has ended meanwhile: then the outcome is there after all.
-    expected = address;
-    if (WEFT_PLANTED("join.takes_back_blindly"))
-        fiber.join.store(address, std::memory_order_relaxed);
-    // Relaxed: the entry was only read by the fiber's end, which did not come.
-    if (fiber.join.compare_exchange_strong(expected, Fiber::kAlone, std::memory_order_relaxed,
-                                           std::memory_order_relaxed)) {
-        error = to_error(wake);
-        return false;
-    }
-    await_done(fiber);
-    return true;
-}
-
 bool join(Fiber& fiber, Deadline deadline, Error& error) {
-    // Acquire: the outcome; pairs with the release in Worker::lay_down().
-    if (fiber.join.load(std::memory_order_acquire) == Fiber::kDone) {
+    if (fiber.join.is_done()) {
         turn::may_wait("join", &fiber);
         return true;
     }
@@ -284,17 +244,20 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
     }
     if (cell) [[likely]] {
         QuickWait waiter(*cell, WaitReason::Join, &fiber);
-        return join_by(
-            waiter, fiber, [&] { return waiter.wait(); },
-            [&](Wake) { return cell->token->error(); }, error);
+        Wake wake = fiber.join.join(waiter, [&] { return waiter.wait(); });
+        if (wake == Wake::Ready) [[likely]]
+            return true;
+        error = cell->token->error();
+        return false;
     }
     Waiter waiter(WaitReason::Join, &fiber);
-    return join_by(
-        waiter, fiber, [&] { return waiter.wait(deadline); },
-        [&](Wake wake) { return waiter.to_result(wake).error(); }, error);
+    Wake wake = fiber.join.join(waiter, [&] { return waiter.wait(deadline); });
+    if (wake == Wake::Ready) return true;
+    error = waiter.to_result(wake).error();
+    return false;
 }
 
-bool is_done(Fiber& fiber) { return fiber.join.load(std::memory_order_acquire) == Fiber::kDone; }
+bool is_done(Fiber& fiber) { return fiber.join.is_done(); }
 
 CancelState* kept_of(Fiber& fiber) {
     fiber.token->add_ref();
@@ -309,16 +272,7 @@ void detach_kept(CancelState& kept, const Fiber& fiber) {
     if (scheduler) static_cast<SpawnState&>(kept).detach(scheduler->root());
 }
 
-bool detach(Fiber& fiber) {
-    std::uintptr_t expected = Fiber::kAlone;
-    // Release: what the owner of the handle did comes before what the fiber does at its end.
-    if (fiber.join.compare_exchange_strong(expected, Fiber::kDetached, std::memory_order_release,
-                                           std::memory_order_relaxed)) {
-        return false;
-    }
-    await_done(fiber);
-    return true;
-}
+bool detach(Fiber& fiber) { return !fiber.join.try_detach(); }
 
 Error not_joinable(const Error& start_error) {
     if (start_error.kind() != ErrorKind::Misuse) return start_error;

@@ -33,6 +33,10 @@ enum class FloatState : bool { Default, Keep };
 // woken; for what answers events from outside, where the earliest must not wait for the latest.
 enum class Start : bool { Soon, InTurn };
 
+// Lent: the spawner keeps the token until the fiber has waited or will not wait any more, and the
+// token learns of it at its first wait. For detached fibers of which many never wait.
+enum class TokenUse : bool { Counted, Lent };
+
 struct SpawnOptions {
     std::string_view name = {};   // shown by the dump and by the overflow message
     std::size_t stack_bytes = 0;  // 0: the runtime's default
@@ -43,6 +47,7 @@ struct SpawnOptions {
     // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also tells
     // the runtime: that at whose root it hangs.
     CancelState* token = nullptr;
+    TokenUse token_use = TokenUse::Counted;
     // What it is called without a name; a constant. See naming.h.
     const FiberLabel* label = nullptr;
 

@@ -108,10 +108,9 @@ TEST_F(MemoryReturnDeathTest, FIB_4i_a_wait_of_a_fiber_whose_block_was_given_bac
             std::vector<WaitRef> stale;
             for (int i = 0; i < 30'000; ++i) blocks.push_back(fiber_blocks::take());
             for (Fiber* block : blocks) {
-                std::uint64_t word = (std::uint64_t{7} << WaitCell::kStateBits) | WaitCell::Waiting;
-                stale.emplace_back(*block, word);
-                block->word.store((std::uint64_t{7} << WaitCell::kStateBits) | WaitCell::Woken,
-                                  kRelaxed);
+                block->word.start_from(6);
+                stale.emplace_back(*block, block->word.begin(WaitWord::Waiting));
+                static_cast<void>(stale.back().try_claim(Wake::Ready));
             }
             for (Fiber* block : blocks) fiber_blocks::put(block);
             fiber_blocks::trim_spare();
@@ -125,8 +124,7 @@ TEST_F(MemoryReturnDeathTest, FIB_4i_a_wait_of_a_fiber_whose_block_was_given_bac
                 Fiber* block = fiber_blocks::take();
                 if (!known.contains(block)) continue;
                 ++known_again;
-                std::uint64_t word = block->word.load(kRelaxed);
-                behind += word >> WaitCell::kStateBits < 7 ? 1 : 0;
+                behind += block->word.next_epoch() <= 7 ? 1 : 0;
             }
             end_with("released: " + std::to_string(released > 20'000) + ", claimed: " +
                      std::to_string(claimed) + ", known: " + std::to_string(known_again) +

@@ -164,10 +164,11 @@ TEST(Park, FIB_3e_many_unparks_at_once_wake_no_more_often_than_they_are) {
     Atomic<unsigned> wakes{0};
     Atomic<bool> over{false};
     Future<void> parker = runtime.spawn([&]() -> Result<void> {
-        while (!over.load(kAcquire)) {
+        // On a busy machine all unparks may come before the first park: they count for that.
+        do {
             WEFT_TRY(park(lost()));
             wakes.fetch_add(1, kRelaxed);
-        }
+        } while (!over.load(kAcquire));
         return {};
     });
     std::vector<std::thread> wakers;

@@ -23,6 +23,11 @@ std::optional<unsigned> worker_here() {
     return here->index();
 }
 
+Instant last_look() {
+    Worker* here = this_worker();
+    return here ? Instant(Nanoseconds(here->coarse_now_ns())) : Clock::now();
+}
+
 Result<void> post_here(unsigned worker, Completion& completion) {
     Worker* here = this_worker();
     if (!here) return ErrorKind::NoRuntime;
@@ -30,6 +35,20 @@ Result<void> post_here(unsigned worker, Completion& completion) {
         return Error(ErrorKind::Misuse, "there is no such worker");
     here->scheduler().post(worker, completion);
     return {};
+}
+
+Result<WorkerName> WorkerName::of(unsigned worker) {
+    Worker* here = this_worker();
+    if (!here) return ErrorKind::NoRuntime;
+    if (worker >= here->scheduler().worker_count())
+        return Error(ErrorKind::Misuse, "there is no such worker");
+    return WorkerName(here->scheduler().worker(worker));
+}
+
+bool WorkerName::is_here() const { return worker_ && this_worker() == worker_; }
+
+void WorkerName::post(Completion& completion) const {
+    worker_->scheduler().post(worker_->index(), completion);
 }
 
 }  // namespace weft

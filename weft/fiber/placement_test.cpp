@@ -4,6 +4,7 @@
 
 #include "weft/fiber/io.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/eventually.h"
 
 namespace weft {
 namespace {
@@ -41,6 +42,26 @@ TEST(Placement, FIB_9_a_record_runs_on_the_worker_that_was_asked) {
         return marked.workers;
     });
     EXPECT_EQ(outcome.join().value(), std::vector{2U});
+}
+
+TEST(Placement, FIB_9_a_record_is_posted_to_a_named_worker_from_any_thread) {
+    EXPECT_EQ(WorkerName::of(0).error().kind(), ErrorKind::NoRuntime);
+    Runtime runtime({.workers = 2, .pinned_workers = 1});
+    WorkerName name = runtime.spawn([] { return WorkerName::of(2); }).join().value();
+    EXPECT_FALSE(name.is_here());
+    struct Told : Completion {
+        const WorkerName* name = nullptr;
+        bool is_here = false;
+    } told;
+    told.name = &name;
+    told.run = [](Completion& completion) {
+        auto& self = static_cast<Told&>(completion);
+        self.is_here = self.name->is_here();
+    };
+    name.post(told);
+    EXPECT_TRUE(runtime.spawn_pinned(0, [&] { return name.is_here(); }).join().value());
+    EXPECT_TRUE(testing::eventually(
+        [&] { return runtime.spawn_pinned(0, [&] { return told.is_here; }).join().value(); }));
 }
 
 TEST(Placement, FIB_5_fibers_that_start_in_turn_run_in_the_order_of_their_making) {

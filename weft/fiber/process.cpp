@@ -88,8 +88,24 @@ Result<void> plan_stream(SpawnPlan& plan, int number, ChildStream stream, ChildP
     return {};
 }
 
+// In two steps: first all of them away from the numbers that they are to have.
+Result<std::vector<OwnedFd>> plan_inherited(SpawnPlan& plan, const std::vector<int>& inherited) {
+    constexpr int kFirst = 3;
+    std::vector<OwnedFd> copies;
+    int past = kFirst + static_cast<int>(inherited.size());
+    for (std::size_t at = 0; at < inherited.size(); ++at) {
+        OwnedFd copy(::fcntl(inherited[at], F_DUPFD_CLOEXEC, past));
+        if (copy.get() < 0) return Error::from_errno(errno);
+        int error = ::posix_spawn_file_actions_adddup2(&plan.actions, copy.get(),
+                                                       kFirst + static_cast<int>(at));
+        if (error != 0) return Error::from_errno(error);
+        copies.push_back(std::move(copy));
+    }
+    return copies;
+}
+
 // A worker has nearly all signals blocked; the child starts with none, and with SIGPIPE as usual.
-Result<void> plan_signals(SpawnPlan& plan) {
+Result<void> plan_signals(SpawnPlan& plan, ProcessGroup group) {
     sigset_t none;
     sigset_t usual;
     sigemptyset(&none);
@@ -97,9 +113,9 @@ Result<void> plan_signals(SpawnPlan& plan) {
     sigaddset(&usual, SIGPIPE);
     int error = ::posix_spawnattr_setsigmask(&plan.attributes, &none);
     if (error == 0) error = ::posix_spawnattr_setsigdefault(&plan.attributes, &usual);
-    if (error == 0)
-        error = ::posix_spawnattr_setflags(&plan.attributes,
-                                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    if (group == ProcessGroup::Own) flags |= POSIX_SPAWN_SETPGROUP;  // 0, its own, by default
+    if (error == 0) error = ::posix_spawnattr_setflags(&plan.attributes, static_cast<short>(flags));
     if (error != 0) return Error::from_errno(error);
     return {};
 }
@@ -114,13 +130,18 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
 
 Result<pid_t> start(const ProcessOptions& options, SpawnPlan& plan) {
     std::vector<char*> arguments = pointers_to(options.arguments);
-    std::vector<char*> environment;
-    if (options.environment) environment = pointers_to(*options.environment);
-    char** variables = options.environment ? environment.data() : environ;
+    std::vector<std::string> variables = options.added_environment;
+    if (options.environment) {
+        variables.insert(variables.end(), options.environment->begin(), options.environment->end());
+    } else {
+        for (char** variable = environ; variable && *variable; ++variable)
+            variables.emplace_back(*variable);
+    }
+    std::vector<char*> environment = pointers_to(variables);
     pid_t pid = 0;
     // Takes until the child has executed its program or failed to; hence not on a worker.
     int error = ::posix_spawnp(&pid, arguments[0], &plan.actions, &plan.attributes,
-                               arguments.data(), variables);
+                               arguments.data(), environment.data());
     if (error != 0) return Error::from_errno(error);
     return pid;
 }
@@ -151,7 +172,8 @@ Result<Process> Process::spawn(const ProcessOptions& options) {
     WEFT_TRY(plan_stream(plan, STDIN_FILENO, options.input, pipes[0]));
     WEFT_TRY(plan_stream(plan, STDOUT_FILENO, options.output, pipes[1]));
     WEFT_TRY(plan_stream(plan, STDERR_FILENO, options.errors, pipes[2]));
-    WEFT_TRY(plan_signals(plan));
+    WEFT_TRY(plan_signals(plan, options.group));
+    std::vector<OwnedFd> inherited = WEFT_TRY(plan_inherited(plan, options.inherited));
     if (!options.directory.empty()) {
         int error =
             ::posix_spawn_file_actions_addchdir_np(&plan.actions, options.directory.c_str());

@@ -8,8 +8,8 @@
 //     ExitStatus status = WEFT_TRY(child.wait());
 //
 // A child does not outlive its Process: the destructor kills it if it still runs, and takes its
-// status, so that no zombie stays. The child inherits no descriptors but the three streams; it
-// starts with no signal blocked.
+// status, so that no zombie stays. The child inherits no descriptors but the three streams and
+// those that are named; it starts with no signal blocked.
 //
 // Any fiber and any thread, one at a time; the three streams are Descriptors and may be used at the
 // same time by others. Not in simulation (Unavailable).
@@ -34,16 +34,23 @@ enum class ChildStream : std::uint8_t { Inherit, Null, Pipe };
 // chooses it: SIGCHLD belongs to Weft then while somebody waits.
 enum class ChildWatch : std::uint8_t { Best, Signal };
 
+// A child in a group of its own does not get the signals that a terminal sends to its parent.
+enum class ProcessGroup : std::uint8_t { Parents, Own };
+
 struct ProcessOptions {
     // The program first; without a slash in it, it is looked up in PATH.
     std::vector<std::string> arguments;
     // "NAME=value" each; that of this process if absent.
     std::optional<std::vector<std::string>> environment = std::nullopt;
-    std::string directory = {};  // that of this process if empty
+    std::vector<std::string> added_environment = {};  // besides that
+    std::string directory = {};                       // that of this process if empty
     ChildStream input = ChildStream::Inherit;
     ChildStream output = ChildStream::Inherit;
     ChildStream errors = ChildStream::Inherit;
     ChildWatch watch = ChildWatch::Best;
+    // Of this process, and still its own: the child has them as 3, 4 and so on.
+    std::vector<int> inherited = {};
+    ProcessGroup group = ProcessGroup::Parents;
 };
 
 struct ExitStatus {

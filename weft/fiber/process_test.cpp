@@ -114,6 +114,36 @@ TEST_F(ProcessTest, RCT_6_all_three_streams_are_piped) {
     });
 }
 
+TEST_F(ProcessTest, RCT_6_what_is_added_to_the_environment_comes_besides_it) {
+    on_fiber_and_thread([]() -> Result<void> {
+        ProcessOptions options = shell("echo ${PATH:+path} $ADDED");
+        options.added_environment = {"ADDED=added"};
+        Process child = WEFT_TRY(Process::spawn(options));
+        EXPECT_EQ(WEFT_TRY(read_to_end(child.output())), "path added\n");
+        EXPECT_TRUE(WEFT_TRY(child.wait()).is_success());
+        return {};
+    });
+}
+
+TEST_F(ProcessTest, RCT_6_descriptors_that_are_named_are_inherited_in_their_order) {
+    on_fiber_and_thread([]() -> Result<void> {
+        Pipe one = WEFT_TRY(make_pipe());
+        Pipe two = WEFT_TRY(make_pipe());
+        ProcessOptions options = shell("echo one >&3; echo two >&4; (echo x >&5) 2>&- || echo no");
+        // Also where the numbers that the child has are taken here by others.
+        options.inherited = {one.writer.fd(), two.writer.fd()};
+        options.group = ProcessGroup::Own;
+        Process child = WEFT_TRY(Process::spawn(options));
+        one.writer.close();
+        two.writer.close();
+        EXPECT_EQ(WEFT_TRY(read_to_end(one.reader)), "one\n");
+        EXPECT_EQ(WEFT_TRY(read_to_end(two.reader)), "two\n");
+        EXPECT_EQ(WEFT_TRY(read_to_end(child.output())), "no\n");
+        EXPECT_TRUE(WEFT_TRY(child.wait()).is_success());
+        return {};
+    });
+}
+
 TEST_F(ProcessTest, RCT_6_a_stream_without_a_partner_is_empty) {
     on_fiber_and_thread([]() -> Result<void> {
         Process child = WEFT_TRY(Process::spawn({.arguments = {"sh", "-c", "cat; echo gone"},

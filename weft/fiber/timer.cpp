@@ -8,19 +8,14 @@
 namespace weft {
 namespace {
 
-// A stable merge sort of a list by deadline; runs that are in order already cost one pass.
+// A stable merge sort of a list by deadline.
 template <class List>
 void sort_by_deadline(List& list) {
     auto later = [](Timer& a, Timer& b) { return a.deadline() > b.deadline(); };
-    bool sorted = true;
-    for (Timer* timer = list.front(); timer && sorted; timer = List::next(*timer)) {
-        Timer* following = List::next(*timer);
-        sorted = !following || !later(*timer, *following);
-    }
-    if (sorted) return;
-    List half;
     std::size_t count = 0;
     for (Timer& timer : list) static_cast<void>(timer), ++count;
+    if (count < 2) return;
+    List half;
     for (std::size_t i = 0; i < count / 2; ++i) half.push_back(*list.pop_front());
     sort_by_deadline(half);
     sort_by_deadline(list);
@@ -59,11 +54,9 @@ std::uint64_t TimerWheel::tick_of(Instant instant) {
 // timer of a level lies ahead of the present digit there, and the lowest level is always due first.
 void TimerWheel::insert(Timer& timer) {
     std::uint64_t tick = std::max(tick_of(timer.deadline_), tick_);
-    std::uint64_t difference = tick ^ tick_;
-    unsigned level = 0;
-    if (difference >= kSlots) {
-        level = (63U - static_cast<unsigned>(std::countl_zero(difference))) / kSlotBits;
-    }
+    // Never 0, so that the highest digit of no difference is the lowest.
+    std::uint64_t difference = (tick ^ tick_) | 1;
+    unsigned level = (63U - static_cast<unsigned>(std::countl_zero(difference))) / kSlotBits;
     unsigned index = (tick >> (level * kSlotBits)) & (kSlots - 1);
     timer.slot_ = static_cast<std::uint16_t>(level * kSlots + index);
     slots_[timer.slot_].push_back(timer);
@@ -117,20 +110,31 @@ bool TimerWheel::take_due_slot(Instant now, List& due) {
     occupied_[slot.level] &= ~(std::uint64_t{1} << slot.index);
     List moved;
     moved.splice_back(slots_[slot.level * kSlots + slot.index]);
-    bool progress = slot.level > 0;
-    List due_here;
-    while (Timer* timer = moved.pop_front()) {
-        if (slot.level == 0 && (timer->deadline_ <= now || WEFT_PLANTED("timer.fires_early"))) {
-            timer->slot_ = Timer::kNoSlot;
-            due_here.push_back(*timer);
-            progress = true;
-        } else {
+    if (slot.level == 0) return take_due(now, moved, due);
+    while (Timer* timer = moved.pop_front()) insert(*timer);
+    return true;
+}
+
+// Of a slot of the lowest level, in the order of their deadlines; the others go back into it. False
+// if none was due.
+bool TimerWheel::take_due(Instant now, List& timers, List& due) {
+    List taken;
+    bool sorted = true;
+    Instant latest = Instant::min();
+    while (Timer* timer = timers.pop_front()) {
+        if (timer->deadline_ > now && !WEFT_PLANTED("timer.fires_early")) {
             insert(*timer);
+            continue;
         }
+        timer->slot_ = Timer::kNoSlot;
+        sorted &= timer->deadline_ >= latest;
+        latest = timer->deadline_;
+        taken.push_back(*timer);
     }
-    sort_by_deadline(due_here);
-    due.splice_back(due_here);
-    return progress;
+    if (taken.empty()) return false;
+    if (!sorted) sort_by_deadline(taken);
+    due.splice_back(taken);
+    return true;
 }
 
 WaitCell* TimerWheel::expire(Instant now) {

@@ -96,6 +96,7 @@ private:
     };
     bool first_slot(Slot& slot) const;
     bool take_due_slot(Instant now, List& due);
+    bool take_due(Instant now, List& timers, List& due);
     std::int64_t find_next_due();
 
     SpinLock lock_;

@@ -20,12 +20,6 @@ constexpr int kBudgetElsewhere = 64;
 // Out of line, so that nobody keeps the address over the switch that follows.
 [[gnu::noinline]] void refill(int operations) { weft_turn_left = operations; }
 
-[[maybe_unused]] bool is_waiting(const WaitCell& cell) {
-    // Relaxed: the fiber's own; only whether it has begun a wait is asked.
-    std::uint64_t state = cell.word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
-    return state != WaitCell::Idle && state < WaitCell::Woken;
-}
-
 }  // namespace
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -41,7 +35,7 @@ bool end(const char* operation, const void* object) {
     if (simulated && !simulated->operation(operation, object, Env::MayWait::Yes)) return false;
     Worker* worker = this_worker();
     if (!worker || !worker->current()) return true;
-    WEFT_DASSERT(!is_waiting(*worker->current()),
+    WEFT_DASSERT(worker->current()->word.peek() == 0,
                  "between the making of a Waiter and its wait() nothing else may wait");
     if (!simulated) refill(worker->next_budget());
     worker->give_way();

@@ -14,6 +14,7 @@
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/locals.h"
 #include "weft/fiber/internal/plain_thread.h"
+#include "weft/fiber/internal/quick_wait.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker_inline.h"
 #include "weft/fiber/timer.h"
@@ -142,44 +143,23 @@ bool can_wait_here() {
 
 Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
     : cell_(cell_here()) {
-    CancelState* token = cell_.token;
-    std::uint64_t state = WaitCell::WaitingShielded;
-    if (token && cancellable == Cancellable::Yes)
-        state = cell_.listed ? WaitCell::Waiting : WaitCell::WaitingRoot;
-    cell_.wait_object = object;
-    cell_.wait_reason = reason;
+    if (cell_.lists_late) [[unlikely]]
+        CancelState::list_late(cell_);
     // Relaxed: nobody else writes the signal before the word below is published.
     if (cell_.is_thread) static_cast<ThreadCell&>(cell_).signal.store(0, std::memory_order_relaxed);
-    // Relaxed: between waits only the owner writes its word.
-    std::uint64_t before = cell_.word.load(std::memory_order_relaxed);
-    word_ = (((before >> WaitCell::kStateBits) + 1) << WaitCell::kStateBits) | state;
-    // seq_cst: marked before wait() looks at the token's reason. CancelState::cancel() sets the
-    // reason before it looks at the cells, so one of the two sees the other.
-    cell_.word.store(word_, std::memory_order_seq_cst);
-}
-
-inline Wake Waiter::finish() {
-    // Acquire: sees what the claimer did before it claimed.
-    std::uint64_t state = cell_.word.load(std::memory_order_acquire) & WaitCell::kStateMask;
-    WEFT_DASSERT(state >= WaitCell::Woken);
-    return static_cast<Wake>(state - WaitCell::Woken);
+    word_ = cell_.begin_wait(reason, object, cancellable);
 }
 
 void Waiter::abandon() {
     ended_ = true;
-    // Self-claimed, so that no canceller can: one that was faster resumes us, and we take that.
-    if (!ref().try_claim(Wake::Ready)) static_cast<void>(park_until(Deadline::never()));
+    if (!wait_steps::leave(ref())) static_cast<void>(park_until(Deadline::never()));
 }
 
 Wake Waiter::wait(Deadline deadline) {
     ended_ = true;
-    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded ||
-                    WEFT_PLANTED("waiter.does_not_look_at_the_token");
-    if (!shielded && cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled))
-        return finish();
+    if (wait_steps::leave_cancelled(ref())) return Wake::Cancelled;
     if (cell_.is_thread || !deadline.is_never()) return park_until(deadline);
-    this_worker()->park_current();
-    return finish();
+    return wait_steps::park(cell_);
 }
 
 Wake Waiter::wait(Deadline deadline, CancelState* token) {
@@ -197,21 +177,7 @@ Wake Waiter::wait(Deadline deadline, CancelState* token) {
 
 Wake Waiter::park_until(Deadline deadline) {
     if (cell_.is_thread) return park_thread(deadline);
-    // The wheel stays that of the worker where the wait began, wherever the fiber goes on.
-    Worker* worker = this_worker();
-    TimerWheel& wheel = worker->timers();
-    Timer timer(ref());
-    if (!deadline.is_never()) wheel.set(timer, deadline.instant());
-    worker->park_current();
-    Wake wake = finish();
-    if (wake != Wake::TimedOut) wheel.cancel(timer);
-    // Both were due at one look of the wheel: the earlier deadline is the reason.
-    bool shielded = (word_ & WaitCell::kStateMask) == WaitCell::WaitingShielded;
-    if (wake == Wake::TimedOut && !shielded && cell_.token->deadline() < deadline) {
-        cell_.token->expire_if_due();
-        return Wake::Cancelled;
-    }
-    return wake;
+    return deadline.is_never() ? wait_steps::park(cell_) : wait_steps::park_until(ref(), deadline);
 }
 
 Wake Waiter::park_thread(Deadline deadline) {
@@ -228,10 +194,10 @@ Wake Waiter::park_thread(Deadline deadline) {
         Instant now = Clock::now();
         // Expiring the token claims this cell, too.
         if (token && token->deadline().expired(now)) token->expire_if_due();
-        if (deadline.expired(now) && ref().try_claim(Wake::TimedOut)) return finish();
+        if (deadline.expired(now) && ref().try_claim(Wake::TimedOut)) return Wake::TimedOut;
         bound = deadline.expired(now) ? Deadline::never() : deadline;
     }
-    return finish();
+    return cell.word.outcome();
 }
 
 Result<void> Waiter::to_result(Wake wake) const {

@@ -22,17 +22,14 @@
 #include <string>
 
 #include "weft/base/assert.h"
-#include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
+#include "weft/fiber/internal/wait_word.h"
 
 namespace weft {
 
 class CancelState;
-
-// How a wait ended.
-enum class Wake : std::uint8_t { Ready, TimedOut, Cancelled };
 
 // What a fiber waits on; shown by the dump.
 enum class WaitReason : std::uint8_t {
@@ -66,10 +63,9 @@ const char* to_string(WaitReason reason);
 enum class Cancellable : bool { No, Yes };
 
 struct WaitCell {
-    // epoch << kStateBits | state. Changed only by Waiter and WaitRef.
-    Atomic<std::uint64_t> word{0};
+    WaitWord word;
     WaitCell* next = nullptr;      // in a run queue or a chain of claimed cells
-    CancelState* token = nullptr;  // the ambient token; counted; null on a thread without one
+    CancelState* token = nullptr;  // the ambient token; null on a thread without one
     ListLink token_link;           // in the token's list, if listed; under the token's lock
     const void* wait_object = nullptr;
     WaitReason wait_reason = WaitReason::None;
@@ -77,20 +73,19 @@ struct WaitCell {
     // False for the many fibers that carry just their runtime's root token: the runtime finds those
     // by itself, and spawning them costs no lock.
     bool listed = false;
+    // The token is lent, and lists the cell when that first waits: see SpawnOptions::token_use.
+    bool lists_late = false;
 
-    // Waiting: the ambient token lists the cell. WaitingRoot: a fiber with its runtime's root
-    // token, not listed. WaitingShielded: no cancellation reaches this wait.
-    enum State : std::uint64_t {
-        Idle,
-        Waiting,
-        WaitingRoot,
-        WaitingShielded,
-        Woken,
-        Expired,
-        Stopped,  // Ready, TimedOut, Cancelled
-    };
-    static constexpr unsigned kStateBits = 3;
-    static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;
+    // By its owner: gives the number of the wait that begins.
+    [[gnu::always_inline]] std::uint64_t begin_wait(WaitReason reason, const void* object,
+                                                    Cancellable cancellable) {
+        WaitWord::State state = WaitWord::WaitingShielded;
+        if (token && cancellable == Cancellable::Yes)
+            state = listed ? WaitWord::Waiting : WaitWord::WaitingRoot;
+        wait_object = object;
+        wait_reason = reason;
+        return word.begin(state);
+    }
 };
 
 // A reference to one wait of one cell; a small value. Any thread.
@@ -137,7 +132,6 @@ public:
 private:
     Wake park_until(Deadline deadline);
     Wake park_thread(Deadline deadline);
-    Wake finish();
 
     WaitCell& cell_;
     std::uint64_t word_;
@@ -173,14 +167,6 @@ std::string who_runs();
 // in the middle of the scheduler. A destructor that waits must then leave it to somebody else.
 bool can_wait_here();
 
-inline bool WaitRef::try_claim(Wake outcome) const {
-    std::uint64_t expected = word_;
-    std::uint64_t state = WaitCell::Woken + static_cast<std::uint64_t>(outcome);
-    // Acquire: sees what the waiter wrote before it began to wait (its frame). Release: the waiter
-    // sees what the claimer did before, when it reads the outcome.
-    return cell_->word.compare_exchange_strong(expected, (word_ & ~WaitCell::kStateMask) | state,
-                                               std::memory_order_acq_rel,
-                                               std::memory_order_relaxed);
-}
+inline bool WaitRef::try_claim(Wake outcome) const { return cell_->word.try_claim(word_, outcome); }
 
 }  // namespace weft

@@ -29,14 +29,13 @@ Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
     }
 }
 
-std::optional<std::uint64_t> Body::size() const {
-    if (auto known = text()) return known->size();
+std::optional<std::uint64_t> Body::size_of_others() const {
+    if (auto known = text_of_others()) return known->size();
     if (const auto* part = std::get_if<FilePart>(&content_)) return part->count;
     return std::get<Produced>(content_).size;
 }
 
-std::optional<std::string_view> Body::text() const {
-    if (const auto* borrowed = std::get_if<std::string_view>(&content_)) return *borrowed;
+std::optional<std::string_view> Body::text_of_others() const {
     if (const auto* owned = std::get_if<std::string>(&content_)) return *owned;
     if (const auto* shared = std::get_if<SharedText>(&content_)) return shared->text;
     return std::nullopt;

@@ -88,6 +88,19 @@ public:
     };
 
     Body() = default;  // empty
+    // Without a look at all that it could be, where it is a text of somebody else.
+    Body(Body&& other) noexcept
+        : content_(other.is_borrowed() ? Content(*std::get_if<0>(&other.content_))
+                                       : Content(std::move(other.content_))) {}
+    Body& operator=(Body&& other) noexcept {
+        if (is_borrowed() && other.is_borrowed()) {
+            *std::get_if<0>(&content_) = *std::get_if<0>(&other.content_);
+        } else {
+            content_ = std::move(other.content_);
+        }
+        return *this;
+    }
+    ~Body() = default;
     Body(std::string text) : content_(std::move(text)) {}
     Body(const char* text) : content_(std::string(text)) {}
     // The text outlives the message: a literal, for one.
@@ -104,9 +117,17 @@ public:
         return Body(Content(Produced{std::move(producer), size}));
     }
 
-    std::optional<std::uint64_t> size() const;
+    std::optional<std::uint64_t> size() const {
+        if (const auto* borrowed = std::get_if<std::string_view>(&content_)) [[likely]]
+            return borrowed->size();
+        return size_of_others();
+    }
     // The whole body where it lies in memory.
-    std::optional<std::string_view> text() const;
+    std::optional<std::string_view> text() const {
+        if (const auto* borrowed = std::get_if<std::string_view>(&content_)) [[likely]]
+            return *borrowed;
+        return text_of_others();
+    }
     // Whether the text is somebody else's, who may want it back.
     bool is_shared() const { return std::holds_alternative<SharedText>(content_); }
     FilePart* as_file() { return std::get_if<FilePart>(&content_); }
@@ -119,6 +140,9 @@ private:
     };
     using Content = std::variant<std::string_view, std::string, SharedText, FilePart, Produced>;
     explicit Body(Content content) : content_(std::move(content)) {}
+    std::optional<std::uint64_t> size_of_others() const;
+    std::optional<std::string_view> text_of_others() const;
+    bool is_borrowed() const { return content_.index() == 0; }
 
     Content content_;
 };

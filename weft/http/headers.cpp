@@ -106,6 +106,7 @@ void Headers::set(std::string_view name, std::string_view value) {
         valid_ = false;
         return;
     }
+    if (size_ == 0) return append({keep(name), keep(value)});
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
     Field* end = fields_ + size_;
     Field* first = std::find_if(fields_, end, same);

@@ -76,7 +76,7 @@ public:
     // For servers: what the request is made of. All outlive it.
     struct Parts {
         wire::RequestHead& head;
-        wire::Target target;
+        const wire::Target& target;
         BodyReader& body;
         const net::Address& peer;
         const net::TlsSession* tls;

@@ -389,6 +389,11 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 Listener::~Listener() { close(); }
 
 Result<Listener> Listener::open(const Address& address, const ListenOptions& options) {
+    if (options.inherited >= 0) {
+        Listener taken(WEFT_TRY(Descriptor::adopt(options.inherited)), address);
+        taken.address_ = WEFT_TRY(calls::local_address(taken.descriptor_));
+        return taken;
+    }
     Result<Listener> listener = open_at(address, options);
     if (listener || address != Address::any(address.port()) || options.v6_only ||
         !is_lack_of_ipv6(listener.error()))

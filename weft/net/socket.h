@@ -96,6 +96,9 @@ struct ListenOptions {
     ReusePort reuse_port = ReusePort::No;  // several listeners share one TCP port
     bool v6_only = false;
     unsigned unix_mode = 0666;  // of the file of a Unix socket
+    // Not -1: a socket that listens already, as another process has opened it, is taken over
+    // instead; the file of a Unix socket stays that process's.
+    int inherited = -1;
 };
 
 // The file of a Unix listener is removed when a stale one is in the way, and at close.

@@ -138,6 +138,23 @@ TEST(Socket, NET_3_a_socket_does_not_connect_with_itself) {
     });
 }
 
+TEST(Socket, NET_1_a_listener_that_was_inherited_goes_on_where_the_other_was) {
+    Result<void> outcome = run([]() -> Result<void> {
+        Listener first = WEFT_TRY(Listener::open(Address::loopback(0)));
+        Address address = first.address();
+        Socket client = WEFT_TRY(Socket::connect(address));
+        int copy = ::dup(first.descriptor().fd());
+        first.close();
+        Listener second = WEFT_TRY(Listener::open(address, {.inherited = copy}));
+        EXPECT_EQ(second.address(), address);
+        // It came before.
+        Socket accepted = WEFT_TRY(second.accept());
+        EXPECT_EQ(accepted.peer_address(), client.local_address());
+        return {};
+    });
+    EXPECT_TRUE(outcome) << outcome.error().message();
+}
+
 TEST(Socket, NET_3_an_address_that_is_taken_is_in_use) {
     in_runtime(1, []() -> Result<void> {
         Listener first = WEFT_TRY(Listener::open(Address::loopback(0)));

@@ -87,13 +87,7 @@ public:
     }
 
 private:
-    bool is_waiting() const {
-        if (!cell_) return false;
-        // Relaxed: the machine has one thread; only the state is asked for.
-        std::uint64_t state = cell_->word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
-        return state == WaitCell::Waiting || state == WaitCell::WaitingRoot ||
-               state == WaitCell::WaitingShielded;
-    }
+    bool is_waiting() const { return cell_ && cell_->word.peek() != 0; }
 
     WaitCell* cell_ = nullptr;
 };

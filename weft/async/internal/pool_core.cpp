@@ -31,62 +31,73 @@ PoolCore::~PoolCore() {
 // ---------------------------------------------------------------- admission
 
 // Lock held.
-bool PoolCore::try_take_place(PoolJob*& job) {
+bool PoolCore::try_take_place(const StoredJob* offered, Admitted& admitted) {
     if (accepted_ == accepted_max_) return false;
     if (accepted_++ == 0) jobs_.add();  // succeeds: it closes after closed_ was set
-    job = free_;
+    PoolJob* job = free_;
     if (job) free_ = job->next;
+    admitted = fill(job, offered);
     return true;
 }
 
-Result<PoolJob*> PoolCore::admit_at_once() {
-    PoolJob* job = nullptr;
+// Lock held. The place with what was offered for it, if anything.
+PoolCore::Admitted PoolCore::fill(PoolJob* job, const StoredJob* offered) {
+    if (!job || !offered || WEFT_PLANTED("pool.starts_one_too_many")) return {.job = job};
+    static_cast<StoredJob&>(*job) = *offered;
+    append(*job);
+    return {.job = nullptr, .is_queued = true, .starts = count_fiber()};
+}
+
+Result<PoolCore::Admitted> PoolCore::admit_at_once(const StoredJob* offered) {
+    Admitted admitted;
     bool closed = WEFT_PLANTED("pool.lets_in_late") && closed_;
     {
         SpinGuard guard(lock_);
         if (!WEFT_PLANTED("pool.lets_in_late")) closed = closed_;
-        if (!closed && try_take_place(job)) return job;
+        if (!closed && try_take_place(offered, admitted)) return admitted;
     }
     return closed ? async::kPoolClosed() : async::kPoolFull();
 }
 
-Result<PoolJob*> PoolCore::admit() {
+Result<PoolCore::Admitted> PoolCore::admit(const StoredJob* offered) {
     if (CancelReason ended = ambient_reason(); ended != CancelReason::None) [[unlikely]]
         return async::context_error(ended);
-    Result<PoolJob*> admitted = wait_for_place(Deadline::never(), CancelToken());
+    Result<Admitted> admitted = wait_for_place(offered, Deadline::never(), CancelToken());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     return async::context_error(ambient_reason());
 }
 
-Result<PoolJob*> PoolCore::admit(const Context& waiting) {
+Result<PoolCore::Admitted> PoolCore::admit(const StoredJob* offered, const Context& waiting) {
     WEFT_TRY(waiting.check());
-    Result<PoolJob*> admitted = wait_for_place(Deadline::never(), waiting.token());
+    Result<Admitted> admitted = wait_for_place(offered, Deadline::never(), waiting.token());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     WEFT_TRY(waiting.check());
     return async::context_error(ambient_reason());  // the wait honours that context as well
 }
 
-Result<PoolJob*> PoolCore::admit_until(Deadline deadline) {
+Result<PoolCore::Admitted> PoolCore::admit_until(const StoredJob* offered, Deadline deadline) {
     if (deadline.expired(Clock::now())) return async::kTimeout();
-    Result<PoolJob*> admitted = wait_for_place(deadline, CancelToken());
+    Result<Admitted> admitted = wait_for_place(offered, deadline, CancelToken());
     if (admitted || admitted.error().kind() == ErrorKind::Closed) return admitted;
     WEFT_TRY(Context::current().check());
     return async::kTimeout();
 }
 
-Result<PoolJob*> PoolCore::wait_for_place(Deadline deadline, const CancelToken& token) {
-    PoolJob* job = nullptr;
+Result<PoolCore::Admitted> PoolCore::wait_for_place(const StoredJob* offered, Deadline deadline,
+                                                    const CancelToken& token) {
+    Admitted admitted;
     lock_.lock();
     bool closed = closed_;
-    if (closed || try_take_place(job)) {
+    if (closed || try_take_place(offered, admitted)) {
         lock_.unlock();
         if (closed) return async::kPoolClosed();
-        return job;
+        return admitted;
     }
     Submitter submitter;
+    submitter.offered = offered;
     Result<void> waited =
         submitters_.wait(lock_, submitter, WaitReason::Job, this, Until(deadline, token));
-    if (waited && submitter.job) return submitter.job;
+    if (waited && submitter.is_admitted) return submitter.admitted;
     if (waited) return async::kPoolClosed();
     SpinGuard guard(lock_);
     submitters_.remove(submitter);
@@ -103,19 +114,37 @@ PoolCore::Place::~Place() {
     core.give_back(*job, Then::Nothing);
 }
 
-void PoolCore::enqueue(PoolJob& job) {
-    bool start = WEFT_PLANTED("pool.starts_one_too_many") && working_ < workers_max_;
+// Lock held.
+void PoolCore::append(PoolJob& job) {
     job.next = nullptr;
-    {
-        SpinGuard guard(lock_);
-        (first_ ? last_->next : first_) = &job;
-        last_ = &job;
-        if (!WEFT_PLANTED("pool.starts_one_too_many")) start = working_ < workers_max_;
-        if (start) ++working_;
-    }
-    if (!start) return;
+    (first_ ? last_->next : first_) = &job;
+    last_ = &job;
+}
+
+// Lock held. True: one more works, and is to be started.
+bool PoolCore::count_fiber() {
+    if (working_ == workers_max_) return false;
+    ++working_;
+    return true;
+}
+
+void PoolCore::start_fiber() {
     Result<void> started = start_job(*this, Work());
     if (!started) finish(started.error());
+}
+
+void PoolCore::enqueue(PoolJob& job) {
+    bool start = WEFT_PLANTED("pool.starts_one_too_many") && working_ < workers_max_;
+    {
+        SpinGuard guard(lock_);
+        append(job);
+        if (!WEFT_PLANTED("pool.starts_one_too_many")) {
+            start = count_fiber();
+        } else if (start) {
+            ++working_;
+        }
+    }
+    if (start) start_fiber();
 }
 
 PoolJob* PoolCore::first_job() {
@@ -172,7 +201,8 @@ PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
         auto* submitter = static_cast<Submitter*>(submitters_.claim_first());
         if (WEFT_PLANTED("pool.charges_the_ended") && first != submitter) ++accepted_;
         if (submitter) {
-            submitter->job = &job;
+            submitter->is_admitted = true;
+            submitter->admitted = fill(&job, submitter->offered);
             claimed.add(submitter->ref);
         } else {
             job.next = free_;

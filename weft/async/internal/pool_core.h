@@ -4,12 +4,16 @@
 // and only then a fiber is started, if fewer than `workers` are at work. A fiber takes jobs until
 // the queue is empty and then ends. The place of a job that has ended goes straight to the
 // submitter that has waited longest.
+//
+// A function that is no more than its bytes is stored and queued by the one who gives its place
+// away: then a job costs the submitter one acquisition of the lock, and its fiber another one.
 #pragma once
 
 #include <cstddef>
 #include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "weft/async/context.h"
@@ -23,18 +27,45 @@
 
 namespace weft::async_internal {
 
-// A stored function. Made once and used again, so that submitting does not allocate.
-struct PoolJob {
+// A function with all that it needs to be called.
+struct StoredJob {
     static constexpr std::size_t kStorageBytes = 40;
 
-    PoolJob* next = nullptr;
-    Result<void> (*call)(PoolJob& job, Context& context) = nullptr;
-    void (*destroy)(PoolJob& job) = nullptr;
-    std::string name;  // that was given; the fiber's while it runs
+    Result<void> (*call)(StoredJob& job, Context& context) = nullptr;
+    void (*destroy)(StoredJob& job) = nullptr;
     alignas(void*) std::byte storage[kStorageBytes];
 
     template <class Function>
     void keep(Function&& function);
+};
+
+// Made once and used again, so that submitting does not allocate.
+struct PoolJob : StoredJob {
+    PoolJob* next = nullptr;
+    std::string name;  // that was given; the fiber's while it runs
+};
+
+// What a submitter brings along: the job itself, if it may be copied as bytes and has no name.
+template <class Function>
+class JobOffer {
+public:
+    JobOffer(std::string_view name, Function& function) {
+        if constexpr (kIsBytes) {
+            if (!name.empty()) return;
+            job_.keep(function);
+            has_job_ = true;
+        }
+    }
+    const StoredJob* job() const { return has_job_ ? &job_ : nullptr; }
+
+private:
+    using Plain = std::remove_const_t<Function>;
+    static constexpr bool kIsBytes =
+        std::is_same_v<StoredFunction<Plain, StoredJob::kStorageBytes>, Plain> &&
+        std::is_trivially_copyable_v<Plain> && std::is_trivially_copy_constructible_v<Plain>;
+
+    StoredJob job_;
+    bool has_job_ = false;
 };
 
 class PoolCore final : public CancelState {
@@ -44,17 +75,28 @@ public:
         return make<PoolCore>(parent_of_core(parent), workers, queue_size);
     }
 
-    // A place for one job, to be filled by accept(), with the job that was there before, if any.
-    Result<PoolJob*> admit_at_once();
-    Result<PoolJob*> admit();  // as long as the ambient context goes on
-    Result<PoolJob*> admit(const Context& waiting);
-    Result<PoolJob*> admit_until(Deadline deadline);
+    // A place for one job, to be filled by accept(), with the job that was there before, if any. An
+    // offered job is stored and queued at once, if there is memory in the pool for it.
+    struct Admitted {
+        PoolJob* job = nullptr;
+        bool is_queued = false;
+        bool starts = false;  // a fiber that was counted already
+    };
+    Result<Admitted> admit_at_once(const StoredJob* offered);
+    Result<Admitted> admit(const StoredJob* offered);  // as long as the ambient context goes on
+    Result<Admitted> admit(const StoredJob* offered, const Context& waiting);
+    Result<Admitted> admit_until(const StoredJob* offered, Deadline deadline);
     template <class Function>
-    void accept(PoolJob* admitted, std::string_view name, Function&& function) {
-        Place place(*this, admitted);
+    Result<void> accept(const Result<Admitted>& admitted, std::string_view name,
+                        Function&& function) {
+        if (!admitted) return admitted.error();
+        if (admitted->starts) start_fiber();
+        if (admitted->is_queued) return {};
+        Place place(*this, admitted->job);
         if (!name.empty()) place.job->name = name;
         place.job->keep(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
+        return {};
     }
 
     Result<void> close();
@@ -70,7 +112,9 @@ private:
     static constexpr Nature kNature{destroy_as<PoolCore>};
 
     struct Submitter : sync_internal::WaitEntry {
-        PoolJob* job = nullptr;  // none: the pool was closed
+        const StoredJob* offered = nullptr;
+        bool is_admitted = false;  // false when woken: the pool was closed
+        Admitted admitted;
     };
     // An admitted job until it is queued: a function may throw when it is moved.
     struct Place {
@@ -85,9 +129,14 @@ private:
     PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size);
     ~PoolCore();
 
-    bool try_take_place(PoolJob*& job);
-    Result<PoolJob*> wait_for_place(Deadline deadline, const CancelToken& token);
+    bool try_take_place(const StoredJob* offered, Admitted& admitted);
+    Result<Admitted> wait_for_place(const StoredJob* offered, Deadline deadline,
+                                    const CancelToken& token);
     void close_to_submitters();
+    void append(PoolJob& job);
+    Admitted fill(PoolJob* job, const StoredJob* offered);
+    bool count_fiber();
+    void start_fiber();
     void enqueue(PoolJob& job);
     PoolJob* first_job();
     PoolJob* take_job();
@@ -114,13 +163,15 @@ private:
 };
 
 template <class Function>
-void PoolJob::keep(Function&& function) {
+void StoredJob::keep(Function&& function) {
     using Stored = StoredFunction<Function, kStorageBytes>;
     new (storage) Stored(store_function<kStorageBytes>(std::forward<Function>(function)));
-    call = [](PoolJob& job, Context& context) -> Result<void> {
+    call = [](StoredJob& job, Context& context) -> Result<void> {
         return call_without_value(*std::launder(reinterpret_cast<Stored*>(job.storage)), context);
     };
-    destroy = [](PoolJob& job) { std::launder(reinterpret_cast<Stored*>(job.storage))->~Stored(); };
+    destroy = [](StoredJob& job) {
+        std::launder(reinterpret_cast<Stored*>(job.storage))->~Stored();
+    };
 }
 
 }  // namespace weft::async_internal

@@ -101,8 +101,8 @@ void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t by
     end = begin + std::min(room, bytes / sizeof(Fiber)) * sizeof(Fiber);
     for (std::byte* place = begin; place != end; place += sizeof(Fiber)) {
         auto* fiber = new (place) Fiber;
-        // Relaxed: handed out under the lock. Whoever still refers to an old wait compares with it.
-        fiber->word.store(chunk.epoch << WaitCell::kStateBits, std::memory_order_relaxed);
+        // Handed out under the lock. Whoever still refers to an old wait compares with it.
+        fiber->word.start_from(chunk.epoch);
     }
     chunk.again = end;
     if (chunk.again != chunk.again_end) return;
@@ -172,9 +172,7 @@ bool can_leave(Chunk& chunk) {
     for (std::byte* place = chunk.begin(); place != used; place += sizeof(Fiber)) {
         auto* fiber = reinterpret_cast<Fiber*>(place);
         if (fiber->generation != 0) return false;
-        // Relaxed: a free block waits for nothing.
-        std::uint64_t word = fiber->word.load(std::memory_order_relaxed);
-        epoch = std::max(epoch, (word >> WaitCell::kStateBits) + 1);
+        epoch = std::max(epoch, fiber->word.next_epoch());
     }
     chunk.epoch = epoch;
     chunk.again = chunk.begin();
@@ -378,9 +376,9 @@ void put_simulated(Depot* depot) {
     .labelled = weft::Fiber::kLabelled,
     .name = offsetof(weft::FiberLocals, name),
     .label = offsetof(weft::FiberLocals, label),
-    .state_mask = weft::WaitCell::kStateMask,
-    .waiting_first = weft::WaitCell::Waiting,
-    .waiting_last = weft::WaitCell::WaitingShielded,
+    .state_mask = weft::WaitWord::kStateMask,
+    .waiting_first = weft::WaitWord::Waiting,
+    .waiting_last = weft::WaitWord::WaitingShielded,
     .newest_chunk = &weft::fiber_blocks::process_depot.newest,
     .reasons = weft::kWaitReasonNames,
     .reason_count = static_cast<std::uint64_t>(weft::WaitReason::Other) + 1,

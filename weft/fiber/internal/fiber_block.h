@@ -9,6 +9,9 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/context.h"
+#include "weft/fiber/internal/join_word.h"
+#include "weft/fiber/internal/park_word.h"
+#include "weft/fiber/internal/stack_use.h"
 #include "weft/fiber/stack.h"
 #include "weft/fiber/thread_state.h"
 #include "weft/fiber/waiter.h"
@@ -24,9 +27,6 @@ struct Fiber : WaitCell {
     // Discard reports an error that nobody will see and destroys the outcome.
     using Body = void (*)(Fiber& fiber, Operation operation, const Error* error);
 
-    // Whether somebody joins. A value above kDetached is the address of the joiner's JoinEntry.
-    enum Join : std::uintptr_t { kAlone, kFinishing, kDone, kDetached };
-
     static constexpr std::uintptr_t kLabelled = 1;  // of extra
 
     enum Flag : std::uint8_t {
@@ -40,13 +40,10 @@ struct Fiber : WaitCell {
         kKept = 64,    // its token is a SpawnState, which a scope waits for
     };
 
-    // True while a worker runs on the stack; whoever else wants to run it then puts it back into a
-    // queue. This closes the gap between "woken" and "has left its stack".
-    SchedulerAtomic<bool> busy{false};
+    StackUse busy;
     SchedulerAtomic<bool> held{false};  // the same, while the dump reads the stack
-    SpinLock park_lock;           // park_permit, park_word; generation, once a FiberId was made
-    Atomic<bool> exposed{false};  // a FiberId was made
-    bool park_permit = false;
+    SpinLock park_lock;                 // parking; generation, once a FiberId was made
+    Atomic<bool> exposed{false};        // a FiberId was made
     std::uint8_t flags = 0;
     std::uint16_t size_class = 0;
     std::uint32_t generation = 0;  // grows when the block is given back
@@ -57,20 +54,16 @@ struct Fiber : WaitCell {
     Stack* stack = nullptr;
     Atomic<Scheduler*> scheduler{nullptr};  // null while the block is free
     Worker* pinned = nullptr;
-    Atomic<std::uintptr_t> join{kAlone};
+    JoinWord join;
     Body body = nullptr;
     Atomic<std::uintptr_t> extra{kLabelled};  // its label or its locals: see internal/locals.h
     ExceptionState exceptions;
-    std::uint64_t park_word = 0;  // the wait of park(); 0 when not there
+    ParkWord parking;
     static constexpr std::size_t kStorageBytes = 40;
     std::byte storage[kStorageBytes];
 };
 
 static_assert(sizeof(Fiber) <= 192, "a million parked fibers are the measure");
-
-struct JoinEntry {
-    WaitRef joiner;
-};
 
 // The slab. Blocks of all runtimes; process-wide for the reason above.
 namespace fiber_blocks {

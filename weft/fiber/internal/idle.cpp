@@ -21,9 +21,9 @@ Fiber* Worker::find_work() {
 
 Fiber* Worker::steal() {
     if (scheduler_.stealing_count_ < 2) return nullptr;
-    // seq_cst on both: a pusher that sees a searcher wakes nobody, so a searcher that has given up
-    // must look once more (sleep() does).
-    scheduler_.searching_.fetch_add(1, std::memory_order_seq_cst);
+    // Who pushes and sees a searcher wakes nobody; one that has given up looks once more in
+    // sleep().
+    scheduler_.sleepers_.begin_search();
     unsigned count = scheduler_.worker_count();
     auto first = static_cast<unsigned>(env::random(RandomStream::Scheduler) % count);
     Fiber* stolen = nullptr;
@@ -31,7 +31,7 @@ Fiber* Worker::steal() {
         Worker& victim = scheduler_.worker((first + i) % count);
         if (&victim != this && !victim.is_pinned()) stolen = steal_from(victim);
     }
-    scheduler_.searching_.fetch_sub(1, std::memory_order_seq_cst);
+    scheduler_.sleepers_.end_search();
     // There was more than this worker can run at once: pass the word on.
     if (stolen && ready_.size() >= 2) scheduler_.wake_one_if_idle();
     return stolen;
@@ -112,6 +112,8 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
     std::span<IoEvent> events = std::span(events_).first(most);
     std::size_t count =
         for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
+    // After a sleep, before what is called or woken goes by it.
+    if (!for_owner && deadline_ns != 0 && count != 0) coarse_now_ns_ = env::now_ns();
     if (!for_owner) polled_ns_ = coarse_now_ns_;
     scheduler_.io().dispatch(events.first(count));
 }
@@ -129,30 +131,25 @@ bool Worker::sees_work() const {
 }
 
 void Worker::sleep() {
-    std::uint64_t bit = std::uint64_t{1} << index_;
-    // seq_cst: announced before the last look for work; see scheduler.h.
-    scheduler_.sleepers_.fetch_or(bit, std::memory_order_seq_cst);
-    bool stay_awake = !WEFT_PLANTED("worker.sleep_without_look") && sees_work();
-    // Acquire pairs with shutdown's release of ending_; wake_all comes after it.
-    stay_awake = stay_awake || scheduler_.ending_.load(std::memory_order_seq_cst);
-    if (stay_awake) {
-        scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst);
-        return;
-    }
+    auto stays_awake = [this] {
+        if (!WEFT_PLANTED("worker.sleep_without_look") && sees_work()) return true;
+        // seq_cst: set before all are woken; see end_workers().
+        return scheduler_.ending_.load(std::memory_order_seq_cst);
+    };
+    if (!scheduler_.sleepers_.try_fall_asleep(index_, stays_awake)) return;
     scheduler_.report_if_done();
     if (timers_.next_due_ns() != kNeverNs) timers_.refresh_next_due();
     std::int64_t deadline = timers_.next_due_ns();
     bool watching = become_watchman();
     if (watching) deadline = std::min(deadline, env::now_ns() + kWatchNs);
+    std::int64_t looked_ns = coarse_now_ns_;
     deliver(*reactor_, false, deadline);
     // seq_cst: in one order with leave_a_watchman(), which looks at the watchman and then at the
     // sleepers.
     if (watching) scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
-    scheduler_.sleepers_.fetch_and(~bit, std::memory_order_seq_cst);
-    if (timers_.next_due_ns() != kNeverNs || watching) {
-        coarse_now_ns_ = env::now_ns();
-        if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
-    }
+    scheduler_.sleepers_.wake_up(index_);
+    if (coarse_now_ns_ == looked_ns) coarse_now_ns_ = env::now_ns();
+    if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
     // Relaxed: only a sign of life.
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (watching) rescue();
@@ -164,15 +161,14 @@ void Worker::leave_a_watchman() {
     // seq_cst: after this worker took off its sleeper's bit; become_watchman() looks at the bits
     // before it decides to sleep without a look.
     if (scheduler_.watchman_.load(std::memory_order_seq_cst) >= 0) return;
-    if (scheduler_.sleepers_.load(std::memory_order_seq_cst) & scheduler_.stealing_mask_)
-        scheduler_.wake_one();
+    if (scheduler_.sleepers_.look() & scheduler_.stealing_mask_) scheduler_.wake_one();
 }
 
 // One sleeping worker looks after the busy ones. When all have been quiet for a while, nobody does:
 // the first one to wake up then wakes a watchman.
 bool Worker::become_watchman() {
     if (is_pinned() || scheduler_.stealing_count_ < 2) return false;
-    std::uint64_t asleep = scheduler_.sleepers_.load(std::memory_order_seq_cst);
+    std::uint64_t asleep = scheduler_.sleepers_.look();
     if ((asleep & scheduler_.stealing_mask_) != scheduler_.stealing_mask_) {
         quiet_looks_ = 0;
     } else if (++quiet_looks_ > kQuietLooksMax) {
@@ -186,7 +182,7 @@ bool Worker::become_watchman() {
 
 // Takes over the events, timers and fibers of workers that have not moved since the last look.
 void Worker::rescue() {
-    std::uint64_t asleep = scheduler_.sleepers_.load(std::memory_order_seq_cst);
+    std::uint64_t asleep = scheduler_.sleepers_.look();
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i) {
         Worker& worker = scheduler_.worker(i);
         if (&worker == this || worker.is_pinned() || (asleep >> i & 1) != 0) continue;

@@ -10,8 +10,19 @@
 
 namespace weft {
 
+// The steps and orders; the checker's test shows what each is for.
+struct InboxOrder {
+    // seq_cst: published before the poster looks whether the owner sleeps. It also releases the
+    // item and its link to take_all().
+    static constexpr std::memory_order kPost = std::memory_order_seq_cst;
+    // Acquire: sees the items and links that the posters released.
+    static constexpr std::memory_order kTake = std::memory_order_acquire;
+    static constexpr bool kExchanges = true;
+    static constexpr bool kTurnsRound = true;
+};
+
 // T has a member `T* next`, which belongs to the inbox from post() until the item is taken.
-template <class T>
+template <class T, class Order = InboxOrder>
 class Inbox {
 public:
     // Any thread. True if the inbox was empty: the owner may be asleep and has to be told.
@@ -19,19 +30,16 @@ public:
         T* head = head_.load(std::memory_order_relaxed);
         do {
             item.next = head;
-            // seq_cst: published before the poster looks whether the owner sleeps. It also releases
-            // the item and its link to take_all().
-        } while (!head_.compare_exchange_weak(head, &item, std::memory_order_seq_cst,
-                                              std::memory_order_relaxed));
+        } while (
+            !head_.compare_exchange_weak(head, &item, Order::kPost, std::memory_order_relaxed));
         return head == nullptr;
     }
 
     // Owner only. The oldest first, linked by `next`; null when empty.
     T* take_all() {
-        // Acquire: sees the items and links that the posters released.
-        T* newest = head_.exchange(nullptr, std::memory_order_acquire);
+        T* newest = take_stack();
         T* oldest = nullptr;
-        if (WEFT_PLANTED("inbox.newest_first")) return newest;
+        if (!Order::kTurnsRound || WEFT_PLANTED("inbox.newest_first")) return newest;
         while (newest) {
             T* next = newest->next;
             newest->next = oldest;
@@ -45,6 +53,13 @@ public:
     bool empty() const { return head_.load(std::memory_order_seq_cst) == nullptr; }
 
 private:
+    T* take_stack() {
+        if (Order::kExchanges) return head_.exchange(nullptr, Order::kTake);
+        T* newest = head_.load(Order::kTake);
+        head_.store(nullptr, std::memory_order_release);
+        return newest;
+    }
+
     Atomic<T*> head_{nullptr};
 };
 

@@ -234,8 +234,7 @@ namespace {
 void fetch_stack(const WaitCell& cell) {
     if (cell.is_thread) return;
     auto& fiber = static_cast<const Fiber&>(cell);
-    // Acquire: the stack pointer is saved; pairs with Worker::after_switch.
-    if (fiber.busy.load(std::memory_order_acquire)) return;
+    if (!fiber.busy.is_over()) return;
     auto* frames = static_cast<const std::byte*>(fiber.context.saved_stack_pointer());
 #pragma GCC unroll 8
     for (std::size_t line = 0; line < kFetchedLines; ++line)

@@ -1,8 +1,9 @@
-// QuickWait: the wait of a fiber that only a claim or its ambient token ends, all inline.
+// The steps of a wait, of which Waiter is made; and QuickWait: the same steps for a fiber that only
+// a claim, its ambient token or a deadline wakes, all inline.
 //
-// It is what Waiter does when there is no deadline and no further token, but no frame lies between
-// the switch and the function that waits, and cell and word stay in registers: together about a
-// fifth of a hand-over between two fibers. For the few functions that are that hot.
+// With a QuickWait no frame lies between the switch and the function that waits, and cell and word
+// stay in registers: together about a fifth of a hand-over between two fibers. For the few
+// functions that are that hot.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,50 @@
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/worker_inline.h"
+#include "weft/fiber/timer.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {
+
+namespace wait_steps {
+
+// True: the ambient token has ended, and with it the wait, as Cancelled.
+[[gnu::always_inline]] inline bool leave_cancelled(WaitRef wait) {
+    bool shielded = WaitWord::state_of(wait.word()) == WaitWord::WaitingShielded ||
+                    WEFT_PLANTED("waiter.does_not_look_at_the_token");
+    return !shielded && wait.cell()->token->is_cancelled() && wait.try_claim(Wake::Cancelled);
+}
+// Of one who does not wait after all. Self-claimed, so that no canceller can: one that was faster
+// resumes it, and it takes that (false).
+[[gnu::always_inline]] inline bool leave(WaitRef wait) { return wait.try_claim(Wake::Ready); }
+// On a fiber: until it is claimed.
+[[gnu::always_inline]] inline Wake park(WaitCell& cell) {
+    this_worker()->park_current();
+    return cell.word.outcome();
+}
+
+// The same, or until the deadline has come; it is one.
+[[gnu::always_inline]] inline Wake park_until(WaitRef wait, Deadline deadline) {
+    WaitCell& cell = *wait.cell();
+    // The wheel stays that of the worker where the wait began, wherever the fiber goes on.
+    Worker* worker = this_worker();
+    TimerWheel& wheel = worker->timers();
+    Timer timer(wait);
+    wheel.set(timer, deadline.instant());
+    worker->park_current();
+    Wake wake = cell.word.outcome();
+    if (wake != Wake::TimedOut) {
+        wheel.cancel(timer);
+        return wake;
+    }
+    bool shielded = WaitWord::state_of(wait.word()) == WaitWord::WaitingShielded;
+    if (shielded || !(cell.token->deadline() < deadline)) return Wake::TimedOut;
+    // Both were due at one look of the wheel: the earlier deadline is the reason.
+    cell.token->expire_if_due();
+    return Wake::Cancelled;
+}
+
+}  // namespace wait_steps
 
 class QuickWait {
 public:
@@ -24,19 +66,13 @@ public:
         Worker* worker = this_worker();
         if (!worker) return nullptr;
         WaitCell* running = worker->current();
+        if (running && running->lists_late) [[unlikely]]
+            CancelState::list_late(*running);
         return running && running->token ? running : nullptr;
     }
 
     [[gnu::always_inline]] QuickWait(WaitCell& cell, WaitReason reason, const void* object)
-        : cell_(cell) {
-        std::uint64_t state = cell_.listed ? WaitCell::Waiting : WaitCell::WaitingRoot;
-        cell_.wait_object = object;
-        cell_.wait_reason = reason;
-        // Relaxed and seq_cst: as in Waiter::Waiter().
-        std::uint64_t before = cell_.word.load(std::memory_order_relaxed);
-        word_ = ((before & ~WaitCell::kStateMask) + WaitCell::kStateMask + 1) | state;
-        cell_.word.store(word_, std::memory_order_seq_cst);
-    }
+        : cell_(cell), word_(cell.begin_wait(reason, object, Cancellable::Yes)) {}
     QuickWait(const QuickWait&) = delete;
     QuickWait& operator=(const QuickWait&) = delete;
 
@@ -44,18 +80,21 @@ public:
 
     // Ready, or Cancelled by the ambient token.
     [[gnu::always_inline]] Wake wait() {
-        bool looks = !WEFT_PLANTED("waiter.does_not_look_at_the_token");
-        bool left = looks && cell_.token->is_cancelled() && ref().try_claim(Wake::Cancelled);
-        if (!left) [[likely]]
-            this_worker()->park_current();
-        // Acquire: sees what the claimer did before it claimed.
-        std::uint64_t state = cell_.word.load(std::memory_order_acquire) & WaitCell::kStateMask;
-        return static_cast<Wake>(state - WaitCell::Woken);
+        if (wait_steps::leave_cancelled(ref())) [[unlikely]]
+            return Wake::Cancelled;
+        return wait_steps::park(cell_);
+    }
+
+    // The same, or TimedOut; the deadline is one.
+    [[gnu::always_inline]] Wake wait(Deadline deadline) {
+        if (wait_steps::leave_cancelled(ref())) [[unlikely]]
+            return Wake::Cancelled;
+        return wait_steps::park_until(ref(), deadline);
     }
 
     // Ends the epoch without waiting, as Waiter::abandon() does.
     void abandon() {
-        if (!ref().try_claim(Wake::Ready)) this_worker()->park_current();
+        if (!wait_steps::leave(ref())) this_worker()->park_current();
     }
 
 private:

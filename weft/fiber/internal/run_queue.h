@@ -20,7 +20,20 @@
 
 namespace weft {
 
-template <class T, unsigned Capacity = 256>
+// The steps and orders; the checker's test shows what each is for.
+struct RunQueueOrder {
+    // Release: publishes the item to whoever takes it.
+    static constexpr std::memory_order kPush = std::memory_order_release;
+    // seq_cst: the owner's step back before its look at begin_, against a thief's.
+    static constexpr std::memory_order kStepBack = std::memory_order_seq_cst;
+    static constexpr std::memory_order kSteal = std::memory_order_seq_cst;
+    static constexpr bool kHeedsThieves = true;  // a push looks how far they are
+    static constexpr bool kStepsBackFirst = true;
+    static constexpr bool kRaces = true;      // for the last one
+    static constexpr bool kExchanges = true;  // who takes the oldest
+};
+
+template <class T, unsigned Capacity = 256, class Order = RunQueueOrder>
 class RunQueue {
     static_assert((Capacity & (Capacity - 1)) == 0);
 
@@ -34,7 +47,8 @@ public:
     bool push(T* item) {
         std::uint64_t end = end_.load(std::memory_order_relaxed);
         // Acquire: the slot about to be overwritten has been read by the thief that moved begin_.
-        if (end - begin_.load(std::memory_order_acquire) >= Capacity) return false;
+        std::uint64_t begin = Order::kHeedsThieves ? begin_.load(std::memory_order_acquire) : end;
+        if (end - begin >= Capacity) return false;
         append(end, item);
         return true;
     }
@@ -52,13 +66,13 @@ public:
         if (oldest + 1 == end) {
             // One is left, and it is also the oldest: no need to step back first.
             T* only = slot(oldest).load(std::memory_order_relaxed);
-            bool taken = begin_.compare_exchange_strong(oldest, end, std::memory_order_seq_cst,
-                                                        std::memory_order_relaxed);
-            return taken ? only : nullptr;
+            return move_begin(oldest, end) ? only : nullptr;
         }
         std::uint64_t last = end - 1;
-        end_.store(last, std::memory_order_seq_cst);
-        std::uint64_t begin = begin_.load(std::memory_order_seq_cst);
+        std::uint64_t begin = oldest;
+        if (!Order::kStepsBackFirst) begin = begin_.load(std::memory_order_seq_cst);
+        end_.store(last, Order::kStepBack);
+        if (Order::kStepsBackFirst) begin = begin_.load(std::memory_order_seq_cst);
         if (begin > last) {
             end_.store(end, std::memory_order_relaxed);
             return nullptr;
@@ -67,10 +81,7 @@ public:
         T* item = slot(last).load(std::memory_order_relaxed);
         if (begin < last) return item;
         // The last one: whoever moves begin_ has it.
-        if (!begin_.compare_exchange_strong(begin, begin + 1, std::memory_order_seq_cst,
-                                            std::memory_order_relaxed)) {
-            item = nullptr;
-        }
+        if (!move_begin(begin, begin + 1)) item = nullptr;
         // Release: a thief that sees the index again must also see what was pushed before it.
         end_.store(end, std::memory_order_release);
         return item;
@@ -106,16 +117,18 @@ public:
 
     // Any thread, of a queue that anybody may take from. Null when empty.
     T* pop_oldest() {
-        std::uint64_t begin = begin_.load(std::memory_order_seq_cst);
+        std::uint64_t begin = begin_.load(Order::kSteal);
         for (;;) {
             // seq_cst: reads end_ after begin_; pairs with pop_newest. It also acquires the slot.
-            std::uint64_t end = end_.load(std::memory_order_seq_cst);
+            std::uint64_t end = end_.load(Order::kSteal);
             if (begin >= end) return nullptr;
             T* item = slot(begin).load(std::memory_order_relaxed);
-            if (begin_.compare_exchange_weak(begin, begin + 1, std::memory_order_seq_cst,
-                                             std::memory_order_seq_cst)) {
+            if (!Order::kExchanges) {
+                begin_.store(begin + 1, std::memory_order_seq_cst);
                 return item;
             }
+            if (begin_.compare_exchange_weak(begin, begin + 1, Order::kSteal, Order::kSteal))
+                return item;
             if (WEFT_PLANTED("run_queue.gives_twice")) return item;
         }
     }
@@ -134,7 +147,16 @@ public:
 private:
     void append(std::uint64_t end, T* item) {
         slot(end).store(item, std::memory_order_relaxed);
-        end_.store(end + 1, std::memory_order_release);
+        end_.store(end + 1, Order::kPush);
+    }
+    // By the owner, for the last one: whoever moves it has that.
+    bool move_begin(std::uint64_t from, std::uint64_t to) {
+        if (!Order::kRaces) {
+            begin_.store(to, std::memory_order_seq_cst);
+            return true;
+        }
+        return begin_.compare_exchange_strong(from, to, std::memory_order_seq_cst,
+                                              std::memory_order_relaxed);
     }
     SchedulerAtomic<T*>& slot(std::uint64_t index) { return slots_[index & (Capacity - 1)]; }
 

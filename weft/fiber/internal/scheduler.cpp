@@ -183,8 +183,7 @@ void Scheduler::post(unsigned worker, Completion& completion) {
 }
 
 bool Scheduler::anybody_waits_for_the_end() const {
-    // seq_cst: as in joining_threads().
-    return watchers_of_end_.load(std::memory_order_seq_cst) != 0 || joining_threads() != 0;
+    return end_watch_.has_watchers() || joining_threads() != 0;
 }
 
 bool Scheduler::has_pending() const {
@@ -211,46 +210,30 @@ void Scheduler::push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsig
 // ---------------------------------------------------------------- waking workers
 
 void Scheduler::wake_one() {
-    // Whoever searches will find it, or look again before it sleeps.
-    if (searching_.load(std::memory_order_seq_cst) != 0) return;
-    std::uint64_t asleep = sleepers_.load(std::memory_order_seq_cst) & stealing_mask_;
-    while (asleep != 0) {
-        auto index = static_cast<unsigned>(std::countr_zero(asleep));
-        std::uint64_t bit = std::uint64_t{1} << index;
-        // Whoever takes the bit off does the waking, so one sleeper is woken once.
-        if (sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & bit) {
-            counters_.wakeups.add(1);
-            workers_[index]->reactor().wake();
-            return;
-        }
-        asleep &= ~bit;
-    }
+    unsigned index = sleepers_.claim_one(stealing_mask_);
+    if (index == Sleepers::kNobody) return;
+    counters_.wakeups.add(1);
+    workers_[index]->reactor().wake();
 }
 
 void Scheduler::wake_worker(Worker& worker) {
-    std::uint64_t bit = std::uint64_t{1} << worker.index();
-    // seq_cst: after the post into the inbox; the worker announces its sleep before it looks there.
-    if ((sleepers_.load(std::memory_order_seq_cst) & bit) == 0) return;
-    if ((sleepers_.fetch_and(~bit, std::memory_order_seq_cst) & bit) == 0) return;
+    // After the post into the inbox; the worker announces its sleep before it looks there.
+    if (!sleepers_.claim(worker.index())) return;
     counters_.wakeups.add(1);
     worker.reactor().wake();
 }
 
 // ---------------------------------------------------------------- the end
 
-// The finished are read before the spawned. Both only grow, and a fiber is counted as spawned
-// before it can finish; so equal sums mean that at the first reading nothing was alive.
 std::uint64_t Scheduler::live(bool counted_only) const {
-    std::uint64_t finished = 0;
-    for (const auto& worker : workers_)
-        finished += (counted_only ? worker->counted_finished_ : worker->finished_)
-                        .load(std::memory_order_seq_cst);
-    std::uint64_t spawned =
-        (counted_only ? counted_outside_ : spawned_outside_).load(std::memory_order_seq_cst);
-    for (const auto& worker : workers_)
-        spawned += (counted_only ? worker->counted_spawned_ : worker->spawned_)
-                       .load(std::memory_order_seq_cst);
-    return spawned - finished;
+    auto count_of = [&](const std::unique_ptr<Worker>& worker) -> const LiveCount& {
+        return counted_only ? worker->counted_ : worker->all_;
+    };
+    auto outside = [&] {
+        // seq_cst: see count_outside().
+        return (counted_only ? counted_outside_ : spawned_outside_).load(std::memory_order_seq_cst);
+    };
+    return sum_live(workers_, count_of, outside);
 }
 
 bool Scheduler::count_outside(bool counted) {
@@ -268,25 +251,23 @@ bool Scheduler::count_outside(bool counted) {
 
 void Scheduler::report_done() {
     if (live(true) != 0) return;
-    // The count of signals is the futex word: a waiter that read the old count is woken.
-    end_signal_.fetch_add(1, std::memory_order_seq_cst);
-    env::futex_wake(end_signal_.futex_address(), UINT32_MAX);
+    end_watch_.count_signal();
+    env::futex_wake(end_watch_.signal_word().futex_address(), UINT32_MAX);
 }
 
 bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
-    watchers_of_end_.fetch_add(1, std::memory_order_seq_cst);
+    end_watch_.begin();
     monitor_->worker_runs();  // it may sleep because nobody waited
     bool gone = false;
     for (;;) {
-        std::uint32_t signal = end_signal_.load(std::memory_order_seq_cst);
+        std::uint32_t signal = end_watch_.signal();
         gone = live(counted_only) == 0;
         if (gone || deadline.expired(Clock::now())) break;
         std::int64_t until =
             deadline.is_never() ? kNeverNs : deadline.instant().time_since_epoch().count();
-        env::futex_wait(end_signal_.futex_address(), signal, until);
+        env::futex_wait(end_watch_.signal_word().futex_address(), signal, until);
     }
-    // seq_cst as its counterpart above; nothing depends on this one.
-    watchers_of_end_.fetch_sub(1, std::memory_order_seq_cst);
+    end_watch_.end();
     return gone;
 }
 
@@ -343,8 +324,8 @@ void Scheduler::cancel_root_fibers() {
     fiber_blocks::for_each(
         [](Fiber& fiber, void* scheduler) {
             // The word first: if the block changes hands after this, the claim below fails.
-            std::uint64_t word = fiber.word.load(std::memory_order_seq_cst);
-            if ((word & WaitCell::kStateMask) != WaitCell::WaitingRoot) return;
+            std::uint64_t word = fiber.word.find(WaitWord::WaitingRoot);
+            if (word == 0) return;
             if (fiber.scheduler.load(std::memory_order_relaxed) != scheduler) return;
             WaitRef wait(fiber, word);
             if (wait.try_claim(Wake::Cancelled)) wait.resume();

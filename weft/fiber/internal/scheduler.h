@@ -21,6 +21,8 @@
 #include "weft/fiber/counters.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/global_queue.h"
+#include "weft/fiber/internal/live_count.h"
+#include "weft/fiber/internal/sleepers.h"
 #include "weft/fiber/internal/stop_place.h"
 
 namespace weft {
@@ -79,7 +81,7 @@ public:
     }
     // The cheap look of a worker that has more than it runs at once.
     void wake_one_if_idle() {
-        if (sleepers_.load(std::memory_order_relaxed) & stealing_mask_) [[unlikely]]
+        if (sleepers_.guess() & stealing_mask_) [[unlikely]]
             wake_one();
     }
 
@@ -98,19 +100,16 @@ public:
     std::uint64_t live(bool counted_only) const;
     // Tells run() and shutdown() if what they wait for has come. Called when a worker runs dry.
     void report_if_done() {
-        // A read-modify-write, as is the other side's: whichever comes second sees what the first
-        // one did before it, the finished fibers or the watcher.
-        if (watchers_of_end_.fetch_add(0, std::memory_order_seq_cst) != 0) [[unlikely]]
+        if (end_watch_.is_watched()) [[unlikely]]
             report_done();
     }
     // The same for one who will ask again: at the next look, or before its sleep.
     void report_if_watched() {
-        // Relaxed: a watcher that is not seen yet is seen then.
-        if (watchers_of_end_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        if (end_watch_.seems_watched()) [[unlikely]]
             report_done();
     }
     // For the monitor: the workers in or before their sleep, a bit each.
-    std::uint64_t sleepers() const { return sleepers_.load(std::memory_order_seq_cst); }
+    std::uint64_t sleepers() const { return sleepers_.look(); }
     // A thread of the program has woken a fiber that waited: it may do so again.
     bool is_fed_from_outside() const { return is_fed_.load(std::memory_order_relaxed); }
     // A plain thread is in run() or shutdown(), or joins a fiber.
@@ -153,9 +152,7 @@ private:
     Atomic<bool> stopping_{false};  // no new fibers
     Atomic<bool> ending_{false};    // workers leave their loops
 
-    // A bit per worker in or before its sleep.
-    alignas(64) SchedulerAtomic<std::uint64_t> sleepers_{0};
-    SchedulerAtomic<std::uint32_t> searching_{0};  // workers that look for work to steal
+    alignas(64) Sleepers sleepers_;
     SchedulerAtomic<std::int32_t> watchman_{-1};
 
     alignas(64) GlobalQueue global_ready_;
@@ -166,8 +163,7 @@ private:
     Atomic<std::uint64_t> counted_outside_{0};
     Atomic<std::uint32_t> outsiders_{0};  // threads of others that are making a fiber run here
     Atomic<bool> is_fed_{false};          // see is_fed_from_outside()
-    Atomic<std::uint32_t> watchers_of_end_{0};
-    Atomic<std::uint32_t> end_signal_{0};
+    EndWatch end_watch_;
 };
 
 }  // namespace weft

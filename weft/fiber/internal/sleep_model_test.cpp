@@ -1,16 +1,16 @@
 // A worker that goes to sleep against those who bring it work, under every order.
 //
-// The protocol lies in sources that cannot be linked here. It is modelled step by step, with the
-// same operations and orders:
-//   Scheduler::push_global(), pop_global(), wake_one()   fiber/internal/scheduler.cpp
-//   Worker::steal(), sleep(), sees_work()                fiber/internal/idle.cpp
-//   Scheduler::live(), report_if_done(), wait_until_gone()
-// A step that is left out or an order that is weakened must be found, or this test could not fail.
+// The sleepers, the queue, the counts and the watch for the end are the product's own. Their orders
+// are weakened and the steps of those who use them left out one by one; each omission must be
+// found, or this test could not fail.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 
-#include "weft/base/spin_lock.h"
+#include "weft/fiber/internal/live_count.h"
+#include "weft/fiber/internal/shared_queue.h"
+#include "weft/fiber/internal/sleepers.h"
 #include "weft/testing/model.h"
 
 namespace weft {
@@ -21,26 +21,39 @@ constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 constexpr auto kSeqCst = std::memory_order_seq_cst;
 
-enum class Fault {
-    None,
-    NoLastLook,          // sleeps right after the announcement
-    LookBeforeAnnounce,  // looks first, announces then
-    NoWake,              // adds work and wakes nobody
-    SizeRelaxed,         // the work is added without seq_cst
-    AnnounceRelaxed,     // the sleep is announced without seq_cst
-    EndUnseen,           // the sleeper does not look for the end of the runtime
-    WatcherLoaded,       // the end is reported by a load in place of a read-modify-write
-    SpawnedFirst,        // the spawned are counted before the finished
+struct AnnouncesRelaxed : SleepOrder {
+    static constexpr std::memory_order kAnnounce = std::memory_order_relaxed;
+};
+struct LooksFirst : SleepOrder {
+    static constexpr bool kAnnouncesFirst = false;
+};
+struct LooksNoMore : SleepOrder {
+    static constexpr bool kLooksAgain = false;
+};
+struct SizedRelaxed : SharedQueueOrder {
+    static constexpr std::memory_order kSize = std::memory_order_relaxed;
 };
 
-struct SchedulerModel {
-    Atomic<std::uint64_t> sleepers{0};
-    Atomic<std::uint32_t> searching{0};
-    Atomic<std::uint64_t> global_size{0};
-    SpinLock global_lock;
-    unsigned global = 0;  // the global queue: only its length matters; under the lock
+enum class Omission {
+    None,
+    Wake,        // adds work and wakes nobody
+    LookForEnd,  // the sleeper does not look for the end of the runtime
+};
+
+constexpr unsigned kWorkers = 2;
+constexpr std::uint64_t kAll = (1U << kWorkers) - 1;
+
+struct Item {
+    Item* next = nullptr;
+};
+
+template <class Order, class QueueOrder>
+struct Runtime {
+    BasicSleepers<Order> sleepers;
+    SharedQueue<Item, QueueOrder> queue;
     Atomic<bool> ending{false};
-    Atomic<std::uint32_t> woken[2];  // the reactors: wake() makes the next poll() return
+    Atomic<std::uint32_t> woken[kWorkers];  // the reactors: wake() makes the next poll() return
+    Item item;
 
     void wake(unsigned index) {
         woken[index].store(1, kRelease);
@@ -50,166 +63,152 @@ struct SchedulerModel {
         // An exchange reads the newest value; a load might see the old one for ever.
         while (woken[index].exchange(0, kAcquire) == 0) model::futex_wait(woken[index], 0U);
     }
+    void push(Omission omission) {
+        queue.push(&item, &item, 1);
+        if (omission == Omission::Wake) return;
+        unsigned sleeper = sleepers.claim_one(kAll);
+        if (sleeper != sleepers.kNobody) wake(sleeper);
+    }
+    // A worker. Whoever runs the only fiber ends the runtime, as shutdown() does.
+    void loop(unsigned index, Omission omission) {
+        for (;;) {
+            if (queue.pop(1)) {
+                ending.store(true, kSeqCst);
+                for (unsigned other = 0; other < kWorkers; ++other) wake(other);
+                return;
+            }
+            sleepers.begin_search();
+            sleepers.end_search();
+            if (ending.load(kAcquire)) return;
+            auto stays_awake = [&] {
+                return queue.size() != 0 ||
+                       (omission != Omission::LookForEnd && ending.load(kSeqCst));
+            };
+            if (!sleepers.try_fall_asleep(index, stays_awake)) continue;
+            poll(index);
+            sleepers.wake_up(index);
+        }
+    }
 };
 
-void wake_one(SchedulerModel& scheduler) {
-    if (scheduler.searching.load(kSeqCst) != 0) return;
-    std::uint64_t asleep = scheduler.sleepers.load(kSeqCst);
-    for (unsigned index = 0; asleep != 0; ++index) {
-        std::uint64_t bit = std::uint64_t{1} << index;
-        if ((asleep & bit) == 0) continue;
-        if (scheduler.sleepers.fetch_and(~bit, kSeqCst) & bit) return scheduler.wake(index);
-        asleep &= ~bit;
-    }
-}
-
-void push_global(SchedulerModel& scheduler, Fault fault) {
-    {
-        SpinGuard guard(scheduler.global_lock);
-        scheduler.global++;
-        scheduler.global_size.store(scheduler.global_size.load(kRelaxed) + 1,
-                                    fault == Fault::SizeRelaxed ? kRelaxed : kSeqCst);
-    }
-    if (fault != Fault::NoWake) wake_one(scheduler);
-}
-
-bool pop_global(SchedulerModel& scheduler) {
-    if (scheduler.global_size.load(kRelaxed) == 0) return false;
-    SpinGuard guard(scheduler.global_lock);
-    if (scheduler.global == 0) return false;
-    scheduler.global--;
-    scheduler.global_size.store(scheduler.global_size.load(kRelaxed) - 1, kSeqCst);
-    return true;
-}
-
-void sleep(SchedulerModel& scheduler, unsigned index, Fault fault) {
-    std::uint64_t bit = std::uint64_t{1} << index;
-    bool early = fault == Fault::LookBeforeAnnounce && scheduler.global_size.load(kSeqCst) != 0;
-    scheduler.sleepers.fetch_or(bit, fault == Fault::AnnounceRelaxed ? kRelaxed : kSeqCst);
-    bool stay_awake = fault == Fault::LookBeforeAnnounce
-                          ? early
-                          : fault != Fault::NoLastLook && scheduler.global_size.load(kSeqCst) != 0;
-    stay_awake = stay_awake || (fault != Fault::EndUnseen && scheduler.ending.load(kSeqCst));
-    if (!stay_awake) scheduler.poll(index);
-    scheduler.sleepers.fetch_and(~bit, kSeqCst);
-}
-
-// Worker::loop(). Whoever runs the only fiber ends the runtime, as shutdown() does.
-void loop(SchedulerModel& scheduler, unsigned index, Fault fault) {
-    for (;;) {
-        if (pop_global(scheduler)) {
-            scheduler.ending.store(true, kSeqCst);
-            for (unsigned other = 0; other < 2; ++other) scheduler.wake(other);
-            return;
-        }
-        scheduler.searching.fetch_add(1, kSeqCst);
-        scheduler.searching.fetch_sub(1, kSeqCst);
-        if (scheduler.ending.load(kAcquire)) return;
-        sleep(scheduler, index, fault);
-    }
-}
-
 // One fiber comes from outside while `workers` workers run dry. It is run, and everybody ends.
-void push_against_sleep(Fault fault, unsigned workers) {
-    SchedulerModel scheduler;
+template <class Order = SleepOrder, class QueueOrder = SharedQueueOrder>
+void push_against_sleep(unsigned workers, Omission omission = Omission::None) {
+    Runtime<Order, QueueOrder> runtime;
     for (unsigned index = 0; index < workers; ++index)
-        model::thread([&, index] { loop(scheduler, index, fault); });
-    model::thread([&] { push_global(scheduler, fault); });
+        model::thread([&, index] { runtime.loop(index, omission); });
+    model::thread([&] { runtime.push(omission); });
     model::join_all();
-    model::require(scheduler.global == 0, "the fiber has run");
+    model::require(runtime.queue.size() == 0, "the fiber has run");
 }
+
+constexpr model::Options kTwoWorkers{.preemption_bound = 2, .max_executions = 5'000'000};
 
 TEST(SleepModel, FIB_5c_a_worker_does_not_sleep_on_a_fiber_that_comes_from_outside) {
-    model::Result result = model::check([] { push_against_sleep(Fault::None, 1); });
+    model::Result result = model::check([] { push_against_sleep(1); });
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
 TEST(SleepModel, FIB_5c_one_of_two_workers_runs_it_and_both_see_the_end) {
-    model::Options options{.preemption_bound = 2, .max_executions = 5'000'000};
-    model::Result result = model::check(options, [] { push_against_sleep(Fault::None, 2); });
+    model::Result result = model::check(kTwoWorkers, [] { push_against_sleep(2); });
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
 TEST(SleepModel, weakenings_of_the_sleep_are_found) {
-    for (Fault fault : {Fault::NoLastLook, Fault::LookBeforeAnnounce, Fault::NoWake,
-                        Fault::SizeRelaxed, Fault::AnnounceRelaxed}) {
-        model::Result result = model::check([=] { push_against_sleep(fault, 1); });
-        EXPECT_TRUE(result.failed()) << static_cast<int>(fault);
-    }
-    model::Options options{.preemption_bound = 2, .max_executions = 5'000'000};
-    model::Result result = model::check(options, [] { push_against_sleep(Fault::EndUnseen, 2); });
-    EXPECT_TRUE(result.failed());
+    EXPECT_TRUE(model::check([] { push_against_sleep<AnnouncesRelaxed>(1); }).failed());
+    EXPECT_TRUE(model::check([] { push_against_sleep<LooksFirst>(1); }).failed());
+    EXPECT_TRUE(model::check([] { push_against_sleep<LooksNoMore>(1); }).failed());
+    EXPECT_TRUE(model::check([] { push_against_sleep<SleepOrder, SizedRelaxed>(1); }).failed());
+    EXPECT_TRUE(model::check([] { push_against_sleep(1, Omission::Wake); }).failed());
+    EXPECT_TRUE(
+        model::check(kTwoWorkers, [] { push_against_sleep(2, Omission::LookForEnd); }).failed());
 }
 
 // ---------------------------------------------------------------- who reports the end
 
-struct Count {
-    Atomic<std::uint64_t> spawned{2};
-    Atomic<std::uint64_t> finished[2];
-    Atomic<std::uint32_t> watchers{0};
-    Atomic<std::uint32_t> signal{0};
+struct AsksByReading : EndOrder {
+    static constexpr bool kAsksByWriting = false;
+};
 
-    std::uint64_t live(Fault fault) const {
-        std::uint64_t spawned_first = 0;
-        if (fault == Fault::SpawnedFirst) spawned_first = spawned.load(kSeqCst);
-        std::uint64_t gone = finished[0].load(kSeqCst) + finished[1].load(kSeqCst);
-        return (fault == Fault::SpawnedFirst ? spawned_first : spawned.load(kSeqCst)) - gone;
+template <class Order>
+struct Counts {
+    std::array<LiveCount, 2> workers;
+    BasicEndWatch<Order> watch;
+
+    Counts() {
+        for (LiveCount& worker : workers) worker.spawn();
+    }
+    std::uint64_t live() const {
+        return sum_live(
+            workers, [](const LiveCount& worker) -> const LiveCount& { return worker; },
+            [] { return std::uint64_t{0}; });
     }
     // A worker lays its last fiber down, runs dry and reports.
-    void finish(unsigned worker, Fault fault) {
-        finished[worker].store(finished[worker].load(kRelaxed) + 1, kRelease);
-        std::uint32_t watching =
-            fault == Fault::WatcherLoaded ? watchers.load(kSeqCst) : watchers.fetch_add(0, kSeqCst);
-        if (watching == 0 || live(fault) != 0) return;
-        signal.fetch_add(1, kSeqCst);
-        model::futex_wake(signal, 2);
+    void finish(unsigned worker) {
+        workers[worker].finish();
+        if (!watch.is_watched() || live() != 0) return;
+        watch.count_signal();
+        model::futex_wake(watch.signal_word(), 2);
     }
-    void wait_until_gone(Fault fault) {
-        watchers.fetch_add(1, kSeqCst);
+    void wait_until_gone() {
+        watch.begin();
         for (;;) {
-            std::uint32_t seen = signal.load(kSeqCst);
-            if (live(fault) == 0) break;
-            model::futex_wait(signal, seen);
+            std::uint32_t seen = watch.signal();
+            if (live() == 0) break;
+            model::futex_wait(watch.signal_word(), seen);
         }
-        watchers.fetch_sub(1, kSeqCst);
+        watch.end();
     }
 };
 
-void watch_against_two_ends(Fault fault) {
-    Count count;
+template <class Order = EndOrder>
+void watch_against_two_ends() {
+    Counts<Order> counts;
     for (unsigned worker = 0; worker < 2; ++worker)
-        model::thread([&, worker] { count.finish(worker, fault); });
-    model::thread([&] { count.wait_until_gone(fault); });
+        model::thread([&, worker] { counts.finish(worker); });
+    model::thread([&] { counts.wait_until_gone(); });
     model::join_all();
 }
 
 // A fiber that ends right after it has spawned another one does not let the runtime seem empty.
-void count_against_spawn(Fault fault) {
-    Count count;
-    count.finished[1].store(1, kRelaxed);
-    std::uint64_t live = 0;
+template <class Live>
+void count_against_spawn(Live live) {
+    std::array<LiveCount, 1> workers;
+    workers[0].spawn();
+    std::uint64_t seen = 0;
     model::thread([&] {
-        count.spawned.store(3, kRelaxed);
-        count.finished[0].store(1, kRelease);
+        workers[0].spawn();
+        workers[0].finish();
     });
-    model::thread([&] { live = count.live(fault); });
+    model::thread([&] { seen = live(workers); });
     model::join_all();
-    model::require(live != 0, "one fiber lives all the time");
+    model::require(seen != 0, "one fiber lives all the time");
 }
 
 TEST(SleepModel, FIB_1b_whoever_waits_for_the_end_is_told) {
-    model::Result result = model::check([] { watch_against_two_ends(Fault::None); });
+    model::Result result = model::check(watch_against_two_ends<>);
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
 TEST(SleepModel, FIB_1b_the_count_is_never_zero_while_a_fiber_lives) {
-    model::Result result = model::check([] { count_against_spawn(Fault::None); });
+    model::Result result = model::check([] {
+        count_against_spawn([](const auto& workers) {
+            return sum_live(
+                workers, [](const LiveCount& worker) -> const LiveCount& { return worker; },
+                [] { return std::uint64_t{0}; });
+        });
+    });
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
 TEST(SleepModel, weakenings_of_the_end_are_found) {
-    EXPECT_TRUE(model::check([] { watch_against_two_ends(Fault::WatcherLoaded); }).failed());
-    EXPECT_TRUE(model::check([] { count_against_spawn(Fault::SpawnedFirst); }).failed());
+    EXPECT_TRUE(model::check(watch_against_two_ends<AsksByReading>).failed());
+    EXPECT_TRUE(model::check([] {
+                    count_against_spawn([](const auto& workers) {
+                        std::uint64_t spawned = workers[0].spawned();
+                        return spawned - workers[0].finished();
+                    });
+                }).failed());
 }
 
 }  // namespace

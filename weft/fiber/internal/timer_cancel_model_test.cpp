@@ -1,16 +1,17 @@
 // A timer that fires against its owner who cancels it, under every order.
 //
-// The wheel is the real one: its source is compiled here with the checker's atomics. Modelled, with
-// the same operations and orders, are those who use it:
-//   Waiter::park_until()                             fiber/waiter.cpp
-//   CancelState::release(), disarm_deadline(), on_deadline()   fiber/cancel.cpp
-// Beside it stands a wheel of one timer, whose steps can be left out one by one; each omission must
-// be found, or this test could not fail.
+// The wheel is the product's own: its source is compiled here with the checker's atomics. So are
+// the words of those who use it, a wait (WaitWord) and a token (TokenRefs, ReasonWord). Faults that
+// are planted in the wheel must be found, or this test could not fail.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
 
+#include "weft/base/planted.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/internal/reason_word.h"
+#include "weft/fiber/internal/token_refs.h"
 #include "weft/fiber/timer.cpp"
 #include "weft/testing/model.h"
 
@@ -20,7 +21,6 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kAcqRel = std::memory_order_acq_rel;
-constexpr auto kSeqCst = std::memory_order_seq_cst;
 
 Instant at(std::int64_t ns) { return Instant(Nanoseconds(ns)); }
 
@@ -28,21 +28,14 @@ Instant at(std::int64_t ns) { return Instant(Nanoseconds(ns)); }
 struct Sleeper : WaitCell {
     Atomic<unsigned> resumed{0};
 
-    WaitRef begin_wait() {
-        std::uint64_t before = word.load(kRelaxed);
-        std::uint64_t begun = (((before >> kStateBits) + 1) << kStateBits) | WaitCell::Waiting;
-        word.store(begun, kSeqCst);
-        return WaitRef(*this, begun);
-    }
+    WaitRef begin_wait() { return WaitRef(*this, word.begin(WaitWord::Waiting)); }
     void resume() {
         resumed.fetch_add(1, kAcqRel);
         model::futex_wake(resumed, 1);
     }
     Wake await() {
         while (resumed.fetch_add(0, kAcquire) == 0) model::futex_wait(resumed, 0U);
-        std::uint64_t state = word.load(kAcquire) & kStateMask;
-        model::require(state >= WaitCell::Woken, "a resumed wait has an outcome");
-        return static_cast<Wake>(state - WaitCell::Woken);
+        return word.outcome();
     }
 };
 
@@ -72,9 +65,9 @@ void wait_against_expiry(int expirers) {
     for (int i = 0; i < expirers; ++i) model::thread([&] { resume_all(wheel.expire(at(2'000))); });
     model::join_all();
     model::require(sleeper.resumed.load(kRelaxed) == 1, "woken exactly once");
-    model::require(!wheel.expire(at(3'000)), "nothing is left in the wheel");
     wheel.refresh_next_due();
     model::require(wheel.next_due_ns() == kNeverNs, "a cancelled timer leaves nothing behind");
+    model::require(!wheel.expire(at(3'000)), "nothing is left in the wheel");
 }
 
 TEST(TimerCancelModel, RCT_3b_a_timer_and_a_waker_wake_once_and_the_wheel_forgets_the_frame) {
@@ -111,29 +104,29 @@ TEST(TimerCancelModel, RCT_3c_a_timer_set_during_an_expiry_stays_until_it_is_due
 
 // ---------------------------------------------------------------- the deadline of a token
 
-// CancelState, as far as its deadline goes.
+// A CancelState with a deadline.
 struct Token {
     Timer timer{on_deadline};
     TimerWheel* wheel = nullptr;
     SpinLock lock;
-    Atomic<std::uint32_t> references{1};
-    Atomic<int> reason{0};
+    TokenRefs references;
+    ReasonWord reason;
     model::Plain<int> alive{1};
     int deleted = 0;
 
     void release() {
         static_cast<void>(alive.get());
-        if (references.load(kRelaxed) == 2) disarm();
-        if (references.fetch_sub(1, kAcqRel) != 1) return;
+        if (references.has_timers_alone()) disarm();
+        if (!references.release()) return;
         alive.set(0);
         deleted++;
         model::require(deleted == 1, "deleted once");
     }
     void disarm() {
         SpinGuard guard(lock);
-        if (!wheel || !wheel->cancel(timer)) return;
+        if (!references.has_timers_alone() || !wheel || !wheel->cancel(timer)) return;
         wheel = nullptr;
-        references.fetch_sub(1, kRelaxed);
+        references.cancel_timer();
     }
     static void on_deadline(Timer& timer, TimerEnd end) {
         auto& token = reinterpret_cast<Token&>(timer);  // its first member
@@ -141,15 +134,15 @@ struct Token {
         {
             SpinGuard guard(token.lock);
             token.wheel = nullptr;
+            token.references.end_timer();
         }
-        int expected = 0;
         if (end == TimerEnd::Due)
-            token.reason.compare_exchange_strong(expected, 1, kSeqCst, kSeqCst);
+            static_cast<void>(token.reason.mark(CancelReason::DeadlineExceeded));
         token.release();
     }
     void arm(TimerWheel& to) {
         wheel = &to;
-        references.fetch_add(1, kRelaxed);
+        references.add_timer();
         wheel->set(timer, at(1'000));
     }
 };
@@ -176,87 +169,41 @@ TEST(TimerCancelModel, a_token_ends_once_when_its_last_holder_meets_the_end_of_t
         model::thread([&] { wheel.reset(); });
         model::join_all();
         model::require(token.deleted == 1, "deleted");
-        model::require(token.reason.load(kRelaxed) == 0, "a dropped timer has not fired");
+        model::require(token.reason.get() == CancelReason::None, "a dropped timer has not fired");
     });
     EXPECT_TRUE(result.ok()) << result.trace();
 }
 
 // ---------------------------------------------------------------- what would be wrong
 
-enum class Fault {
-    None,
-    NoCancel,          // a waiter that was woken otherwise leaves its timer in the wheel
-    CancelUnlocked,    // it looks whether the timer has fired without the lock
-    TouchedAfterLock,  // the expiry reads the timer after it has let go of the lock
-    ClaimIgnored,      // it resumes also when it has lost the claim
-};
-
-// A wheel of one timer, in the steps of TimerWheel::expire() and cancel().
-struct OneTimer {
-    struct Frame {
-        model::Plain<bool> is_set{true};
-        model::Plain<std::uint64_t> wait{0};
-    };
-
-    SpinLock lock;
-    Frame* timer = nullptr;
-
-    void expire(Sleeper& sleeper, Fault fault) {
-        bool claimed = false;
-        Frame* due = nullptr;
-        {
-            SpinGuard guard(lock);
-            due = std::exchange(timer, nullptr);
-            if (!due) return;
-            due->is_set.set(false);
-            if (fault != Fault::TouchedAfterLock)
-                claimed = WaitRef(sleeper, due->wait.get()).try_claim(Wake::TimedOut);
-        }
-        if (fault == Fault::TouchedAfterLock)
-            claimed = WaitRef(sleeper, due->wait.get()).try_claim(Wake::TimedOut);
-        if (claimed || fault == Fault::ClaimIgnored) sleeper.resume();
-    }
-    void cancel(Frame& frame, Fault fault) {
-        if (fault == Fault::NoCancel) return;
-        if (fault == Fault::CancelUnlocked) {
-            if (frame.is_set.get()) timer = nullptr;
-            return;
-        }
-        SpinGuard guard(lock);
-        if (frame.is_set.get()) timer = nullptr;
-    }
-};
-
-void wait_against_one_timer(Fault fault) {
-    OneTimer wheel;
-    Sleeper sleeper;
-    WaitRef wait = sleeper.begin_wait();
-    std::optional<OneTimer::Frame> frame(std::in_place);
-    frame->wait.set(wait.word());
-    wheel.timer = &*frame;
-    model::thread([&] {
-        if (sleeper.await() != Wake::TimedOut) wheel.cancel(*frame, fault);
-        frame.reset();
-    });
-    model::thread([&] {
-        if (wait.try_claim(Wake::Ready)) sleeper.resume();
-    });
-    model::thread([&] { wheel.expire(sleeper, fault); });
-    model::join_all();
-    model::require(sleeper.resumed.load(kRelaxed) == 1, "woken exactly once");
-}
-
-TEST(TimerCancelModel, the_wheel_of_one_timer_is_right) {
-    model::Result result = model::check([] { wait_against_one_timer(Fault::None); });
-    EXPECT_TRUE(result.ok()) << result.trace();
-}
-
 TEST(TimerCancelModel, every_omission_is_found) {
-    for (Fault fault :
-         {Fault::NoCancel, Fault::CancelUnlocked, Fault::TouchedAfterLock, Fault::ClaimIgnored}) {
-        model::Result result = model::check([=] { wait_against_one_timer(fault); });
-        EXPECT_TRUE(result.failed()) << static_cast<int>(fault);
+    {
+        planted::Enabled fault("timer.ignores_cancel");
+        EXPECT_TRUE(model::check([] { wait_against_expiry(0); }).failed());
     }
+    planted::Enabled fault("timer.wakes_twice");
+    EXPECT_TRUE(model::check([] { wait_against_expiry(1); }).failed());
+}
+
+// A waiter that leaves its timer in the wheel would be found as well.
+TEST(TimerCancelModel, a_timer_that_nobody_cancels_is_found) {
+    model::Result result = model::check([] {
+        TimerWheel wheel;
+        Sleeper sleeper;
+        WaitRef wait = sleeper.begin_wait();
+        Timer timer(wait);
+        wheel.set(timer, at(1'000));
+        model::thread([&] {
+            if (wait.try_claim(Wake::Ready)) sleeper.resume();
+        });
+        model::thread([&] { static_cast<void>(sleeper.await()); });
+        model::join_all();
+        wheel.refresh_next_due();
+        bool is_left = wheel.next_due_ns() != kNeverNs;
+        static_cast<void>(wheel.expire(at(3'000)));
+        model::require(!is_left, "a cancelled timer leaves nothing behind");
+    });
+    EXPECT_TRUE(result.failed());
 }
 
 }  // namespace

@@ -143,15 +143,14 @@ int Worker::next_budget() {
 inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
     SpawnState* kept = take_kept(fiber);
     leave_token(fiber);
-    // Acquire-release: publishes the outcome to the joiner, and sees the joiner's entry.
-    std::uintptr_t joiner = fiber.join.exchange(Fiber::kFinishing, std::memory_order_acq_rel);
-    forgotten = joiner == Fiber::kDetached;
+    JoinWord::End end = fiber.join.end();
+    forgotten = end.is_forgotten;
     if (forgotten) fiber.body(fiber, Fiber::Operation::Discard, nullptr);
     if (kept) [[unlikely]]
         leave_kept(*kept);
-    if (forgotten || joiner == Fiber::kAlone) return WaitRef();
-    // The joiner waits for kDone before it lets go of its entry.
-    WaitRef waiting = reinterpret_cast<JoinEntry*>(joiner)->joiner;
+    if (!end.entry) return WaitRef();
+    // The joiner waits for finish() before it lets go of its entry.
+    WaitRef waiting = end.entry->joiner;
     return waiting.try_claim(Wake::Ready) ? waiting : WaitRef();
 }
 
@@ -161,21 +160,17 @@ inline void Worker::lay_down(Fiber& fiber, bool forgotten) {
     if (forgotten) {
         release_block(fiber);
     } else {
-        // Release: the outcome, and that nobody here touches the block again.
-        fiber.join.store(Fiber::kDone, std::memory_order_release);
+        fiber.join.finish();
     }
-    // Release: whoever counts it as gone sees all it did. One writer each, so no read-modify-write.
-    finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    if (counted)
-        counted_finished_.store(counted_finished_.load(std::memory_order_relaxed) + 1,
-                                std::memory_order_release);
+    all_.finish();
+    if (counted) counted_.finish();
 }
 
 // The fiber has left its stack for good.
 void Worker::bury(Fiber& fiber) {
     Stack* stack = std::exchange(fiber.stack, nullptr);
     (stack->size_class == stacks_.size_class() ? stacks_ : other_stacks_).put(stack);
-    fiber.busy.store(false, std::memory_order_relaxed);
+    fiber.busy.forget();
     lay_down(fiber, fiber.flags & Fiber::kForgotten);
 }
 
@@ -398,16 +393,13 @@ void Worker::post_fiber(Fiber& fiber) {
 }
 
 void Worker::post(Completion& completion) {
-    if (inbox_.post(completion)) scheduler_.wake_worker(*this);
+    // One that posts to itself is awake, and looks before it sleeps.
+    if (inbox_.post(completion) && this_worker() != this) scheduler_.wake_worker(*this);
 }
 
 void Worker::count_spawned(bool counted) {
-    // Relaxed: the fiber itself is published by the queue; a sum is taken in an order that makes an
-    // old value harmless (Scheduler::live).
-    spawned_.store(spawned_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (counted)
-        counted_spawned_.store(counted_spawned_.load(std::memory_order_relaxed) + 1,
-                               std::memory_order_relaxed);
+    all_.spawn();
+    if (counted) counted_.spawn();
 }
 
 SpawnState* add_ref_of_kept(Fiber& fiber) {
@@ -425,6 +417,7 @@ void leave_token(Fiber& fiber) {
         fiber.token->remove_cell(fiber);
         fiber.token->release();
     }
+    fiber.lists_late = false;
     fiber.token = nullptr;
 }
 
@@ -434,7 +427,7 @@ void release_block(Fiber& fiber) {
     if (fiber.exposed.load(std::memory_order_relaxed)) {
         SpinGuard guard(fiber.park_lock);
         ++fiber.generation;
-        fiber.park_permit = false;
+        fiber.parking.clear();
         fiber.exposed.store(false, std::memory_order_relaxed);
     }
     fiber.flags = 0;

@@ -23,6 +23,7 @@
 #include "weft/fiber/context.h"
 #include "weft/fiber/internal/fiber_block.h"
 #include "weft/fiber/internal/inbox.h"
+#include "weft/fiber/internal/live_count.h"
 #include "weft/fiber/internal/run_queue.h"
 #include "weft/fiber/overflow.h"
 #include "weft/fiber/reactor.h"
@@ -198,13 +199,12 @@ private:
     unsigned quiet_looks_ = 0;
 
     // Written by the owner only; read by whoever sums them up.
-    alignas(64) Atomic<std::uint64_t> spawned_{0};
-    Atomic<std::uint64_t> finished_{0};
-    Atomic<std::uint64_t> counted_spawned_{0};
-    Atomic<std::uint64_t> counted_finished_{0};
+    alignas(64) LiveCount all_;
+    LiveCount counted_;
 };
 
-// A fiber that is listed by its token holds a reference to it.
+// A fiber that is listed by its token holds a reference to it; a token that is still lent is not
+// touched.
 void leave_token(Fiber& fiber);
 // A reference to the node of a fiber that a scope waits for; null for others. Before leave_token().
 SpawnState* add_ref_of_kept(Fiber& fiber);

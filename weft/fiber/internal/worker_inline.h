@@ -28,8 +28,7 @@ namespace weft {
     }
     if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]]
         float_state::change(from, to);
-    // Relaxed: the fiber is in no queue, so nobody else looks.
-    to.busy.store(true, std::memory_order_relaxed);
+    to.busy.begin();
     SavedContext::change(from.context, to.context, leave);
     after_switch();
 }
@@ -39,8 +38,7 @@ namespace weft {
     Fiber& left = *worker->left_;
     if (left.flags & Fiber::kEnding) [[unlikely]]
         return worker->bury(left);
-    // Release: the saved context is complete; pairs with the acquire in runnable().
-    left.busy.store(false, std::memory_order_release);
+    left.busy.end();
 }
 
 inline void Worker::push_ready(Fiber& fiber) {
@@ -50,6 +48,7 @@ inline void Worker::push_ready(Fiber& fiber) {
 }
 
 [[gnu::always_inline]] inline Fiber* Worker::take_next() {
+    // Relaxed: nobody else puts one there.
     Fiber* fiber = next_.load(std::memory_order_relaxed);
     if (!fiber) return nullptr;
     if (takers_ == Takers::Anybody) {
@@ -63,9 +62,8 @@ inline void Worker::push_ready(Fiber& fiber) {
 // A fiber whose context is still being saved by another worker goes back into the queue.
 [[gnu::always_inline]] inline Fiber* Worker::runnable(Fiber* fiber) {
     if (!fiber) return nullptr;
-    // Acquire: the saved context; pairs with after_switch(). The dump's hold: see dump.cpp.
-    bool busy =
-        fiber->busy.load(std::memory_order_acquire) || fiber->held.load(std::memory_order_acquire);
+    // Acquire: the dump's hold; see dump.cpp.
+    bool busy = !fiber->busy.is_over() || fiber->held.load(std::memory_order_acquire);
     if (WEFT_PLANTED("worker.runs_the_unsaved")) return fiber;
     if (!busy || fiber == current_) [[likely]]
         return fiber;

@@ -345,6 +345,8 @@ ClientResponse::~ClientResponse() = default;
 
 BodyReader& ClientResponse::body() { return *body_; }
 
+std::optional<std::string> ClientResponse::take_whole() { return body_->take_whole(); }
+
 Result<ClientResponse::Upgraded> ClientResponse::take_stream() {
     ClientConnection* connection = body_->connection();
     if (status != 101 || !connection || !connection->has_stream())

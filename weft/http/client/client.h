@@ -164,6 +164,9 @@ public:
         return body().read_all(bytes_max);
     }
     static constexpr std::size_t kReadAllBytes = 16 * 1024 * 1024;
+    // The whole body where it has come with the head, so that its connection is free again; nothing
+    // otherwise. Never waits.
+    std::optional<std::string> take_whole();
 
     // After 101: the connection, and what has already come through it.
     struct Upgraded {

@@ -19,6 +19,8 @@ public:
     std::string_view view() const { return {begin(), end_ - begin_}; }
     bool empty() const { return begin_ == end_; }
     void consume(std::size_t count) { begin_ += count; }
+    // What was consumed last comes back, if nothing was received since.
+    void give_back(std::size_t count) { begin_ -= count; }
 
     // Where the next bytes go: at least one, after the oldest were moved to the front or, for a
     // head that does not fit, into a larger place. Empty when the memory is refused.

@@ -20,6 +20,7 @@
 namespace weft::http::testing {
 
 inline constexpr std::chrono::seconds kPatience{10};
+inline constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 // Blocks the thread of the test. Every read is bounded in time.
 class RawClient {

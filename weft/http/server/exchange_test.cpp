@@ -19,7 +19,7 @@ using testing::RawClient;
 using ::testing::StartsWith;
 using testing::TestServer;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 TEST(Exchange, HTTP_1_a_body_that_is_too_long_to_drop_ends_the_connection_without_a_reset) {
     TestServer server([](Request&, Context&) { return Response::plain(404); });

@@ -24,7 +24,7 @@ using async::Context;
 using testing::RawClient;
 using testing::TestServer;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 // Where nothing can be cancelled, so that nothing is asked.
 void wait_unasked(Event& event) {

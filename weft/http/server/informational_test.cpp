@@ -19,7 +19,7 @@ using testing::RawClient;
 using ::testing::StartsWith;
 using testing::TestServer;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 constexpr std::string_view kHints =
     "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
 

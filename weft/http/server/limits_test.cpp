@@ -34,7 +34,7 @@ using ::testing::StartsWith;
 using testing::TestServer;
 using weft::testing::eventually;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 Result<Response> hello(Request&, Context&) { return Response::text("hello"); }
 

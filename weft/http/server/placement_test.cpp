@@ -20,7 +20,7 @@ using testing::RawClient;
 using testing::TestServer;
 using weft::testing::eventually;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 Result<Response> hello(Request&, async::Context&) { return Response::text("hello"); }
 

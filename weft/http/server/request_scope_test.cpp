@@ -26,7 +26,7 @@ using testing::RawClient;
 using testing::TestServer;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 TEST(RequestScope, SCP_1e_what_a_handler_spawns_ends_before_the_next_request) {
     Atomic<int> running{0};

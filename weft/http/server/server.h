@@ -12,7 +12,8 @@
 // pinned fiber), and hands a new connection to the worker that has the fewest. An idle connection
 // owns neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber
 // that reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
-// context ends when the client goes away.
+// context ends when the client goes away. What is answered without a wait needs no fiber:
+// loop_handler.h.
 //
 // drain() stops accepting, closes idle connections at once and lets the others finish the request
 // they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
@@ -32,6 +33,7 @@
 #include "weft/base/result.h"
 #include "weft/http/limits.h"
 #include "weft/http/response.h"
+#include "weft/http/server/loop_handler.h"
 #include "weft/net/address.h"
 #include "weft/net/socket.h"
 
@@ -66,8 +68,12 @@ struct ServerOptions {
     // KiB of text. It is address space, of which only what was touched costs memory (and 4 KiB of
     // page tables); a connection that waits for its next request has no stack at all.
     std::size_t stack_bytes = 4 * 1024 * 1024;
-    // Called after each response, on the fiber of the connection.
+    // Called after each response, by whoever has written it: the fiber of the connection, or the
+    // loop of its worker where it must not wait.
     std::function<void(const AccessRecord&)> on_access;
+    // Called in the loop of the connection's worker, before the handler; see loop_handler.h. None:
+    // every request has a fiber.
+    LoopHandler loop_handler;
 };
 
 struct ServerCounters {

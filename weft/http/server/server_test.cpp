@@ -37,7 +37,7 @@ Result<Response> echo(Request& request, Context&) {
     return Response::text(std::move(text));
 }
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 TEST(Server, HTTP_1_a_request_is_answered_and_the_connection_kept) {
     TestServer server(echo);

@@ -23,7 +23,7 @@ using weft::testing::eventually;
 using weft::testing::lift_limit;
 using weft::testing::limit_address_space;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 constexpr std::size_t kStackBytes = 1 << 20;
 
 class StrandedDeathTest : public ::testing::Test {

@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 using std::chrono::milliseconds;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+using testing::kGet;
 
 Handler handler_of(Broadcaster& broadcaster) {
     return [&](Request& request, async::Context&) { return broadcaster.subscribe(request); };

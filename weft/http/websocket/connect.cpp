@@ -28,7 +28,10 @@ Result<std::unique_ptr<net::Stream>> connect_to(const wire::Url& url,
     if (url.is_secure() && !context) context = WEFT_TRY(make_context());
     std::optional<net::Resolver> own;
     net::Resolver& resolver = options.resolver ? *options.resolver : own.emplace();
-    auto socket = WEFT_TRY(net::dial(resolver, url.host(), url.port(), deadline));
+    net::DialOptions dialing;
+    if (const auto& check = options.check_address)
+        dialing.allow = [&](const net::Address& address) { return check(url.host(), address); };
+    auto socket = WEFT_TRY(net::dial(resolver, url.host(), url.port(), deadline, dialing));
     std::unique_ptr<net::Stream> stream = std::make_unique<net::Socket>(std::move(socket));
     if (!url.is_secure()) return stream;
     return WEFT_TRY(net::TlsStream::connect(std::move(stream), *context, url.host(), deadline));

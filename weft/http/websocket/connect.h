@@ -11,14 +11,16 @@
 #include <memory>
 #include <string_view>
 
+#include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/headers.h"
 #include "weft/http/websocket/upgrade.h"
 
 namespace weft::net {
+class Address;
 class Resolver;
-}
+}  // namespace weft::net
 namespace weft::net::tls {
 class ClientContext;
 }
@@ -31,6 +33,8 @@ struct WebSocketConnect : WebSocketUpgrade {
     // Null: one that trusts the system's authorities.
     std::shared_ptr<net::tls::ClientContext> tls = {};
     std::shared_ptr<net::Resolver> resolver = {};  // null: a new one
+    // Asked for each address before it is tried, as the client's; see net/egress.h.
+    std::function<Result<void>(std::string_view host, const net::Address&)> check_address = {};
 };
 
 // Misuse for a URL that is none of ws or wss. The errors of dial(), of TLS and of

@@ -220,7 +220,6 @@ bool ChunkedDecoder::end_trailer() {
 }
 
 ChunkHead chunk_head(std::uint64_t bytes) {
-    constexpr std::string_view kHexDigits = "0123456789abcdef";
     auto digits = std::max(1U, (static_cast<unsigned>(std::bit_width(bytes)) + 3) / 4);
     ChunkHead head;
     for (unsigned i = 0; i < digits; ++i)

@@ -89,6 +89,7 @@ struct ChunkHead {
     std::uint8_t size = 0;
     std::string_view view() const { return {text.data(), size}; }
 };
+inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 ChunkHead chunk_head(std::uint64_t bytes);
 inline constexpr std::string_view kChunkEnd = "\r\n";
 // Ends the body; with trailers, they stand between this "0\r\n" and an empty line.

@@ -29,6 +29,9 @@ bool is_host(std::string_view name) {
     return (word | 0x20202020U) == host;
 }
 
+// Of the names that note_more() knows, as bits.
+constexpr std::uint32_t kNotedSizes = 1U << 6 | 1U << 7 | 1U << 10 | 1U << 14 | 1U << 17;
+
 }  // namespace
 
 FieldReader::Line FieldReader::next(Headers::Field& field) {
@@ -101,12 +104,19 @@ FieldReader::Line FieldReader::refuse_name(const char* stop) {
 }
 
 void MessageFields::note(const Headers::Field& field) {
-    switch (field.name.size()) {
-    case 4:
+    std::size_t size = field.name.size();
+    if (size == 4) {
         if (!is_host(field.name)) return;
         host = field.value;
         ++hosts;
-        return;
+    } else if (size < 32 && (kNotedSizes >> size & 1)) {
+        has_more = true;
+        note_more(field);
+    }
+}
+
+void MessageFields::note_more(const Headers::Field& field) {
+    switch (field.name.size()) {
     case 6:
         if (equal_without_case(field.name, "expect")) note_expect(field.value);
         return;

@@ -58,6 +58,7 @@ struct MessageFields {
     unsigned hosts = 0;
     unsigned content_lengths = 0;
     unsigned transfer_encodings = 0;
+    bool has_more = false;          // a field besides Host that may be one of these, by its size
     bool close = false;             // Connection: close
     bool keep_alive = false;        // Connection: keep-alive
     bool upgrade_option = false;    // Connection: upgrade
@@ -66,9 +67,13 @@ struct MessageFields {
     bool expects_continue = false;  // Expect: 100-continue
     bool expects_other = false;     // any other expectation
 
+    // A single Host, and nothing else that could matter here.
+    bool is_host_alone() const { return hosts == 1 && !has_more; }
+
     void note(const Headers::Field& field);
 
 private:
+    void note_more(const Headers::Field& field);
     void note_connection(std::string_view options);
     void note_expect(std::string_view expectations);
 };

@@ -118,8 +118,10 @@ template <std::size_t kBytes>
 // Names and values are short: a call of memcpy() would cost more than the copying.
 [[gnu::always_inline]] inline char* put(char* out, std::string_view text) {
     std::size_t size = text.size();
-    if (size > 32) {
+    if (size > 64) {
         std::memcpy(out, text.data(), size);
+    } else if (size > 32) {
+        copy_ends<32>(out, text.data(), size);
     } else if (size >= 16) {
         copy_ends<16>(out, text.data(), size);
     } else if (size >= 8) {

@@ -65,6 +65,10 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
     };
     while (true) {
         if (read_usual_field(at, end, limits, old_forms, headers, said)) continue;
+        if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') [[likely]] {
+            at += 2;
+            return Progress::Done;
+        }
         Headers::Field field;
         FieldReader reader(at, end, old_forms);
         FieldReader::Line line = reader.next(field);
@@ -181,6 +185,7 @@ Progress RequestParser::fail(const ParseError& error) {
 void RequestParser::reset() {
     bool is_fresh = seen_ == 0 && consumed_ == 0 && error_.status == 0;
     if (is_fresh) return;
+    if (error_.status != 0) error_ = {};
     head_.method = {};
     head_.target = {};
     head_.headers.clear();
@@ -190,7 +195,6 @@ void RequestParser::reset() {
     head_.expects_continue = false;
     head_.upgrades = false;
     head_.host = {};
-    error_ = {};
     consumed_ = 0;
     seen_ = 0;
     line_parsed_ = false;
@@ -324,6 +328,12 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
 }
 
 Progress RequestParser::conclude(const MessageFields& said) {
+    // Nothing but a host was said that needs a closer look: most requests without a body.
+    if (said.is_host_alone() && head_.version == Version::Http11 &&
+        target_.form == Target::Form::Origin && is_usual_name(said.host)) [[likely]] {
+        head_.host = said.host;
+        return Progress::Done;
+    }
     if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
         return fail(error);
     }

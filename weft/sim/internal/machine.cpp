@@ -80,11 +80,7 @@ bool is_told_late(std::string_view operation) {
     return std::ranges::find(ends, verb) != ends.end() || verb == "arrive_and_drop";
 }
 
-bool is_waiting(const WaitCell& cell) {
-    // Relaxed: of a thread that runs here, or does not run.
-    std::uint64_t state = cell.word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
-    return state != WaitCell::Idle && state < WaitCell::Woken;
-}
+bool is_waiting(const WaitCell& cell) { return cell.word.peek() != 0; }
 
 std::optional<ScheduleIndex> index_of(const std::string& text) {
     if (text.empty()) return std::nullopt;
@@ -260,9 +256,8 @@ void Machine::tell_wait() {
     Fiber* fiber = current();
     if (!fiber) return;
     const WaitCell& cell = *fiber;
-    // Relaxed: of the fiber that runs.
-    std::uint64_t word = cell.word.load(std::memory_order_relaxed);
-    std::uint64_t wait = is_waiting(cell) ? word ^ reinterpret_cast<std::uintptr_t>(fiber) : 0;
+    std::uint64_t wait = cell.word.peek();
+    if (wait != 0) wait ^= reinterpret_cast<std::uintptr_t>(fiber);
     if (wait != 0 && wait != told_wait_)
         story_->tell_wait(steps_, threads_[current_].name, to_string(cell.wait_reason));
     told_wait_ = wait;

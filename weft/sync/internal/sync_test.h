@@ -67,12 +67,9 @@ public:
 
 private:
     bool is_waiting() const {
-        // Acquire: the cell is whole. Relaxed: only the state is asked for.
+        // Acquire: the cell is whole.
         WaitCell* cell = cell_.load(std::memory_order_acquire);
-        if (!cell) return false;
-        std::uint64_t state = cell->word.load(std::memory_order_relaxed) & WaitCell::kStateMask;
-        return state == WaitCell::Waiting || state == WaitCell::WaitingRoot ||
-               state == WaitCell::WaitingShielded;
+        return cell && cell->word.peek() != 0;
     }
 
     Atomic<WaitCell*> cell_{nullptr};

@@ -53,6 +53,18 @@ Result<std::size_t> ResponseBody::fail(const Error& error) {
     return named;
 }
 
+std::optional<std::string> ResponseBody::take_whole() {
+    if (decoder_ || error_ || given_ != 0) return std::nullopt;
+    if (!lease_) return std::string();
+    if (lease_->head().status == 101 || !size_ || *size_ > bytes_max_) return std::nullopt;
+    std::optional<std::string_view> whole = lease_->body.take_whole();
+    if (!whole) return std::nullopt;
+    std::string text(*whole);
+    given_ = text.size();
+    finish();
+    return text;
+}
+
 Result<std::size_t> ResponseBody::read(ByteSpace space) {
     // Few coded bytes make many reads; and after the end there is nobody below who counts.
     if (decoder_ || !lease_) turn::may_wait("body.read", this);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -30,6 +31,9 @@ public:
     std::optional<std::uint64_t> size() const override { return size_; }
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes_max) override { bytes_max_ = bytes_max; }
+
+    // See ClientResponse.
+    std::optional<std::string> take_whole();
 
     // Null once the body has ended.
     ClientConnection* connection() { return lease_.get(); }

@@ -78,7 +78,8 @@ Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
       stream_(std::move(stream)),
       tls_(std::move(tls)),
       peer_(std::move(peer)),
-      ends_at_(age_limit(shard.core().limits().connection_age, begun_)) {}
+      ends_at_(age_limit(shard.core().limits().connection_age, begun_)),
+      has_loop_handler_(shard.core().options().loop_handler && !tls_) {}
 
 Connection::~Connection() = default;
 
@@ -89,13 +90,20 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
     std::unique_ptr<Exchange> none;
     switch (shard.put_to_sleep(*connection, none, Clock::now())) {
     case ServerShard::Rest::Asleep: return;
-    case ServerShard::Rest::Ready: return connection->wake_up(shard.take_exchange());
+    case ServerShard::Rest::Ready:
+        if (connection->is_for_loop()) return connection->queue_for_loop();
+        return connection->wake_up(shard.take_exchange());
     case ServerShard::Rest::End: return end(*connection);
     }
 }
 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
+    if (std::unique_ptr<Exchange> left = std::move(connection.exchange_)) {
+        if (left->start == Exchange::Start::Finish) connection.end_request(*left);
+        left->loop.clear();
+        connection.shard_.give_back(std::move(left));
+    }
     connection.shard_.remove_connection();
     net::Address peer = connection.peer_;
     if (connection.stream_) connection.stream_->close();
@@ -107,10 +115,19 @@ void Connection::end(Connection& connection) {
 
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
+    if (self.is_for_loop()) {
+        if (!self.shard_.wake_for_loop(self)) self.close_idle();
+        return;
+    }
     std::unique_ptr<Exchange> exchange = self.shard_.wake(self);
     if (!exchange) return self.close_idle();
     self.wake_up(std::move(exchange));
 }
+
+// On another worker, which looks after one that is stuck, it must not wait for that one's loop.
+bool Connection::is_for_loop() const { return has_loop_handler_ && shard_.is_home(); }
+
+const ServerLimits& Connection::limits() const { return shard_.core().limits(); }
 
 void Connection::close_idle() {
     if (!shard_.core().is_draining()) return end(*this);
@@ -119,8 +136,11 @@ void Connection::close_idle() {
 }
 
 void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
-    woken_ns_ = shard_.awake() <= kAwakeMeasured ? 0 : env::now_ns();
-    CancelState* token = exchange->fresh_token(shard_.token());
+    woken_ns = shard_.awake() <= kAwakeMeasured ? 0 : last_look().time_since_epoch().count();
+    // One that has a request of the loop goes on in the context of that.
+    CancelState* token = exchange->start == Exchange::Start::Finish
+                             ? exchange->scope->state()
+                             : exchange->fresh_token(shard_.token());
     Exchange* lent = exchange.release();
     Result<void> started =
         spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
@@ -128,28 +148,39 @@ void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
                        {.stack_bytes = shard_.core().options().stack_bytes,
                         .start = Start::InTurn,
                         .token = token,
+                        // Of the exchange, which goes when nothing is left to wait for.
+                        .token_use = TokenUse::Lent,
                         .label = &kConnectionLabel});
     if (started) return;
     exchange.reset(lent);
-    if (started.error().kind() == ErrorKind::OutOfMemory) return strand(std::move(exchange));
-    shard_.give_back(std::move(exchange));
+    // What a request of the loop has left is waited for by the fiber that looks at stranded ones.
+    bool left = exchange->start == Exchange::Start::Finish && exchange->scope->has_round();
+    if (left || started.error().kind() == ErrorKind::OutOfMemory)
+        return strand(std::move(exchange));
+    exchange_ = std::move(exchange);
     end(*this);
 }
 
 // There is no memory for its fiber. It waits for some in a list; where it waits for too long, it is
 // closed: see close_idle() of the shard.
 void Connection::strand(std::unique_ptr<Exchange> exchange) {
-    shard_.give_back(std::move(exchange));
+    if (exchange->is_bare()) {
+        shard_.give_back(std::move(exchange));
+    } else {
+        exchange_ = std::move(exchange);
+    }
     shard_.strand(*this, Clock::now());
 }
 
-void Connection::try_again() { wake_up(shard_.take_exchange()); }
+void Connection::try_again() { wake_up(exchange_ ? std::move(exchange_) : shard_.take_exchange()); }
 
 void Connection::live(std::unique_ptr<Exchange> exchange) {
     stranded_until = Deadline::never();
     bool goes_on = shake_hands();
     while (goes_on) {
-        if (serve(*exchange) == Next::End) break;
+        Next next = serve(*exchange);
+        if (next == Next::End) break;
+        if (next == Next::Loop) return go_back_to_loop(std::move(exchange));
         // The others first, or one who sends without a pause would keep the worker for himself.
         if (stream_->has_buffered()) {
             yield();
@@ -159,6 +190,7 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
         // Then it is no longer ours, nor is the server.
         if (rest == ServerShard::Rest::Asleep) return;
         goes_on = rest == ServerShard::Rest::Ready;
+        if (goes_on && is_for_loop()) return go_back_to_loop(std::move(exchange));
         yield();
     }
     shard_.give_back(std::move(exchange));
@@ -185,13 +217,14 @@ bool Connection::shake_hands() {
 Connection::Next Connection::serve(Exchange& exchange) {
     Nanoseconds write_time = shard_.core().limits().write_time;
     EarlySender early(*stream_, exchange.output, write_time, shard_.token());
-    Next next = Next::Again;
+    Next next = go_on_from_loop(exchange);
     while (next == Next::Again) {
         next = read_head(exchange);
         if (next == Next::Again) next = answer(exchange, early);
         // The response is on its way before we look whether there is more; and the descriptor knows
         // whether there is, without asking the kernel.
         if (next == Next::Again && exchange.buffer.empty()) next = Next::Sleep;
+        if (next == Next::Again && is_for_loop()) next = Next::Loop;
         // The next request has come with this one: nothing in here needs to wait for it.
         if (next == Next::Again) turn::may_wait("connection.next_request", this);
     }
@@ -202,8 +235,19 @@ Connection::Next Connection::serve(Exchange& exchange) {
 
 // ---------------------------------------------------------------- one request
 
+// What has already come; Sleep: there are no bytes.
+Connection::Next Connection::receive_first(Exchange& exchange, ByteSpace space) {
+    auto count = stream_->try_read(space);
+    if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
+    if (!*count) return Next::Sleep;
+    exchange.buffer.filled(**count);
+    return Next::Again;
+}
+
 // Again: the parser has a head. Sleep: there are no bytes.
 Connection::Next Connection::read_head(Exchange& exchange) {
+    if (std::exchange(exchange.start, Exchange::Start::ReadHead) == Exchange::Start::Answer)
+        return Next::Again;
     const ServerLimits& limits = shard_.core().limits();
     ReadBuffer& buffer = exchange.buffer;
     Deadline deadline = Deadline::never();
@@ -224,14 +268,9 @@ Connection::Next Connection::read_head(Exchange& exchange) {
         ByteSpace space = buffer.space();
         if (space.empty()) return refuse(exchange, 503, "out of memory");
         if (buffer.empty()) {
-            auto count = stream_->try_read(space);
-            if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
-            if (!*count) {
-                exchange.now = Clock::now();
-                return Next::Sleep;
-            }
-            buffer.filled(**count);
-            exchange.now = Clock::now();
+            Next next = receive_first(exchange, space);
+            exchange.now = last_look();
+            if (next != Next::Again) return next;
             continue;
         }
         set_label(kConnectionLabel);  // the request before is over
@@ -254,25 +293,40 @@ bool Connection::may_go_on(Instant now) const {
            !ends_at_.expired(now);
 }
 
-Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
-    const ServerOptions& options = shard_.core().options();
-    const ServerLimits& limits = options.limits;
-    Instant begun = exchange.now;
-    wire::RequestHead& head = exchange.parser.head();
+// The head is no longer among what is to be read.
+void Connection::begin_request(Exchange& exchange) {
     exchange.buffer.consume(exchange.parser.consumed());
     exchange.buffer.hold();
+}
+
+void Connection::count_request() {
     ++requests_;
     shard_.tally.requests.add(shard_.is_home());
+}
+
+Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
+    begin_request(exchange);
+    count_request();
     Interim interim(*this, exchange, early);
-    begin_body(exchange, interim);
-    Request request(
-        {head, exchange.parser.target(), exchange.body, peer_, stream_->tls(), &interim});
+    begin_body(exchange, &interim);
+    Request request({exchange.parser.head(), exchange.parser.target(), exchange.body, peer_,
+                     stream_->tls(), &interim});
     RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
-    CancelState* token = exchange.scope->state();
     // Made where it stays: on its way here nothing is moved.
     Result<Response> outcome = call_in_turn(request, exchange, early);
     if (Result<void> sent = early.take_back(); !sent) outcome = sent.error();
     request.end_informational();
+    return finish(request, exchange, outcome, exchange.now, MayWait::Yes);
+}
+
+// Whatever came of the call is sent or gathered; then what is left of the request is read. Where it
+// must not wait the caller has seen to it that there is no need, but for Linger.
+Connection::Next Connection::finish(Request& request, Exchange& exchange, Result<Response>& outcome,
+                                    Instant begun, MayWait may_wait) {
+    const ServerOptions& options = shard_.core().options();
+    const ServerLimits& limits = options.limits;
+    const wire::RequestHead& head = exchange.parser.head();
+    CancelState* token = exchange.scope->state();
     check(outcome, request, exchange);
     Response& response = *outcome;
     ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
@@ -280,7 +334,8 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
                                                 exchange.body.can_be_dropped(limits.linger_bytes),
                                   .version = head.version,
                                   .server_name = options.server_name,
-                                  .drain = shard_.core().drain_token()};
+                                  .drain = shard_.core().drain_token(),
+                                  .may_wait = may_wait == MayWait::Yes};
     if (response.upgrade) return hand_over(request, exchange, response);
     // From here on the word would stand within the response.
     if (exchange.body.has_before_wait()) exchange.body.set_before_wait(nullptr);
@@ -302,7 +357,10 @@ Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     if (!writer.keep_alive()) {
         // Who does not know yet that this was the last response may have sent the next request.
         bool may_send = head.keep_alive && !WEFT_PLANTED("server.ends_without_a_word");
-        if (unread || !exchange.buffer.empty() || may_send) linger(exchange);
+        if (unread || !exchange.buffer.empty() || may_send) {
+            if (may_wait == MayWait::No) return Next::Linger;
+            linger(exchange);
+        }
         return Next::End;
     }
     if (unread) {
@@ -349,31 +407,24 @@ void Connection::end_request(Exchange& exchange) {
     exchange.scope->end_round();
 }
 
-void Connection::begin_body(Exchange& exchange, Interim& interim) {
+void Connection::begin_body(Exchange& exchange, Interim* interim) {
     const wire::RequestHead& head = exchange.parser.head();
     if (head.framing == wire::Framing::None) return exchange.body.begin_without_body();
     ServerCore& core = shard_.core();
     exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
                         limits_of_body(core.limits(), core.body_memory()));
-    if (head.expects_continue && !exchange.body.is_finished())
-        exchange.body.set_before_wait([&interim] { return interim.send(100, {}); });
+    if (interim && head.expects_continue && !exchange.body.is_finished())
+        exchange.body.set_before_wait([interim] { return interim->send(100, {}); });
 }
 
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
 Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
                                           EarlySender& early) {
-    const ServerLimits& limits = shard_.core().limits();
-    std::int64_t now_ns = exchange.now.time_since_epoch().count();
-    bool late = woken_ns_ != 0 && now_ns - woken_ns_ > limits.queue_delay.count();
-    woken_ns_ = 0;
-    auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
-    if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
-    if (late) return shed();
-    // Of those that have a seat no more can be in handlers than were awake when the last one began.
-    if (shard_.awake() <= shard_.core().seats()) [[likely]]
+    if (std::optional<Response> refused = refused_before(exchange)) return std::move(*refused);
+    if (is_seated()) [[likely]]
         return call_admitted(request, exchange, early);
     Permits& permits = shard_.core().permits();
-    if (!permits.take(shard_.index(), limits.queue_delay)) return shed();
+    if (!permits.take(shard_.index(), limits().queue_delay)) return shed();
     struct GiveBack {
         ~GiveBack() { permits.give_back(shard); }
         Permits& permits;
@@ -381,6 +432,20 @@ Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
     } at_end{permits, shard_.index()};
     return call_admitted(request, exchange, early);
 }
+
+// What the handler is not asked about.
+std::optional<Response> Connection::refused_before(const Exchange& exchange) {
+    std::int64_t now_ns = exchange.now.time_since_epoch().count();
+    bool late = woken_ns != 0 && now_ns - woken_ns > limits().queue_delay.count();
+    woken_ns = 0;
+    auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
+    if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
+    if (late) return shed();
+    return std::nullopt;
+}
+
+// Of those that have a seat no more can be in handlers than were awake when the last one began.
+bool Connection::is_seated() const { return shard_.awake() <= shard_.core().seats(); }
 
 // What can be sent, whatever came of the call.
 void Connection::check(Result<Response>& outcome, const Request& request, Exchange& exchange) {
@@ -532,20 +597,19 @@ void Connection::report(const AccessRecord& record) {
 
 // ---------------------------------------------------------------- the client goes away
 
-Connection::WatchTime::WatchTime(Connection& connection, Exchange& exchange)
-    : connection_(connection), exchange_(exchange) {
-    connection.watch_.token = exchange.scope->state();
+void Connection::begin_watch_time(Exchange& exchange) {
+    watch_.token = exchange.scope->state();
     // Relaxed: nobody else looks yet.
-    connection.watch_.called.store(false, std::memory_order_relaxed);
+    watch_.called.store(false, std::memory_order_relaxed);
     auto tell = [](void* whom) { static_cast<Connection*>(whom)->watch(); };
-    if (!exchange.scope->tell_when_asked(tell, &connection)) connection.watch();
+    if (!exchange.scope->tell_when_asked(tell, this)) watch();
 }
 
 // Who has not asked by now has no way to: whatever outlives this time came to its context by one of
 // those who count as asking. So nobody is in watch().
-Connection::WatchTime::~WatchTime() {
-    exchange_.scope->stop_telling();
-    connection_.stop_watching();
+void Connection::end_watch_time(Exchange& exchange) {
+    exchange.scope->stop_telling();
+    stop_watching();
 }
 
 void Connection::watch() {

@@ -3,10 +3,14 @@
 // Asleep it is an entry in a list of its shard and a Dormant of its descriptor; bytes give it a
 // fiber, which owns it until it sleeps again or ends. Whoever takes it out of the list, the bytes
 // or the one who closes idle connections, is its owner from then on: one of the two, by the lock.
+//
+// Where the server has a loop handler, bytes give it a turn in its worker's loop first, which is
+// its owner then, and gets it a fiber if it cannot do all without a wait (connection_loop.cpp).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "weft/async/context.h"
 #include "weft/base/atomic.h"
@@ -43,6 +47,12 @@ public:
     void close_idle();
     // The same for one that is stranded: it gets a fiber if there is memory for one by now.
     void try_again();
+    // The loop of its worker looks at it soon. By the owner, or for a request that is kept: any
+    // thread.
+    void queue_for_loop();
+    // In that loop.
+    void go_on_in_loop();
+    const ServerLimits& limits() const;
 
     // Under the lock of the shard.
     enum class State : std::uint8_t { Awake, Asleep, Closing };
@@ -50,6 +60,7 @@ public:
     bool has_looked = false;  // the server drains, and it was woken for a last look
     Instant asleep_since{};   // or stranded
     ListLink link;
+    std::int64_t woken_ns = 0;  // 0: not measured; by its owner
     // Of one that is stranded: until when a fiber is to be had for it.
     Deadline stranded_until = Deadline::never();
 
@@ -61,20 +72,34 @@ private:
         CancelState* token = nullptr;
         Atomic<bool> called{false};
     };
-    enum class Next : std::uint8_t { Sleep, Again, End };
+    enum class Next : std::uint8_t {
+        Sleep,
+        Again,
+        End,
+        Loop,  // the next request has come, and the loop looks at it
+        // In the loop alone.
+        Linger,
+        Fiber,  // from Exchange::start on
+        Kept,
+    };
+    enum class MayWait : bool { No, Yes };
 
     Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
                std::shared_ptr<net::tls::ServerContext> tls);
     ~Connection();
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
+    bool is_for_loop() const;
+    void go_back_to_loop(std::unique_ptr<Exchange> exchange);
     void wake_up(std::unique_ptr<Exchange> exchange);
     void strand(std::unique_ptr<Exchange> exchange);
     void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
     Next serve(Exchange& exchange);
     bool shake_hands();
 
+    Next go_on_from_loop(Exchange& exchange);
     Next read_head(Exchange& exchange);
+    Next receive_first(Exchange& exchange, ByteSpace space);
     Next answer(Exchange& exchange, EarlySender& early);
     // What leaves before the response, and behind those to earlier requests.
     struct Interim final : InformationalSender {
@@ -92,9 +117,14 @@ private:
         Exchange& exchange;
     };
     void end_request(Exchange& exchange);
-    void begin_body(Exchange& exchange, Interim& interim);
+    void begin_request(Exchange& exchange);
+    void count_request();
+    void begin_body(Exchange& exchange, Interim* interim);
+    Next finish(Request& request, Exchange& exchange, Result<Response>& outcome, Instant begun,
+                MayWait may_wait);
     Result<Response> call_handler(Request& request, async::Context& context);
     Response shed();
+    std::optional<Response> refused_before(const Exchange& exchange);
     Result<Response> call_admitted(Request& request, Exchange& exchange, EarlySender& early);
     Result<Response> call_in_turn(Request& request, Exchange& exchange, EarlySender& early);
     void check(Result<Response>& outcome, const Request& request, Exchange& exchange);
@@ -106,6 +136,7 @@ private:
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;
     bool is_late() const;
+    bool is_seated() const;
     void linger(Exchange& exchange);
     void report(const AccessRecord& record);
 
@@ -113,8 +144,11 @@ private:
     // left: a handler that neither waits nor asks pays nothing.
     class WatchTime {
     public:
-        WatchTime(Connection& connection, Exchange& exchange);
-        ~WatchTime();
+        WatchTime(Connection& connection, Exchange& exchange)
+            : connection_(connection), exchange_(exchange) {
+            connection.begin_watch_time(exchange);
+        }
+        ~WatchTime() { connection_.end_watch_time(exchange_); }
         WatchTime(const WatchTime&) = delete;
         WatchTime& operator=(const WatchTime&) = delete;
 
@@ -122,8 +156,25 @@ private:
         Connection& connection_;
         Exchange& exchange_;
     };
+    void begin_watch_time(Exchange& exchange);
+    void end_watch_time(Exchange& exchange);
     void watch();
     void stop_watching();
+
+    // In the loop.
+    void serve_in_loop(std::unique_ptr<Exchange> exchange);
+    Next read_head_in_loop(Exchange& exchange);
+    Next answer_in_loop(Exchange& exchange);
+    LoopOutcome call_loop_handler(Exchange& exchange);
+    Next keep(Exchange& exchange);
+    void go_on_kept();
+    void end_kept(Exchange& exchange);
+    bool take_permit(Exchange& exchange);
+    void give_permit_back(Exchange& exchange);
+    Next conclude(Exchange& exchange, Result<Response>& outcome);
+    void leave_loop(std::unique_ptr<Exchange> exchange, Next next);
+    Result<bool> send_at_once(Exchange& exchange);
+    void send_aside(Exchange& exchange);
 
     ServerShard& shard_;
     std::unique_ptr<net::Stream> stream_;
@@ -133,9 +184,10 @@ private:
     const Instant begun_ = Clock::now();
     Deadline ends_at_;  // its age
     std::uint64_t requests_ = 0;
-    std::int64_t woken_ns_ = 0;  // 0: not measured
     Watch watch_;
     bool watching_ = false;
+    const bool has_loop_handler_;
+    std::unique_ptr<Exchange> exchange_;  // kept for its turn in the loop, or while stranded
 };
 
 }  // namespace weft::http

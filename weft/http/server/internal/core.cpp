@@ -1,6 +1,8 @@
 #include "weft/http/server/internal/core.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -20,6 +22,10 @@ constexpr unsigned kStrandedAtOnceMax = 64;
 constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
 // One who has connected and said nothing for as long may be evicted.
 constexpr Nanoseconds kFreshMoment = std::chrono::milliseconds(250);
+// Connections that are looked at in a turn of the loop, and their requests that share a look at the
+// clock.
+constexpr std::size_t kLoopTurnMax = 64;
+constexpr unsigned kRequestsOfOneTime = 16;
 // One of so many requests of a shard's even share is its own, and nobody else's.
 constexpr std::size_t kSeatsOfShare = 32;
 
@@ -29,7 +35,14 @@ constexpr std::size_t kSeatsOfShare = 32;
 
 ServerShard::ServerShard(ServerCore& core, unsigned worker, std::size_t index,
                          const CancelToken& parent)
-    : core_(core), worker_(worker), index_(index), token_(parent) {}
+    : core_(core),
+      worker_(worker),
+      home_(WorkerName::of(worker).value_or(WorkerName())),
+      index_(index),
+      token_(parent) {
+    turn_.shard = this;
+    turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).shard->take_turn(); };
+}
 
 ServerShard::~ServerShard() { destroy(std::move(pool_)); }
 
@@ -104,6 +117,76 @@ std::unique_ptr<Exchange> ServerShard::wake(Connection& connection) {
         taken = take_pooled();
     }
     return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
+}
+
+bool ServerShard::wake_for_loop(Connection& connection) {
+    bool first = false;
+    {
+        SpinGuard guard(lock_);
+        if (connection.state == Connection::State::Closing) return false;
+        connection.state = Connection::State::Awake;
+        (connection.is_fresh() ? fresh_ : idle_).erase(connection);
+        first = enqueue(connection);
+    }
+    if (first) post_turn();
+    return true;
+}
+
+void ServerShard::queue_for_loop(Connection& connection) {
+    bool first = false;
+    {
+        SpinGuard guard(lock_);
+        if (connection.link.is_linked()) return;
+        first = enqueue(connection);
+    }
+    if (first) post_turn();
+}
+
+// Under the lock. True: the caller posts the turn.
+bool ServerShard::enqueue(Connection& connection) {
+    for_loop_.push_back(connection);
+    bool first = !std::exchange(is_posted_, true);
+    if (first) posted_ns_ = last_look().time_since_epoch().count();
+    connection.woken_ns = posted_ns_;
+    return first;
+}
+
+void ServerShard::take_from_queue(Connection& connection) {
+    SpinGuard guard(lock_);
+    if (connection.link.is_linked()) for_loop_.erase(connection);
+}
+
+// Whoever posts it is the only one who can let those in the queue go on, so the server is there.
+void ServerShard::post_turn() {
+    core_.enter_turn();
+    home_.post(turn_);
+}
+
+// Some of them; the others have to wait for another turn, so that the worker's fibers have theirs.
+// The turn is inside the gate: what it calls may end the last connection.
+void ServerShard::take_turn() {
+    std::array<Connection*, kLoopTurnMax> taken;
+    std::size_t count = 0;
+    bool more = false;
+    {
+        SpinGuard guard(lock_);
+        while (count < taken.size() && !for_loop_.empty()) taken[count++] = for_loop_.pop_front();
+        more = is_posted_ = !for_loop_.empty();
+        // Those who come from now on have not waited since the queue was empty for the last time.
+        if (more) posted_ns_ = last_look().time_since_epoch().count();
+    }
+    if (more) post_turn();
+    loop_requests_ = 0;
+    for (Connection* connection : std::span(taken).first(count)) connection->go_on_in_loop();
+    core_.leave_turn();
+}
+
+Instant ServerShard::time_in_loop() {
+    // A turn begins soon after the look that has found its connections.
+    if (loop_requests_ % kRequestsOfOneTime == 0)
+        loop_time_ = loop_requests_ == 0 ? last_look() : Clock::now();
+    ++loop_requests_;
+    return loop_time_;
 }
 
 // Under the lock, as in put_to_sleep(): whoever looks may end it, and the server with it.

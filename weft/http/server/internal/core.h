@@ -71,6 +71,13 @@ public:
     Rest put_to_sleep(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
     // Its bytes have come. Null: somebody is closing it, and the caller does that now.
     std::unique_ptr<Exchange> wake(Connection& connection);
+    // The same for one that goes on in the loop of the worker. False: somebody is closing it.
+    bool wake_for_loop(Connection& connection);
+    // It has a turn in the loop of the worker soon, once. Any thread.
+    void queue_for_loop(Connection& connection);
+    void take_from_queue(Connection& connection);  // if it is there
+    // The time in a turn of the loop; the clock is read for some of its requests alone.
+    Instant time_in_loop();
     // There is no memory for its fiber: it is tried again a little later, and closed after
     // queue_delay. It is no longer the caller's.
     void strand(Connection& connection, Instant now);
@@ -95,7 +102,7 @@ public:
     } tally;
     // Whether the caller runs on the shard's own worker, as nearly all that is done for it does;
     // until its next wait.
-    bool is_home() const { return worker_here() == worker_; }
+    bool is_home() const { return home_.is_here(); }
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
 private:
@@ -105,6 +112,13 @@ private:
     std::unique_ptr<Exchange> take_pooled();
     void pool(std::unique_ptr<Exchange>& exchange);
 
+    bool enqueue(Connection& connection);
+    void post_turn();
+    void take_turn();
+    struct Turn : Completion {
+        ServerShard* shard = nullptr;
+    };
+
     static void destroy(std::unique_ptr<Exchange> chain);
     Deadline try_stranded(Instant now);
     // Frees what a burst has left in the pool. Gives when to look again.
@@ -112,6 +126,7 @@ private:
 
     ServerCore& core_;
     const unsigned worker_;
+    const WorkerName home_;
     const std::size_t index_;
     CancelSource token_;
     CancelState* const token_state_ = token_.token().state();  // lives with the source
@@ -120,6 +135,13 @@ private:
     Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
     Idle idle_;
     Idle stranded_;  // in the order of their last trial
+    Idle for_loop_;
+    bool is_posted_ = false;  // the turn in which they are looked at
+    std::int64_t posted_ns_ = 0;
+    Turn turn_;
+    // Of the loop alone.
+    Instant loop_time_{};
+    unsigned loop_requests_ = 0;
     std::unique_ptr<Exchange> pool_;
     std::size_t pooled_ = 0;
     std::size_t spare_ = 0;  // the fewest that were in the pool since then
@@ -167,6 +189,9 @@ public:
     ServerShard& place(ServerShard& here);
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
+    // Of a turn in a loop that is to come, for a connection that is there; it keeps the server.
+    void enter_turn() { static_cast<void>(gate_.enter()); }
+    void leave_turn() { gate_.leave(); }      // the caller's last touch
     Gate& accepting() { return accepting_; }  // of the acceptors
     LogLimit& log_limit() { return log_limit_; }
     // An acceptor rests.

@@ -14,19 +14,35 @@
 #include "weft/http/internal/incoming_body.h"
 #include "weft/http/internal/read_buffer.h"
 #include "weft/http/limits.h"
+#include "weft/http/server/internal/loop_request.h"
 #include "weft/http/wire/date.h"
 #include "weft/http/wire/head.h"
 
 namespace weft::http {
 
 struct Exchange {
+    // Where a fiber begins that is given the exchange.
+    enum class Start : std::uint8_t {
+        ReadHead,
+        Answer,  // the head is parsed
+        Finish,  // the request was served in the loop, and has its outcome
+        Linger,  // the last response is written
+        Sleep,   // what is left of the output is sent before it sleeps, ends, goes on in the loop
+        End,
+        Loop,
+    };
+
     explicit Exchange(const ServerLimits& limits) : parser(limits.head) {}
+
+    // Nothing of its connection would be lost with it.
+    bool is_bare() const { return start == Start::ReadHead && buffer.empty() && output.empty(); }
 
     // For the next connection.
     void clear() {
         parser.reset();
         buffer.clear();
         output.clear();
+        start = Start::ReadHead;
         if (output.capacity() > 2 * kWriteGatherBytes) output.shrink_to_fit();
     }
 
@@ -54,8 +70,10 @@ struct Exchange {
     wire::RequestParser parser;
     ReadBuffer buffer;
     IncomingBody body;
-    std::string output;                          // gathered, not sent yet
-    Instant now{};                               // of the request
+    std::string output;  // gathered, not sent yet
+    Instant now{};       // of the request
+    Start start = Start::ReadHead;
+    LoopRequest loop;
     std::unique_ptr<Exchange> next;              // in the pool
     std::optional<async::RecurringScope> scope;  // a round for each request
 

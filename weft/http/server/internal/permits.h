@@ -32,6 +32,8 @@ public:
             return true;
         return take_elsewhere(shard, wait_max);
     }
+    // Without waiting.
+    bool try_take(std::size_t shard) { return take_one(hands_[shard].permits) || borrow(shard); }
     void give_back(std::size_t shard) {
         // seq_cst: either one who waits sees it in the hand, or this sees that somebody waits.
         hands_[shard].permits.fetch_add(1, std::memory_order_seq_cst);

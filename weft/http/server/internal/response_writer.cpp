@@ -15,8 +15,8 @@ namespace {
 // RFC 9110 §8.6, §15.2: a server must not send a body, or the length of one, with these.
 bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
 
-// "\r\n" and the digits of most chunks; one that needs more or fewer is moved.
-constexpr std::size_t kChunkHeadRoom = 4;
+// Where "\r\n" and the digits of most chunks will stand; what needs more or fewer is moved.
+constexpr std::string_view kChunkHeadRoom = "----";
 
 // What the client takes at once; gives the rest.
 Result<std::span<Bytes>> send_now(net::Stream& stream, std::span<Bytes> parts) {
@@ -41,22 +41,34 @@ Result<void> send_slowly(net::Stream& stream, std::span<Bytes> parts, Nanosecond
     return {};
 }
 
-Result<void> send_parts(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time,
-                        BodyWriter::BeforeWait* before_wait = nullptr) {
-    std::span<Bytes> rest = WEFT_TRY(send_now(stream, parts));
-    if (rest.empty()) return {};
+[[gnu::noinline]] Result<void> send_rest(net::Stream& stream, std::span<Bytes> rest,
+                                         Nanoseconds time, BodyWriter::BeforeWait* before_wait) {
     if (before_wait && *before_wait) std::exchange(*before_wait, nullptr)();
     return send_slowly(stream, rest, time);
+}
+
+// What was gathered, which is cleared. Mostly the client takes all of it at once.
+[[gnu::always_inline]] inline Result<void> send_gathered(net::Stream& stream, std::string& output,
+                                                         Nanoseconds time,
+                                                         BodyWriter::BeforeWait* before_wait) {
+    Bytes part = as_bytes(output);
+    Result<std::size_t> taken = stream.try_write(std::span(&part, 1));
+    Result<void> sent;
+    if (!taken) [[unlikely]] {
+        sent = taken.error();
+    } else if (*taken != part.size()) [[unlikely]] {
+        part = part.subspan(*taken);
+        sent = send_rest(stream, std::span(&part, 1), time, before_wait);
+    }
+    output.clear();
+    return sent;
 }
 
 }  // namespace
 
 Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time) {
     if (output.empty()) return {};
-    Bytes part = as_bytes(output);
-    Result<void> sent = send_parts(stream, std::span(&part, 1), time);
-    output.clear();
-    return sent;
+    return send_gathered(stream, output, time, nullptr);
 }
 
 bool sets_framing(const Headers& headers) {
@@ -171,7 +183,7 @@ Result<void> ResponseWriter::write_text(Response& response, std::string_view tex
     body_bytes_ = text.size();
     if (text.size() <= kSmallBodyBytes) {
         output.append(text);
-        if (output.size() < kWriteGatherBytes) return {};
+        if (output.size() < kWriteGatherBytes || !manner_.may_wait) return {};
         return send_output(stream_, output, limits_.write_time);
     }
     std::array<Bytes, 2> parts{as_bytes(output), as_bytes(text)};
@@ -245,21 +257,24 @@ Result<void> ResponseWriter::write(Bytes bytes) {
 
 Result<void> ResponseWriter::flush() {
     turn::may_wait("body.flush", this);
-    return send({});
+    std::string& output = exchange_.output;
+    output.append(end_chunk(0));
+    if (output.empty()) return {};
+    Result<void> sent = send_gathered(stream_, output, limits_.write_time, &before_wait_);
+    has_failed_to_send_ |= !sent;
+    return sent;
 }
 
 // What was gathered and `more`, in one chunk where there are chunks.
 Result<void> ResponseWriter::send(Bytes more) {
-    if (!more.empty()) begin_chunk();
+    begin_chunk();
     std::string_view chunk_end = end_chunk(more.size());
     std::string& output = exchange_.output;
-    if (more.empty()) {
-        output.append(chunk_end);
-        if (output.empty()) return {};
-        chunk_end = {};
-    }
     std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
-    Result<void> sent = send_parts(stream_, parts, limits_.write_time, &before_wait_);
+    Result<std::span<Bytes>> rest = send_now(stream_, parts);
+    Result<void> sent;
+    if (!rest) sent = rest.error();
+    if (rest && !rest->empty()) sent = send_rest(stream_, *rest, limits_.write_time, &before_wait_);
     has_failed_to_send_ |= !sent;
     output.clear();
     return sent;
@@ -267,20 +282,28 @@ Result<void> ResponseWriter::send(Bytes more) {
 
 // Content is gathered behind the place of its chunk's head, so that all leaves in one piece: the
 // kernel takes one faster than several.
-void ResponseWriter::begin_chunk() {
-    if (coding_ != Coding::Chunked || chunk_begin_) return;
+inline void ResponseWriter::begin_chunk() {
+    if (coding_ != Coding::Chunked || chunk_begin_ != kNoChunk) return;
     chunk_begin_ = exchange_.output.size();
-    exchange_.output.append(kChunkHeadRoom, '-');
+    exchange_.output.append(kChunkHeadRoom);
 }
 
 // Its head, now that the size is known: `more` bytes follow what was gathered. Gives what must
 // stand behind them.
-std::string_view ResponseWriter::end_chunk(std::size_t more) {
-    if (!chunk_begin_) return {};
+inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
+    if (chunk_begin_ == kNoChunk) return {};
     std::string& output = exchange_.output;
-    std::size_t size = output.size() - *chunk_begin_ - kChunkHeadRoom + more;
-    output.replace(*chunk_begin_, kChunkHeadRoom, wire::chunk_head(size).view());
-    chunk_begin_.reset();
+    std::size_t begin = std::exchange(chunk_begin_, kNoChunk);
+    std::size_t size = output.size() - begin - kChunkHeadRoom.size() + more;
+    if (size >= 0x10 && size <= 0xff) [[likely]] {
+        char* head = output.data() + begin;
+        head[0] = wire::kHexDigits[size >> 4];
+        head[1] = wire::kHexDigits[size & 15];
+        head[2] = '\r';
+        head[3] = '\n';
+    } else {
+        output.replace(begin, kChunkHeadRoom.size(), wire::chunk_head(size).view());
+    }
     return wire::kChunkEnd;
 }
 

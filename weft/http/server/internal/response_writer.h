@@ -5,8 +5,8 @@
 // is known or the client speaks HTTP/1.0. Owned by the fiber of the connection.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +49,7 @@ public:
         wire::Version version = wire::Version::Http11;
         std::string_view server_name;
         CancelState* drain = nullptr;  // cancelled when the server drains
+        bool may_wait = true;          // false: a small text stays in the output, however full
     };
     // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
     Result<void> write_response(Response& response, const Manner& manner);
@@ -86,7 +87,8 @@ private:
     std::uint64_t body_bytes_ = 0;
     bool has_failed_to_send_ = false;
     bool producer_failed_ = false;
-    std::optional<std::size_t> chunk_begin_;  // in the output: the chunk that is being gathered
+    static constexpr std::size_t kNoChunk = SIZE_MAX;
+    std::size_t chunk_begin_ = kNoChunk;  // in the output: the chunk that is being gathered
     Headers trailers_;
     BeforeWait before_wait_;
 };

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""The program weft as people call it:  command_test.py WEFT [unittest's arguments]"""
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from contextlib import contextmanager
+from pathlib import Path
+
+WEFT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "weft"
+PATIENCE_S = 20
+HELLO = 'export default { fetch: (request) => new Response("hello") };\n'
+
+
+def eventually(what, condition):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not within {PATIENCE_S} s")
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="weft-command.")
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def weft(self, *words):
+        done = subprocess.run([WEFT, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=PATIENCE_S)
+        return done.returncode, done.stdout, done.stderr
+
+    @contextmanager
+    def serving(self, *words):
+        process = subprocess.Popen([WEFT, "serve", *words], cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            line = process.stdout.readline()
+            match = re.search(r"http://[\d.]+:(\d+)/", line)
+            if not match and "unix:" not in line:
+                process.kill()
+                self.fail(f"weft said {line!r}: {process.stderr.read()}")
+            yield process, int(match.group(1)) if match else 0
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+    def ask(self, port, path="/", method="GET", body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    # ---- run, eval, check
+
+    def test_JS_12_eval_writes_the_value(self):
+        self.assertEqual(self.weft("eval", "1 + 1"), (0, "2\n", ""))
+        self.assertEqual(self.weft("eval", "let a = 2; a * 3")[1], "6\n")
+        self.assertEqual(
+            self.weft("eval", "await new Promise((done) => setTimeout(done, 5, 'x'))")[1], "x\n")
+        self.assertEqual(self.weft("eval", "undefined"), (0, "", ""))
+
+    def test_JS_12_run_ends_when_nothing_is_pending(self):
+        self.write("a.js", 'import { b } from "./b.js";\nconsole.log(b);\n'
+                   'setTimeout(() => console.log("late"), 50);\n')
+        self.write("b.js", 'export const b = await Promise.resolve("b");\n')
+        self.assertEqual(self.weft("run", "a.js"), (0, "b\nlate\n", ""))
+
+    def test_JS_12_a_module_of_WebAssembly_that_is_compiled_is_pending(self):
+        self.write("a.js", """
+            const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
+            console.log(String(await WebAssembly.compile(bytes)));
+            const { instance } = await WebAssembly.instantiate(bytes);
+            console.log(String(instance));
+            WebAssembly.compile(new Uint8Array(3)).catch((error) => console.log(error.name));
+            console.log(WebAssembly.compile.name, WebAssembly.compile.length);
+            """)
+        self.assertEqual(self.weft("run", "a.js"), (0, (
+            "[object WebAssembly.Module]\n[object WebAssembly.Instance]\ncompile 1\n"
+            "CompileError\n"), ""))
+        self.write("b.js", "WebAssembly.compile(new Uint8Array(3));\n")
+        status, _, told = self.weft("run", "b.js")
+        self.assertEqual((status, "CompileError" in told), (1, True), told)
+
+    def test_JS_12_a_script_that_throws_is_status_one(self):
+        self.write("a.js", "const x = 1;\nthrow new Error('no ' + x);\n")
+        status, _, told = self.weft("run", "a.js")
+        self.assertEqual(status, 1)
+        self.assertIn("no 1", told)
+        self.assertIn("a.js:2", told)
+        self.write("b.js", "Promise.reject(new TypeError('late'));\n")
+        status, _, told = self.weft("run", "b.js")
+        self.assertEqual((status, "TypeError: late" in told), (1, True), told)
+        self.assertIn('Uncaught {"code":7}', self.weft("eval", "throw { code: 7 }")[2])
+
+    def test_JS_2_an_import_that_is_not_there_says_what_was_tried(self):
+        self.write("a.js", 'import "./b";\n')
+        self.write("b.js", "")
+        status, _, told = self.weft("run", "a.js")
+        self.assertEqual(status, 1)
+        self.assertIn(f"tried {self.folder.resolve()}/b", told)
+        self.assertIn('Did you mean "./b.js"?', told)
+        self.write("c.js", 'await import("left-pad");\n')
+        self.assertIn("node_modules/left-pad", self.weft("run", "c.js")[2])
+
+    def test_JS_2_packages_json_and_meta(self):
+        self.write("node_modules/p/package.json", '{"exports": {"worker": "./w.js", '
+                   '"default": "./d.js"}, "type": "module"}')
+        self.write("node_modules/p/w.js", 'export default "worker";')
+        self.write("data.json", '{"n": 7}')
+        self.write("a.js", 'import p from "p";\nimport data from "./data.json";\n'
+                   'import { Results } from "weft:http";\n'
+                   'console.log(p, data.n, Results.ok(1).status, '
+                   'import.meta.url.endsWith("/a.js"));\n')
+        self.assertEqual(self.weft("run", "a.js"), (0, "worker 7 200 true\n", ""))
+
+    def test_HST_5_check_compiles_and_runs_nothing(self):
+        self.write("a.js", 'import "./b.js";\nconsole.log("ran");\n')
+        self.write("b.js", "let a = 1;\n")
+        status, said, told = self.weft("check", "a.js")
+        self.assertEqual((status, "ran" in said), (0, False), told)
+        self.write("b.js", "let a = ;\n")
+        status, _, told = self.weft("check", "a.js")
+        self.assertEqual(status, 1)
+        self.assertIn("b.js:1", told)
+
+    def test_HST_5_statuses_are_as_documented(self):
+        self.assertEqual(self.weft("--version")[0], 0)
+        self.assertEqual(self.weft("nonsense")[0], 2)
+        self.assertEqual(self.weft("serve", "none.js")[0], 2)
+        self.write("weft.json", '{"listeners": [], "apps": 1}')
+        status, _, told = self.weft("serve", "--config", "weft.json")
+        self.assertEqual(status, 2)
+        self.assertIn("weft.json:1:27: apps: must be a list, not 1", told)
+        self.assertNotIn("\033", told)
+
+    # ---- serve
+
+    def test_HST_5_serve_answers_and_ends_on_sigterm(self):
+        self.write("app.js", HELLO)
+        with self.serving("app.js", "--port", "0") as (process, port):
+            self.assertEqual(self.ask(port), (200, "hello"))
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(PATIENCE_S), 0)
+
+    def test_HST_5_a_folder_is_served_by_its_package(self):
+        self.write("p/package.json", '{"main": "src/main.js"}')
+        self.write("p/src/main.js", HELLO)
+        with self.serving("p", "--port", "0") as (_, port):
+            self.assertEqual(self.ask(port), (200, "hello"))
+
+    def test_HST_5_an_app_that_cannot_be_loaded_is_status_one(self):
+        self.write("app.js", "export default 7;\n")
+        status, _, told = self.weft("serve", "app.js", "--port", "0")
+        self.assertEqual(status, 1, told)
+        self.assertIn("export default { fetch", told)
+        self.write("app.js", "let a = ;\n")
+        self.assertEqual(self.weft("serve", "app.js", "--port", "0")[0], 1)
+
+    def test_HST_5_an_address_that_is_taken_is_status_three(self):
+        self.write("app.js", HELLO)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            self.assertEqual(self.weft("serve", "app.js", "--port", port)[0], 3)
+        with self.serving("app.js", "--port", "0", "--isolates", "2") as (_, port):
+            self.assertEqual(
+                self.weft("serve", "app.js", "--port", str(port), "--isolates", "2")[0], 3)
+
+    def test_HST_5_several_isolates_share_a_port(self):
+        self.write("app.js", "const id = String(Math.random());\n"
+                   "export default { fetch: () => new Response(id) };\n")
+        with self.serving("app.js", "--port", "0", "--isolates", "3") as (_, port):
+            seen = {self.ask(port)[1] for _ in range(200)}
+            self.assertEqual(len(seen), 3)
+
+    def test_HST_5_watch_loads_the_app_anew(self):
+        self.write("app.js", 'import { text } from "./text.js";\n'
+                   "export default { fetch: () => new Response(text) };\n")
+        self.write("text.js", 'export const text = "one";\n')
+        with self.serving("app.js", "--port", "0", "--watch") as (_, port):
+            self.assertEqual(self.ask(port), (200, "one"))
+            self.write("text.js", "export const text = ;\n")
+            time.sleep(0.6)
+            self.assertEqual(self.ask(port), (200, "one"))
+            self.write("text.js", 'export const text = "two";\n')
+            eventually("the new text", lambda: self.ask(port) == (200, "two"))
+
+    def test_HST_1_env_and_limits_reach_the_app(self):
+        self.write("app.js", "export default { fetch: async (request, env) => "
+                   "new Response(env.A + env.B + (await request.text()).length) };\n")
+        self.write(".env", "A=1\nB=2\n")
+        self.write("weft.json", '{"listeners": [{"address": "127.0.0.1:0"}], "apps": [{"entry": '
+                   '"app.js", "env": {"B": "x"}, "limits": {"bodyBytes": 10}}]}')
+        with self.serving("--config", "weft.json", "--env-file", ".env") as (_, port):
+            self.assertEqual(self.ask(port, "/", "POST", b"12345"), (200, "1x5"))
+            self.assertEqual(self.ask(port, "/", "POST", b"12345678901")[0], 413)
+
+    def test_HST_1_apps_are_selected_by_host(self):
+        for name in ("a", "b"):
+            self.write(f"{name}.js", f'globalThis.who = (globalThis.who ?? "") + "{name}";\n'
+                       "export default { fetch: () => new Response(who) };\n")
+        self.write("weft.json", '{"listeners": [{"address": "127.0.0.1:0"}], "apps": ['
+                   '{"entry": "a.js", "hosts": ["a.test"]}, {"entry": "b.js"}]}')
+        with self.serving("--config", "weft.json") as (_, port):
+            def ask(host):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+                connection.request("GET", "/", headers={"Host": host})
+                body = connection.getresponse().read().decode()
+                connection.close()
+                return body
+            self.assertEqual(ask("a.test"), "a")
+            self.assertEqual(ask("else.test"), "b")
+
+    def test_HST_5_a_second_signal_ends_the_program_at_once(self):
+        self.write("app.js", "export default { fetch: (request) => new Promise(() => "
+                   "setInterval(() => {}, 100)) };\n")
+        with self.serving("app.js", "--port", "0") as (process, port):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                time.sleep(0.2)
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+                self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGTERM)
+                self.assertNotEqual(process.wait(5), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

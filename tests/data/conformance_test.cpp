@@ -1,0 +1,190 @@
+// The cases of cases.json in C++, for each provider that is there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/app/config.h"
+#include "weft/app/json_text.h"
+#include "weft/data/database.h"
+#include "weft/data/sqlite/sqlite.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft::data {
+namespace {
+
+using app::JsonValue;
+
+const JsonValue* member(const JsonValue& object, std::string_view name) {
+    auto found = std::ranges::find(object.keys, name);
+    if (found == object.keys.end()) return nullptr;
+    return &object.items[static_cast<std::size_t>(found - object.keys.begin())];
+}
+
+Value bytes_of(const std::string& digits) {
+    std::vector<std::byte> bytes;
+    for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+        unsigned byte = 0;
+        std::from_chars(digits.data() + at, digits.data() + at + 2, byte, 16);
+        bytes.push_back(static_cast<std::byte>(byte));
+    }
+    return Value::bytes(bytes);
+}
+
+Value value_of(const JsonValue& json) {
+    switch (json.kind) {
+    case JsonValue::Kind::Null: return {};
+    case JsonValue::Kind::Boolean: return json.flag;
+    case JsonValue::Kind::String: return json.text;
+    case JsonValue::Kind::Number:
+        if (json.text.find('.') != std::string::npos) return json.number;
+        return static_cast<std::int64_t>(json.number);
+    default: break;
+    }
+    const std::string& type = json.keys.at(0);
+    const std::string& text = json.items.at(0).text;
+    if (type == "integer") return std::int64_t{std::stoll(text)};
+    if (type == "decimal") return *Value::decimal(text);
+    if (type == "uuid") return *Value::uuid(text);
+    if (type == "date") return *Value::date(text);
+    if (type == "timestamp") return *Value::timestamp(text);
+    if (type == "json") return *Value::json(text);
+    return bytes_of(text);
+}
+
+// One case in a database of its own.
+class Runner {
+public:
+    Runner(Database database, const JsonValue& types)
+        : database_(std::move(database)), types_(types) {}
+
+    void run(const JsonValue& steps) {
+        for (const JsonValue& step : steps.items) take(step);
+        EXPECT_TRUE(open_.empty());
+        EXPECT_EQ(database_.stats().in_use, 0U);
+    }
+
+private:
+    static std::string place_of(const JsonValue& step) {
+        return "line " + std::to_string(step.place.line) + ": ";
+    }
+
+    void take(const JsonValue& step) {
+        const std::string& act = step.keys.at(0);
+        if (act == "begin") {
+            Result<Transaction> begun = open_.empty() ? database_.begin() : open_.back().begin();
+            ASSERT_TRUE(begun) << place_of(step) << begun.error().message();
+            open_.push_back(std::move(*begun));
+        } else if (act == "commit" || act == "rollback") {
+            ASSERT_FALSE(open_.empty()) << place_of(step);
+            Result<void> ended = act == "commit" ? open_.back().commit() : open_.back().rollback();
+            EXPECT_TRUE(ended) << place_of(step) << ended.error().message();
+            open_.pop_back();
+        } else {
+            Result<Outcome> outcome =
+                open_.empty() ? act_on(database_, step) : act_on(open_.back(), step);
+            compare(step, outcome);
+        }
+    }
+
+    template <class Owner>
+    Result<Outcome> act_on(Owner& owner, const JsonValue& step) {
+        Statement statement = statement_of(step);
+        if (step.keys[0] == "exec") return owner.exec(statement);
+        QueryOptions options;
+        if (const JsonValue* most = member(step, "maxRows"))
+            options.rows_max = static_cast<std::uint32_t>(most->number);
+        Outcome outcome;
+        if (step.keys[0] == "query") {
+            outcome.rows = WEFT_TRY(owner.query(statement, options));
+        } else {
+            std::optional<Rows> one = WEFT_TRY(owner.query_one(statement, options));
+            if (one) outcome.rows = std::move(*one);
+        }
+        return outcome;
+    }
+
+    Statement statement_of(const JsonValue& step) const {
+        std::string text = step.items[0].text;
+        for (std::size_t at = 0; at < types_.keys.size(); ++at) {
+            const std::string& word = types_.keys[at];
+            for (std::size_t found = 0; (found = text.find(word, found)) != std::string::npos;)
+                text.replace(found, word.size(), types_.items[at].text);
+        }
+        Statement statement;
+        std::size_t begin = 0;
+        if (const JsonValue* values = member(step, "values")) {
+            for (const JsonValue& value : values->items) {
+                std::size_t gap = text.find("{}", begin);
+                statement.add_text(std::string_view(text).substr(begin, gap - begin));
+                statement.add_parameter(value_of(value));
+                begin = gap + 2;
+            }
+        }
+        statement.add_text(std::string_view(text).substr(begin));
+        return statement;
+    }
+
+    static void compare(const JsonValue& step, const Result<Outcome>& outcome) {
+        SCOPED_TRACE(place_of(step));  // of this thread: nothing below may wait
+        if (const JsonValue* error = member(step, "error")) {
+            ASSERT_FALSE(outcome);
+            EXPECT_EQ(to_string(cause_of(outcome.error())), error->text)
+                << outcome.error().message();
+            return;
+        }
+        ASSERT_TRUE(outcome) << outcome.error().message();
+        if (const JsonValue* affected = member(step, "affected")) {
+            EXPECT_EQ(outcome->affected_rows, static_cast<std::uint64_t>(affected->number));
+        }
+        if (const JsonValue* columns = member(step, "columns")) {
+            ASSERT_EQ(outcome->rows.columns().size(), columns->items.size());
+            for (std::size_t at = 0; at < columns->items.size(); ++at)
+                EXPECT_EQ(outcome->rows.columns()[at].name, columns->items[at].text);
+        }
+        if (const JsonValue* rows = member(step, "rows")) compare_rows(*rows, outcome->rows);
+    }
+
+    static void compare_rows(const JsonValue& expected, const Rows& rows) {
+        ASSERT_EQ(rows.size(), expected.items.size());
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            ASSERT_EQ(rows[row].size(), expected.items[row].items.size());
+            for (std::size_t at = 0; at < rows[row].size(); ++at)
+                EXPECT_EQ(rows[row][at], value_of(expected.items[row].items[at]))
+                    << "row " << row << ", column " << at << ": "
+                    << to_string(rows[row][at].type());
+        }
+    }
+
+    Database database_;
+    const JsonValue& types_;
+    std::vector<Transaction> open_;
+};
+
+TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
+    std::string text = *app::read_text(WEFT_CASES);
+    auto root = app::read_json(text);
+    ASSERT_TRUE(root.has_value()) << root.error().message;
+    const JsonValue& types = *member(*member(*root, "types"), "sqlite");
+    Runtime runtime({.workers = 2});
+    std::size_t count = 0;
+    for (const JsonValue& one : member(*root, "cases")->items) {
+        SCOPED_TRACE(member(one, "name")->text);
+        auto ran = runtime
+                       .spawn([&] {
+                           Result<Database> database = open_sqlite({.path = ":memory:"});
+                           ASSERT_TRUE(database);
+                           Runner(std::move(*database), types).run(*member(one, "steps"));
+                       })
+                       .join();
+        EXPECT_TRUE(ran);
+        ++count;
+    }
+    EXPECT_GE(count, 8U);
+}
+
+}  // namespace
+}  // namespace weft::data

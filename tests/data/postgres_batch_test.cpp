@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/data/postgres_fixture.h"
+#include "weft/data/failure.h"
+
+namespace weft::data::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PostgresBatch : public PostgresTest {};
+
+TEST_F(PostgresBatch, DAT_1_a_batch_is_all_or_nothing) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        WEFT_TRY(connection->run("create temporary table t (i int primary key)", kAnyRows));
+        std::vector<Statement> batch;
+        for (int i = 0; i < 1000; ++i) batch.push_back(sql("insert into t values ({})", i));
+        batch.push_back("select count(*) from t");
+        std::vector<Outcome> outcomes = WEFT_TRY(connection->run_all(batch, kAnyRows, true));
+        EXPECT_EQ(outcomes.size(), batch.size());
+        EXPECT_EQ(outcomes.back().rows[0][0], Value(1000));
+        EXPECT_EQ(connection->state(), ConnectionState::Idle);
+        // The last one fails.
+        std::vector<Statement> failing = {sql("insert into t values ({})", 5000),
+                                          sql("insert into t values ({})", 5001),
+                                          sql("insert into t values ({})", 7)};
+        auto failed = connection->run_all(failing, kAnyRows, true);
+        EXPECT_EQ(cause_of(failed.error()), Cause::UniqueViolation);
+        EXPECT_THAT(failed.error().message(), HasSubstr("statement 3"));
+        EXPECT_EQ(ask(*connection, "select count(*) from t"), Value(1000));
+        // Each by itself: up to the one that fails.
+        failing.push_back(sql("insert into t values ({})", 5002));
+        auto partly = connection->run_all(failing, kAnyRows, false);
+        EXPECT_EQ(cause_of(partly.error()), Cause::UniqueViolation);
+        EXPECT_EQ(ask(*connection, "select count(*) from t"), Value(1002));
+        return {};
+    });
+}
+
+TEST_F(PostgresBatch, DAT_7_a_row_too_many_in_a_batch_undoes_it) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        WEFT_TRY(connection->run("create temporary table t (i int)", kAnyRows));
+        std::vector<Statement> batch = {"insert into t values (1)",
+                                        "select generate_series(1, 1000000)",
+                                        "insert into t values (2)"};
+        auto limited = connection->run_all(batch, {.rows_max = 10}, true);
+        EXPECT_EQ(cause_of(limited.error()), Cause::RowLimit);
+        EXPECT_EQ(connection->state(), ConnectionState::Idle);
+        EXPECT_EQ(ask(*connection, "select count(*) from t"), Value(0));
+        return {};
+    });
+}
+
+// The server stops reading when nobody reads its answers.
+TEST_F(PostgresBatch, DAT_1_large_values_and_large_answers_do_not_block_each_other) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect({.connection_string = server->url("sslmode=disable")}));
+        std::string large(1'000'000, 'x');
+        std::vector<Statement> batch(20, sql("select {}::text", large));
+        std::vector<Outcome> outcomes = WEFT_TRY(connection->run_all(batch, kAnyRows, true));
+        EXPECT_EQ(outcomes.size(), 20u);
+        for (const Outcome& outcome : outcomes)
+            EXPECT_EQ(outcome.rows[0][0].text().size(), large.size());
+        return {};
+    });
+}
+
+TEST_F(PostgresBatch, DAT_3_large_rows_come_whole_through_tls) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect({.connection_string = server->url("sslmode=require")}));
+        for (std::size_t size : {8'000u, 8'192u, 16'384u, 20'000u, 40'000u, 3'000'000u}) {
+            Value text = WEFT_TRY(
+                ask(*connection, sql("select repeat('x', {})", static_cast<std::int64_t>(size))));
+            EXPECT_EQ(text.text().size(), size);
+        }
+        auto rows = WEFT_TRY(
+            connection->open_rows("select repeat('x', i % 20000) from generate_series(1, 3000) i"));
+        std::size_t count = 0;
+        for (;;) {
+            Rows some = WEFT_TRY(rows->fetch(50));
+            if (some.empty()) break;
+            count += some.size();
+        }
+        EXPECT_EQ(count, 3000u);
+        return {};
+    });
+}
+
+}  // namespace
+}  // namespace weft::data::testing

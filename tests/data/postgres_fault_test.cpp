@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/data/postgres_fixture.h"
+#include "weft/data/failure.h"
+#include "weft/data/pool.h"
+#include "weft/fiber/fiber.h"
+#include "weft/testing/eventually.h"
+#include "weft/testing/scale.h"
+
+namespace weft::data::testing {
+namespace {
+
+using weft::testing::eventually;
+
+class PostgresFault : public PostgresTest {
+protected:
+    Result<std::unique_ptr<Pool>> pool_of(std::size_t connections) {
+        auto provider = WEFT_TRY(postgres_provider({.connection_string = server->local()}));
+        return std::make_unique<Pool>(std::move(provider),
+                                      PoolOptions{.connections_max = connections,
+                                                  .acquire_timeout = std::chrono::seconds(60)},
+                                      "test");
+    }
+    static Result<void> kill_others(Connection& observer) {
+        WEFT_TRY(
+            observer.run("select pg_terminate_backend(pid) from pg_stat_activity where "
+                         "pid <> pg_backend_pid() and backend_type = 'client backend'",
+                         kAnyRows));
+        return {};
+    }
+};
+
+TEST_F(PostgresFault, DAT_5_a_killed_backend_is_an_error_and_the_pool_recovers) {
+    run([&]() -> Result<void> {
+        auto pool = WEFT_TRY(pool_of(2));
+        auto observer = WEFT_TRY(connect());
+        {
+            Lease lease = WEFT_TRY(pool->acquire("test"));
+            WEFT_TRY(ask(*lease, "select 1"));
+            auto slept = spawn([&] { return lease->run("select pg_sleep(100)", kAnyRows); });
+            EXPECT_TRUE(eventually([&] {
+                auto found = ask(*observer,
+                                 "select count(*) from pg_stat_activity where query = "
+                                 "'select pg_sleep(100)' and state = 'active'");
+                return found == Value(1);
+            }));
+            WEFT_TRY(kill_others(*observer));
+            auto lost = slept.join();
+            EXPECT_EQ(sqlstate_of(lost.error()), "57P01");
+            EXPECT_EQ(cause_of(lost.error()), Cause::Connection);
+            EXPECT_EQ(lease->state(), ConnectionState::Broken);
+        }
+        Lease lease = WEFT_TRY(pool->acquire("test"));
+        EXPECT_EQ(ask(*lease, "select 1"), Value(1));
+        EXPECT_EQ(pool->stats().closed_broken, 1u);
+        return {};
+    });
+}
+
+TEST_F(PostgresFault, DAT_5_a_transaction_that_is_given_back_is_rolled_back) {
+    run([&]() -> Result<void> {
+        auto pool = WEFT_TRY(pool_of(1));
+        {
+            Lease lease = WEFT_TRY(pool->acquire("test"));
+            WEFT_TRY(lease->run("drop table if exists left_open", kAnyRows));
+            WEFT_TRY(lease->run("create table left_open (i int)", kAnyRows));
+            WEFT_TRY(lease->step(TransactionStep::Begin, 0, {}));
+            WEFT_TRY(lease->run("insert into left_open values (1)", kAnyRows));
+        }
+        Lease lease = WEFT_TRY(pool->acquire("test"));
+        EXPECT_EQ(lease->state(), ConnectionState::Idle);
+        EXPECT_EQ(ask(*lease, "select count(*) from left_open"), Value(0));
+        WEFT_TRY(lease->run("drop table left_open", kAnyRows));
+        return {};
+    });
+}
+
+// Statements of many callers, some with deadlines, while backends are killed.
+TEST_F(PostgresFault, DAT_5_after_any_fault_the_pool_is_whole) {
+    const std::size_t count = weft::testing::is_long() ? 50'000 : weft::testing::repeats(200);
+    run([&]() -> Result<void> {
+        auto pool = WEFT_TRY(pool_of(4));
+        auto observer = WEFT_TRY(connect());
+        std::vector<Future<std::size_t>> players;
+        for (std::size_t player = 0; player < 8; ++player) {
+            players.push_back(spawn([&, player]() -> Result<std::size_t> {
+                std::size_t wrong = 0;
+                for (std::size_t turn = player; turn < count; turn += 8) {
+                    CancelSource source = CancelSource::with_deadline(
+                        turn % 3 == 0 ? Deadline::after(std::chrono::microseconds(turn * 53 % 3000))
+                                      : Deadline::never());
+                    CancelScope scope(source.token());
+                    Result<Lease> lease = pool->acquire("test");
+                    if (!lease) continue;
+                    if ((*lease)->state() != ConnectionState::Idle) ++wrong;
+                    auto number = static_cast<std::int64_t>(turn);
+                    Result<Value> mine =
+                        ask(**lease, sql("select {}::bigint from pg_sleep(0.0005)", number));
+                    if (mine && *mine != Value(number)) ++wrong;
+                    if (turn % 5 == 0)
+                        static_cast<void>((*lease)->step(TransactionStep::Begin, 0, {}));
+                }
+                return wrong;
+            }));
+        }
+        std::size_t kills = 0;
+        while (!std::ranges::all_of(players, [](auto& player) { return player.is_done(); })) {
+            WEFT_TRY(kill_others(*observer));
+            ++kills;
+            WEFT_TRY(weft::sleep_for(std::chrono::milliseconds(20)));
+        }
+        std::size_t wrong = 0;
+        for (auto& player : players) wrong += WEFT_TRY(player.join());
+        EXPECT_EQ(wrong, 0u);
+        EXPECT_GT(kills, 0u);
+        // As many as it is allowed can be had, and all of them work.
+        std::vector<Lease> leases;
+        for (int i = 0; i < 4; ++i) {
+            leases.push_back(WEFT_TRY(pool->acquire("test")));
+            Result<Value> one = ask(*leases.back(), "select 1");
+            // One that idled when it was killed says so at its first use.
+            EXPECT_TRUE(one || is_connection_lost(one.error()));
+        }
+        EXPECT_EQ(pool->stats().in_use, 4u);
+        return {};
+    });
+}
+
+TEST_F(PostgresFault, DAT_5_the_pool_reconnects_to_a_server_that_was_restarted) {
+    run([&]() -> Result<void> {
+        auto pool = WEFT_TRY(pool_of(2));
+        {
+            Lease lease = WEFT_TRY(pool->acquire("test"));
+            WEFT_TRY(ask(*lease, "select 1"));
+        }
+        WEFT_TRY(server->tell("stop"));
+        EXPECT_TRUE(eventually([&] {
+            Result<Lease> lease = pool->acquire("test");
+            return !lease || !ask(**lease, "select 1");
+        }));
+        WEFT_TRY(server->tell("start"));
+        EXPECT_TRUE(eventually([&] {
+            Result<Lease> lease = pool->acquire("test");
+            return lease && ask(**lease, "select 1") == Value(1);
+        }));
+        return {};
+    });
+}
+
+}  // namespace
+}  // namespace weft::data::testing

@@ -1,0 +1,253 @@
+// DAT: the module weft:data, over SQLite.
+import { Results } from "weft:http";
+import { DatabaseError, isQuery, open, redact, sql, sqlite } from "weft:data";
+
+const endless =
+  "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
+const numbers = (count) =>
+  sql`with recursive n(x) as (select 1 union all select x + 1 from n limit ${count}) select x from n`;
+
+async function withDatabase(work, options = { path: ":memory:" }) {
+  const db = await sqlite.open(options);
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+test("DAT_6 sql: values are parameters, names are quoted, statements are put in", () => {
+  const inner = sql`b = ${2}`;
+  const query = sql`select * from ${sql.identifier('or"der')} where a = ${1} and ${inner} or c = ${3}`;
+  assert(isQuery(query));
+  assertEquals(query.text, 'select * from "or""der" where a = $1 and b = $2 or c = $3');
+  assertEquals(query.parameters, [1, 2, 3]);
+  assertThrows(() => sql("select 1"), TypeError);
+  for (const bad of ["", "a\0b", 7]) assertThrows(() => sql.identifier(bad), TypeError);
+});
+
+test("DAT_6 sql: wrappers refuse what is not of their form, and do not show it", () => {
+  const wrong = {
+    decimal: ["", "1.2.3", "0x10", 7], uuid: ["6ba7b810"], date: ["2026-13-01", "26-01-01"],
+    time: ["24:00:00", "1:2:3"], timestamp: ["2026-11-18"], instant: ["2026-11-18T08:00:00"],
+    offsetDateTime: ["2026-11-18T08:00:00Z"],
+  };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const error = assertThrows(() => sql[name](value), TypeError);
+      if (value !== "" && value !== 7) assert(!error.message.includes(value), error.message);
+    }
+  }
+});
+
+test("DAT_1 query, queryRaw, queryOne, exec", () => withDatabase(async (db) => {
+  assertEquals(db.provider, "sqlite");
+  await db.exec("create table t (id integer primary key, name text)");
+  assertEquals(await db.exec(sql`insert into t (name) values (${"a"}), (${"b"})`),
+    { affectedRows: 2, lastInsertId: 2 });
+  const rows = await db.query(sql`select id, name from t order by id`);
+  assertEquals([...rows], [{ id: 1, name: "a" }, { id: 2, name: "b" }]);
+  assertEquals(rows.columnNames, ["id", "name"]);
+  assertEquals(rows.columns, [{ name: "id", index: 0 }, { name: "name", index: 1 }]);
+  assertEquals(Object.keys(rows), ["0", "1"]);
+  const raw = await db.queryRaw("select id, name, id as name from t where id = ?", [2]);
+  assertEquals(raw.rows, [[2, "b", 2]]);
+  assertEquals(raw.mode, "raw");
+  assertEquals((await db.query("select 1 as x", [], { mode: "raw" })).rows, [[1]]);
+  // Of two columns with one name the last counts.
+  assertEquals(await db.queryOne("select 1 as x, 2 as x"), { x: 2 });
+  assertEquals(await db.queryOne(sql`select * from t where id = ${9}`), null);
+  assertEquals(Object.keys(await db.queryOne('select 1 as "__proto__"')), ["__proto__"]);
+}));
+
+test("DAT_1 unknown options and wrong parameters are refused before anything happens",
+  () => withDatabase(async (db) => {
+    await assertRejects(() => db.query("select 1", [], { maxrows: 1 }), TypeError, "maxrows");
+    await assertRejects(() => db.exec("select 1", [], { maxRows: 1 }), TypeError);
+    await assertRejects(() => db.query("select ?", [undefined]), TypeError, "Parameter 1");
+    await assertRejects(() => db.query("select ?", [{}]), TypeError, "sql.json()");
+    await assertRejects(() => db.query("select ?", [new Date()]), TypeError, "sql.instant");
+    await assertRejects(() => db.query("select ?", { maxRows: 1 }), TypeError);
+    for (const maxRows of [0, -1, 1.5, "1"]) {
+      await assertRejects(() => db.query("select 1", [], { maxRows }), TypeError);
+    }
+    await assertRejects(() => sqlite.open({ path: ":memory:", mode: 1 }), TypeError, "mode");
+    await assertRejects(() => sqlite.open({}), TypeError);
+  }));
+
+test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => {
+  await db.exec(`create table t (i integer, big integer, r real, s text, b blob, d decimal text,
+    j json text, u uuid, day date, at timestamp, ok boolean, n text)`);
+  const bytes = Uint8Array.from({ length: 300 }, (_, at) => at);
+  await db.exec(sql`insert into t values (${42}, ${-(2n ** 63n)}, ${0.1}, ${"naïve 🌱 ' \" ; --"},
+    ${bytes}, ${sql.decimal("-12345678901234567890.1200")}, ${sql.json({ a: [1, null, "x"] })},
+    ${sql.uuid("6BA7B810-9DAD-11D1-80B4-00C04FD430C8")}, ${sql.date("2024-02-29")},
+    ${sql.timestamp("2026-11-18 08:00:00.5")}, ${true}, ${null})`);
+  assertEquals(await db.queryOne("select * from t"), {
+    i: 42, big: -(2n ** 63n), r: 0.1, s: "naïve 🌱 ' \" ; --", b: bytes,
+    d: "-12345678901234567890.1200", j: { a: [1, null, "x"] },
+    u: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", day: "2024-02-29",
+    at: "2026-11-18T08:00:00.5", ok: true, n: null,
+  });
+  // An integer that a number holds exactly is a number, and none is ever rounded.
+  assertEquals((await db.queryRaw(sql`select ${2n ** 53n - 1n}, ${2n ** 53n}, ${2n ** 63n - 1n}`))
+    .rows, [[2 ** 53 - 1, 2n ** 53n, 2n ** 63n - 1n]]);
+  await assertRejects(() => db.query(sql`select ${2n ** 63n}`), DatabaseError);
+  assertEquals((await db.queryRaw(sql`select ${new ArrayBuffer(2)}`)).rows, [[new Uint8Array(2)]]);
+}));
+
+test("DAT_7 one row too many fails", () => withDatabase(async (db) => {
+  assertEquals((await db.query(numbers(128))).length, 128);
+  const error = await assertRejects(() => db.query(numbers(129)), DatabaseError);
+  assertEquals(error.code, "WEFT_E_DATA_TOO_MANY_ROWS");
+  assertEquals((await db.query(numbers(129), { maxRows: 129 })).length, 129);
+  assertEquals(await db.queryOne(numbers(129)), { x: 1 });
+}));
+
+test("DAT_1 transaction: commits, rolls back, nests", () => withDatabase(async (db) => {
+  await db.exec("create table t (id integer primary key)");
+  const count = async () => (await db.queryOne("select count(*) as n from t")).n;
+  const given = await db.transaction(async (tx) => {
+    await tx.exec(sql`insert into t values (${1})`);
+    await assertRejects(() => tx.transaction(async (inner) => {
+      await inner.exec("insert into t values (2)");
+      throw new Error("undo");
+    }), Error, "undo");
+    await tx.transaction((inner) => inner.exec("insert into t values (3)"));
+    return "done";
+  });
+  assertEquals(given, "done");
+  assertEquals(await count(), 2);
+  let kept;
+  await assertRejects(() => db.transaction(async (tx) => {
+    kept = tx;
+    await tx.exec("delete from t");
+    throw new RangeError("changed my mind");
+  }), RangeError);
+  assertEquals(await count(), 2);
+  const late = await assertRejects(() => kept.exec("delete from t"), DatabaseError);
+  assertEquals(late.code, "WEFT_E_DATA_CLOSED");
+  await assertRejects(() => db.transaction((tx) => tx.exec("delete from t"), { readOnly: true }),
+    DatabaseError);
+  await assertRejects(() => db.transaction(() => {}, { isolation: "loose" }), TypeError);
+  assertEquals(await count(), 2);
+}));
+
+test("DAT_1 batch: all or nothing", () => withDatabase(async (db) => {
+  await db.exec("create table t (id integer primary key)");
+  const [first, second] =
+    await db.batch([sql`insert into t values (${1})`, ["select id from t where id = ?", [1]]]);
+  assertEquals(first.affectedRows, 1);
+  assertEquals([...second.rows], [{ id: 1 }]);
+  const error = await assertRejects(
+    () => db.batch(["insert into t values (2)", "insert into t values (1)"]), DatabaseError);
+  assertEquals(error.code, "WEFT_E_DATA_UNIQUE_VIOLATION");
+  assertEquals(error.sqlState, "23505");
+  assertEquals(await db.queryOne("select count(*) as n from t"), { n: 1 });
+}));
+
+test("DAT_8 cursors: every row, and the connection is free again", () => withDatabase(async (db) => {
+  const cursor = await db.queryCursor(numbers(1000), { batchSize: 100 });
+  assertEquals([cursor.mode, cursor.provider, cursor.columnNames], ["object", "sqlite", ["x"]]);
+  assertEquals(db.stats().inUse, 1);
+  let sum = 0;
+  for await (const row of cursor) sum += row.x;
+  assertEquals(sum, 500500);
+  assertEquals(db.stats().inUse, 0);
+  assertThrows(() => cursor[Symbol.asyncIterator](), TypeError, "single-use");
+  const raw = await db.queryRawCursor(numbers(3));
+  assertEquals(await raw.next(), { value: [1], done: false });
+  await raw.close();
+  await raw.close();
+  assert(raw.closed);
+  const closed = await assertRejects(() => raw.next(), DatabaseError);
+  assertEquals(closed.code, "WEFT_E_DATA_CLOSED");
+  for await (const row of await db.stream(numbers(1000))) {
+    if (row.x === 10) break;
+  }
+  assertEquals(db.stats().inUse, 0);
+  const capped = await db.queryCursor(numbers(1000), { maxRows: 300, batchSize: 200 });
+  const error = await assertRejects(async () => {
+    for await (const row of capped) assert(row.x <= 300);
+  }, DatabaseError);
+  assertEquals(error.code, "WEFT_E_DATA_TOO_MANY_ROWS");
+  assertEquals(db.stats().inUse, 0);
+}));
+
+test("DAT_9 signal, timeoutMs and deadline: before and in flight", () => withDatabase(async (db) => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort("why"), 5);
+  assertEquals(await db.query(endless, [], { signal: controller.signal }).catch((e) => e), "why");
+  assertEquals(await db.query("select 1", [], { signal: controller.signal }).catch((e) => e),
+    "why");
+  const late = await assertRejects(() => db.query(endless, [], { timeoutMs: 5 }), DatabaseError);
+  assertEquals(late.code, "WEFT_E_DATA_TIMED_OUT");
+  const before = await assertRejects(() => db.query("select 1", [], { timeoutMs: 0 }),
+    DatabaseError);
+  assertEquals(before.code, "WEFT_E_DATA_TIMED_OUT");
+  // What was stopped never stops the next.
+  for (let i = 0; i < 50; i++) {
+    const stop = new AbortController();
+    const stopped = db.query(endless, [], { signal: stop.signal }).catch((error) => error.name);
+    queueMicrotask(() => stop.abort());
+    assertEquals(await stopped, "AbortError");
+    assertEquals(await db.queryOne("select 1 as x"), { x: 1 });
+  }
+}));
+
+test("DAT_10 errors have a code and no values", () => withDatabase(async (db) => {
+  await db.exec("create table t (name text unique)");
+  await db.exec(sql`insert into t values (${"c4n4ry"})`);
+  const unique = await assertRejects(() => db.exec(sql`insert into t values (${"c4n4ry"})`),
+    DatabaseError);
+  assert(!`${unique.stack}${unique.message}`.includes("c4n4ry"), unique.message);
+  assertEquals(unique.transient, false);
+  const syntax = await assertRejects(() => db.query("selec 1"), DatabaseError, 'near "selec"');
+  assertEquals(syntax.code, "WEFT_E_DATA_WRONG_STATEMENT");
+  assertEquals(redact("postgres://u:c4n4ry@db.example.com/shop"), "postgres://db.example.com/shop");
+}));
+
+test("DAT_11 a name that the configuration does not have is refused, and so is what access forbids",
+  async () => {
+    const missing = await assertRejects(() => open("data.nothing"), DatabaseError, "data.nothing");
+    assertEquals(missing.code, "WEFT_E_DATA_PERMISSION_DENIED");
+    await withDatabase(async (db) => {
+      assertEquals(await db.queryOne("select 1 as x"), { x: 1 });
+      const error = await assertRejects(() => db.exec("create table t (id integer)"),
+        DatabaseError);
+      assertEquals(error.code, "WEFT_E_DATA_PERMISSION_DENIED");
+      await assertRejects(() => db.query("create table t (id integer)"), DatabaseError);
+    }, { path: ":memory:", access: "read" });
+  });
+
+test("DAT_5 closed databases take nothing more", async () => {
+  const db = await sqlite.open({ path: ":memory:" });
+  await db.close();
+  await db.close();
+  const error = await assertRejects(() => db.query("select 1"), DatabaseError);
+  assertEquals(error.code, "WEFT_E_DATA_CLOSED");
+  assertEquals(db.stats(), null);
+});
+
+test("DAT_14 Results.rows: lines or an array, fetched as they are read", () =>
+  withDatabase(async (db) => {
+    const lines = Results.rows(await db.queryCursor(numbers(1000), { batchSize: 10 }));
+    assertEquals(lines.headers.get("content-type"), "application/x-ndjson");
+    const reader = lines.body.getReader();
+    const first = new TextDecoder().decode((await reader.read()).value);
+    assertEquals(first.split("\n")[0], '{"x":1}');
+    // The rest waits for its reader.
+    assertEquals(db.stats().inUse, 1);
+    await reader.cancel();
+    assertEquals(db.stats().inUse, 0);
+    const whole = await Results.rows(await db.queryCursor(numbers(600))).text();
+    assertEquals(whole.trim().split("\n").map((line) => JSON.parse(line).x)
+      .reduce((sum, x) => sum + x), 180300);
+    const array = Results.rows(await db.queryCursor(numbers(600)), { format: "json" });
+    assertEquals((await array.json()).length, 600);
+    const none = await db.queryCursor("select 1 as x where 0");
+    assertEquals(await Results.rows(none, { format: "json" }).json(), []);
+    assertThrows(() => Results.rows(none), TypeError, "single-use");
+    assertThrows(() => Results.rows([1, 2]), TypeError);
+    assertEquals(db.stats().inUse, 0);
+  }));

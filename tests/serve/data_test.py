@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Databases of applications, as their clients see them (DAT-5, DAT-8, DAT-9, DAT-11, DAT-14)."""
+import json
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+from served import LONG, MIB, WEFT, ServeTest, main
+
+APP = """
+import { open, sql } from "weft:data";
+import { Results, router } from "weft:http";
+
+const db = await open("data.main");
+const readers = await open("data.reader");
+await db.exec("create table if not exists notes (id integer primary key, text text)");
+const endless =
+  "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
+const numbers = (count) =>
+  sql`with recursive n(x) as (select 1 union all select x + 1 from n limit ${count})
+      select x, 'some text of a row' as text from n`;
+const forever = () => new Promise(() => {});
+
+const app = router();
+app.get("/ok", () => "ok");
+app.get("/facts", async () =>
+  ({ ...db.stats(), notes: (await readers.queryOne("select count(*) as n from notes")).n }));
+app.get("/abandoned", () => db.transaction(async (tx) => {
+  await tx.exec("insert into notes (text) values ('never')");
+  await forever();
+}));
+app.get("/cursor", async () => {
+  const cursor = await db.queryCursor(numbers(1000));
+  await cursor.next();
+  await forever();
+});
+app.get("/endless", async (ctx) => db.query(endless, [], { signal: ctx.signal }));
+app.get("/unheeding", () => db.query(endless));
+app.get("/insert", async (ctx) =>
+  db.exec(sql`insert into notes (text) values (${ctx.query.text ?? "x"})`, { timeoutMs: 20000 }));
+app.get("/refused", async () => {
+  try {
+    await readers.exec("delete from notes");
+  } catch (error) {
+    return { code: error.code };
+  }
+});
+app.get("/elsewhere", async () => {
+  const { sqlite } = await import("weft:data");
+  try {
+    await sqlite.open({ path: "/tmp/elsewhere.db" });
+  } catch (error) {
+    return { code: error.code };
+  }
+});
+app.get("/rows", async (ctx) => Results.rows(await db.queryCursor(numbers(+ctx.query.count))));
+export default app;
+"""
+MAIN = {"token": "data.main", "kind": "database", "provider": "main"}
+CONFIG = {
+    "listeners": [{"address": "127.0.0.1:0"}],
+    "data": {"main": {"provider": "sqlite", "path": "notes.db", "maxConnections": 2}},
+    "apps": [{"entry": "app.js", "limits": {"handlerDeadlineMs": 30000},
+              "capabilities": [MAIN, {**MAIN, "token": "data.reader", "access": "read"}]}],
+}
+
+
+class Data(ServeTest):
+    SOURCE = APP
+    OPTIONS = {"config": CONFIG}
+
+    def assert_free(self, what):
+        self.weft.until(lambda: self.weft.json("/facts")["inUse"] == 0, what)
+
+    def leave(self, target):
+        """A client that goes away when its request is under way."""
+        client = self.weft.send(target)
+        self.weft.until(lambda: self.weft.json("/facts")["inUse"] == 1, "the request begins")
+        client.close()
+
+    def test_DAT_5_a_transaction_is_rolled_back_when_its_client_goes_away(self):
+        before = self.weft.json("/facts")["notes"]
+        for _ in range(5):
+            self.leave("/abandoned")
+            self.assert_free("the connection comes back")
+        self.assertEqual(self.weft.json("/facts")["notes"], before)
+
+    def test_DAT_8_a_cursor_is_closed_when_its_client_goes_away(self):
+        self.leave("/cursor")
+        self.assert_free("the connection comes back")
+
+    def test_DAT_9_a_statement_is_stopped_when_its_client_goes_away(self):
+        for target in ("/endless", "/unheeding"):
+            self.leave(target)
+            self.assert_free("the statement is stopped")
+
+    def test_DAT_2_a_foreign_lock_stops_nobody_else(self):
+        other = sqlite3.connect(self.weft.path / "notes.db", isolation_level=None)
+        other.execute("begin immediate")
+        client = self.weft.send("/insert?text=late")
+        self.weft.until(lambda: self.weft.json("/facts")["inUse"] == 1, "it waits for the lock")
+        slowest = 0.0
+        for _ in range(20):
+            begun = time.monotonic()
+            self.assert_answers()
+            slowest = max(slowest, time.monotonic() - begun)
+        self.assertLess(slowest, 2.0)
+        other.execute("commit")
+        other.close()
+        self.assertIn(b" 200 ", client.recv(4096).split(b"\r\n")[0] + b" ")
+        client.close()
+
+    def test_DAT_11_access_and_places_are_those_of_the_configuration(self):
+        self.assertEqual(self.weft.json("/refused")["code"], "WEFT_E_DATA_PERMISSION_DENIED")
+        self.assertEqual(self.weft.json("/elsewhere")["code"], "WEFT_E_DATA_PERMISSION_DENIED")
+        self.assertFalse(Path("/tmp/elsewhere.db").exists())
+
+    def test_DAT_14_rows_leave_as_they_are_fetched_and_memory_stays_flat(self):
+        count = 1_000_000 if LONG else 100_000
+        rows = self.weft.ask("/rows?count=1000").text.splitlines()
+        self.assertEqual(json.loads(rows[999]), {"x": 1000, "text": "some text of a row"})
+        before = self.weft.rss()
+        client = self.weft.send(f"/rows?count={count}")
+        received = client.recv(65536)
+        self.assertIn(b'{"x":1,', received)
+        # It does not take any more for now: the rest stays in the database.
+        facts = self.weft.json("/facts")
+        self.assertEqual(facts["inUse"], 1)
+        tail = received
+        while b"\r\n0\r\n\r\n" not in tail:
+            received = client.recv(1 << 20)
+            self.assertTrue(received, "the server broke off")
+            tail = tail[-100:] + received
+        self.assertIn(f'"x":{count},'.encode(), tail[-300:])
+        client.close()
+        self.assertLess(self.weft.rss() - before, 32 * MIB)
+        self.assert_free("the cursor ends")
+
+
+class Start(ServeTest):
+    SOURCE = "export default { fetch: () => new Response('ok') };"
+
+    def test_DAT_11_a_mismatch_ends_the_program_before_it_listens(self):
+        config = json.loads(json.dumps(CONFIG))
+        config["apps"][0]["capabilities"][0]["provider"] = "other"
+        path = self.weft.path / "wrong.json"
+        path.write_text(json.dumps(config))
+        done = subprocess.run([WEFT, "serve", "--config", path], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("WEFT_E_DATA_UNKNOWN_PROVIDER", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    main()

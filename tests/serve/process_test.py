@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The process: how it rests, ends, reloads and serves several applications
+(JS-2, JS-6, JS-12, JS-15)."""
+import signal
+import threading
+import time
+import unittest
+
+from served import SANITIZED, ServeTest, Weft, main
+
+APP = """
+const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
+export default {
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/sleep") await sleep(+searchParams.get("ms"));
+    if (pathname === "/stream") {
+      return new Response(new ReadableStream({
+        async start(controller) {
+          for (let i = 0; i < 5; i++) { await sleep(60); controller.enqueue(new Uint8Array(10)); }
+          controller.close();
+        },
+      }));
+    }
+    if (pathname === "/loop") for (;;);
+    return new Response("ok");
+  },
+};
+"""
+
+
+class Idle(ServeTest):
+    SOURCE = APP
+
+    def test_JS_6_an_idle_server_uses_no_processor_time(self):
+        self.assert_answers()
+        keep_alive = self.weft.send("/ok")
+        keep_alive.recv(4096)
+        time.sleep(1)
+        before = self.weft.cpu_ticks()
+        time.sleep(2)
+        self.assertLessEqual(self.weft.cpu_ticks() - before, 1)
+        keep_alive.close()
+
+
+class Drain(unittest.TestCase):
+    def setUp(self):
+        self.weft = Weft(APP)
+        self.addCleanup(self.weft.close)
+
+    def in_flight(self, target):
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(self.weft.ask(target)))
+        thread.start()
+        time.sleep(0.1)
+        return thread, answers
+
+    def test_JS_12_SIGTERM_lets_requests_end(self):
+        idle = self.weft.send("/ok")
+        idle.recv(4096)
+        asked = [self.in_flight("/sleep?ms=500"), self.in_flight("/stream")]
+        self.weft.process.send_signal(signal.SIGTERM)
+        idle.settimeout(5)
+        self.assertEqual(idle.recv(100), b"")  # closed at once
+        idle.close()
+        for thread, answers in asked:
+            thread.join()
+            self.assertEqual([answer.status for answer in answers], [200])
+        self.assertEqual(len(asked[1][1][0].body), 50)
+        self.assertEqual(self.weft.process.wait(10), 0)
+
+    def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
+        client = self.weft.send("/sleep?ms=8000")
+        time.sleep(0.1)
+        self.weft.process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        self.assertTrue(self.weft.alive())
+        begun = time.monotonic()
+        self.weft.process.send_signal(signal.SIGTERM)
+        self.weft.process.wait(5)
+        self.assertLess(time.monotonic() - begun, 3)
+        client.close()
+
+    def test_HST_5_a_drain_that_overruns_is_status_three(self):
+        weft = Weft(APP, drain_ms=200)
+        self.addCleanup(weft.close)
+        client = weft.send("/sleep?ms=9000")
+        self.addCleanup(client.close)
+        time.sleep(0.1)
+        self.assertEqual(weft.stop(), 3)
+
+    def test_JS_12_SIGTERM_ends_a_server_without_requests(self):
+        begun = time.monotonic()
+        self.assertEqual(self.weft.stop(), 0)
+        self.assertLess(time.monotonic() - begun, 5)
+
+
+class Watch(unittest.TestCase):
+    def test_JS_12_a_reload_leaves_nothing_of_the_old_application(self):
+        source = """
+            import { name } from "./name.js";
+            let ticks = 0;
+            setInterval(() => { globalThis.ticking = ++ticks; }, 5);
+            export default { async fetch(request) {
+              if (request.url.endsWith("/slow")) await new Promise((go) => setTimeout(go, 600));
+              return new Response(name);
+            } };"""
+        weft = Weft(source, arguments=["--watch"], files={"name.js": 'export const name = "v0";'})
+        self.addCleanup(weft.close)
+        self.assertEqual(weft.ask("/").text, "v0")
+        sockets = weft.sockets()
+        kept = weft.send("/")
+        kept.recv(4096)
+        for version in ["v1", "v2", "v3"]:
+            slow = []
+            thread = threading.Thread(target=lambda: slow.append(weft.ask("/slow").text))
+            thread.start()
+            time.sleep(0.1)
+            (weft.path / "name.js").write_text(f'export const name = "{version}";')
+            weft.until(lambda: weft.ask("/").text == version, version, 10)
+            thread.join()
+            self.assertEqual(slow[0][0], "v")
+        # A connection that lived through it is answered by the new application.
+        kept.sendall(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
+        self.assertIn(b"v3", kept.recv(4096))
+        kept.close()
+        weft.until(lambda: weft.sockets() <= sockets, "the end of the old sockets", 5)
+
+    def test_JS_12_a_reload_that_fails_keeps_the_old_application(self):
+        weft = Weft('export default { fetch: () => new Response("good") };',
+                    arguments=["--watch"])
+        self.addCleanup(weft.close)
+        self.assertEqual(weft.ask("/").text, "good")
+        (weft.path / "app.js").write_text("this is no JavaScript")
+        weft.until(lambda: "app.js" in weft.log(), "the complaint", 10)
+        self.assertEqual(weft.ask("/").text, "good")
+
+
+    def test_HST_5_a_change_is_loaded_within_200_ms(self):
+        weft = Weft('export default { fetch: () => new Response("v0") };', arguments=["--watch"])
+        self.addCleanup(weft.close)
+        best = 60
+        for version in range(1, 8):
+            source = f'export default {{ fetch: () => new Response("v{version}") }};'
+            (weft.path / "app.js").write_text(source)
+            begun = time.monotonic()
+            weft.until(lambda: weft.ask("/").text == f"v{version}", f"v{version}")
+            best = min(best, time.monotonic() - begun)
+        self.assertLess(best, 2 if SANITIZED else 0.2)
+
+    def test_HST_5_a_new_file_that_is_broken_or_missing_and_then_mended_is_loaded(self):
+        weft = Weft('export default { fetch: () => new Response("old") };', arguments=["--watch"])
+        self.addCleanup(weft.close)
+        for name, broken in [("broken.js", "this is no JavaScript"), ("missing.js", None)]:
+            with self.subTest(name):
+                if broken:
+                    (weft.path / name).write_text(broken)
+                (weft.path / "app.js").write_text(
+                    f'import {{ text }} from "./{name}";\n'
+                    "export default { fetch: () => new Response(text) };")
+                weft.until(lambda: name in weft.log(), "the complaint")
+                self.assertNotEqual(weft.ask("/").text, name)
+                (weft.path / name).write_text(f'export const text = "{name}";')
+                weft.until(lambda: weft.ask("/").text == name, "the mended application")
+
+    def test_HST_5_an_entry_that_was_away_is_loaded_again(self):
+        weft = Weft('export default { fetch: () => new Response("old") };', arguments=["--watch"])
+        self.addCleanup(weft.close)
+        (weft.path / "app.js").unlink()
+        weft.until(lambda: "app.js" in weft.log(), "the complaint")
+        self.assertEqual(weft.ask("/").text, "old")
+        (weft.path / "app.js").write_text('export default { fetch: () => new Response("new") };')
+        weft.until(lambda: weft.ask("/").text == "new", "the new application")
+
+    def test_JS_6_who_watches_and_who_waits_for_a_last_request_is_not_woken_meanwhile(self):
+        source = """
+            export default { fetch(request) {
+              if (!request.url.endsWith("/stream")) return new Response("v0");
+              return new Response(new ReadableStream({
+                start(controller) { controller.enqueue(new Uint8Array(10)); } }));
+            } };"""
+        weft = Weft(source, arguments=["--watch"])
+        self.addCleanup(weft.close)
+        stream = weft.send("/stream")
+        self.addCleanup(stream.close)
+        stream.recv(4096)
+        # The stream of the old application does not hold the new ones up.
+        for version in ["v1", "v2"]:
+            (weft.path / "app.js").write_text(source.replace("v0", version))
+            weft.until(lambda: weft.ask("/").text == version, version)
+        time.sleep(1.5)  # what a first look at memory and descriptors may still have to do
+        before = weft.switches()
+        time.sleep(2)
+        self.assertLess(weft.switches() - before, 40)
+
+
+class Hosts(unittest.TestCase):
+    def test_JS_15_the_Host_header_selects_the_application(self):
+        config = {
+            "listeners": [{"address": "127.0.0.1:0"}],
+            "apps": [
+                {"name": "one", "hosts": ["one.example"], "entry": "one.js", "env": {"N": "1"}},
+                {"name": "two", "hosts": ["two.example", "*.two.example"], "entry": "two.js",
+                 "limits": {"cpuMs": 100}},
+            ],
+        }
+        answer = 'export default { fetch: (request, env) => new Response("%s" + (env.N ?? "")) };'
+        weft = Weft(config=config, files={
+            "one.js": answer % "one",
+            "two.js": 'export default { fetch(request) { if (request.url.endsWith("loop")) '
+                      'for (;;); return new Response("two"); } };'})
+        self.addCleanup(weft.close)
+        for host, text in [("one.example", "one1"), ("two.example", "two"),
+                           ("a.two.example", "two"), ("ONE.example:80", "one1")]:
+            with self.subTest(host):
+                self.assertEqual(weft.ask("/", headers={"host": host}).text, text)
+        self.assertEqual(weft.ask("/", headers={"host": "three.example"}).status, 404)
+        self.assertEqual(weft.ask("/loop", headers={"host": "two.example"}).code, "CpuLimit")
+        self.assertEqual(weft.ask("/", headers={"host": "one.example"}).text, "one1")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,415 @@
+#include "weft/api/application/application.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "weft/api/bindings.h"
+#include "weft/api/data/data_store.h"
+#include "weft/api/fetch/fetch_client.h"
+#include "weft/api/websocket/sockets.h"
+#include "weft/async/scope.h"
+#include "weft/base/assert.h"
+#include "weft/base/format.h"
+#include "weft/base/log.h"
+#include "weft/fiber/runtime.h"
+#include "weft/js/describe.h"
+#include "weft/js/modules.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::size_t kHeapBytes = std::size_t{256} * 1024 * 1024;
+// Where an isolate keeps its requests and its WebSockets; slot 1 has the application.
+constexpr std::uint32_t kCallsSlot = 2;
+constexpr std::uint32_t kSocketsSlot = 3;
+// Of a supervised process with a turn that does not end.
+constexpr std::chrono::seconds kPatienceMin{2};
+// Between attempts to replace an isolate by one whose modules do not load.
+constexpr std::chrono::milliseconds kReplacePauseMin{20};
+constexpr std::chrono::milliseconds kReplacePauseMax{5'000};
+
+v8::Local<v8::Object> to_object(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                                const std::vector<std::pair<std::string, std::string>>& pairs) {
+    v8::Local<v8::Object> object = v8::Object::New(isolate);
+    for (const auto& [name, value] : pairs)
+        js::seen_by_turn(object->Set(context, js::to_v8(isolate, name), js::to_v8(isolate, value)));
+    return object;
+}
+
+// A line of the log has no room for a code frame and a stack.
+void write_uncaught(std::string_view name, std::string_view text) {
+    if (!log_enabled(LogLevel::Error)) return;
+    std::string lines = format("weft: error: {}: uncaught error\n", name);
+    lines += text;
+    lines += '\n';
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+}
+
+}  // namespace
+
+ServerCalls& calls_of(js::Call& call) {
+    return *static_cast<ServerCalls*>(call.v8()->GetData(kCallsSlot));
+}
+
+Sockets& sockets_of(js::Call& call) {
+    return *static_cast<Sockets*>(call.v8()->GetData(kSocketsSlot));
+}
+
+JsApplication::World::World() = default;
+JsApplication::World::~World() = default;
+
+JsApplication::JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options)
+    : runtime_(runtime), watchdog_(watchdog), options_(std::move(options)) {
+    if (options_.limits.heap_bytes == 0) options_.limits.heap_bytes = kHeapBytes;
+}
+
+Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
+                                                             js::Watchdog& watchdog,
+                                                             ApplicationOptions options) {
+    std::unique_ptr<JsApplication> made(
+        // tidy: allow new: its constructor is private
+        new JsApplication(runtime, watchdog, std::move(options)));
+    for (const std::string& rule : made->options_.allow_fetch) WEFT_TRY(made->egress_.allow(rule));
+    made->fetch_client_ = std::make_unique<FetchClient>(made->egress_);
+    made->data_store_ = std::make_unique<DataStore>(made->options_);
+    WEFT_TRY(made->open_scope());
+    made->world_ = WEFT_TRY(made->make_world());
+    return made;
+}
+
+JsApplication::~JsApplication() { WEFT_ASSERT(closed_ || !world_, "an application is closed"); }
+
+// What the application starts outside of requests belongs to this scope, and ends with it.
+Result<void> JsApplication::open_scope() {
+    Event ready;
+    scope_ = spawn(
+        [this, &ready]() -> Result<void> {
+            return async::run_scope(async::ScopeKind::App, [&](async::Scope& scope) {
+                scope_token_ = scope.context().token();
+                ready.set();
+                while (!closed_ && wake_.wait()) {
+                    wake_.reset();
+                    if (!closed_ && world_->isolate->is_condemned()) replace();
+                }
+            });
+        },
+        {.name = "application"});
+    return ready.wait();
+}
+
+// Runs the function in the worker's loop, and waits for that.
+template <class Function>
+void JsApplication::in_loop(Function function) {
+    struct Record : Completion {
+        explicit Record(Function& function_in) : function(function_in) {}
+        Function& function;
+        WaitRef waiter;
+    };
+    Waiter waiter(WaitReason::Job, this, Cancellable::No);
+    Record record(function);
+    record.waiter = waiter.ref();
+    record.run = [](Completion& completion) {
+        auto& self = static_cast<Record&>(completion);
+        self.function();
+        // The record is gone as soon as its fiber runs.
+        WaitRef waiting = self.waiter;
+        if (waiting.try_claim(Wake::Ready)) waiting.resume();
+    };
+    Result<void> posted = runtime_.post(options_.worker, record);
+    WEFT_ASSERT(posted.has_value(), "the runtime outlives its applications");
+    static_cast<void>(waiter.wait());
+}
+
+Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
+    auto world = std::make_unique<World>();
+    Result<void> made;
+    in_loop([&]() {
+        js::IsolateOptions options;
+        options.runtime = &runtime_;
+        options.worker = options_.worker;
+        options.watchdog = &watchdog_;
+        options.bindings = bindings();
+        options.snapshot = snapshot();
+        options.limits.turn_cpu = options_.limits.cpu;
+        options.limits.microtasks = options_.limits.microtasks;
+        if (options_.is_supervised)
+            options.limits.patience = std::max<Nanoseconds>(kPatienceMin, 4 * options_.limits.cpu);
+        options.limits.heap_bytes = options_.limits.heap_bytes;
+        options.limits.buffer_bytes = options_.limits.heap_bytes;
+        options.on_uncaught = [this](std::string_view text) {
+            ++counters_.uncaught;
+            if (on_uncaught_) return on_uncaught_(text);
+            write_uncaught(options_.name, text);
+        };
+        options.on_ended_by_force = [made = world.get()](double request, js::TurnEnd end) {
+            made->calls->terminated(request, end);
+        };
+        options.on_condemned = [this] { wake_.set(); };
+        Result<std::unique_ptr<js::Isolate>> isolate = js::Isolate::create(std::move(options));
+        if (!isolate) {
+            made = isolate.error();
+            return;
+        }
+        world->isolate = std::move(*isolate);
+        world->isolate->modules().disk().on_seen = options_.on_files;
+        world->tasks.emplace(scope_token_);
+        world->isolate->v8()->SetData(1, this);
+        world->sockets = std::make_unique<Sockets>(egress_);
+        world->isolate->v8()->SetData(kSocketsSlot, world->sockets.get());
+        world->calls = std::make_unique<ServerCalls>(
+            *world->isolate, *fetch_client_, options_.limits, counters_, world->tasks->token());
+        world->isolate->v8()->SetData(kCallsSlot, world->calls.get());
+        world->isolate->find_token = [calls = world->calls.get()](double number) {
+            return calls->token_of(number);
+        };
+        world->isolate->on_idle = [this, calls = world->calls.get()] {
+            calls->on_idle();
+            if (idle_) idle_->set();
+        };
+    });
+    WEFT_TRY(made);
+    return world;
+}
+
+Result<void> JsApplication::load() {
+    WEFT_TRY(load_into(*world_));
+    return {};
+}
+
+Result<void> JsApplication::compile() {
+    return world_->isolate->modules().compile_entry(options_.entry);
+}
+
+Result<void> JsApplication::load_into(World& world) {
+    if (!options_.location.empty()) WEFT_TRY(set_location(world));
+    js::Modules& modules = world.isolate->modules();
+    if (!options_.import_map.empty()) {
+        js::DiskFiles files;
+        std::string text = WEFT_TRY(files.read(options_.import_map));
+        js::ModuleResult<js::ImportMap> map = js::ImportMap::parse(text, options_.import_map);
+        if (!map) return Error(ErrorKind::Other, map.error().text());
+        in_loop([&] { modules.set_import_map(std::move(*map)); });
+    }
+    if (!options_.text.empty())
+        WEFT_TRY(modules.load_text(options_.text, options_.entry));
+    else
+        WEFT_TRY(modules.load_entry(options_.entry));
+    in_loop([&] { install_handler(world); });
+    return {};
+}
+
+Result<void> JsApplication::set_location(World& world) {
+    js::Isolate& isolate = *world.isolate;
+    bool is_set = false;
+    in_loop([&] {
+        isolate.turn([&](v8::Local<v8::Context> context) {
+            v8::Local<v8::Value> set;
+            v8::Local<v8::Value> done;
+            if (!isolate.hook_of("location", "set").ToLocal(&set)) return;
+            v8::Local<v8::Value> href = js::to_v8(isolate.v8(), options_.location);
+            is_set = set.As<v8::Function>()
+                         ->Call(context, v8::Undefined(isolate.v8()), 1, &href)
+                         .ToLocal(&done) &&
+                     done->IsTrue();
+        });
+    });
+    if (is_set) return {};
+    return Error(ErrorKind::Other, format("{} is no URL for a location", options_.location));
+}
+
+void JsApplication::install_handler(World& world) {
+    js::Isolate& isolate = *world.isolate;
+    isolate.turn([&](v8::Local<v8::Context> context) {
+        v8::Isolate* engine = isolate.v8();
+        v8::Local<v8::Value> install;
+        v8::Local<v8::Value> exported;
+        if (!isolate.hook_of("serve", "install").ToLocal(&install) ||
+            !isolate.modules()
+                 .entry()
+                 ->Get(context, js::to_v8(engine, "default"))
+                 .ToLocal(&exported))
+            return;
+        v8::Local<v8::Value> arguments[] = {exported, to_object(engine, context, options_.env)};
+        v8::Local<v8::Value> installed;
+        if (install.As<v8::Function>()
+                ->Call(context, v8::Undefined(engine), 2, arguments)
+                .ToLocal(&installed))
+            has_handler_ = installed->IsTrue();
+    });
+}
+
+Result<void> JsApplication::run_to_end() {
+    Event idle;
+    std::string failure;
+    idle_ = &idle;
+    on_uncaught_ = [&](std::string_view text) {
+        if (failure.empty()) failure = text;
+        idle.set();
+    };
+    world_->isolate->post([] {});
+    Result<void> waited = idle.wait();
+    idle_ = nullptr;
+    on_uncaught_ = {};
+    WEFT_TRY(waited);
+    if (!failure.empty()) return Error(ErrorKind::Other, failure);
+    return {};
+}
+
+http::LoopOutcome JsApplication::begin(http::Request& request, http::LoopCall& call) {
+    // By a fiber, which waits for the next isolate.
+    if (world_->isolate->is_condemned()) return http::ByFiber{};
+    return world_->calls->begin(request, call);
+}
+
+Result<http::Response> JsApplication::handle(http::Request& request, async::Context& context) {
+    while (!closed_ && world_->isolate->is_condemned()) {
+        Result<void> waited = replaced_.wait_for(options_.limits.handler_deadline);
+        if (!waited && waited.error().kind() == ErrorKind::TimedOut) break;
+        WEFT_TRY(waited);
+    }
+    if (closed_) return Error(ErrorKind::Closed, "the application is closing");
+    return world_->calls->handle(request, context);
+}
+
+// ---------------------------------------------------------------- ends
+
+// The application's own fiber, after the turn that filled the heap. Requests that come before the
+// next isolate is there wait for it.
+void JsApplication::replace() {
+    ++counters_.replaced;
+    log(LogLevel::Error, "{}: the heap is full: the isolate is replaced", options_.name);
+    in_loop([&] { world_->calls->fail_all(CallFailure::HeapLimit); });
+    replaced_.reset();
+    std::unique_ptr<World> fresh;
+    for (auto pause = kReplacePauseMin; !closed_ && !fresh;
+         pause = std::min(2 * pause, kReplacePauseMax)) {
+        fresh = make_next_world();
+        if (!fresh && !closed_) static_cast<void>(wake_.wait_for(pause));
+    }
+    if (!fresh) return;
+    std::unique_ptr<World> old = std::exchange(world_, std::move(fresh));
+    replaced_.set();
+    quiet_.set();
+    end_world(std::move(old), CallFailure::HeapLimit);
+}
+
+// Null: it cannot be made, which was said.
+std::unique_ptr<JsApplication::World> JsApplication::make_next_world() {
+    Result<std::unique_ptr<World>> fresh = make_world();
+    Result<void> loaded;
+    if (fresh) {
+        loading_ = fresh->get();
+        loaded = load_into(**fresh);
+        loading_ = nullptr;
+        if (loaded && !closed_ && !(*fresh)->isolate->is_condemned()) return std::move(*fresh);
+        end_world(std::move(*fresh), CallFailure::HeapLimit);
+    } else {
+        loaded = fresh.error();
+    }
+    if (!loaded && !closed_)
+        log(LogLevel::Error, "{}: no new isolate: {}", options_.name, loaded.error().message());
+    return nullptr;
+}
+
+void JsApplication::end_world(std::unique_ptr<World> world, CallFailure failure) {
+    in_loop([&] {
+        world->sockets->forget_script();
+        world->calls->fail_all(failure);
+    });
+    world->isolate->condemn();
+    world->tasks->cancel();
+    world->isolate->wait_for_end();
+    in_loop([&] {
+        world->calls.reset();
+        world->sockets.reset();
+        js::Isolate::dispose(std::move(world->isolate));
+    });
+}
+
+void JsApplication::drain() {
+    if (closed_) return;
+    in_loop([&] {
+        if (!closed_) world_->calls->drain();
+    });
+    if (closed_) return;
+    // Behind the news that it drains, so that a script may close in its own words.
+    world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
+}
+
+void JsApplication::close() {
+    if (std::exchange(closed_, true)) return;
+    if (world_) in_loop([&] { world_->calls->fail_all(CallFailure::Closed); });
+    fetch_client_->close();
+    if (loading_) {
+        // It waits for its modules no longer.
+        loading_->isolate->condemn();
+        loading_->isolate->post([] {});
+    }
+    wake_.set();
+    replaced_.set();
+    static_cast<void>(scope_.join());
+    // Nothing uses them any more.
+    data_store_->close();
+    if (!world_) return;
+    end_world(std::exchange(world_, nullptr), CallFailure::Closed);
+    in_loop([] {});
+}
+
+void JsApplication::close_when_idle() {
+    // They have no end of their own; their clients come back to whoever is there then.
+    if (world_) world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
+    // More than once: the isolate may be replaced meanwhile, and its requests with it.
+    while (world_ && !closed_ && !world_->calls->is_empty()) {
+        quiet_.reset();
+        world_->calls->on_empty = [this] { quiet_.set(); };
+        if (!quiet_.wait()) break;
+    }
+    close();
+}
+
+ApplicationCounters JsApplication::counters() const {
+    ApplicationCounters counters = counters_;
+    if (world_) {
+        counters.too_long += world_->isolate->counters().too_long;
+        counters.flooded += world_->isolate->counters().flooded;
+        counters.late += world_->isolate->counters().late;
+        counters.in_flight = world_->calls->in_flight();
+    }
+    return counters;
+}
+
+std::vector<SeenFile> JsApplication::files() { return world_->isolate->modules().disk().seen(); }
+
+// ---------------------------------------------------------------- the door
+
+namespace {
+
+class JsHost final : public Host {
+public:
+    explicit JsHost(Runtime& runtime) : runtime_(runtime) {}
+
+    Result<std::unique_ptr<Application>> open(ApplicationOptions options) override {
+        return std::unique_ptr<Application>(
+            WEFT_TRY(JsApplication::create(runtime_, watchdog_, std::move(options))));
+    }
+    std::string_view engine() const override {
+        static const std::string name = std::string("V8 ") + v8::V8::GetVersion();
+        return name;
+    }
+
+private:
+    Runtime& runtime_;
+    js::Watchdog watchdog_;
+};
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] void weft_open_host(Runtime& runtime,
+                                                              std::unique_ptr<Host>& host);
+
+void weft_open_host(Runtime& runtime, std::unique_ptr<Host>& host) {
+    host = std::make_unique<JsHost>(runtime);
+}
+
+}  // namespace weft::api

@@ -1,0 +1,103 @@
+// The Application behind api/host.h: an isolate, its requests, and the scope of what it starts.
+//
+// When the heap of the isolate is full, the requests in it fail and another isolate with the same
+// modules takes its place.
+//
+// Fibers of its worker, and the worker's loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/api/host.h"
+#include "weft/api/serve/server_calls.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/js/isolate.h"
+#include "weft/js/watchdog.h"
+#include "weft/net/egress.h"
+#include "weft/sync/event.h"
+
+namespace weft {
+class Runtime;
+}
+
+namespace weft::api {
+
+class DataStore;
+class FetchClient;
+class Sockets;
+
+class JsApplication final : public Application {
+public:
+    static Result<std::unique_ptr<JsApplication>> create(Runtime& runtime, js::Watchdog& watchdog,
+                                                         ApplicationOptions options);
+    ~JsApplication() override;
+
+    Result<void> load() override;
+    Result<void> compile() override;
+    bool has_handler() const override { return has_handler_; }
+    Result<void> run_to_end() override;
+    http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
+    Result<http::Response> handle(http::Request& request, async::Context& context) override;
+    void drain() override;
+    void close() override;
+    void close_when_idle() override;
+    ApplicationCounters counters() const override;
+    std::vector<SeenFile> files() override;
+
+    const ApplicationOptions& options() const { return options_; }
+    const net::EgressPolicy& egress() const { return egress_; }
+    FetchClient& fetch_client() { return *fetch_client_; }
+    DataStore& data_store() { return *data_store_; }
+    js::Isolate& isolate() { return *world_->isolate; }
+    static JsApplication& of(js::Isolate& isolate) {
+        return *static_cast<JsApplication*>(isolate.v8()->GetData(1));
+    }
+
+private:
+    // An isolate and the requests in it.
+    struct World {
+        std::unique_ptr<js::Isolate> isolate;
+        std::optional<CancelSource> tasks;  // above all that it has started
+        std::unique_ptr<Sockets> sockets;
+        std::unique_ptr<ServerCalls> calls;
+        World();
+        ~World();
+    };
+
+    JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options);
+    Result<void> open_scope();
+    Result<std::unique_ptr<World>> make_world();
+    Result<void> load_into(World& world);
+    Result<void> set_location(World& world);
+    void install_handler(World& world);
+    void replace();
+    std::unique_ptr<World> make_next_world();
+    void end_world(std::unique_ptr<World> world, CallFailure failure);
+    template <class Function>
+    void in_loop(Function function);
+
+    Runtime& runtime_;
+    js::Watchdog& watchdog_;
+    ApplicationOptions options_;
+    net::EgressPolicy egress_;
+    ApplicationCounters counters_;
+    std::unique_ptr<FetchClient> fetch_client_;
+    std::unique_ptr<DataStore> data_store_;
+    std::unique_ptr<World> world_;
+    Future<void> scope_;
+    CancelToken scope_token_;
+    Event wake_;                // closing, or the heap is full
+    Event replaced_;            // there is an isolate that takes turns
+    Event quiet_;               // the last request is over, or in another isolate
+    World* loading_ = nullptr;  // not yet in its place
+    Event* idle_ = nullptr;     // of run_to_end()
+    std::function<void(std::string_view text)> on_uncaught_;
+    bool has_handler_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace weft::api

@@ -1,0 +1,518 @@
+// The module `weft:async`: Group, Task, Pool, every and withTimeout, with the guarantees and the
+// texts of the C++ library (weft/async). Programs compare the texts.
+//
+// A job is a function (sync or async) that is given a context: { signal, deadline, check() }. The
+// context can be passed on wherever { signal, deadline } is taken. An error that nobody waited for
+// is reported when its owner is collected.
+const { events } = realm;
+const {
+  CancellationController, CancelledError, TimeoutError, begin, budgetMs, durationMs, signalOf,
+  systemClock,
+} = realm.time;
+const {
+  ArrayPrototypeIndexOf, ArrayPrototypePush, ArrayPrototypeShift, ArrayPrototypeSlice,
+  ArrayPrototypeSplice, Error, FinalizationRegistry, FinalizationRegistryPrototypeRegister, MathMax,
+  NumberIsInteger, ObjectDefineProperty, PromisePrototypeThen, newPromise,
+} = realm.primordials;
+
+// kind: the name of the C++ error's kind.
+class AsyncError extends Error {
+  constructor(kind, message, options) {
+    super(message, options);
+    ObjectDefineProperty(this, "name", {
+      __proto__: null, value: "AsyncError", writable: true, enumerable: false, configurable: true,
+    });
+    this.kind = kind;
+  }
+}
+
+const fault = (kind, message) => () => new AsyncError(kind, message);
+const nilJob = fault("Misuse", "async: job function is nil");
+const timedOut = fault("TimedOut", "async: timeout");
+const groupGoAfterWait =
+  fault("Misuse", "async: group does not accept new tasks after wait starts");
+const groupMaxErrors = fault("Misuse", "async: group max_errors must be positive");
+const groupWaited = fault("Misuse", "async: group wait was already called");
+const taskWaited = fault("Misuse", "async: task wait was already called");
+const poolWorkers = fault("Misuse", "async: pool worker count must be positive");
+const poolQueueSize = fault("Misuse", "async: pool queue size must be positive");
+const poolClosed = fault("Closed", "async: pool is closed");
+const poolFull = fault("Limit", "async: pool queue is full");
+const poolWaited = fault("Misuse", "async: pool wait was already called");
+const intervalNotPositive = fault("Misuse", "async: interval must be positive");
+const periodicWaited = fault("Misuse", "async: periodic wait was already called");
+
+function contextError(reason) {
+  if (reason instanceof AsyncError) return reason;
+  const late = reason instanceof TimeoutError || reason?.name === "TimeoutError";
+  return late
+    ? new AsyncError("TimedOut", "context deadline exceeded", { cause: reason })
+    : new AsyncError("Cancelled", "context canceled", { cause: reason });
+}
+
+// ---- contexts
+
+let endContext;
+
+class Context {
+  #controller;
+  #dueMs;
+  #wait = undefined;
+
+  constructor(options, operation) {
+    const budget = budgetMs(options, operation);
+    this.#controller = CancellationController.linked(signalOf(options, operation));
+    this.#dueMs = budget === Infinity ? Infinity : systemClock.monotonicNowMs() + budget;
+    if (budget <= 0) this.#controller.cancel(new TimeoutError());
+    else if (budget !== Infinity) {
+      this.#wait = begin(systemClock, budget, this.#controller.signal, Infinity);
+      PromisePrototypeThen(
+        this.#wait.promise, () => this.#controller.cancel(new TimeoutError()), () => {});
+    }
+    // As a value that can be passed on as `deadline`.
+    this.deadline = { remainingMs: () => this.remainingMs() };
+  }
+
+  get signal() {
+    return this.#controller.signal;
+  }
+  remainingMs() {
+    return this.#dueMs === Infinity ? Infinity
+      : MathMax(0, this.#dueMs - systemClock.monotonicNowMs());
+  }
+  get error() {
+    const { signal } = this.#controller;
+    if (signal.aborted) return contextError(signal.reason);
+    return this.remainingMs() <= 0 ? contextError(new TimeoutError()) : undefined;
+  }
+  // Throws if the context has ended.
+  check() {
+    const { error } = this;
+    if (error !== undefined) throw error;
+  }
+
+  static {
+    endContext = (context, reason) => {
+      context.#wait?.stop();
+      context.#wait = undefined;
+      context.#controller.cancel(reason);
+    };
+  }
+}
+
+function requireJob(job) {
+  if (typeof job !== "function") throw nilJob();
+}
+
+// Never throws at once: what the job throws is its outcome.
+async function start(job, context) {
+  return job(context);
+}
+
+// An error that is only the echo of its context's end is expected and not worth a report.
+function isEcho(error, signal) {
+  return signal.aborted &&
+    (error === signal.reason || error instanceof CancelledError || error instanceof TimeoutError ||
+     error?.name === "AbortError" || (error instanceof AsyncError && error.kind === "Cancelled"));
+}
+
+// ---- errors that nobody waits for
+
+let owners;
+
+// `outcome` is kept as long as `owner` lives; then, if it has an error that nobody has taken, that
+// is reported.
+function reportWhenDropped(owner, outcome) {
+  owners ??= new FinalizationRegistry((dropped) => {
+    if (dropped.failed && !dropped.taken) events.reportException(dropped.error);
+  });
+  FinalizationRegistryPrototypeRegister(owners, owner, outcome);
+}
+
+class Outcome {
+  failed = false;
+  taken = false;
+  error = undefined;
+  fail(error) {
+    if (this.failed) return false;
+    this.failed = true;
+    this.error = error;
+    return true;
+  }
+  // For the one who waits.
+  take() {
+    this.taken = true;
+    if (this.failed) throw this.error;
+  }
+}
+
+// ---- Group
+
+class Group {
+  #context;
+  #outcome = new Outcome();
+  #errors = [];
+  #errorsMax = 0;
+  #running = 0;
+  #waited = false;
+  #idle = newPromise();
+
+  constructor(options = undefined) {
+    if (options?.collectErrors) {
+      const max = options.maxErrors;
+      if (!NumberIsInteger(max) || max <= 0) throw groupMaxErrors();
+      this.#errorsMax = max;
+    }
+    this.#context = new Context(options, "Group");
+    reportWhenDropped(this, this.#outcome);
+  }
+
+  // What the jobs get.
+  get context() {
+    return this.#context;
+  }
+  get signal() {
+    return this.#context.signal;
+  }
+
+  go(job) {
+    requireJob(job);
+    if (this.#waited) throw groupGoAfterWait();
+    ++this.#running;
+    PromisePrototypeThen(start(job, this.#context), () => this.#done(), (error) => {
+      this.#fail(error);
+      this.#done();
+    });
+  }
+
+  // Waits for every job, ends the context and gives the first error. Once.
+  async wait() {
+    if (this.#waited) throw groupWaited();
+    this.#waited = true;
+    if (this.#running > 0) await this.#idle.promise;
+    endContext(this.#context);
+    this.#outcome.take();
+  }
+
+  // The errors so far, if they are collected.
+  errors() {
+    return ArrayPrototypeSlice(this.#errors);
+  }
+
+  #fail(error) {
+    if (this.#errors.length < this.#errorsMax) ArrayPrototypePush(this.#errors, error);
+    if (this.#outcome.fail(error)) endContext(this.#context, error);
+  }
+
+  #done() {
+    if (--this.#running === 0 && this.#waited) this.#idle.resolve();
+  }
+}
+
+// ---- Task
+
+class Task {
+  #context;
+  #outcome = new Outcome();
+  #promise;
+  #waited = false;
+
+  constructor(job, options = undefined) {
+    requireJob(job);
+    const context = new Context(options, "Task");
+    const outcome = this.#outcome;
+    this.#context = context;
+    this.#promise = PromisePrototypeThen(start(job, context), (value) => {
+      endContext(context);
+      return value;
+    }, (error) => {
+      endContext(context);
+      outcome.fail(error);
+    });
+    reportWhenDropped(this, outcome);
+  }
+
+  static run(job, options = undefined) {
+    return new Task(job, options);
+  }
+
+  get signal() {
+    return this.#context.signal;
+  }
+
+  cancel(reason = undefined) {
+    endContext(this.#context, reason);
+  }
+
+  // The job's result, when it has ended. Once.
+  async wait() {
+    if (this.#waited) throw taskWaited();
+    this.#waited = true;
+    this.#outcome.taken = true;
+    const value = await this.#promise;
+    this.#outcome.take();
+    return value;
+  }
+}
+
+// ---- Pool
+
+class Pool {
+  #workers;
+  #capacity;
+  #context;
+  #queue = [];
+  #running = 0;
+  #submitters = [];
+  #closed = false;
+  #idle = newPromise();
+  #outcome = new Outcome();
+
+  constructor(options = undefined) {
+    const { workers, queueSize } = options ?? {};
+    if (!NumberIsInteger(workers) || workers <= 0) throw poolWorkers();
+    if (!NumberIsInteger(queueSize) || queueSize <= 0) throw poolQueueSize();
+    this.#workers = workers;
+    this.#capacity = workers + queueSize;
+    this.#context = new Context(options, "Pool");
+    reportWhenDropped(this, this.#outcome);
+  }
+
+  get context() {
+    return this.#context;
+  }
+  get signal() {
+    return this.#context.signal;
+  }
+
+  // Never waits.
+  trySubmit(job) {
+    requireJob(job);
+    if (this.#closed) throw poolClosed();
+    if (!this.#hasRoom()) throw poolFull();
+    this.#accept(job);
+  }
+
+  // Waits for room as long as the options allow; the job's own context is the pool's.
+  async submit(job, options = undefined) {
+    requireJob(job);
+    const signal = signalOf(options, "Pool.submit");
+    const budget = budgetMs(options, "Pool.submit");
+    if (this.#closed) throw poolClosed();
+    if (signal?.aborted) throw contextError(signal.reason);
+    if (budget <= 0) throw contextError(new TimeoutError());
+    await this.#admit(job, signal, budget, () => contextError(new TimeoutError()));
+  }
+
+  // `async: timeout` if there was no room in time.
+  async submitFor(timeout, job) {
+    requireJob(job);
+    const budget = durationMs(timeout, "Pool.submitFor");
+    if (this.#closed) throw poolClosed();
+    await this.#admit(job, undefined, budget, timedOut);
+  }
+
+  // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
+  // gives the first error. Once, by either name.
+  async close() {
+    if (this.#closed) throw poolWaited();
+    this.#closed = true;
+    const submitters = this.#submitters;
+    this.#submitters = [];
+    for (let i = 0; i < submitters.length; i++) submitters[i].reject(poolClosed());
+    if (this.#running > 0) await this.#idle.promise;
+    endContext(this.#context);
+    this.#outcome.take();
+  }
+  wait() {
+    return this.close();
+  }
+
+  #hasRoom() {
+    return this.#running + this.#queue.length < this.#capacity && this.#submitters.length === 0;
+  }
+
+  async #admit(job, signal, budget, late) {
+    if (this.#hasRoom()) return this.#accept(job);
+    if (budget <= 0) throw late();
+    const submitter = newPromise();
+    submitter.job = job;
+    ArrayPrototypePush(this.#submitters, submitter);
+    const wait = begin(systemClock, budget === Infinity ? 0xffffffff : budget, signal, Infinity);
+    const leave = (error) => {
+      const at = ArrayPrototypeIndexOf(this.#submitters, submitter);
+      if (at >= 0) ArrayPrototypeSplice(this.#submitters, at, 1);
+      submitter.reject(error);
+    };
+    PromisePrototypeThen(
+      wait.promise, () => leave(late()), () => leave(contextError(signal.reason)));
+    try {
+      await submitter.promise;
+    } finally {
+      wait.stop();
+    }
+  }
+
+  #accept(job) {
+    if (this.#running < this.#workers) this.#start(job);
+    else ArrayPrototypePush(this.#queue, job);
+  }
+
+  #start(job) {
+    ++this.#running;
+    PromisePrototypeThen(start(job, this.#context), () => this.#done(), (error) => {
+      this.#outcome.fail(error);
+      this.#done();
+    });
+  }
+
+  #done() {
+    --this.#running;
+    if (this.#queue.length > 0) this.#start(ArrayPrototypeShift(this.#queue));
+    const submitter = ArrayPrototypeShift(this.#submitters);
+    if (submitter !== undefined) {
+      this.#accept(submitter.job);
+      submitter.resolve();
+    }
+    if (this.#running === 0 && this.#closed) this.#idle.resolve();
+  }
+}
+
+// ---- every
+
+function intervalMs(interval) {
+  if (typeof interval === "number" && !(interval > 0)) throw intervalNotPositive();
+  const ms = durationMs(interval, "every");
+  if (ms <= 0) throw intervalNotPositive();
+  return ms;
+}
+
+async function runEvery(ms, job, context) {
+  let dueMs = systemClock.monotonicNowMs() + ms;
+  for (;;) {
+    const wait = MathMax(0, dueMs - systemClock.monotonicNowMs());
+    try {
+      await begin(systemClock, wait, context.signal, Infinity).promise;
+    } catch (error) {
+      throw context.error ?? error;
+    }
+    context.check();
+    await start(job, context);
+    // The rhythm is kept; runs that came due during a long one are left out.
+    const now = systemClock.monotonicNowMs();
+    do dueMs += ms; while (dueMs + ms <= now);
+  }
+}
+
+// Runs the job after each interval, never two at once, until it fails or the context ends; gives
+// that error.
+async function every(interval, job, options = undefined) {
+  requireJob(job);
+  const ms = intervalMs(interval);
+  const context = new Context(options, "every");
+  try {
+    await runEvery(ms, job, context);
+  } finally {
+    endContext(context);
+  }
+}
+
+class PeriodicHandle {
+  #context;
+  #outcome = new Outcome();
+  #ended;
+  #stopped = false;
+  #waited = false;
+
+  constructor(interval, job, options) {
+    requireJob(job);
+    const ms = intervalMs(interval);
+    this.#context = new Context(options, "startEvery");
+    const outcome = this.#outcome;
+    const handle = { stopped: () => this.#stopped };
+    this.#ended = PromisePrototypeThen(runEvery(ms, job, this.#context), undefined, (error) => {
+      if (!(handle.stopped() && error?.kind === "Cancelled")) outcome.fail(error);
+    });
+    reportWhenDropped(this, outcome);
+  }
+
+  // Ends it after the present run. May be called again.
+  stop() {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    endContext(this.#context);
+  }
+
+  // Its end: without an error if it was stopped. Once.
+  async wait() {
+    if (this.#waited) throw periodicWaited();
+    this.#waited = true;
+    this.#outcome.taken = true;
+    await this.#ended;
+    endContext(this.#context);
+    this.#outcome.take();
+  }
+}
+
+function startEvery(interval, job, options = undefined) {
+  return new PeriodicHandle(interval, job, options);
+}
+
+// ---- withTimeout
+
+// The job's result if it ends before the time is up, `async: timeout` otherwise, the error of the
+// signal or deadline around it if that ends first. A job that does not heed its signal goes on; an
+// error that it still gives is reported.
+async function withTimeout(timeout, job, options = undefined) {
+  requireJob(job);
+  const ms = typeof timeout === "number" && timeout <= 0 ? 0 : durationMs(timeout, "withTimeout");
+  const outer = new Context(options, "withTimeout");
+  const outerError = outer.error;
+  if (outerError !== undefined) throw outerError;
+  if (ms <= 0) {
+    endContext(outer);
+    throw timedOut();
+  }
+  const dueMs = systemClock.monotonicNowMs() + ms;
+  const ownIsFirst = ms <= outer.remainingMs();
+  const context = new Context({ signal: outer.signal, timeoutMs: ms }, "withTimeout");
+  const late = () => (outer.signal.aborted || !ownIsFirst
+    ? outer.error ?? contextError(new TimeoutError()) : timedOut());
+  const { promise, resolve, reject } = newPromise();
+  let settled = false;
+  const settle = (how, value) => {
+    settled = true;
+    endContext(context);
+    endContext(outer);
+    how(value);
+  };
+  context.signal.addEventListener("abort", () => {
+    if (!settled) settle(reject, late());
+  });
+  const inTime = () => systemClock.monotonicNowMs() < dueMs;
+  PromisePrototypeThen(start(job, context), (value) => {
+    if (settled) return;
+    if (inTime()) settle(resolve, value);
+    else settle(reject, late());
+  }, (error) => {
+    if (settled || !inTime()) {
+      if (!settled) settle(reject, late());
+      if (!isEcho(error, context.signal)) events.reportException(error);
+      return;
+    }
+    settle(reject, error);
+  });
+  return promise;
+}
+
+realm.modules["weft:async"] = {
+  __proto__: null,
+  AsyncError,
+  AsyncLocalStorage: realm.asyncContext?.AsyncLocalStorage,
+  Group,
+  Pool,
+  Task,
+  every,
+  startEvery,
+  withTimeout,
+};

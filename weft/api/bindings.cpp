@@ -1,0 +1,52 @@
+#include "weft/api/bindings.h"
+
+#include <vector>
+
+#include "weft/api/async_context/bindings.h"
+#include "weft/api/base64/bindings.h"
+#include "weft/api/clone/bindings.h"
+#include "weft/api/console/bindings.h"
+#include "weft/api/crypto/bindings.h"
+#include "weft/api/data/bindings.h"
+#include "weft/api/encoding/bindings.h"
+#include "weft/api/fetch/bindings.h"
+#include "weft/api/global/bindings.h"
+#include "weft/api/headers/bindings.h"
+#include "weft/api/node/bindings.h"
+#include "weft/api/serve/bindings.h"
+#include "weft/api/streams/bindings.h"
+#include "weft/api/url/bindings.h"
+#include "weft/api/websocket/bindings.h"
+#include "weft/api/weft_http/bindings.h"
+#include "weft/js/natives.h"
+
+extern "C" {
+extern const char weft_snapshot_begin[];
+extern const char weft_snapshot_end[];
+}
+
+namespace weft::api {
+
+std::span<const js::Binding> bindings() {
+    static const std::vector<js::Binding> all = [] {
+        std::vector<js::Binding> joined;
+        for (std::span<const js::Binding> room : {
+                 js::engine_bindings(), js::require_bindings(), async_context_bindings(),
+                 streams_bindings(),    url_bindings(),         encoding_bindings(),
+                 base64_bindings(),     headers_bindings(),     console_bindings(),
+                 clone_bindings(),      global_bindings(),      crypto_bindings(),
+                 fetch_bindings(),      data_bindings(),        serve_bindings(),
+                 websocket_bindings(),  weft_http_bindings(),   node_bindings(),
+                 node_file_bindings(),
+             })
+            joined.insert(joined.end(), room.begin(), room.end());
+        return joined;
+    }();
+    return all;
+}
+
+std::span<const char> snapshot() {
+    return {weft_snapshot_begin, static_cast<std::size_t>(weft_snapshot_end - weft_snapshot_begin)};
+}
+
+}  // namespace weft::api

@@ -1,0 +1,341 @@
+// RSA, elliptic curves, Ed25519 and X25519 of Web Cryptography.
+const {
+  cryptoAgree, cryptoEcGenerate, cryptoEcNumbers, cryptoEcOfNumbers, cryptoEcOfPoint,
+  cryptoEdwardsGenerate, cryptoEdwardsNumbers, cryptoEdwardsOfNumber, cryptoEqual, cryptoKeyNature,
+  cryptoRsaGenerate, cryptoRsaNumbers, cryptoRsaOaep, cryptoRsaOfNumbers, cryptoSign, cryptoVerify,
+} = native;
+const {
+  checkJwk, commonUsages, dataError, exportedJwk, fromBase64Url, innerOf, members, newKey, noAccess,
+  notSupported, operationError, paramsConverter, register, required, requireUsages, requiredLater,
+  toBase64Url,
+} = realm.crypto;
+const { converters } = realm.webidl;
+const {
+  ArrayPrototypeIncludes, MathCeil, TypedArrayPrototypeSet, TypedArrayPrototypeSlice, Uint8Array,
+} = realm.primordials;
+
+const none = [];
+
+function requireType(key, type) {
+  if (key.type !== type) throw noAccess(`This takes a ${type} key.`);
+}
+
+function copied(data) {
+  return new Uint8Array(data).buffer;
+}
+
+// The halves of a pair: the private one with `privateUsages`, the public one with `publicUsages`.
+function newPair(pair, algorithm, extractable, usages, privateUsages, publicUsages) {
+  return {
+    publicKey: newKey("public", true, algorithm, commonUsages(usages, publicUsages), pair[1]),
+    privateKey: newKey(
+      "private", extractable, algorithm, commonUsages(usages, privateUsages), pair[0]),
+  };
+}
+
+// A DER form, checked: { kind, curve, bits, exponent, der }.
+function natureOf(isPrivate, keyData, kind) {
+  const nature = cryptoKeyNature(isPrivate, keyData);
+  if (nature === undefined || nature[0] !== kind) throw dataError();
+  return { curve: nature[1], bits: nature[2], exponent: nature[3], der: nature[4] };
+}
+
+// ---- RSA
+
+const rsaBitsMax = 16384;
+const rsaNumberNames = ["n", "e", "d", "p", "q", "dp", "dq", "qi"];
+
+const toRsaGenerate = paramsConverter("RsaHashedKeyGenParams", [
+  members.integer("modulusLength", "unsigned long"),
+  { key: "publicExponent", converter: converters.Uint8Array, required: true },
+  members.hash,
+]);
+const toRsaImport = paramsConverter("RsaHashedImportParams", [members.hash]);
+
+function rsaAlgorithm(name, hash, nature) {
+  return {
+    name, modulusLength: nature.bits, publicExponent: new Uint8Array(nature.exponent), hash,
+  };
+}
+
+function rsaOfJwk(jwk, isPrivate) {
+  if (!isPrivate) {
+    if (jwk.n === undefined || jwk.e === undefined) throw dataError();
+    return cryptoRsaOfNumbers(false, fromBase64Url(jwk.n), fromBase64Url(jwk.e));
+  }
+  if (jwk.oth !== undefined) throw notSupported("Keys of more than two primes are not supported.");
+  const numbers = [];
+  for (let i = 0; i < rsaNumberNames.length; i++) {
+    if (jwk[rsaNumberNames[i]] === undefined) throw dataError();
+    numbers[i] = fromBase64Url(jwk[rsaNumberNames[i]]);
+  }
+  return cryptoRsaOfNumbers(true, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+    numbers[5], numbers[6], numbers[7]);
+}
+
+// `algs`: the member `alg` of a JSON Web Key for each hash.
+function registerRsa(name, use, algs, privateUsages, publicUsages) {
+  const both = [...publicUsages, ...privateUsages];
+
+  register("generateKey", name, toRsaGenerate, async (params, extractable, usages) => {
+    requireUsages(usages, both);
+    const { modulusLength, publicExponent, hash } = params;
+    if (modulusLength < 256 || modulusLength > rsaBitsMax) throw operationError();
+    const pair = await requiredLater(cryptoRsaGenerate(modulusLength, publicExponent));
+    const algorithm = { name, modulusLength, publicExponent, hash };
+    return newPair(pair, algorithm, extractable, usages, privateUsages, publicUsages);
+  });
+
+  register("importKey", name, toRsaImport, ({ hash }, format, keyData, extractable, usages) => {
+    let isPrivate = format === "pkcs8";
+    let der = keyData;
+    if (format === "jwk") {
+      isPrivate = keyData.d !== undefined;
+      requireUsages(usages, isPrivate ? privateUsages : publicUsages);
+      checkJwk(keyData, "RSA", use, extractable, usages);
+      if (keyData.alg !== undefined && keyData.alg !== algs[hash]) throw dataError();
+      der = rsaOfJwk(keyData, isPrivate);
+      if (der === undefined) throw dataError();
+    } else if (format === "spki" || format === "pkcs8") {
+      requireUsages(usages, isPrivate ? privateUsages : publicUsages);
+    } else {
+      throw notSupported(`A key of ${name} has no form '${format}'.`);
+    }
+    const nature = natureOf(isPrivate, der, "RSA");
+    return newKey(isPrivate ? "private" : "public", extractable,
+      rsaAlgorithm(name, hash, nature), usages, nature.der);
+  });
+
+  register("exportKey", name, undefined, (format, key) => {
+    const isPrivate = key.type === "private";
+    if (format === "jwk") {
+      const numbers = required(cryptoRsaNumbers(isPrivate, key.data));
+      const jwk = { kty: "RSA", alg: algs[key.algorithm.hash] };
+      for (let i = 0; i < numbers.length; i++) jwk[rsaNumberNames[i]] = toBase64Url(numbers[i]);
+      return exportedJwk(key, jwk);
+    }
+    return exportedDer(name, format, key);
+  });
+}
+
+function exportedDer(name, format, key) {
+  if (format !== "spki" && format !== "pkcs8") {
+    throw notSupported(`A key of ${name} has no form '${format}'.`);
+  }
+  requireType(key, format === "spki" ? "public" : "private");
+  return copied(key.data);
+}
+
+const algsOf = (prefix, suffix = "") => ({
+  __proto__: null,
+  "SHA-1": suffix === "" ? `${prefix}1` : prefix,
+  "SHA-256": `${prefix}${suffix}256`,
+  "SHA-384": `${prefix}${suffix}384`,
+  "SHA-512": `${prefix}${suffix}512`,
+});
+registerRsa("RSASSA-PKCS1-v1_5", "sig", algsOf("RS"), ["sign"], ["verify"]);
+registerRsa("RSA-PSS", "sig", algsOf("PS"), ["sign"], ["verify"]);
+registerRsa("RSA-OAEP", "enc", algsOf("RSA-OAEP", "-"), ["decrypt", "unwrapKey"],
+  ["encrypt", "wrapKey"]);
+
+// A scheme of signatures; options(params, key) gives [hash, saltBytes].
+function registerSignature(name, toParams, options) {
+  register("sign", name, toParams, (params, key, data) => {
+    requireType(key, "private");
+    const [hash, salt] = options(params, key);
+    return required(cryptoSign(name, hash, salt, key.data, data));
+  });
+  register("verify", name, toParams, (params, key, signature, data) => {
+    requireType(key, "public");
+    const [hash, salt] = options(params, key);
+    return cryptoVerify(name, hash, salt, key.data, signature, data) === true;
+  });
+}
+registerSignature("RSASSA-PKCS1-v1_5", undefined, (params, key) => [key.algorithm.hash, 0]);
+registerSignature("RSA-PSS",
+  paramsConverter("RsaPssParams", [members.integer("saltLength", "unsigned long")]),
+  (params, key) => [key.algorithm.hash, params.saltLength]);
+registerSignature("ECDSA", paramsConverter("EcdsaParams", [members.hash]),
+  (params) => [params.hash, 0]);
+registerSignature("Ed25519", undefined, () => ["", 0]);
+
+const toOaepParams = paramsConverter("RsaOaepParams", [members.optionalBytes("label")]);
+register("encrypt", "RSA-OAEP", toOaepParams, ({ label }, key, data) => {
+  requireType(key, "public");
+  const { hash } = key.algorithm;
+  return required(cryptoRsaOaep(true, hash, key.data, label ?? new Uint8Array(0), data));
+});
+register("decrypt", "RSA-OAEP", toOaepParams, ({ label }, key, data) => {
+  requireType(key, "private");
+  const { hash } = key.algorithm;
+  return required(cryptoRsaOaep(false, hash, key.data, label ?? new Uint8Array(0), data));
+});
+
+// ---- elliptic curves
+
+const curves = {
+  __proto__: null,
+  "P-256": { bytes: 32, alg: "ES256" },
+  "P-384": { bytes: 48, alg: "ES384" },
+  "P-521": { bytes: 66, alg: "ES512" },
+};
+const toCurve = paramsConverter("EcKeyGenParams", [
+  { key: "namedCurve", converter: converters.DOMString, required: true },
+]);
+
+function ecOfJwk(jwk, namedCurve, isPrivate) {
+  if (jwk.crv !== namedCurve) throw dataError();
+  if (jwk.x === undefined || jwk.y === undefined) throw dataError();
+  const { bytes } = curves[namedCurve];
+  const x = fromBase64Url(jwk.x);
+  const y = fromBase64Url(jwk.y);
+  const d = isPrivate ? fromBase64Url(jwk.d) : undefined;
+  if (x.length !== bytes || y.length !== bytes || (isPrivate && d.length !== bytes)) {
+    throw dataError();
+  }
+  return cryptoEcOfNumbers(namedCurve, x, y, d);
+}
+
+function registerEc(name, use, privateUsages, publicUsages) {
+  const both = [...publicUsages, ...privateUsages];
+
+  register("generateKey", name, toCurve, ({ namedCurve }, extractable, usages) => {
+    requireUsages(usages, both);
+    if (curves[namedCurve] === undefined) {
+      throw notSupported(`The curve '${namedCurve}' is not supported.`);
+    }
+    const pair = required(cryptoEcGenerate(namedCurve));
+    return newPair(pair, { name, namedCurve }, extractable, usages, privateUsages, publicUsages);
+  });
+
+  register("importKey", name, toCurve, ({ namedCurve }, format, keyData, extractable, usages) => {
+    const isPrivate = format === "pkcs8" || (format === "jwk" && keyData.d !== undefined);
+    if (!ArrayPrototypeIncludes(["raw", "spki", "pkcs8", "jwk"], format)) {
+      throw notSupported(`A key of ${name} has no form '${format}'.`);
+    }
+    if (format === "raw" && curves[namedCurve] === undefined) throw dataError();
+    requireUsages(usages, isPrivate ? privateUsages : publicUsages);
+    let der = keyData;
+    if (format === "jwk") {
+      checkJwk(keyData, "EC", use, extractable, usages);
+      if (curves[namedCurve] === undefined) throw dataError();
+      if (name === "ECDSA" && keyData.alg !== undefined &&
+          keyData.alg !== curves[namedCurve].alg) throw dataError();
+      der = ecOfJwk(keyData, namedCurve, isPrivate);
+    } else if (format === "raw") {
+      der = cryptoEcOfPoint(namedCurve, keyData);
+    }
+    if (der === undefined) throw dataError();
+    const nature = natureOf(isPrivate, der, "EC");
+    if (nature.curve !== namedCurve) throw dataError();
+    return newKey(isPrivate ? "private" : "public", extractable, { name, namedCurve }, usages,
+      nature.der);
+  });
+
+  register("exportKey", name, undefined, (format, key) => {
+    const isPrivate = key.type === "private";
+    if (format !== "raw" && format !== "jwk") return exportedDer(name, format, key);
+    if (format === "raw") requireType(key, "public");
+    const [x, y, d] = required(cryptoEcNumbers(isPrivate, key.data));
+    if (format === "jwk") {
+      const jwk = {
+        kty: "EC", crv: key.algorithm.namedCurve, x: toBase64Url(x), y: toBase64Url(y),
+      };
+      if (isPrivate) jwk.d = toBase64Url(d);
+      return exportedJwk(key, jwk);
+    }
+    const point = new Uint8Array(1 + 2 * curves[key.algorithm.namedCurve].bytes);
+    point[0] = 4;
+    TypedArrayPrototypeSet(point, new Uint8Array(x), 1);
+    TypedArrayPrototypeSet(point, new Uint8Array(y), 1 + x.byteLength);
+    return point.buffer;
+  });
+}
+const deriveUsages = ["deriveKey", "deriveBits"];
+registerEc("ECDSA", "sig", ["sign"], ["verify"]);
+registerEc("ECDH", "enc", deriveUsages, none);
+
+// ---- Ed25519 and X25519
+
+function registerEdwards(name, use, privateUsages, publicUsages) {
+  register("generateKey", name, undefined, (params, extractable, usages) => {
+    requireUsages(usages, [...publicUsages, ...privateUsages]);
+    const pair = required(cryptoEdwardsGenerate(name));
+    return newPair(pair, { name }, extractable, usages, privateUsages, publicUsages);
+  });
+
+  register("importKey", name, undefined, (params, format, keyData, extractable, usages) => {
+    const isPrivate = format === "pkcs8" || (format === "jwk" && keyData.d !== undefined);
+    if (!ArrayPrototypeIncludes(["raw", "spki", "pkcs8", "jwk"], format)) {
+      throw notSupported(`A key of ${name} has no form '${format}'.`);
+    }
+    requireUsages(usages, isPrivate ? privateUsages : publicUsages);
+    let der = keyData;
+    if (format === "jwk") der = edwardsOfJwk(name, use, keyData, isPrivate, extractable, usages);
+    else if (format === "raw") der = edwardsOf(name, false, keyData);
+    const nature = natureOf(isPrivate, der, name);
+    return newKey(isPrivate ? "private" : "public", extractable, { name }, usages, nature.der);
+  });
+
+  register("exportKey", name, undefined, (format, key) => {
+    const isPrivate = key.type === "private";
+    if (format !== "raw" && format !== "jwk") return exportedDer(name, format, key);
+    if (format === "raw") requireType(key, "public");
+    const [x, d] = required(cryptoEdwardsNumbers(isPrivate, key.data));
+    if (format === "raw") return x;
+    const jwk = { kty: "OKP", crv: name, x: toBase64Url(x) };
+    if (isPrivate) jwk.d = toBase64Url(d);
+    if (name === "Ed25519") jwk.alg = "Ed25519";
+    return exportedJwk(key, jwk);
+  });
+}
+
+function edwardsOf(name, isPrivate, bytes) {
+  const der = bytes.length === 32 ? cryptoEdwardsOfNumber(name, isPrivate, bytes) : undefined;
+  if (der === undefined) throw dataError();
+  return der;
+}
+
+function edwardsOfJwk(name, use, jwk, isPrivate, extractable, usages) {
+  checkJwk(jwk, "OKP", use, extractable, usages);
+  if (jwk.crv !== name || jwk.x === undefined) throw dataError();
+  if (name === "Ed25519" && jwk.alg !== undefined && jwk.alg !== "Ed25519" &&
+      jwk.alg !== "EdDSA") throw dataError();
+  const x = fromBase64Url(jwk.x);
+  if (!isPrivate) return edwardsOf(name, false, x);
+  const der = edwardsOf(name, true, fromBase64Url(jwk.d));
+  const numbers = cryptoEdwardsNumbers(true, der);
+  if (numbers === undefined || !cryptoEqual(numbers[0], x)) throw dataError();
+  return der;
+}
+
+registerEdwards("Ed25519", "sig", ["sign"], ["verify"]);
+registerEdwards("X25519", "enc", deriveUsages, none);
+
+// ---- agreement
+
+// The first bits; those behind the last one are zero.
+function firstBits(secret, length) {
+  if (length === null) return secret;
+  if (secret.byteLength * 8 < length) throw operationError("The secret is not so long.");
+  const bytes = TypedArrayPrototypeSlice(new Uint8Array(secret), 0, MathCeil(length / 8));
+  if (length % 8 !== 0) bytes[bytes.length - 1] &= 0xff << (8 - (length % 8));
+  return bytes.buffer;
+}
+
+function registerAgreement(name) {
+  const toParams = paramsConverter("EcdhKeyDeriveParams", [
+    { key: "public", converter: converters.CryptoKey, required: true },
+  ]);
+  register("deriveBits", name, toParams, (params, key, length) => {
+    requireType(key, "private");
+    const other = innerOf(params.public);
+    requireType(other, "public");
+    if (other.algorithm.name !== name || other.algorithm.namedCurve !== key.algorithm.namedCurve) {
+      throw noAccess("The keys are of different kinds.");
+    }
+    return firstBits(required(cryptoAgree(key.data, other.data)), length);
+  });
+}
+registerAgreement("ECDH");
+registerAgreement("X25519");

@@ -1,0 +1,365 @@
+// What weft:data stands on.
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/api/application/application.h"
+#include "weft/api/data/bindings.h"
+#include "weft/api/data/data_store.h"
+#include "weft/api/data/data_values.h"
+#include "weft/base/bytes.h"
+#include "weft/data/json.h"
+#include "weft/js/isolate.h"
+#include "weft/js/task.h"
+
+namespace weft::api {
+namespace {
+
+using Handle = std::shared_ptr<DataHandle>;
+
+DataStore& store_of(js::Call& call) { return JsApplication::of(call.isolate()).data_store(); }
+
+// Milliseconds from now; Infinity is never.
+Deadline deadline_of(double budget_ms) {
+    if (!(budget_ms < 1e15)) return Deadline::never();
+    return Deadline::after(std::chrono::duration<double, std::milli>(budget_ms));
+}
+
+std::uint32_t count_of(double number) {
+    return number >= data::kRowsUnlimited ? data::kRowsUnlimited
+                                          : static_cast<std::uint32_t>(number);
+}
+
+v8::Local<v8::Value> element(js::Call& call, v8::Local<v8::Value> array, std::uint32_t at) {
+    v8::Local<v8::Value> value;
+    if (array.As<v8::Array>()->Get(call.context(), at).ToLocal(&value)) return value;
+    return v8::Undefined(call.v8());
+}
+
+Error closed() { return data::to_error("data", data::kClosedState, "the handle is closed"); }
+
+js::Settled outcome_of(data::Outcome outcome) {
+    return [outcome = std::move(outcome)](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+        return from_outcome(isolate, outcome);
+    };
+}
+
+// (token): the number of a configured database.
+void data_configured(js::Call& call) {
+    DataStore& store = store_of(call);
+    js::start_task(call, "open database", [&store, token = call.text(0)]() -> Result<js::Settled> {
+        Result<double> number = store.find_configured(token);
+        if (!number) return data_failure(number.error());
+        return js::settled(*number);
+    });
+}
+
+// (provider, place, access, connectionsMax)
+void data_open(js::Call& call) {
+    JsApplication& application = JsApplication::of(call.isolate());
+    DataSource source{.token = {},
+                      .name = call.text(0),
+                      .provider = call.text(0),
+                      .place = call.text(1),
+                      .access = static_cast<DataAccess>(call.integer(2)),
+                      .connections_max = static_cast<unsigned>(call.integer(3))};
+    js::start_task(call, "open database", [&application, source]() -> Result<js::Settled> {
+        if (!application.options().opens_any_data && source.place != ":memory:") {
+            return data_failure(Error(ErrorKind::PermissionDenied,
+                                      "the application opens only what its configuration names"));
+        }
+        Result<data::Database> database = application.data_store().open(source);
+        if (!database) return data_failure(database.error());
+        auto handle = std::make_shared<DataHandle>();
+        handle->database.emplace(std::move(*database));
+        return js::settled(WEFT_TRY(application.data_store().keep(std::move(handle))));
+    });
+}
+
+enum class Kind { Query, QueryOne, Exec };
+
+template <class Owner>
+Result<data::Outcome> run(Owner& owner, Kind kind, const data::Statement& statement,
+                          const data::QueryOptions& options) {
+    if (kind == Kind::Exec) return owner.exec(statement, options.call());
+    data::Outcome outcome;
+    if (kind == Kind::Query) {
+        outcome.rows = WEFT_TRY(owner.query(statement, options));
+        return outcome;
+    }
+    std::optional<data::Rows> one = WEFT_TRY(owner.query_one(statement, options));
+    if (one) outcome.rows = std::move(*one);
+    return outcome;
+}
+
+Result<data::Outcome> run(DataHandle& handle, Kind kind, const data::Statement& statement,
+                          const data::QueryOptions& options) {
+    if (handle.transaction) return run(*handle.transaction, kind, statement, options);
+    if (handle.database) return run(*handle.database, kind, statement, options);
+    return closed();
+}
+
+// (handle, kind, text, values, types, rowsMax, budgetMs)
+void data_run(js::Call& call) {
+    Handle handle = store_of(call).find(call.number(0));
+    auto kind = static_cast<Kind>(call.integer(1));
+    Result<data::Statement> statement = to_statement(call, call[2], call[3], call[4]);
+    data::QueryOptions options;
+    options.rows_max = count_of(call.number(5));
+    options.deadline = deadline_of(call.number(6));
+    js::start_task(call, "database statement",
+                   [handle, kind, statement = std::move(statement), options]() {
+                       if (!handle) return Result<js::Settled>(data_failure(closed()));
+                       if (!statement) return Result<js::Settled>(data_failure(statement.error()));
+                       Result<data::Outcome> outcome = run(*handle, kind, *statement, options);
+                       if (!outcome) return Result<js::Settled>(data_failure(outcome.error()));
+                       return Result<js::Settled>(outcome_of(std::move(*outcome)));
+                   });
+}
+
+struct Batch {
+    std::vector<data::Statement> statements;
+    Error error = ErrorKind::Other;
+    bool is_good = true;
+};
+
+// Of [text, values, types] each.
+Batch read_batch(js::Call& call, v8::Local<v8::Value> list) {
+    Batch batch;
+    for (std::uint32_t at = 0; at < list.As<v8::Array>()->Length(); ++at) {
+        v8::Local<v8::Value> parts = element(call, list, at);
+        Result<data::Statement> statement = to_statement(
+            call, element(call, parts, 0), element(call, parts, 1), element(call, parts, 2));
+        if (statement) {
+            batch.statements.push_back(std::move(*statement));
+        } else {
+            batch.error = statement.error();
+            batch.is_good = false;
+        }
+    }
+    return batch;
+}
+
+// (handle, statements, rowsMax, atomic, budgetMs)
+void data_batch(js::Call& call) {
+    Handle handle = store_of(call).find(call.number(0));
+    data::BatchOptions options;
+    options.rows_max = count_of(call.number(2));
+    options.atomic = call.flag(3);
+    options.deadline = deadline_of(call.number(4));
+    js::start_task(
+        call, "database batch",
+        [handle, batch = read_batch(call, call[1]), options]() -> Result<js::Settled> {
+            if (!batch.is_good) return data_failure(batch.error);
+            if (!handle || handle->cursor) return data_failure(closed());
+            Result<std::vector<data::Outcome>> outcomes =
+                handle->transaction ? handle->transaction->batch(batch.statements, options)
+                                    : handle->database->batch(batch.statements, options);
+            if (!outcomes) return data_failure(outcomes.error());
+            return js::Settled([outcomes = std::move(*outcomes)](
+                                   js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+                std::vector<v8::Local<v8::Value>> made;
+                for (const data::Outcome& outcome : outcomes)
+                    made.push_back(from_outcome(isolate, outcome));
+                return v8::Array::New(isolate.v8(), made.data(), made.size()).As<v8::Value>();
+            });
+        });
+}
+
+// Keeps what belongs to the request, and watches that.
+Result<double> keep_for(DataStore& store, Handle handle,
+                        const std::optional<CancelToken>& request) {
+    if (!request) return ErrorKind::Cancelled;
+    double number = WEFT_TRY(store.keep(std::move(handle)));
+    store.watch(number, *request);
+    return number;
+}
+
+// (handle, readOnly, isolation, budgetMs)
+void data_begin(js::Call& call) {
+    DataStore& store = store_of(call);
+    Handle handle = store.find(call.number(0));
+    data::TransactionOptions options;
+    options.read_only = call.flag(1);
+    options.isolation = static_cast<data::Isolation>(call.integer(2));
+    options.deadline = deadline_of(call.number(3));
+    auto request = call.isolate().find_token(call.isolate().current_request());
+    js::start_task(call, "begin", [&store, handle, options, request]() -> Result<js::Settled> {
+        if (!handle || handle->cursor) return data_failure(closed());
+        Result<data::Transaction> begun =
+            handle->transaction ? handle->transaction->begin() : handle->database->begin(options);
+        if (!begun) return data_failure(begun.error());
+        auto kept = std::make_shared<DataHandle>();
+        kept->transaction.emplace(std::move(*begun));
+        return js::settled(WEFT_TRY(keep_for(store, std::move(kept), request)));
+    });
+}
+
+// (handle, commit)
+void data_finish(js::Call& call) {
+    DataStore& store = store_of(call);
+    double number = call.number(0);
+    Handle handle = store.find(number);
+    js::start_task(call, "end transaction",
+                   [&store, number, handle, commit = call.flag(1)]() -> Result<js::Settled> {
+                       if (!handle || !handle->transaction) return data_failure(closed());
+                       Result<void> ended =
+                           commit ? handle->transaction->commit() : handle->transaction->rollback();
+                       if (!handle->transaction->is_open()) store.drop(number);
+                       if (!ended) return data_failure(ended.error());
+                       return js::settled();
+                   });
+}
+
+// (handle, text, values, types, rowsMax, batchRows, budgetMs): [number, names]
+void data_cursor(js::Call& call) {
+    DataStore& store = store_of(call);
+    Handle handle = store.find(call.number(0));
+    Result<data::Statement> statement = to_statement(call, call[1], call[2], call[3]);
+    data::CursorOptions options;
+    options.rows_max = count_of(call.number(4));
+    options.batch_rows = count_of(call.number(5));
+    options.deadline = deadline_of(call.number(6));
+    auto request = call.isolate().find_token(call.isolate().current_request());
+    js::start_task(
+        call, "open cursor",
+        [&store, handle, statement, options, request]() -> Result<js::Settled> {
+            if (!handle || handle->cursor) return data_failure(closed());
+            if (!statement) return data_failure(statement.error());
+            Result<data::Cursor> opened =
+                handle->transaction ? handle->transaction->query_cursor(*statement, options)
+                                    : handle->database->query_cursor(*statement, options);
+            if (!opened) return data_failure(opened.error());
+            auto kept = std::make_shared<DataHandle>();
+            kept->cursor.emplace(std::move(*opened));
+            double number = WEFT_TRY(keep_for(store, kept, request));
+            return js::Settled([kept, number](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+                v8::Local<v8::Value> parts[] = {v8::Number::New(isolate.v8(), number),
+                                                from_names(isolate, kept->cursor->columns())};
+                return v8::Array::New(isolate.v8(), parts, std::size(parts)).As<v8::Value>();
+            });
+        });
+}
+
+// (cursor): [names, values]; undefined at the end.
+void data_next(js::Call& call) {
+    DataStore& store = store_of(call);
+    double number = call.number(0);
+    Handle handle = store.find(number);
+    js::start_task(call, "fetch rows", [&store, number, handle]() -> Result<js::Settled> {
+        if (!handle || !handle->cursor) return data_failure(closed());
+        Result<data::Rows> rows = handle->cursor->next();
+        if (!rows || rows->empty()) store.drop(number);
+        if (!rows) return data_failure(rows.error());
+        if (rows->empty()) return js::settled();
+        return js::Settled(
+            [rows = std::move(*rows)](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+                return from_rows(isolate, rows);
+            });
+    });
+}
+
+// (cursor, asLines): the next rows as JSON, each on its line, or with commas between them;
+// undefined at the end. No row becomes an object of JavaScript.
+void data_next_json(js::Call& call) {
+    DataStore& store = store_of(call);
+    double number = call.number(0);
+    Handle handle = store.find(number);
+    js::start_task(call, "fetch rows",
+                   [&store, number, handle, lines = call.flag(1)]() -> Result<js::Settled> {
+                       if (!handle || !handle->cursor) return data_failure(closed());
+                       Result<data::Rows> rows = handle->cursor->next();
+                       if (!rows || rows->empty()) store.drop(number);
+                       if (!rows) return data_failure(rows.error());
+                       if (rows->empty()) return js::settled();
+                       std::string text;
+                       for (data::Row row : *rows) {
+                           if (!lines && !text.empty()) text.push_back(',');
+                           data::append_json(text, row);
+                           if (lines) text.push_back('\n');
+                       }
+                       Bytes bytes = as_bytes(text);
+                       return js::settled(std::vector<std::byte>(bytes.begin(), bytes.end()));
+                   });
+}
+
+// (handle): closes a cursor or a database.
+void data_close(js::Call& call) {
+    DataStore& store = store_of(call);
+    double number = call.number(0);
+    Handle handle = store.find(number);
+    js::start_task(call, "close", [&store, number, handle]() -> Result<js::Settled> {
+        if (handle && handle->cursor) handle->cursor->close();
+        if (handle && handle->database) static_cast<void>(handle->database->close());
+        store.drop(number);
+        return js::settled();
+    });
+}
+
+// (handle): [provider, mode, placeholders, connectionsMax, connections, idle, inUse, waiting]
+void data_describe(js::Call& call) {
+    Handle handle = store_of(call).find(call.number(0));
+    if (!handle || !handle->database) return;
+    data::Provider& provider = handle->database->provider();
+    data::PoolStats stats = handle->database->stats();
+    auto number = [&](auto value) -> v8::Local<v8::Value> {
+        return v8::Number::New(call.v8(), static_cast<double>(value));
+    };
+    v8::Local<v8::Value> parts[] = {call.string(provider.name()),
+                                    call.string(provider.mode()),
+                                    number(provider.placeholders()),
+                                    number(stats.connections_max),
+                                    number(stats.connections),
+                                    number(stats.idle),
+                                    number(stats.in_use),
+                                    number(stats.waiting)};
+    call.give(call.array(parts));
+}
+
+void data_redact(js::Call& call) { call.give(data::redacted(call.text(0))); }
+
+constexpr js::Binding kBindings[] = {
+    js::bind<data_configured>("dataConfigured", "(token: string): Promise<number>",
+                              js::Awaits::Cancellable),
+    js::bind<data_open>("dataOpen",
+                        "(provider: string, place: string, access: number, "
+                        "connectionsMax: number): Promise<number>",
+                        js::Awaits::Cancellable),
+    js::bind<data_run>("dataRun",
+                       "(handle: number, kind: number, text: string, values: unknown[], "
+                       "types: unknown[], rowsMax: number, budgetMs: number): Promise<unknown[]>",
+                       js::Awaits::Cancellable),
+    js::bind<data_batch>("dataBatch",
+                         "(handle: number, statements: unknown[], rowsMax: number, "
+                         "atomic: boolean, budgetMs: number): Promise<unknown[]>",
+                         js::Awaits::Cancellable),
+    js::bind<data_begin>("dataBegin",
+                         "(handle: number, readOnly: boolean, isolation: number, "
+                         "budgetMs: number): Promise<number>",
+                         js::Awaits::Cancellable),
+    js::bind<data_finish>("dataFinish", "(handle: number, commit: boolean): Promise<void>",
+                          js::Awaits::Uncancellable),
+    js::bind<data_cursor>("dataCursor",
+                          "(handle: number, text: string, values: unknown[], types: unknown[], "
+                          "rowsMax: number, batchRows: number, budgetMs: number): "
+                          "Promise<[number, string[]]>",
+                          js::Awaits::Cancellable),
+    js::bind<data_next>("dataNext", "(cursor: number): Promise<unknown[] | undefined>",
+                        js::Awaits::Cancellable),
+    js::bind<data_next_json>("dataNextJson",
+                             "(cursor: number, asLines: boolean): Promise<ArrayBuffer | undefined>",
+                             js::Awaits::Cancellable),
+    js::bind<data_close>("dataClose", "(handle: number): Promise<void>", js::Awaits::Uncancellable),
+    js::bind<data_describe>("dataDescribe", "(handle: number): unknown[] | undefined"),
+    js::bind<data_redact>("dataRedact", "(connectionString: string): string"),
+};
+
+}  // namespace
+
+std::span<const js::Binding> data_bindings() { return kBindings; }
+
+}  // namespace weft::api

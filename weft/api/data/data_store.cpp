@@ -1,0 +1,93 @@
+#include "weft/api/data/data_store.h"
+
+#include "weft/data/sqlite/sqlite.h"
+#include "weft/fiber/fiber.h"
+#include "weft/js/tasks.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::chrono::seconds kCloseTimeout{5};
+
+data::Access access_of(DataAccess access) {
+    switch (access) {
+    case DataAccess::Read: return data::Access::Read;
+    case DataAccess::Write: return data::Access::Write;
+    case DataAccess::ReadWrite: break;
+    }
+    return data::Access::ReadWrite;
+}
+
+}  // namespace
+
+void DataHandle::abandon() {
+    if (cursor) cursor->close();
+    if (transaction && transaction->is_open()) static_cast<void>(transaction->rollback());
+}
+
+Result<data::Database> DataStore::open(const DataSource& source) {
+    data::DatabaseOptions options;
+    options.name = source.name;
+    options.access = access_of(source.access);
+    if (source.connections_max > 0) options.pool.connections_max = source.connections_max;
+    if (source.provider == "sqlite") return data::open_sqlite({.path = source.place}, options);
+    return Error(ErrorKind::Unavailable, "no such provider: " + source.provider);
+}
+
+Result<double> DataStore::find_configured(const std::string& token) {
+    auto known = configured_.find(token);
+    if (known != configured_.end()) return known->second;
+    for (const DataSource& source : options_.data) {
+        if (source.token != token) continue;
+        auto handle = std::make_shared<DataHandle>();
+        handle->database.emplace(WEFT_TRY(open(source)));
+        double number = WEFT_TRY(keep(std::move(handle)));
+        // Another fiber may have been faster.
+        auto [place, is_new] = configured_.emplace(token, number);
+        if (!is_new) drop(number);
+        return place->second;
+    }
+    return Error(ErrorKind::PermissionDenied,
+                 "the application has no capability \"" + token + "\"");
+}
+
+Result<double> DataStore::keep(std::shared_ptr<DataHandle> handle) {
+    return js::TaskTable::to_number(WEFT_TRY(handles_.insert(std::move(handle))));
+}
+
+std::shared_ptr<DataHandle> DataStore::find(double number) {
+    std::shared_ptr<DataHandle>* found = handles_.find(js::TaskTable::to_ticket(number));
+    return found ? *found : nullptr;
+}
+
+void DataStore::drop(double number) {
+    std::optional<std::shared_ptr<DataHandle>> taken =
+        handles_.take(js::TaskTable::to_ticket(number));
+    if (taken) (*taken)->ended.set();
+}
+
+// The scope of the application waits for the fiber, so that the store is still there.
+void DataStore::watch(double number, const CancelToken& request) {
+    static_cast<void>(spawn(
+        [this, number, handle = find(number)] {
+            if (handle->ended.wait()) return;
+            handle->abandon();
+            drop(number);
+        },
+        {.name = "database handle", .token = request.state()}));
+}
+
+void DataStore::close() {
+    std::vector<std::shared_ptr<DataHandle>> all;
+    handles_.for_each([&](Ticket, std::shared_ptr<DataHandle>& handle) { all.push_back(handle); });
+    for (const std::shared_ptr<DataHandle>& handle : all) {
+        handle->abandon();
+        handle->ended.set();
+    }
+    for (const std::shared_ptr<DataHandle>& handle : all) {
+        if (handle->database)
+            static_cast<void>(handle->database->close(Deadline::after(kCloseTimeout)));
+    }
+}
+
+}  // namespace weft::api

@@ -1,0 +1,65 @@
+// DataStore: the databases, transactions and cursors that the scripts of an application hold, by
+// numbers.
+//
+// A transaction or a cursor belongs to the request that began it: when that is over, the one is
+// rolled back and the other closed, whatever became of the script. Databases are opened once for an
+// application and closed with it.
+//
+// Owner's thread only: its loop and its fibers.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/api/host.h"
+#include "weft/base/result.h"
+#include "weft/base/ticket.h"
+#include "weft/data/database.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/event.h"
+
+namespace weft::api {
+
+// What a number stands for. Shared by its place in the table, the tasks that use it and the fiber
+// that watches its request.
+struct DataHandle {
+    std::optional<data::Database> database;
+    std::optional<data::Transaction> transaction;
+    std::optional<data::Cursor> cursor;
+    Event ended;  // it needs no watching any more
+
+    // Of a transaction or a cursor whose request is over.
+    void abandon();
+};
+
+class DataStore {
+public:
+    explicit DataStore(const ApplicationOptions& options) : options_(options) {}
+
+    // One that the configuration names; opened when it is first used.
+    Result<double> find_configured(const std::string& token);
+    // One that the script names itself.
+    Result<data::Database> open(const DataSource& source);
+
+    Result<double> keep(std::shared_ptr<DataHandle> handle);
+    std::shared_ptr<DataHandle> find(double number);
+    void drop(double number);
+    // Ends a transaction or cursor together with its request.
+    void watch(double number, const CancelToken& request);
+    void close();
+
+private:
+    static constexpr std::size_t kHandlesMax = 64 * 1024;
+
+    const ApplicationOptions& options_;
+    TicketTable<std::shared_ptr<DataHandle>> handles_{kHandlesMax};
+    std::map<std::string, double, std::less<>> configured_;
+};
+
+}  // namespace weft::api

@@ -1,0 +1,440 @@
+// The module `weft:data`: databases.
+//
+//     import { open, sql } from "weft:data";
+//     const db = await open("data.main");            // as weft.json names it
+//     const rows = await db.query(sql`select * from users where age > ${18}`);
+//
+// Every call takes { signal, deadline, timeoutMs }; options that it does not know are refused.
+const {
+  dataBatch, dataBegin, dataClose, dataConfigured, dataCursor, dataDescribe, dataFinish, dataNext,
+  dataNextJson, dataOpen, dataRedact, dataRun, taskCancel, taskLast,
+} = native;
+const { SqlQuery, lowered, sql } = realm.sql;
+const { budgetMs, signalOf } = realm.time;
+const {
+  ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
+  Error, NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys,
+  PromisePrototypeThen, SymbolAsyncIterator, TypeError, noop,
+} = realm.primordials;
+
+const kRowsMaxDefault = 128;
+const kRowsUnlimited = 0xffffffff;
+const kBatchRowsDefault = 256;
+const kBatchRowsMax = 4096;
+const kQuery = 0;
+const kQueryOne = 1;
+const kExec = 2;
+const accesses = { __proto__: null, read: 0, write: 1, readwrite: 2 };
+const isolations = {
+  __proto__: null, default: 0, readCommitted: 1, repeatableRead: 2, serializable: 3,
+};
+
+// code: "WEFT_E_DATA_...", by cause; sqlState: five characters or ""; transient: another attempt
+// may succeed.
+class DatabaseError extends Error {
+  constructor(message, { code, sqlState = "", transient = false } = {}) {
+    super(message);
+    this.code = code;
+    this.sqlState = sqlState;
+    this.transient = transient;
+  }
+}
+ObjectDefineProperty(DatabaseError.prototype, "name", {
+  __proto__: null, value: "DatabaseError", writable: true, configurable: true,
+});
+
+function checkOptions(options, operation, known) {
+  if (options === undefined) return {};
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`${operation}: options are an object`);
+  }
+  const keys = ObjectKeys(options);
+  for (let i = 0; i < keys.length; i++) {
+    if (!ArrayPrototypeIncludes(known, keys[i])) {
+      throw new TypeError(`${operation}: there is no option "${keys[i]}"`);
+    }
+  }
+  return options;
+}
+
+function countOption(value, name, operation, most, otherwise) {
+  if (value === undefined) return otherwise;
+  if (!NumberIsInteger(value) || value < 1 || value > most) {
+    throw new TypeError(`${operation}: ${name} must be an integer from 1 to ${most}`);
+  }
+  return value;
+}
+
+// Starts a task of a native function, and gives it up when the signal fires.
+async function call(operation, options, start) {
+  const signal = signalOf(options, operation);
+  const budget = budgetMs(options, operation);
+  if (signal?.aborted) throw signal.reason;
+  if (budget <= 0) {
+    throw new DatabaseError(`${operation}: timed out`, { code: "WEFT_E_DATA_TIMED_OUT" });
+  }
+  const promise = start(budget);
+  const task = taskLast();
+  const onAbort = () => taskCancel(task);
+  signal?.addEventListener("abort", onAbort);
+  try {
+    return await promise;
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw error?.sqlState === undefined ? error : new DatabaseError(error.message, error);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+// ---- rows
+
+function toColumns(names) {
+  return ArrayPrototypeMap(names, (name, index) => ({ name, index }));
+}
+
+function toObjects(names, cells, rows = []) {
+  const width = names.length;
+  const odd = ArrayPrototypeIncludes(names, "__proto__");
+  for (let at = 0; at + width <= cells.length && width > 0; at += width) {
+    const row = odd ? { __proto__: null } : {};
+    for (let i = 0; i < width; i++) row[names[i]] = cells[at + i];
+    ArrayPrototypePush(rows, row);
+  }
+  return rows;
+}
+
+function toArrays(names, cells) {
+  const rows = [];
+  const width = names.length;
+  for (let at = 0; at + width <= cells.length && width > 0; at += width) {
+    ArrayPrototypePush(rows, ArrayPrototypeSlice(cells, at, at + width));
+  }
+  return rows;
+}
+
+function hidden(object, name, value) {
+  ObjectDefineProperty(object, name, { __proto__: null, value });
+}
+
+function objectResult(result) {
+  const names = result[0];
+  const rows = toObjects(names, result[1]);
+  hidden(rows, "mode", "object");
+  hidden(rows, "columnNames", names);
+  hidden(rows, "columns", toColumns(names));
+  return rows;
+}
+
+function rawResult(result) {
+  const names = result[0];
+  return {
+    mode: "raw", columnNames: names, columns: toColumns(names), rows: toArrays(names, result[1]),
+  };
+}
+
+function execResult(result) {
+  const affectedRows = result[2];
+  const lastInsertId = result[3];
+  return lastInsertId === undefined ? { affectedRows } : { affectedRows, lastInsertId };
+}
+
+// ---- cursors
+
+// A single-use asynchronous iterable. It holds a connection until it has ended.
+class Cursor {
+  #handle;
+  #names;
+  #mode;
+  #provider;
+  #options;
+  #rows = [];
+  #at = 0;
+  #state = "open";  // then "ended" or "closed"
+  #iterated = false;
+
+  constructor(handle, names, mode, provider, options) {
+    this.#handle = handle;
+    this.#names = names;
+    this.#mode = mode;
+    this.#provider = provider;
+    this.#options = options;
+  }
+  get closed() {
+    return this.#state !== "open";
+  }
+  get mode() {
+    return this.#mode;
+  }
+  get provider() {
+    return this.#provider;
+  }
+  get columnNames() {
+    return this.#names;
+  }
+  get columns() {
+    return toColumns(this.#names);
+  }
+  async next() {
+    if (this.#state === "closed") {
+      throw new DatabaseError("The cursor is closed", { code: "WEFT_E_DATA_CLOSED" });
+    }
+    if (this.#at === this.#rows.length && this.#state === "open") await this.#fetch();
+    if (this.#at === this.#rows.length) return { value: undefined, done: true };
+    return { value: this.#rows[this.#at++], done: false };
+  }
+  async #fetch() {
+    let fetched;
+    try {
+      fetched = await call("next", this.#options, () => dataNext(this.#handle));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    this.#at = 0;
+    this.#rows = [];
+    if (fetched === undefined) {
+      this.#state = "ended";
+    } else {
+      this.#rows = this.#mode === "raw" ? toArrays(this.#names, fetched[1])
+        : toObjects(this.#names, fetched[1]);
+    }
+  }
+  // For Results.rows(): the rest of the rows as JSON, without making objects of them.
+  static claim(cursor) {
+    if (typeof cursor !== "object" || cursor === null || !(#handle in cursor)) {
+      throw new TypeError("Results.rows() takes a cursor of weft:data");
+    }
+    if (cursor.#iterated || cursor.#at < cursor.#rows.length) {
+      throw new TypeError("A cursor is single-use");
+    }
+    cursor.#iterated = true;
+  }
+  static async nextJson(cursor, asLines) {
+    if (cursor.#state !== "open") return undefined;
+    let bytes;
+    try {
+      bytes = await call("rows", cursor.#options, () => dataNextJson(cursor.#handle, asLines));
+    } catch (error) {
+      await cursor.close();
+      throw error;
+    }
+    if (bytes === undefined) cursor.#state = "ended";
+    return bytes;
+  }
+  async return(value) {
+    await this.close();
+    return { value, done: true };
+  }
+  async throw(error) {
+    await this.close();
+    throw error;
+  }
+  async close() {
+    if (this.#state === "closed") return;
+    const wasOpen = this.#state === "open";
+    this.#state = "closed";
+    this.#rows = [];
+    this.#at = 0;
+    if (wasOpen) await dataClose(this.#handle);
+  }
+  [SymbolAsyncIterator]() {
+    if (this.#iterated) throw new TypeError("A cursor is single-use");
+    this.#iterated = true;
+    return this;
+  }
+}
+
+// ---- what a database and a transaction have in common
+
+const callOptions = ["signal", "deadline", "timeoutMs"];
+const queryOptions = [...callOptions, "maxRows", "mode"];
+const rawOptions = [...callOptions, "maxRows"];
+const cursorOptions = [...callOptions, "maxRows", "batchSize"];
+const batchOptions = [...callOptions, "maxRows", "atomic"];
+const transactionOptions = [...callOptions, "readOnly", "isolation"];
+const sqliteOptions = [...callOptions, "path", "database", "access", "maxConnections"];
+
+// (statement, options) for sql`...`, (statement, parameters, options) for a string.
+function argumentsOf(statement, second, third, operation, known) {
+  if (SqlQuery.isQuery(statement)) {
+    return { parameters: undefined, options: checkOptions(second, operation, known) };
+  }
+  if (second !== undefined && !ArrayIsArray(second)) {
+    throw new TypeError(`${operation}: the parameters of a text are an array, before the options`);
+  }
+  return { parameters: second, options: checkOptions(third, operation, known) };
+}
+
+class Session {
+  #handle;
+  #facts;
+  constructor(handle, facts) {
+    this.#handle = handle;
+    this.#facts = facts;
+  }
+  get provider() {
+    return this.#facts.provider;
+  }
+  static handleOf(session) {
+    return session.#handle;
+  }
+  static factsOf(session) {
+    return session.#facts;
+  }
+  #run(kind, operation, statement, parameters, options, rowsMax) {
+    const { text, values, kinds } = lowered(statement, parameters, this.#facts.placeholders);
+    return call(operation, options, (budget) =>
+      dataRun(this.#handle, kind, text, values, kinds, rowsMax, budget));
+  }
+  async query(statement, second, third) {
+    const { parameters, options } = argumentsOf(statement, second, third, "query", queryOptions);
+    const most = countOption(options.maxRows, "maxRows", "query", kRowsUnlimited, kRowsMaxDefault);
+    if (options.mode !== undefined && options.mode !== "object" && options.mode !== "raw") {
+      throw new TypeError('query: mode is "object" or "raw"');
+    }
+    const result = await this.#run(kQuery, "query", statement, parameters, options, most);
+    return options.mode === "raw" ? rawResult(result) : objectResult(result);
+  }
+  async queryRaw(statement, second, third) {
+    const { parameters, options } = argumentsOf(statement, second, third, "queryRaw", rawOptions);
+    const most =
+      countOption(options.maxRows, "maxRows", "queryRaw", kRowsUnlimited, kRowsMaxDefault);
+    return rawResult(await this.#run(kQuery, "queryRaw", statement, parameters, options, most));
+  }
+  async queryOne(statement, second, third) {
+    const { parameters, options } = argumentsOf(statement, second, third, "queryOne", callOptions);
+    const result = await this.#run(kQueryOne, "queryOne", statement, parameters, options, 1);
+    return toObjects(result[0], result[1])[0] ?? null;
+  }
+  async exec(statement, second, third) {
+    const { parameters, options } = argumentsOf(statement, second, third, "exec", callOptions);
+    return execResult(
+      await this.#run(kExec, "exec", statement, parameters, options, kRowsMaxDefault));
+  }
+  // Statements, each sql`...`, a text or [text, parameters]: [{ rows, affectedRows, ... }].
+  async batch(statements, options) {
+    checkOptions(options, "batch", batchOptions);
+    if (!ArrayIsArray(statements)) throw new TypeError("batch: the statements are an array");
+    const most =
+      countOption(options?.maxRows, "maxRows", "batch", kRowsUnlimited, kRowsMaxDefault);
+    const list = ArrayPrototypeMap(statements, (entry) => {
+      const pair = ArrayIsArray(entry) ? entry : [entry, undefined];
+      const { text, values, kinds } = lowered(pair[0], pair[1], this.#facts.placeholders);
+      return [text, values, kinds];
+    });
+    const results = await call("batch", options, (budget) =>
+      dataBatch(this.#handle, list, most, options?.atomic !== false, budget));
+    return ArrayPrototypeMap(results, (result) =>
+      ({ rows: objectResult(result), ...execResult(result) }));
+  }
+  async #cursor(mode, operation, statement, second, third) {
+    const { parameters, options } =
+      argumentsOf(statement, second, third, operation, cursorOptions);
+    const most =
+      countOption(options.maxRows, "maxRows", operation, kRowsUnlimited, kRowsUnlimited);
+    const step =
+      countOption(options.batchSize, "batchSize", operation, kBatchRowsMax, kBatchRowsDefault);
+    const { text, values, kinds } = lowered(statement, parameters, this.#facts.placeholders);
+    const opened = await call(operation, options, (budget) =>
+      dataCursor(this.#handle, text, values, kinds, most, step, budget));
+    return new Cursor(opened[0], opened[1], mode, this.provider, options);
+  }
+  queryCursor(statement, second, third) {
+    return this.#cursor("object", "queryCursor", statement, second, third);
+  }
+  queryRawCursor(statement, second, third) {
+    return this.#cursor("raw", "queryRawCursor", statement, second, third);
+  }
+  stream(statement, second, third) {
+    return this.#cursor("object", "stream", statement, second, third);
+  }
+  // Commits when the function has returned, rolls back when it has thrown. Inside of another it is
+  // a savepoint.
+  async transaction(work, options) {
+    if (typeof work !== "function") throw new TypeError("transaction: the first is a function");
+    checkOptions(options, "transaction", transactionOptions);
+    const isolation = isolations[options?.isolation ?? "default"];
+    if (isolation === undefined) {
+      throw new TypeError(`transaction: there is no isolation "${options.isolation}"`);
+    }
+    const handle = await call("transaction", options, (budget) =>
+      dataBegin(this.#handle, options?.readOnly === true, isolation, budget));
+    const transaction = new Transaction(handle, this.#facts);
+    let result;
+    try {
+      result = await work(transaction);
+    } catch (error) {
+      // Why it failed matters more than whether undoing it was told.
+      await PromisePrototypeThen(finish(handle, false), undefined, noop);
+      throw error;
+    }
+    try {
+      await finish(handle, true);
+    } catch (error) {
+      await PromisePrototypeThen(finish(handle, false), undefined, noop);
+      throw error;
+    }
+    return result;
+  }
+}
+
+function finish(handle, commit) {
+  return call(commit ? "commit" : "rollback", undefined, () => dataFinish(handle, commit));
+}
+
+class Transaction extends Session {}
+
+class Database extends Session {
+  stats() {
+    const facts = dataDescribe(Session.handleOf(this));
+    if (facts === undefined) return null;
+    return {
+      provider: facts[0], mode: facts[1], maxConnections: facts[3], connections: facts[4],
+      idle: facts[5], inUse: facts[6], waiting: facts[7],
+    };
+  }
+  async close() {
+    await dataClose(Session.handleOf(this));
+  }
+}
+
+function databaseOf(handle) {
+  const facts = dataDescribe(handle);
+  return new Database(handle, { __proto__: null, provider: facts[0], placeholders: facts[2] });
+}
+
+// A database that the configuration of the application names, such as "data.main".
+async function open(token, options) {
+  if (typeof token !== "string") throw new TypeError("open: the name of a capability is a text");
+  checkOptions(options, "open", callOptions);
+  return databaseOf(await call("open", options, () => dataConfigured(token)));
+}
+
+const sqlite = ObjectFreeze({
+  // { path, access, maxConnections }: a file, or ":memory:".
+  async open(options) {
+    checkOptions(options, "sqlite.open", sqliteOptions);
+    const path = options?.path ?? options?.database;
+    if (typeof path !== "string" || path === "") {
+      throw new TypeError("sqlite.open: path must be the name of a file or :memory:");
+    }
+    const access = accesses[options.access ?? "readwrite"];
+    if (access === undefined) {
+      throw new TypeError('sqlite.open: access is "read", "write" or "readwrite"');
+    }
+    const most = countOption(options.maxConnections, "maxConnections", "sqlite.open", 256, 0);
+    return databaseOf(
+      await call("sqlite.open", options, () => dataOpen("sqlite", path, access, most)));
+  },
+});
+
+function redact(connectionString) {
+  return dataRedact(`${connectionString}`);
+}
+
+realm.data = { Cursor };
+realm.modules["weft:data"] = {
+  DatabaseError, isQuery: SqlQuery.isQuery, open, redact, sql, sqlite,
+  default: ObjectFreeze({ open, redact, sql, sqlite }),
+};

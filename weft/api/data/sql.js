@@ -1,0 +1,203 @@
+// The template `sql` of weft:data, and the wrappers for values that JavaScript has no type for.
+//
+//     sql`select name from users where id = ${id} and price < ${sql.decimal("9.90")}`
+//
+// What stands in ${} becomes a parameter, never part of the text, but for two things: a name made
+// by sql.identifier(), which is quoted, and another sql`...`, whose text and parameters are put in.
+const {
+  ArrayBuffer, ArrayBufferIsView, ArrayIsArray, ArrayPrototypePush, ArrayPrototypeSlice, Date,
+  JSONStringify, ObjectFreeze, RegExp, RegExpPrototypeSymbolReplace, RegExpPrototypeTest,
+  StringPrototypeIncludes, TypeError, Uint8Array,
+} = realm.primordials;
+
+// As weft::data::Type has them.
+const types = {
+  __proto__: null,
+  decimal: 4, json: 7, uuid: 8, date: 9, time: 10, timestamp: 11, instant: 12,
+  offsetDateTime: 13,
+};
+
+class SqlValue {
+  #text;
+  #type;
+  constructor(type, text) {
+    this.#type = type;
+    this.#text = text;
+  }
+  get type() {
+    return this.#type;
+  }
+  toString() {
+    return this.#text;
+  }
+  toJSON() {
+    return this.#text;
+  }
+  static isValue(value) {
+    return typeof value === "object" && value !== null && #text in value;
+  }
+}
+
+class SqlIdentifier {
+  #quoted;
+  constructor(quoted) {
+    this.#quoted = quoted;
+  }
+  static quotedOf(value) {
+    return typeof value === "object" && value !== null && #quoted in value
+      ? value.#quoted : undefined;
+  }
+}
+
+// Text in pieces, with a parameter between each two.
+class SqlQuery {
+  #pieces;
+  #values;
+  constructor(pieces, values) {
+    this.#pieces = pieces;
+    this.#values = values;
+  }
+  get parameterCount() {
+    return this.#values.length;
+  }
+  // In the numbered style, for people; a database gets its own.
+  get text() {
+    return SqlQuery.lower(this, 1).text;
+  }
+  get parameters() {
+    return ArrayPrototypeSlice(this.#values);
+  }
+  static isQuery(value) {
+    return typeof value === "object" && value !== null && #pieces in value;
+  }
+  static partsOf(query) {
+    return { pieces: query.#pieces, values: query.#values };
+  }
+  // For ?, $1 or @p1.
+  static lower(query, placeholders) {
+    const pieces = query.#pieces;
+    let text = pieces[0];
+    for (let i = 1; i < pieces.length; i++) {
+      text += placeholders === 0 ? "?" : placeholders === 1 ? `$${i}` : `@p${i}`;
+      text += pieces[i];
+    }
+    return { text, values: query.#values };
+  }
+}
+
+function sql(strings, ...values) {
+  if (!ArrayIsArray(strings) || !ArrayIsArray(strings.raw)) {
+    throw new TypeError("sql is a template: sql`select ...`");
+  }
+  const pieces = [strings[0]];
+  const parameters = [];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    const quoted = SqlIdentifier.quotedOf(value);
+    if (quoted !== undefined) {
+      pieces[pieces.length - 1] += quoted + strings[i + 1];
+    } else if (SqlQuery.isQuery(value)) {
+      const inner = SqlQuery.partsOf(value);
+      pieces[pieces.length - 1] += inner.pieces[0];
+      for (let j = 1; j < inner.pieces.length; j++) {
+        ArrayPrototypePush(parameters, inner.values[j - 1]);
+        ArrayPrototypePush(pieces, inner.pieces[j]);
+      }
+      pieces[pieces.length - 1] += strings[i + 1];
+    } else {
+      ArrayPrototypePush(parameters, value);
+      ArrayPrototypePush(pieces, strings[i + 1]);
+    }
+  }
+  return new SqlQuery(pieces, parameters);
+}
+
+function textual(name, form, wanted) {
+  return (value) => {
+    if (typeof value !== "string" || !RegExpPrototypeTest(form(), value)) {
+      throw new TypeError(`sql.${name}: the value must be ${wanted}`);
+    }
+    return new SqlValue(types[name], value);
+  };
+}
+
+const date = "\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])";
+const time = "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?";
+// A RegExp has state, so each test makes its own.
+const form = (source) => () => new RegExp(`^(?:${source})$`);
+
+sql.decimal = textual("decimal", form("[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?"),
+  "the text of a decimal number");
+sql.uuid = textual("uuid", form("[\\da-fA-F]{8}-(?:[\\da-fA-F]{4}-){3}[\\da-fA-F]{12}"),
+  "a canonical UUID");
+sql.date = textual("date", form(date), "a date, YYYY-MM-DD");
+sql.time = textual("time", form(time), "a time, HH:MM:SS[.fraction]");
+sql.timestamp = textual("timestamp", form(`${date}[T ]${time}`),
+  "a local date and time, YYYY-MM-DDTHH:MM:SS[.fraction]");
+sql.instant = textual("instant", form(`${date}[T ]${time}Z`),
+  "a point in time, YYYY-MM-DDTHH:MM:SS[.fraction]Z");
+sql.offsetDateTime = textual("offsetDateTime", form(`${date}[T ]${time}[+-]\\d{2}:\\d{2}`),
+  "a point in time with an offset, YYYY-MM-DDTHH:MM:SS[.fraction]+HH:MM");
+sql.json = (value) => {
+  const text = JSONStringify(value);
+  if (text === undefined) throw new TypeError("sql.json: the value cannot be JSON");
+  return new SqlValue(types.json, text);
+};
+sql.rawJson = (text) => {
+  if (typeof text !== "string") throw new TypeError("sql.rawJson: the value must be a JSON text");
+  return new SqlValue(types.json, text);
+};
+sql.bytes = (value) => {
+  if (!ArrayBufferIsView(value) && !(value instanceof ArrayBuffer)) {
+    throw new TypeError("sql.bytes: the value must be a Uint8Array or an ArrayBuffer");
+  }
+  return new Uint8Array(value.buffer ?? value, value.byteOffset ?? 0, value.byteLength);
+};
+sql.identifier = (name) => {
+  if (typeof name !== "string" || name === "" || StringPrototypeIncludes(name, "\0")) {
+    throw new TypeError("sql.identifier: the name must be a text that is not empty, without NUL");
+  }
+  return new SqlIdentifier(`"${RegExpPrototypeSymbolReplace(/"/g, name, '""')}"`);
+};
+ObjectFreeze(sql);
+
+// The text, the values and their types, as the natives take them.
+function lowered(statement, parameters, placeholders) {
+  let text = statement;
+  let given = parameters ?? [];
+  if (SqlQuery.isQuery(statement)) {
+    ({ text, values: given } = SqlQuery.lower(statement, placeholders));
+  } else if (typeof statement !== "string") {
+    throw new TypeError("A statement is sql`...` or a string");
+  }
+  if (!ArrayIsArray(given)) throw new TypeError("Parameters are an array");
+  if (StringPrototypeIncludes(text, "\0")) throw new TypeError("A statement has no NUL");
+  const values = [];
+  const kinds = [];
+  for (let i = 0; i < given.length; i++) {
+    const value = given[i];
+    if (SqlValue.isValue(value)) {
+      ArrayPrototypePush(values, value.toString());
+      ArrayPrototypePush(kinds, value.type);
+      continue;
+    }
+    check(value, i);
+    ArrayPrototypePush(values, value);
+    ArrayPrototypePush(kinds, undefined);
+  }
+  return { text, values, kinds };
+}
+
+// NB: the error names the parameter, and never shows it.
+function check(value, index) {
+  const kind = typeof value;
+  if (kind === "string" || kind === "number" || kind === "bigint" || kind === "boolean") return;
+  if (value === null || ArrayIsArray(value)) return;
+  if (ArrayBufferIsView(value) || value instanceof ArrayBuffer) return;
+  const what = value === undefined ? "undefined; null stands for NULL"
+    : value instanceof Date ? "a Date; use sql.instant(date.toISOString())"
+    : `of type ${kind}; use sql.json() or another wrapper`;
+  throw new TypeError(`Parameter ${index + 1} is ${what}`);
+}
+
+realm.sql = { SqlQuery, lowered, sql };

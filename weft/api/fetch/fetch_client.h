@@ -1,0 +1,84 @@
+// FetchClient: what fetch() stands on: Weft's own client on the same worker, and the responses that
+// scripts have in their hands.
+//
+// A response is known to script by a number, which is a ticket. Its connection is free again when
+// its body was read to the end, and closed when it is dropped before: by the script, or with the
+// request that asked for it.
+//
+// Owner's thread only: its loop and its fibers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "weft/api/serve/body_queue.h"
+#include "weft/base/ticket.h"
+#include "weft/http/client/client.h"
+#include "weft/net/egress.h"
+
+namespace weft::api {
+
+// A response, shared by its place in the table and the fiber that reads it.
+struct Fetched {
+    explicit Fetched(http::ClientResponse response_in) : response(std::move(response_in)) {}
+    http::ClientResponse response;
+    // The body of one that came at once, until somebody takes it; the response has none then.
+    std::optional<std::string> whole;
+    bool over = false;   // dropped while a fiber was reading
+    double reading = 0;  // the task of the last read; 0: there was none
+};
+
+enum class FollowRedirects : bool { No, Yes };
+
+class FetchClient {
+public:
+    // The policy outlives the client.
+    explicit FetchClient(const net::EgressPolicy& egress);
+    ~FetchClient();
+
+    http::Client& client(FollowRedirects follow) {
+        return follow == FollowRedirects::Yes ? *following_ : *plain_;
+    }
+    // What the text says, or what is wrong with it. Most programs fetch from few places.
+    http::RequestUrl parse(const std::string& text);
+    Result<double> keep(std::shared_ptr<Fetched> fetched);
+    std::shared_ptr<Fetched> find(double number);
+    void drop(double number);
+
+    // The body of a request that a script writes piece by piece, by a number of the script's.
+    std::shared_ptr<BodyQueue> open_upload(double number);
+    std::shared_ptr<BodyQueue> find_upload(double number);
+    void end_upload(double number) { uploads_.erase(number); }
+
+    // By which task a fetch is under way; 0: none.
+    void remember_task(double fetch, double task) { tasks_[fetch] = task; }
+    void forget_task(double fetch) { tasks_.erase(fetch); }
+    double task_of(double fetch) const {
+        auto found = tasks_.find(fetch);
+        return found == tasks_.end() ? 0 : found->second;
+    }
+
+    void close();
+
+private:
+    static constexpr std::size_t kFetchedMax = 64 * 1024;
+    static constexpr std::size_t kParsedMax = 8;
+    struct Parsed {
+        std::string text;
+        http::RequestUrl url;
+    };
+
+    std::unique_ptr<http::Client> following_;
+    std::unique_ptr<http::Client> plain_;
+    TicketTable<std::shared_ptr<Fetched>> fetched_{kFetchedMax};
+    std::unordered_map<double, std::shared_ptr<BodyQueue>> uploads_;
+    std::unordered_map<double, double> tasks_;
+    std::array<Parsed, kParsedMax> parsed_;
+    std::size_t next_parsed_ = 0;
+};
+
+}  // namespace weft::api

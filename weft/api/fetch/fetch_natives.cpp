@@ -1,0 +1,243 @@
+// How fetch() sends a request and reads its response.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/api/application/application.h"
+#include "weft/api/encoding/bindings.h"
+#include "weft/api/fetch/bindings.h"
+#include "weft/api/fetch/fetch_client.h"
+#include "weft/api/serve/flat_headers.h"
+#include "weft/http/wire/format.h"
+#include "weft/js/describe.h"
+#include "weft/js/owned_bytes.h"
+#include "weft/js/task.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+
+FetchClient& client_of(js::Call& call) { return JsApplication::of(call.isolate()).fetch_client(); }
+
+// Why it failed, as scripts tell it apart by `cause.code`.
+std::string_view code_of(const Error& error) {
+    switch (error.kind()) {
+    case ErrorKind::PermissionDenied: return "BlockedHost";
+    case ErrorKind::Cancelled: return "Cancelled";
+    case ErrorKind::Limit: return "Limit";
+    case ErrorKind::Tls: return "TlsFailed";
+    case ErrorKind::Misuse: return "InvalidRequest";
+    default: return "ConnectionFailed";
+    }
+}
+
+js::Settled failed(const Error& error) {
+    return [error](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+        v8::Isolate* engine = isolate.v8();
+        std::string text(code_of(error));
+        text += ": " + error.message();
+        v8::Local<v8::Value> thrown = v8::Exception::Error(js::to_v8(engine, text));
+        js::seen_by_turn(thrown.As<v8::Object>()->Set(isolate.context(), js::to_v8(engine, "code"),
+                                                      js::to_v8(engine, code_of(error))));
+        engine->ThrowException(thrown);
+        return {};
+    };
+}
+
+// [handle, status, statusText, url, name, value, ...]; url is undefined if it is the one asked.
+v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, double handle,
+                                   const std::string& asked) {
+    constexpr std::size_t kFirstField = 4;
+    v8::Isolate* engine = isolate.v8();
+    const http::Headers& headers = fetched.response.headers;
+    std::vector<v8::Local<v8::Value>> values;
+    values.reserve(kFirstField + 2 * headers.size());
+    std::string url = fetched.response.url.to_string();
+    values.push_back(v8::Number::New(engine, handle));
+    values.push_back(v8::Integer::New(engine, fetched.response.status));
+    values.push_back(from_latin1(engine, http::wire::reason_phrase(fetched.response.status)));
+    if (url == asked)
+        values.push_back(v8::Undefined(engine));
+    else
+        values.push_back(from_latin1(engine, url));
+    for (const http::Headers::Field& field : headers) {
+        values.push_back(from_latin1(engine, field.name));
+        values.push_back(from_latin1(engine, field.value));
+    }
+    return v8::Array::New(engine, values.data(), values.size()).As<v8::Value>();
+}
+
+struct Asked {
+    http::ClientRequest request;
+    std::string url;
+    FollowRedirects follow = FollowRedirects::Yes;
+    std::shared_ptr<BodyQueue> upload;
+};
+
+// (method, url, body, follow, streamId, id, name, value, ...): streamId is the number of a body
+// that comes by fetchBodyWrite, or 0; by id the fetch can be given up.
+Asked read_request(js::Call& call) {
+    constexpr int kFirstField = 6;
+    Asked asked;
+    FetchClient& fetches = client_of(call);
+    asked.request.method = call.text(0);
+    asked.url = call.text(1);
+    asked.request.url = fetches.parse(asked.url);
+    if (call[2]->IsString())
+        asked.request.body = http::Body(call.text(2));
+    else if (!call[2]->IsNull() && !call[2]->IsUndefined())
+        asked.request.body = http::Body(std::string(as_text(call.bytes(2))));
+    asked.follow = call.flag(3) ? FollowRedirects::Yes : FollowRedirects::No;
+    if (double upload = call.number(4); upload != 0) {
+        asked.upload = fetches.open_upload(upload);
+        asked.request.body = http::Body::produced(
+            [queue = asked.upload](http::BodyWriter& writer) { return queue->produce(writer); });
+    }
+    for (int at = kFirstField; at + 1 < call.count(); at += 2)
+        calls_of(call).known_fields().add(call.v8(), call[at].As<v8::String>(),
+                                          call[at + 1].As<v8::String>(), asked.request.headers);
+    return asked;
+}
+
+void fetch_start(js::Call& call) {
+    JsApplication& application = JsApplication::of(call.isolate());
+    js::Isolate& isolate = call.isolate();
+    double owner = isolate.current_request();
+    double id = call.number(5);
+    auto work = [&application, &calls = calls_of(call), owner, id,
+                 asked = read_request(call)]() mutable -> Result<js::Settled> {
+        FetchClient& fetches = application.fetch_client();
+        Result<http::ClientResponse> response = fetches.client(asked.follow).send(asked.request);
+        fetches.forget_task(id);
+        if (asked.upload) asked.upload->break_off();
+        if (!response) return failed(response.error());
+        auto fetched = std::make_shared<Fetched>(std::move(*response));
+        fetched->whole = fetched->response.take_whole();
+        double handle = WEFT_TRY(fetches.keep(fetched));
+        calls.owns_fetch(owner, handle);
+        return js::Settled([fetched, handle, url = asked.url](js::Isolate& here) {
+            return describe(here, *fetched, handle, url);
+        });
+    };
+    call.give(js::start_task(isolate, "fetch", std::move(work), isolate.find_token(owner)));
+    application.fetch_client().remember_task(id, js::last_task(isolate));
+}
+
+void fetch_abort(js::Call& call) {
+    if (double task = client_of(call).task_of(call.number(0)); task != 0)
+        js::cancel_task(call.isolate(), task);
+    if (std::shared_ptr<BodyQueue> upload = client_of(call).find_upload(call.number(0)))
+        upload->fail(Error(ErrorKind::Cancelled, "the fetch was aborted"));
+    client_of(call).end_upload(call.number(0));
+}
+
+// A promise of the next piece of a response's body; undefined at its end.
+void fetch_body_read(js::Call& call) {
+    FetchClient& fetches = client_of(call);
+    double handle = call.number(0);
+    std::shared_ptr<Fetched> fetched = fetches.find(handle);
+    js::start_task(call, "read response", [&fetches, handle, fetched]() -> Result<js::Settled> {
+        if (!fetched) return failed(Error(ErrorKind::Closed, "it was dropped"));
+        if (fetched->whole && !fetched->whole->empty()) {
+            js::OwnedBytes bytes(fetched->whole->size());
+            std::ranges::copy(as_bytes(*fetched->whole), bytes.space().begin());
+            fetched->whole.emplace();
+            return js::settled(std::move(bytes));
+        }
+        js::OwnedBytes bytes(kReadBytes);
+        Result<std::size_t> count = fetched->response.body().read(bytes.space());
+        if (!count || *count == 0) fetches.drop(handle);
+        if (!count) return failed(count.error());
+        if (*count == 0) return js::settled();
+        bytes.shrink(*count);
+        return js::settled(std::move(bytes));
+    });
+    if (fetched) fetched->reading = js::last_task(call.isolate());
+}
+
+// The body of one that came at once; nothing otherwise. It is over then.
+std::optional<std::string> take_whole(js::Call& call) {
+    std::shared_ptr<Fetched> fetched = client_of(call).find(call.number(0));
+    if (!fetched || !fetched->whole) return std::nullopt;
+    client_of(call).drop(call.number(0));
+    return std::move(fetched->whole);
+}
+
+// The whole body where it is here already; undefined: it is to be waited for.
+void fetch_body_take(js::Call& call) {
+    if (std::optional<std::string> whole = take_whole(call)) call.give_bytes(as_bytes(*whole));
+}
+
+void fetch_body_take_text(js::Call& call) {
+    if (std::optional<std::string> whole = take_whole(call)) give_text(call, as_bytes(*whole));
+}
+
+// The whole body in one promise.
+void fetch_body_take_all(js::Call& call) {
+    FetchClient& fetches = client_of(call);
+    double handle = call.number(0);
+    std::shared_ptr<Fetched> fetched = fetches.find(handle);
+    js::start_task(call, "read response", [&fetches, handle, fetched]() -> Result<js::Settled> {
+        if (!fetched) return failed(Error(ErrorKind::Closed, "it was dropped"));
+        Result<std::string> text = fetched->response.body().read_all();
+        fetches.drop(handle);
+        if (!text) return failed(text.error());
+        js::OwnedBytes bytes(text->size());
+        std::ranges::copy(as_bytes(*text), bytes.space().begin());
+        return js::settled(std::move(bytes));
+    });
+    if (fetched) fetched->reading = js::last_task(call.isolate());
+}
+
+// A fiber that reads would hold the connection until the server sends more.
+void fetch_body_cancel(js::Call& call) {
+    FetchClient& fetches = client_of(call);
+    double handle = call.number(0);
+    std::shared_ptr<Fetched> fetched = fetches.find(handle);
+    if (fetched && fetched->reading != 0) js::cancel_task(call.isolate(), fetched->reading);
+    fetches.drop(handle);
+}
+
+// (upload, bytes): undefined, or a promise that is settled when there is room for more.
+void fetch_body_write(js::Call& call) {
+    std::shared_ptr<BodyQueue> upload = client_of(call).find_upload(call.number(0));
+    if (!upload || upload->is_broken())
+        return call.throw_type_error("The server takes no more of the request");
+    if (upload->put(std::string(as_text(call.bytes(1))))) return;
+    call.give(room_promise(call, *upload));
+}
+
+void fetch_body_end(js::Call& call) {
+    if (std::shared_ptr<BodyQueue> upload = client_of(call).find_upload(call.number(0)))
+        upload->close();
+    client_of(call).end_upload(call.number(0));
+}
+
+constexpr js::Binding kBindings[] = {
+    js::bind<fetch_start>("fetchStart",
+                          "(method: string, url: string, body: string | BufferSource | null, "
+                          "follow: boolean, streamId: number, id: number, ...headers: string[]): "
+                          "Promise<unknown[]>",
+                          js::Awaits::Cancellable),
+    js::bind<fetch_abort>("fetchAbort", "(id: number): void"),
+    js::bind<fetch_body_read>("fetchBodyRead", "(handle: number): Promise<ArrayBuffer | undefined>",
+                              js::Awaits::Cancellable),
+    js::bind<fetch_body_take>("fetchBodyTake", "(handle: number): ArrayBuffer | undefined"),
+    js::bind<fetch_body_take_text>("fetchBodyTakeText", "(handle: number): string | undefined"),
+    js::bind<fetch_body_take_all>("fetchBodyTakeAll", "(handle: number): Promise<ArrayBuffer>",
+                                  js::Awaits::Cancellable),
+    js::bind<fetch_body_cancel>("fetchBodyCancel", "(handle: number): void"),
+    js::bind<fetch_body_write>("fetchBodyWrite",
+                               "(upload: number, bytes: BufferSource): Promise<void> | undefined",
+                               js::Awaits::Uncancellable),
+    js::bind<fetch_body_end>("fetchBodyEnd", "(upload: number): void"),
+};
+
+}  // namespace
+
+std::span<const js::Binding> fetch_bindings() { return kBindings; }
+
+}  // namespace weft::api

@@ -1,0 +1,133 @@
+// Host and Application: JavaScript as the program around it sees it. There is no V8 in this header.
+//
+// The library libweft-js is opened when the first application is wanted; its one door is
+// weft_open_host(). An Application is one isolate on one pinned worker with the modules of one
+// entry file: something that answers requests, or a script that runs to its end.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/fiber/folder_watch.h"
+#include "weft/http/response.h"
+#include "weft/http/server/loop_handler.h"
+
+namespace weft {
+class Runtime;
+}
+namespace weft::http {
+class Request;
+}
+
+namespace weft::api {
+
+struct ApplicationLimits {
+    // From the request to the head of its response: 500 "Promise did not resolve in time".
+    std::chrono::milliseconds handler_deadline{10'000};
+    // Processor time of one turn of JavaScript.
+    std::chrono::milliseconds cpu{500};
+    // Of one drain; 0: only their time counts.
+    std::uint64_t microtasks = 0;
+    // Of an isolate; 0: 256 MiB.
+    std::size_t heap_bytes = 0;
+    std::uint64_t body_bytes = std::uint64_t{1024} * 1024;  // of a request: 413
+    // How long ctx.waitUntil() may hold a request after its response.
+    std::chrono::milliseconds wait_until{30'000};
+};
+
+enum class DataAccess : std::uint8_t { Read, Write, ReadWrite };
+
+// A database that an application may use.
+struct DataSource {
+    std::string token;     // what scripts call it: "data.main"
+    std::string name;      // in logs
+    std::string provider;  // "sqlite"
+    std::string place;     // a path, or a connection string
+    DataAccess access = DataAccess::ReadWrite;
+    unsigned connections_max = 0;  // 0: the provider's choice
+};
+
+struct ApplicationOptions {
+    std::string name;                    // in logs
+    std::string entry;                   // a file or a folder; absolute
+    std::string text;                    // not empty: instead of the entry, which is its name
+    std::string import_map;              // absolute; may be empty
+    std::vector<std::string> arguments;  // of a script
+    std::vector<std::pair<std::string, std::string>> env;  // `env` of the handler
+    ApplicationLimits limits;
+    std::vector<std::string> allow_fetch;  // as net::EgressPolicy::allow() has them
+    std::vector<std::string> allow_read;   // files and folders that node:fs may read; absolute
+    bool is_script = false;  // by hand: it sees the environment, and may end the process
+    // Somebody starts another process when this one ends: what V8 cannot be stopped in ends it.
+    bool is_supervised = false;
+    std::string location;  // a URL: `location`, and what relative URLs are relative to; or empty
+    std::vector<DataSource> data;
+    bool opens_any_data = true;      // scripts may name databases themselves
+    unsigned worker = 0;             // a pinned one, by its number in the runtime
+    std::function<void()> on_files;  // files() has become another; the owner's thread
+};
+
+struct ApplicationCounters {
+    std::uint64_t requests = 0;
+    std::uint64_t answered = 0;
+    std::uint64_t failed = 0;    // the handler threw, gave no response or none in time
+    std::uint64_t too_long = 0;  // turns that the watchdog ended
+    std::uint64_t flooded = 0;   // turns with more microtasks than allowed
+    std::uint64_t replaced = 0;  // isolates whose heap was full
+    std::uint64_t uncaught = 0;
+    std::uint64_t late = 0;
+    std::uint64_t overstayed = 0;  // requests that waitUntil() held for too long
+    std::size_t in_flight = 0;
+};
+
+// Fibers of its worker, unless said otherwise.
+class Application {
+public:
+    virtual ~Application() = default;
+
+    // Loads and evaluates the entry. The error is text for people, with a code frame.
+    virtual Result<void> load() = 0;
+    // Compiles the entry and everything that it imports, and runs none of it.
+    virtual Result<void> compile() = 0;
+    // The entry exports a handler for requests.
+    virtual bool has_handler() const = 0;
+    // Waits until nothing is pending: no timer, no task. The error is an uncaught one.
+    virtual Result<void> run_to_end() = 0;
+
+    // In the worker's loop.
+    virtual http::LoopOutcome begin(http::Request& request, http::LoopCall& call) = 0;
+    virtual Result<http::Response> handle(http::Request& request, async::Context& context) = 0;
+
+    // Tells the requests that the server drains.
+    virtual void drain() = 0;
+    // Ends what is under way and the isolate with it, and waits for that.
+    virtual void close() = 0;
+    // Waits until the last request is over, then closes.
+    virtual void close_when_idle() = 0;
+    virtual ApplicationCounters counters() const = 0;
+    // The files that were loaded, and those that were looked for, as they were then; also after
+    // load() has failed.
+    virtual std::vector<SeenFile> files() = 0;
+};
+
+class Host {
+public:
+    virtual ~Host() = default;
+    // A fiber of the worker that is to own it.
+    virtual Result<std::unique_ptr<Application>> open(ApplicationOptions options) = 0;
+    virtual std::string_view engine() const = 0;  // "V8 10.2.154.26"
+};
+
+// Any thread. The runtime outlives the host.
+using OpenHost = void (*)(Runtime& runtime, std::unique_ptr<Host>& host);
+inline constexpr const char* kOpenHost = "weft_open_host";
+
+}  // namespace weft::api

@@ -1,0 +1,460 @@
+// Bodies of requests and responses. https://fetch.spec.whatwg.org/#bodies
+//
+// What a Request or Response keeps as its body is one of
+//     null        no body
+//     string      a text that nobody has looked at yet
+//     InnerBody   everything else
+// A stream is made when somebody asks for it; text(), json() and the others take the source itself
+// when there is no stream.
+//
+// For other scripts, realm.body:
+//     InnerBody
+//     extract(init, keepalive)     sets extracted.body and extracted.type from a BodyInit
+//     toBodyInit                   the converter of Web IDL
+//     isUnusable(body)             disturbed or locked
+//     cloned(body)                 { first, second }: two bodies with the same bytes
+//     streamOf(inner)
+//     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch }, or null;
+//                                  it counts as used afterwards
+//     mixin(constructor, name, access)    adds body, bodyUsed, text() and the others
+//     isFailureOf(id, error)       the error is why the body of that server's request was not read
+
+const {
+  fetchBodyCancel, fetchBodyRead, fetchBodyTake, fetchBodyTakeAll, fetchBodyTakeText,
+  requestBodyCancel, requestBodyRead, requestTakeBody, utf8Decode, utf8Encode,
+} = native;
+const { blob, formData, mime, url, webidl } = realm;
+const {
+  closedAndLocked, fromChunks, fromPull, isDisturbed, isLocked, isStream, joined, readAll, tee,
+} = realm.streamAccess;
+const {
+  brandCheck, copyBytes, illegalInvocation, isArrayBuffer, isObject, isSharedArrayBuffer,
+  toWellFormed,
+} = webidl;
+const {
+  ArrayBufferIsView, JSONParse, ObjectDefineProperties, ObjectGetOwnPropertyDescriptor,
+  ObjectKeys, PromisePrototypeThen, PromiseReject, PromiseResolve, StringPrototypeCharCodeAt,
+  StringPrototypeSlice, TypeError, TypedArrayPrototypeGetBuffer,
+  TypedArrayPrototypeGetByteLength, Uint8Array, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet,
+  newPromise,
+} = realm.primordials;
+const { converters } = webidl;
+
+// Where the bytes of a body come from.
+const STREAM = 0;      // a stream that the application made
+const BYTES = 1;       // source: a Uint8Array, or a string
+const BLOB = 2;        // source: a Blob
+const CHUNKS = 3;      // source: Uint8Arrays
+const REQUEST = 4;     // source: the id of a server's request
+const FETCH = 5;       // source: the handle of a fetch
+
+class InnerBody {
+  constructor(kind, source, stream) {
+    this.kind = kind;
+    this.source = source;
+    this.stream = stream;
+    this.consumed = false;  // taken without a stream
+    this.shared = false;    // whether a clone has the same source
+    this.failure = null;    // why the bytes of a fetch can no longer be had
+  }
+}
+
+// The body of all messages whose text was sent; nobody changes it.
+const usedText = new InnerBody(BYTES, "", null);
+usedText.consumed = true;
+
+function innerOf(body) {
+  return typeof body === "string" ? new InnerBody(BYTES, body, null) : body;
+}
+
+function isUsed(body) {
+  if (body === null || typeof body === "string") return false;
+  return body.consumed || (body.stream !== null && isDisturbed(body.stream));
+}
+
+function isUnusable(body) {
+  if (body === null || typeof body === "string") return false;
+  if (body.consumed) return true;
+  const { stream } = body;
+  return stream !== null && (isDisturbed(stream) || isLocked(stream));
+}
+
+function bytesOfText(text) {
+  return new Uint8Array(utf8Encode(text));
+}
+
+// The Uint8Arrays of a body that is in memory.
+function chunksOf(inner) {
+  const { kind, source } = inner;
+  if (kind === BYTES) return [typeof source === "string" ? bytesOfText(source) : source];
+  return kind === BLOB ? blob.chunksOf(source) : source;
+}
+
+// Why bodies of requests could not be read: error -> id. Made with the first.
+let failures = null;
+
+function isFailureOf(id, error) {
+  return failures !== null && WeakMapPrototypeGet(failures, error) === id;
+}
+
+class NativeSource {
+  constructor(inner) {
+    this.inner = inner;
+    this.kind = inner.kind;  // which a clone changes, while the bytes still come from here
+    this.pull = () => this.read();
+    this.cancel = () => this.give();
+  }
+
+  read() {
+    const { inner, kind } = this;
+    if (inner.failure !== null) return PromiseReject(inner.failure.reason);
+    const bytes = kind === REQUEST ? requestBodyRead(inner.source) : fetchBodyRead(inner.source);
+    return PromisePrototypeThen(bytes, undefined, (error) => {
+      if (kind === REQUEST) {
+        failures ??= new WeakMap();
+        WeakMapPrototypeSet(failures, error, inner.source);
+      }
+      throw realErrorOf(inner, kind, error);
+    });
+  }
+
+  give() {
+    const { inner } = this;
+    if (this.kind === REQUEST) requestBodyCancel(inner.source);
+    else fetchBodyCancel(inner.source);
+  }
+}
+
+// An aborted fetch fails with the reason of its signal, others with a TypeError.
+function realErrorOf(inner, kind, error) {
+  if (inner.failure !== null) return inner.failure.reason;
+  if (kind !== FETCH) return error;
+  return new TypeError("The body could not be read", { cause: error });
+}
+
+function streamOf(inner) {
+  if (inner.stream !== null) return inner.stream;
+  if (inner.consumed) return inner.stream = closedAndLocked();
+  if (inner.kind >= REQUEST) {
+    const source = new NativeSource(inner);
+    return inner.stream = fromPull(
+      source.pull, source.cancel, inner.kind === FETCH);
+  }
+  return inner.stream = fromChunks(chunksOf(inner));
+}
+
+// ---- extracting: https://fetch.spec.whatwg.org/#concept-bodyinit-extract
+
+const extracted = { body: null, type: null };
+
+function extract(object, keepalive) {
+  extracted.type = null;
+  if (typeof object === "string") {
+    extracted.type = "text/plain;charset=UTF-8";
+    extracted.body = object;
+  } else if (isStream(object)) {
+    if (keepalive) throw new TypeError("A request with keepalive cannot have a stream as its body");
+    if (isDisturbed(object) || isLocked(object)) {
+      throw new TypeError("The body is a stream that is disturbed or locked");
+    }
+    extracted.body = new InnerBody(STREAM, null, object);
+  } else if (blob.isBlob(object)) {
+    const type = blob.typeOf(object);
+    if (type !== "") extracted.type = type;
+    extracted.body = new InnerBody(BLOB, object, null);
+  } else if (formData.isFormData(object)) {
+    const { chunks, boundary } = formData.serialize(object);
+    extracted.type = `multipart/form-data; boundary=${boundary}`;
+    extracted.body = new InnerBody(CHUNKS, chunks, null);
+  } else if (url.isParams(object)) {
+    extracted.type = "application/x-www-form-urlencoded;charset=UTF-8";
+    extracted.body = url.serializeParams(object);
+  } else {
+    extracted.body = new InnerBody(BYTES, copyBytes(object), null);
+  }
+  return extracted;
+}
+
+function isKept(value) {
+  return isStream(value) || blob.isBlob(value) || formData.isFormData(value) ||
+    url.isParams(value);
+}
+
+function toBodyInit(value, prefix, context) {
+  if (typeof value === "string") return value;
+  if (isObject(value)) {
+    if (isKept(value)) return value;
+    if (ArrayBufferIsView(value) || isArrayBuffer(value) ||
+        isSharedArrayBuffer(value)) {
+      return converters.BufferSource(value, prefix, context);
+    }
+  }
+  return converters.USVString(value, prefix, context);
+}
+
+// ---- cloning: https://fetch.spec.whatwg.org/#concept-body-clone
+
+const clones = { first: null, second: null };
+
+function cloned(body) {
+  if (body === null || typeof body === "string") {
+    clones.first = clones.second = body;
+    return clones;
+  }
+  if (body.stream === null && body.kind < REQUEST) {
+    body.shared = true;
+    clones.first = body;
+    clones.second = new InnerBody(body.kind, body.source, null);
+    clones.second.shared = true;
+    return clones;
+  }
+  const branches = tee(streamOf(body));
+  clones.first = body.kind < REQUEST ? new InnerBody(STREAM, null, branches[0]) : body;
+  // NB: the body stays the one that an abort of its fetch is told.
+  body.stream = branches[0];
+  body.kind = STREAM;
+  clones.second = new InnerBody(STREAM, null, branches[1]);
+  return clones;
+}
+
+// ---- consuming: https://fetch.spec.whatwg.org/#concept-body-consume-body
+
+// A Uint8Array whose memory belongs to nobody else.
+function takeBytes(inner) {
+  const { kind, source, shared } = inner;
+  if (kind === BYTES) {
+    if (typeof source === "string") return bytesOfText(source);
+    return shared ? new Uint8Array(source) : source;
+  }
+  if (kind === BLOB) return blob.bytesOf(source);
+  const whole = joined(source);
+  return source.length === 1 ? new Uint8Array(whole) : whole;
+}
+
+// Calls `onEnd` with the whole, a Uint8Array, or `onFailure`.
+function allBytes(inner, onEnd, onFailure) {
+  if (inner.failure !== null) return onFailure(inner.failure.reason);
+  if (inner.stream === null && inner.kind !== STREAM) {
+    inner.consumed = true;
+    if (inner.kind < REQUEST) return onEnd(takeBytes(inner));
+    if (inner.kind === FETCH) {
+      const here = fetchBodyTake(inner.source);
+      if (here !== undefined) return onEnd(new Uint8Array(here));
+      PromisePrototypeThen(fetchBodyTakeAll(inner.source), (buffer) => {
+        if (inner.failure !== null) onFailure(inner.failure.reason);
+        else onEnd(new Uint8Array(buffer));
+      }, (error) => onFailure(realErrorOf(inner, FETCH, error)));
+      return;
+    }
+    const whole = requestTakeBody(inner.source);
+    if (whole !== undefined) return onEnd(new Uint8Array(whole));
+    inner.consumed = false;
+  }
+  readAll(streamOf(inner), (chunks) => {
+    onEnd(chunks.length === 1 ? new Uint8Array(chunks[0]) : joined(chunks));
+  }, onFailure);
+}
+
+function withoutMark(text) {
+  return StringPrototypeCharCodeAt(text, 0) === 0xfeff ? StringPrototypeSlice(text, 1) : text;
+}
+
+// What each method makes of the bytes. `mimeType` is asked for when it is needed.
+function packText(bytes) {
+  return utf8Decode(bytes, false, false);
+}
+
+function packJson(bytes) {
+  return JSONParse(utf8Decode(bytes, false, false));
+}
+
+function packArrayBuffer(bytes) {
+  const buffer = TypedArrayPrototypeGetBuffer(bytes);
+  return TypedArrayPrototypeGetByteLength(bytes) === buffer.byteLength ? buffer
+    : TypedArrayPrototypeGetBuffer(new Uint8Array(bytes));
+}
+
+function packBytes(bytes) {
+  return bytes;
+}
+
+function packBlob(bytes, mimeType) {
+  const type = mimeType();
+  return blob.newBlob(bytes.length === 0 ? [] : [bytes],
+    type === null ? "" : mime.serialize(type));
+}
+
+// https://fetch.spec.whatwg.org/#dom-body-formdata
+function packFormData(bytes, mimeType) {
+  const type = mimeType();
+  if (type !== null && type.essence === "multipart/form-data") {
+    const boundary = mime.parameter(type, "boundary");
+    const list = boundary === undefined ? undefined : formData.parseMultipart(bytes, boundary);
+    if (list === undefined) throw new TypeError("The body is no valid multipart/form-data");
+    return formData.newFormData(list);
+  }
+  if (type !== null && type.essence === "application/x-www-form-urlencoded") {
+    return formData.newFormData(url.parseForm(utf8Decode(bytes, false, true)));
+  }
+  throw new TypeError("The body has no Content-Type of a form");
+}
+
+function consume(body, pack, mimeType) {
+  if (isUnusable(body)) return PromiseReject(new TypeError("The body was used already"));
+  // The text of a response that came at once needs no bytes.
+  if (pack === packText && body !== null && body.kind === FETCH && body.stream === null &&
+      body.failure === null) {
+    const text = fetchBodyTakeText(body.source);
+    if (text !== undefined) {
+      body.consumed = true;
+      return PromiseResolve(text);
+    }
+  }
+  const { promise, resolve, reject } = newPromise();
+  const onEnd = (bytes) => {
+    try {
+      resolve(pack(bytes, mimeType));
+    } catch (error) {
+      reject(error);
+    }
+  };
+  if (body === null) onEnd(new Uint8Array(0));
+  else allBytes(body, onEnd, reject);
+  return promise;
+}
+
+// A text that nobody has looked at needs no bytes.
+function consumeText(text, pack) {
+  try {
+    const plain = withoutMark(toWellFormed(text));
+    return PromiseResolve(pack === packText ? plain : JSONParse(plain));
+  } catch (error) {
+    return PromiseReject(error);
+  }
+}
+
+// ---- what a server or a client sends
+
+const nativeFetch = { nativeFetch: 0 };
+
+function forSending(body) {
+  if (body === null || typeof body === "string") return body;
+  if (isUnusable(body)) throw new TypeError("The body was used already");
+  if (body.stream !== null) return body.stream;
+  if (body.kind === FETCH && body.failure === null) {
+    body.consumed = true;
+    nativeFetch.nativeFetch = body.source;
+    return nativeFetch;
+  }
+  if (body.kind >= REQUEST) return streamOf(body);
+  body.consumed = true;
+  if (body.kind === BYTES) return body.source;
+  return body.kind === BLOB ? blob.bytesOf(body.source) : joined(body.source);
+}
+
+// ---- the mixin
+
+// `access`: { check(value), get(object), set(object, body), mimeType(object) }
+function mixin(constructor, name, { check, get, set, mimeType }) {
+  function method(key, pack) {
+    return {
+      [key]() {
+        if (!isObject(this) || !check(this)) {
+          return PromiseReject(illegalInvocation(name));
+        }
+        let body = get(this);
+        if (typeof body === "string") {
+          const text = body;
+          body = new InnerBody(BYTES, text, null);
+          set(this, body);
+          if (pack === packText || pack === packJson) {
+            body.consumed = true;
+            return consumeText(text, pack);
+          }
+        }
+        return consume(body, pack, pack === packBlob || pack === packFormData
+          ? () => mimeType(this) : undefined);
+      },
+    }[key];
+  }
+  function innerFor(object) {
+    const body = get(object);
+    if (typeof body !== "string" && body !== usedText) return body;
+    const inner = innerOf(body === usedText ? "" : body);
+    inner.consumed = body === usedText;
+    set(object, inner);
+    return inner;
+  }
+
+  const members = {
+    arrayBuffer: method("arrayBuffer", packArrayBuffer),
+    blob: method("blob", packBlob),
+    bytes: method("bytes", packBytes),
+    formData: method("formData", packFormData),
+    json: method("json", packJson),
+    text: method("text", packText),
+    textStream: {
+      textStream() {
+        brandCheck(isObject(this) && check(this), name);
+        const inner = innerFor(this);
+        if (isUnusable(inner)) throw new TypeError("The body was used already");
+        return realm.encoding.textStream(
+          inner === null ? fromChunks([]) : streamOf(inner));
+      },
+    }.textStream,
+  };
+  const descriptors = {
+    __proto__: null,
+    body: {
+      __proto__: null,
+      get: { get body() {
+        brandCheck(isObject(this) && check(this), name);
+        const inner = innerFor(this);
+        return inner === null ? null : streamOf(inner);
+      } },
+      enumerable: true,
+      configurable: true,
+    },
+    bodyUsed: {
+      __proto__: null,
+      get: { get bodyUsed() {
+        brandCheck(isObject(this) && check(this), name);
+        return isUsed(get(this));
+      } },
+      enumerable: true,
+      configurable: true,
+    },
+  };
+  descriptors.body.get = ObjectGetOwnPropertyDescriptor(descriptors.body.get, "body").get;
+  descriptors.bodyUsed.get =
+    ObjectGetOwnPropertyDescriptor(descriptors.bodyUsed.get, "bodyUsed").get;
+  const keys = ObjectKeys(members);
+  for (let i = 0; i < keys.length; i++) {
+    descriptors[keys[i]] = {
+      __proto__: null, value: members[keys[i]], writable: true, enumerable: true,
+      configurable: true,
+    };
+  }
+  ObjectDefineProperties(constructor.prototype, descriptors);
+}
+
+realm.body = {
+  __proto__: null,
+  BYTES,
+  FETCH,
+  InnerBody,
+  REQUEST,
+  STREAM,
+  bytesOfText,
+  cloned,
+  extract,
+  forSending,
+  innerOf,
+  isFailureOf,
+  isUnusable,
+  isUsed,
+  mixin,
+  streamOf,
+  toBodyInit,
+  usedText,
+};

@@ -1,0 +1,214 @@
+// node:util. https://nodejs.org/api/util.html
+"use strict";
+
+const { invalid } = load("events");
+const types = load("util_types")["node:util/types"];
+const { isDeepStrictEqual } = load("assert");
+const kPromisify = Symbol.for("nodejs.util.promisify.custom");
+const kPromisifyNames = Symbol("customPromisifyArgs");
+
+function inspect(value, options = undefined, depth = undefined, colors = undefined) {
+  // The old form: (value, showHidden, depth, colors).
+  const given = typeof options === "boolean" ? { showHidden: options, depth, colors } : options;
+  return realm.inspect(value, given);
+}
+inspect.custom = Symbol.for("nodejs.util.inspect.custom");
+inspect.defaultOptions = realm.inspecting.defaults;
+inspect.colors = {
+  __proto__: null, reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23],
+  underline: [4, 24], inverse: [7, 27], black: [30, 39], red: [31, 39], green: [32, 39],
+  yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39],
+  gray: [90, 39], grey: [90, 39],
+};
+inspect.styles = { __proto__: null };
+
+const format = (...args) => realm.format(args);
+const formatWithOptions = (options, ...args) => realm.format(args, options);
+
+function promisify(original) {
+  if (typeof original !== "function") {
+    throw invalid('The "original" argument must be of type function');
+  }
+  if (original[kPromisify] !== undefined) {
+    const custom = original[kPromisify];
+    return Object.defineProperty(custom, kPromisify, { value: custom, configurable: true });
+  }
+  const names = original[kPromisifyNames];
+  function promised(...args) {
+    return new Promise((resolve, reject) => {
+      Reflect.apply(original, this, [...args, (error, ...values) => {
+        if (error) return reject(error);
+        if (names === undefined || values.length <= 1) return resolve(values[0]);
+        const result = {};
+        names.forEach((name, i) => {
+          result[name] = values[i];
+        });
+        return resolve(result);
+      }]);
+    });
+  }
+  Object.setPrototypeOf(promised, Object.getPrototypeOf(original));
+  Object.defineProperty(promised, kPromisify, { value: promised, configurable: true });
+  return Object.defineProperties(promised, Object.getOwnPropertyDescriptors(original));
+}
+promisify.custom = kPromisify;
+
+function callbackify(original) {
+  function called(...args) {
+    const callback = args.pop();
+    if (typeof callback !== "function") {
+      throw invalid('The last argument must be of type function');
+    }
+    const { nextTick } = load("process")["node:process"];
+    Reflect.apply(original, this, args).then(
+      (value) => nextTick(callback, null, value),
+      (reason) => {
+        const error = reason || Object.assign(
+          new Error("Promise was rejected with a falsy value"),
+          { code: "ERR_FALSY_VALUE_REJECTION", reason });
+        nextTick(callback, error);
+      });
+  }
+  return called;
+}
+
+function inherits(constructor, parent) {
+  if (typeof constructor !== "function") {
+    throw invalid('The "ctor" argument must be of type function');
+  }
+  if (typeof parent !== "function") {
+    throw invalid('The "superCtor" argument must be of type function');
+  }
+  if (parent.prototype === undefined) {
+    throw invalid('The "superCtor.prototype" property must be of type object');
+  }
+  Object.defineProperty(constructor, "super_", {
+    value: parent, writable: true, configurable: true,
+  });
+  Object.setPrototypeOf(constructor.prototype, parent.prototype);
+}
+
+const warned = new Set();
+function deprecate(fn, message, code = undefined) {
+  function deprecated(...args) {
+    if (!warned.has(code ?? deprecated)) {
+      warned.add(code ?? deprecated);
+      load("process")["node:process"].emitWarning(
+        code === undefined ? message : `[${code}] ${message}`, "DeprecationWarning");
+    }
+    return new.target ? Reflect.construct(fn, args, new.target) : Reflect.apply(fn, this, args);
+  }
+  Object.setPrototypeOf(deprecated, fn);
+  if (fn.prototype) deprecated.prototype = fn.prototype;
+  return deprecated;
+}
+
+function debuglog(section) {
+  const env = load("process")["node:process"].env.NODE_DEBUG ?? "";
+  const enabled = env.split(",").some((name) => name.toLowerCase() === section.toLowerCase());
+  const log = (...args) => {
+    if (enabled) realm.console.error(`${section.toUpperCase()}: ${format(...args)}`);
+  };
+  log.enabled = enabled;
+  return log;
+}
+
+function stripVTControlCharacters(text) {
+  return text.replace(/\u001B\[[0-?]*[ -/]*[@-~]|\u001B\][^\u0007]*\u0007/g, "");
+}
+
+function styleText(style, text) {
+  let styled = text;
+  for (const name of [style].flat().reverse()) {
+    const codes = inspect.colors[name];
+    if (codes === undefined) throw invalid(`The argument 'format' is invalid: ${name}`);
+    styled = `\u001B[${codes[0]}m${styled}\u001B[${codes[1]}m`;
+  }
+  return styled;
+}
+
+function aborted(signal) {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function parseEnv(text) {
+  const env = {};
+  for (const line of text.split("\n")) {
+    const match = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*$/.exec(line);
+    if (match !== null) env[match[1]] = match[2].replace(/^(["'`])(.*)\1$/, "$2");
+  }
+  return env;
+}
+
+// The names of the error numbers that the file system gives.
+const errors = new Map([
+  [1, "EPERM"], [2, "ENOENT"], [5, "EIO"], [9, "EBADF"], [12, "ENOMEM"], [13, "EACCES"],
+  [17, "EEXIST"], [20, "ENOTDIR"], [21, "EISDIR"], [22, "EINVAL"], [24, "EMFILE"],
+  [28, "ENOSPC"], [30, "EROFS"], [36, "ENAMETOOLONG"], [39, "ENOTEMPTY"], [40, "ELOOP"],
+  [98, "EADDRINUSE"], [104, "ECONNRESET"], [110, "ETIMEDOUT"], [111, "ECONNREFUSED"],
+]);
+const getSystemErrorName = (number) => errors.get(Math.abs(number)) ?? `E${Math.abs(number)}`;
+
+class MIMEType {
+  #type;
+  constructor(text) {
+    this.#type = realm.mime.parse(`${text}`);
+    if (this.#type === undefined || this.#type === null) {
+      throw invalid(`The MIME syntax is invalid: ${text}`, "ERR_INVALID_MIME_SYNTAX");
+    }
+  }
+  get essence() {
+    return realm.mime.serialize(this.#type).split(";")[0];
+  }
+  toString() {
+    return realm.mime.serialize(this.#type);
+  }
+}
+
+const util = {
+  MIMEType,
+  TextDecoder: globalThis.TextDecoder,
+  TextEncoder: globalThis.TextEncoder,
+  _extend: (target, source) => Object.assign(target, source),
+  aborted,
+  callbackify,
+  debug: debuglog,
+  debuglog,
+  deprecate,
+  format,
+  formatWithOptions,
+  getSystemErrorName,
+  getSystemErrorMap: () => new Map([...errors].map(([number, name]) => [-number, [name, name]])),
+  inherits,
+  inspect,
+  isArray: Array.isArray,
+  isBoolean: (value) => typeof value === "boolean",
+  isBuffer: (value) => load("buffer")["node:buffer"].Buffer.isBuffer(value),
+  isDate: types.isDate,
+  isDeepStrictEqual,
+  isError: (value) => types.isNativeError(value) || value instanceof Error,
+  isFunction: (value) => typeof value === "function",
+  isNull: (value) => value === null,
+  isNullOrUndefined: (value) => value === null || value === undefined,
+  isNumber: (value) => typeof value === "number",
+  isObject: (value) => value !== null && typeof value === "object",
+  isPrimitive: (value) => value === null || !["object", "function"].includes(typeof value),
+  isRegExp: types.isRegExp,
+  isString: (value) => typeof value === "string",
+  isSymbol: (value) => typeof value === "symbol",
+  isUndefined: (value) => value === undefined,
+  parseEnv,
+  promisify,
+  stripVTControlCharacters,
+  styleText,
+  toUSVString: (text) => `${text}`.replace(
+    /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD"),
+  transferableAbortController: () => new AbortController(),
+  transferableAbortSignal: (signal) => signal,
+  types,
+};
+
+return { "node:util": util, "node:util/types": types };

@@ -1,0 +1,12 @@
+// The native functions of this room.
+#pragma once
+
+#include <span>
+
+#include "weft/js/binding.h"
+
+namespace weft::api {
+
+std::span<const js::Binding> serve_bindings();
+
+}  // namespace weft::api

@@ -1,0 +1,88 @@
+#include "weft/api/serve/body_queue.h"
+
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/js/describe.h"
+#include "weft/js/isolate.h"
+
+namespace weft::api {
+
+bool BodyQueue::put(std::string chunk) {
+    if (ended_ || broken_) return true;
+    bytes_ += chunk.size();
+    chunks_.push_back(std::move(chunk));
+    if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
+    return bytes_ < kHighBytes;
+}
+
+void BodyQueue::close() {
+    if (ended_) return;
+    ended_.emplace();
+    if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
+}
+
+void BodyQueue::fail(const Error& error) {
+    if (ended_) return;
+    ended_.emplace(error);
+    if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
+}
+
+Result<void> BodyQueue::wait_for_chunks() {
+    Waiter waiter(WaitReason::Operation, this);
+    fiber_ = waiter.ref();
+    fiber_waits_ = true;
+    Result<void> waited = waiter.to_result(waiter.wait());
+    fiber_waits_ = false;
+    return waited;
+}
+
+void BodyQueue::tell_room() {
+    if (OnRoom tell = std::exchange(on_room_, {})) tell();
+}
+
+Result<void> BodyQueue::produce(http::BodyWriter& writer) {
+    began_ = true;
+    Result<void> outcome;
+    while (outcome) {
+        while (!chunks_.empty() && outcome) {
+            std::string chunk = std::move(chunks_.front());
+            chunks_.pop_front();
+            outcome = writer.write(chunk);
+            bytes_ -= chunk.size();
+            if (bytes_ < kHighBytes / 2) tell_room();
+        }
+        if (!outcome || (chunks_.empty() && ended_)) break;
+        if (chunks_.empty()) outcome = writer.flush();
+        if (outcome && chunks_.empty() && !ended_) outcome = wait_for_chunks();
+    }
+    done_ = outcome.has_value();
+    return outcome ? *ended_ : outcome;
+}
+
+void BodyQueue::break_off() {
+    broken_ = true;
+    chunks_.clear();
+    tell_room();
+}
+
+v8::Local<v8::Value> room_promise(js::Call& call, BodyQueue& queue) {
+    v8::Local<v8::Promise::Resolver> resolver =
+        v8::Promise::Resolver::New(call.context()).ToLocalChecked();
+    js::Isolate& isolate = call.isolate();
+    auto kept = std::make_shared<v8::Global<v8::Promise::Resolver>>(call.v8(), resolver);
+    isolate.task_begins();
+    queue.on_room([&isolate, kept] {
+        isolate.post([&isolate, kept] {
+            isolate.task_ends();
+            isolate.turn([&](v8::Local<v8::Context> context) {
+                js::seen_by_turn(
+                    kept->Get(isolate.v8())->Resolve(context, v8::Undefined(isolate.v8())));
+            });
+            kept->Reset();
+        });
+    });
+    return resolver->GetPromise();
+}
+
+}  // namespace weft::api

@@ -1,0 +1,291 @@
+// What the prelude asks about a request, and how it answers one.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/api/application/application.h"
+#include "weft/api/fetch/fetch_client.h"
+#include "weft/api/serve/bindings.h"
+#include "weft/api/serve/body_queue.h"
+#include "weft/api/serve/flat_headers.h"
+#include "weft/api/serve/server_calls.h"
+#include "weft/base/assert.h"
+#include "weft/js/describe.h"
+#include "weft/js/owned_bytes.h"
+#include "weft/js/task.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+
+// Null, with nothing given, when the request is over.
+http::Request* request_of(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    return found ? found->request : nullptr;
+}
+
+void request_method(js::Call& call) {
+    if (http::Request* request = request_of(call))
+        call.give(from_latin1(call.v8(), request->method()));
+}
+
+void request_url(js::Call& call) {
+    http::Request* request = request_of(call);
+    if (!request) return;
+    std::string_view target = request->target();
+    if (!target.starts_with('/')) {
+        // An absolute target names its own host; that of OPTIONS may be "*".
+        if (target.starts_with("http://") || target.starts_with("https://"))
+            return call.give(target);
+        target = "/";
+    }
+    std::string url = request->tls() ? "https://" : "http://";
+    url += request->host().empty() ? std::string_view("localhost") : request->host();
+    url += target;
+    call.give(from_latin1(call.v8(), url));
+}
+
+void request_headers(js::Call& call) {
+    http::Request* request = request_of(call);
+    if (!request) return call.give(v8::Array::New(call.v8(), 0));
+    call.give(to_flat(call.v8(), request->headers()));
+}
+
+void request_peer(js::Call& call) {
+    if (http::Request* request = request_of(call)) call.give(request->peer().to_string());
+}
+
+void request_has_body(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (found && found->body) return call.give(!found->body->empty());
+    if (!found || !found->request) return call.give(false);
+    call.give(found->request->body().size() != 0);
+}
+
+// The whole body where it has come with the head; undefined: it is to be read piece by piece.
+void request_take_body(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (!found || !found->body || std::exchange(found->body_taken, true)) return;
+    call.give_bytes(as_bytes(*found->body));
+}
+
+// A promise of the next piece; undefined at the end.
+void request_body_read(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (found && found->body) {
+        std::string_view whole;
+        if (!std::exchange(found->body_taken, true)) whole = *found->body;
+        js::start_task(call, "read body", [bytes = std::string(whole)]() -> Result<js::Settled> {
+            if (bytes.empty()) return js::settled();
+            Bytes all = as_bytes(bytes);
+            return js::settled(std::vector<std::byte>(all.begin(), all.end()));
+        });
+        return;
+    }
+    if (!found || !found->request) {
+        js::start_task(call, "read body", []() -> Result<js::Settled> {
+            return Error(ErrorKind::Closed, "the request is over");
+        });
+        return;
+    }
+    http::BodyReader* body = &found->request->body();
+    auto read = [body, &calls = calls_of(call), number = call.number(0)]() -> Result<js::Settled> {
+        js::OwnedBytes bytes(kReadBytes);
+        Result<std::size_t> count = body->read(bytes.space());
+        if (!count) {
+            if (ServerCall* open = calls.find(number)) open->body_error = count.error();
+            return count.error();
+        }
+        if (*count == 0) return js::settled();
+        bytes.shrink(*count);
+        return js::settled(std::move(bytes));
+    };
+    // In the server's own context of the request, which waits for it before the request ends.
+    call.give(js::start_task(call.isolate(), "read body", std::move(read), found->context));
+}
+
+std::string body_text(js::Call& call, v8::Local<v8::Value> value) {
+    if (value->IsString()) return call.text_of(value);
+    if (value->IsNull() || value->IsUndefined()) return {};
+    ByteSpace bytes = js::Call::bytes_of(value);
+    return std::string(as_text(bytes));
+}
+
+// What nobody reads of a body is the server's to skip.
+void request_body_cancel(js::Call&) {}
+
+Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
+    js::OwnedBytes bytes(kReadBytes);
+    for (;;) {
+        std::size_t count = WEFT_TRY(from.body().read(bytes.space()));
+        if (count == 0) return {};
+        WEFT_TRY(writer.write(Bytes(bytes.space()).first(count)));
+        // What comes slowly is passed on at once.
+        if (count < bytes.size()) WEFT_TRY(writer.flush());
+    }
+}
+
+// (id, status, body, name, value, ...)
+void respond(js::Call& call) {
+    ServerCalls& calls = calls_of(call);
+    http::Response response;
+    response.status = static_cast<std::uint16_t>(call.integer(1));
+    response.body = http::Body(body_text(call, call[2]));
+    for (int at = 3; at + 1 < call.count(); at += 2)
+        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
+                                 call[at + 1].As<v8::String>(), response.headers);
+    calls.answer(call.number(0), std::move(response));
+}
+
+// (id, status, headers, length): its body comes by bodyWrite.
+void respond_stream(js::Call& call) {
+    ServerCalls& calls = calls_of(call);
+    double number = call.number(0);
+    ServerCall* found = calls.find(number);
+    if (!found || found->answered) return call.give(false);
+    http::Response response;
+    response.status = static_cast<std::uint16_t>(call.integer(1));
+    response.headers = from_flat(call.context(), call[2].As<v8::Array>());
+    auto queue = std::make_shared<BodyQueue>();
+    found->outgoing = queue;
+    calls.hold(number);
+    // Its end is told also when it was never called: the client went away, or it was a HEAD.
+    struct LetGo {
+        std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
+        double number;
+        std::shared_ptr<BodyQueue> queue;
+        LetGo(ServerCalls& calls_in, double number_in, std::shared_ptr<BodyQueue> queue_in)
+            : calls(calls_in.self()), number(number_in), queue(std::move(queue_in)) {}
+        LetGo(LetGo&& other) noexcept = default;
+        ~LetGo() {
+            if (!queue) return;
+            queue->break_off();
+            if (auto open = calls.lock()) (*open)->body_ended(number, queue->was_cut_off());
+        }
+    };
+    std::optional<std::uint64_t> size;
+    if (call.number(3) >= 0) size = static_cast<std::uint64_t>(call.number(3));
+    response.body = http::Body::produced(
+        [queue, end = LetGo(calls, number, queue)](http::BodyWriter& writer) mutable {
+            return queue->produce(writer);
+        },
+        size);
+    calls.answer(number, std::move(response));
+    call.give(true);
+}
+
+// (id, status, fetch, name, value, ...): the body of a fetch's response, from socket to socket.
+void respond_fetch(js::Call& call) {
+    constexpr int kFirstField = 3;
+    ServerCalls& calls = calls_of(call);
+    FetchClient& fetches = JsApplication::of(call.isolate()).fetch_client();
+    std::shared_ptr<Fetched> fetched = fetches.find(call.number(2));
+    if (!fetched) return call.throw_type_error("The response to be passed on is gone");
+    fetches.drop(call.number(2));
+    http::Response response;
+    response.status = static_cast<std::uint16_t>(call.integer(1));
+    for (int at = kFirstField; at + 1 < call.count(); at += 2)
+        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
+                                 call[at + 1].As<v8::String>(), response.headers);
+    if (fetched->whole)
+        response.body = http::Body(std::move(*fetched->whole));
+    else
+        response.body = http::Body::produced(
+            [fetched](http::BodyWriter& writer) { return pass_on(fetched->response, writer); },
+            fetched->response.body().size());
+    calls.answer(call.number(0), std::move(response));
+}
+
+// (id, chunks): undefined, or a promise that is settled when there is room for more.
+void body_write(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (!found || !found->outgoing || found->outgoing->is_broken())
+        return call.throw_type_error("The client takes no more of the response");
+    v8::Local<v8::Array> chunks = call[1].As<v8::Array>();
+    bool more = true;
+    for (std::uint32_t i = 0; i < chunks->Length(); ++i) {
+        v8::Local<v8::Value> chunk;
+        if (!chunks->Get(call.context(), i).ToLocal(&chunk)) return;
+        more = found->outgoing->put(body_text(call, chunk));
+    }
+    if (more) return;
+    call.give(room_promise(call, *found->outgoing));
+}
+
+void body_close(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (found && found->outgoing) found->outgoing->close();
+}
+
+void body_fail(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (found && found->outgoing)
+        found->outgoing->fail(Error(ErrorKind::Other, "the response's stream failed"));
+}
+
+// (id, failure): 0 the handler threw, 1 it gave something else than a Response, 2 it threw what the
+// body of the request had failed with.
+void request_fail(js::Call& call) {
+    if (call.number(1) == 2) return calls_of(call).fail_body(call.number(0));
+    calls_of(call).fail(call.number(0),
+                        call.number(1) == 0 ? CallFailure::Threw : CallFailure::NotAResponse);
+}
+
+void request_hold(js::Call& call) { calls_of(call).hold_for_wait(call.number(0)); }
+
+// True: the request is over.
+void request_release(js::Call& call) { call.give(calls_of(call).release_wait(call.number(0))); }
+
+void request_deadline(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (found) call.give(calls_of(call).remaining_ms(*found));
+}
+
+void request_watch(js::Call& call) {
+    calls_of(call).watch_promise(call.number(0), call[1].As<v8::Promise>());
+}
+
+void request_wants_signal(js::Call& call) {
+    if (ServerCall* found = calls_of(call).find(call.number(0))) found->wants_signal = true;
+}
+
+constexpr js::Binding kBindings[] = {
+    js::bind<request_method>("requestMethod", "(id: number): string | undefined"),
+    js::bind<request_url>("requestUrl", "(id: number): string | undefined"),
+    js::bind<request_headers>("requestHeaders", "(id: number): string[]"),
+    js::bind<request_peer>("requestPeer", "(id: number): string | undefined"),
+    js::bind<request_has_body>("requestHasBody", "(id: number): boolean"),
+    js::bind<request_take_body>("requestTakeBody", "(id: number): ArrayBuffer | undefined"),
+    js::bind<request_body_read>("requestBodyRead", "(id: number): Promise<ArrayBuffer | undefined>",
+                                js::Awaits::Cancellable),
+    js::bind<request_body_cancel>("requestBodyCancel", "(id: number): void"),
+    js::bind<request_fail>("requestFail", "(id: number, failure: number): void"),
+    js::bind<request_hold>("requestHold", "(id: number): void"),
+    js::bind<request_release>("requestRelease", "(id: number): boolean"),
+    js::bind<request_deadline>("requestDeadline", "(id: number): number | undefined"),
+    js::bind<request_watch>("requestWatch", "(id: number, promise: Promise<unknown>): void"),
+    js::bind<request_wants_signal>("requestWantsSignal", "(id: number): void"),
+    js::bind<respond>("respond",
+                      "(id: number, status: number, body: string | BufferSource | null, "
+                      "...headers: string[]): void"),
+    js::bind<respond_stream>("respondStream",
+                             "(id: number, status: number, headers: string[], "
+                             "length: number): boolean"),
+    js::bind<respond_fetch>("respondFetch",
+                            "(id: number, status: number, fetch: number, "
+                            "...headers: string[]): void"),
+    js::bind<body_write>("bodyWrite",
+                         "(id: number, chunks: BufferSource[]): Promise<void> | undefined",
+                         js::Awaits::Uncancellable),
+    js::bind<body_close>("bodyClose", "(id: number): void"),
+    js::bind<body_fail>("bodyFail", "(id: number): void"),
+};
+
+}  // namespace
+
+std::span<const js::Binding> serve_bindings() { return kBindings; }
+
+}  // namespace weft::api

@@ -1,0 +1,483 @@
+#include "weft/api/serve/server_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/api/fetch/fetch_client.h"
+#include "weft/api/serve/body_queue.h"
+#include "weft/base/assert.h"
+#include "weft/base/log.h"
+#include "weft/js/describe.h"
+
+namespace weft::api {
+namespace {
+
+// A full collection, to see whether a promise can still be settled, takes milliseconds.
+constexpr Nanoseconds kHungCheckPause = std::chrono::seconds(1);
+
+constexpr std::string_view kClientGone = "The client went away";
+
+http::Response failed_response(CallFailure failure) {
+    FailureText what = text_of(failure);
+    return http::Response::text(std::string(what.text), what.status).with("weft-error", what.code);
+}
+
+}  // namespace
+
+FailureText text_of(CallFailure failure) {
+    switch (failure) {
+    case CallFailure::Threw: return {500, "The handler threw an error", "HandlerThrew"};
+    case CallFailure::NotAResponse:
+        return {500, "The handler did not return a Response", "NotAResponse"};
+    case CallFailure::TooLate: return {500, "Promise did not resolve in time", "HandlerDeadline"};
+    case CallFailure::Hung:
+        return {500, "Promise did not resolve in time: nothing is pending that could settle it",
+                "HandlerHung"};
+    case CallFailure::CpuLimit:
+        return {500, "The handler computed too long and was ended", "CpuLimit"};
+    case CallFailure::MicrotaskLimit:
+        return {500, "The handler ran too many microtasks in one turn and was ended",
+                "MicrotaskLimit"};
+    case CallFailure::HeapLimit: return {500, "The application ran out of memory", "HeapLimit"};
+    case CallFailure::Closed: return {503, "The application is closing", "Closed"};
+    }
+    std::unreachable();
+}
+
+ServerCalls::ServerCalls(js::Isolate& isolate, FetchClient& fetches,
+                         const ApplicationLimits& limits, ApplicationCounters& counters,
+                         CancelToken app)
+    : isolate_(isolate),
+      fetches_(fetches),
+      limits_(limits),
+      counters_(counters),
+      app_(std::move(app)),
+      deadline_timer_(deadline_record_),
+      linger_timer_(linger_record_) {
+    deadline_record_.calls = linger_record_.calls = this;
+    deadline_record_.run = [](Completion& record) {
+        ServerCalls& self = *static_cast<Record&>(record).calls;
+        self.deadline_timer_.begin_run();
+        self.check_deadlines();
+    };
+    linger_record_.run = [](Completion& record) {
+        ServerCalls& self = *static_cast<Record&>(record).calls;
+        self.linger_timer_.begin_run();
+        self.check_lingering();
+    };
+    v8::HandleScope handles(isolate.v8());
+    auto keep = [&](v8::Global<v8::Function>& kept, std::string_view name) {
+        v8::Local<v8::Value> function;
+        bool found = isolate.hook_of("serve", name).ToLocal(&function);
+        WEFT_ASSERT(found, "the prelude has the hooks of serve");
+        kept.Reset(isolate.v8(), function.As<v8::Function>());
+    };
+    keep(dispatch_, "dispatch");
+    keep(abort_, "abort");
+    keep(warn_, "warn");
+    keep(end_, "end");
+    keep(expire_, "expire");
+}
+
+ServerCalls::~ServerCalls() { WEFT_ASSERT(calls_.size() == 0, "all requests are over"); }
+
+// ---------------------------------------------------------------- coming in
+
+void ServerCall::reset() {
+    request = nullptr;
+    body.reset();
+    kept_body.reset();
+    body_taken = answered = wants_signal = watched = false;
+    held = waits = 0;
+    lingers = false;
+    body_error.reset();
+    context = {};
+    reply = {};
+    fiber = nullptr;
+    tasks.reset();
+    outgoing.reset();
+    fetches.clear();
+    promise.Reset();
+}
+
+std::unique_ptr<ServerCall> ServerCalls::blank() {
+    if (spare_.empty()) return std::make_unique<ServerCall>();
+    std::unique_ptr<ServerCall> call = std::move(spare_.back());
+    spare_.pop_back();
+    return call;
+}
+
+Result<double> ServerCalls::open(std::unique_ptr<ServerCall> call) {
+    if (closed_) return Error(ErrorKind::Closed, "the application is closing");
+    ++counters_.requests;
+    Ticket ticket = WEFT_TRY(calls_.insert(std::move(call)));
+    return js::TaskTable::to_number(ticket);
+}
+
+http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loop_call) {
+    std::optional<std::string_view> body = loop_call.take_body();
+    if (!body) return http::ByFiber{};
+    std::unique_ptr<ServerCall> call = blank();
+    ServerCall& opened = *call;
+    opened.request = &request;
+    opened.body = body;
+    opened.begun = loop_call.begun();
+    Result<double> number = open(std::move(call));
+    if (!number) return failed_response(CallFailure::Closed);
+    opened.reply = loop_call.keep([this, number = *number](http::KeptEnd) { client_gone(number); });
+    dispatch(*number);
+    if (isolate_.is_idle()) on_idle();
+    return http::Kept{};
+}
+
+Result<http::Response> ServerCalls::handle(http::Request& request, async::Context& context) {
+    Waiter waiter(WaitReason::Operation, this);
+    FiberCall fiber{waiter.ref(), {}};
+    std::unique_ptr<ServerCall> call = blank();
+    call->request = &request;
+    call->context = context.token();
+    call->fiber = &fiber;
+    call->begun = Clock::now();
+    double number = WEFT_TRY(open(std::move(call)));
+    isolate_.post([this, number] { dispatch(number); });
+    Result<void> waited = waiter.to_result(waiter.wait());
+    if (fiber.outcome) return std::move(*fiber.outcome);
+    // The client went away: nobody may touch this frame any more, nor the request, once the script
+    // has been told.
+    if (ServerCall* open = find(number)) {
+        open->fiber = nullptr;
+        open->answered = true;
+        Waiter told(WaitReason::Job, this, Cancellable::No);
+        isolate_.post([this, number, waiting = told.ref()] {
+            client_gone(number);
+            if (waiting.try_claim(Wake::Ready)) waiting.resume();
+        });
+        static_cast<void>(told.wait());
+    }
+    return waited.error();
+}
+
+void ServerCalls::dispatch(double number) {
+    ServerCall* asked = find(number);
+    if (!asked || asked->answered) return;
+    js::TurnEnd end = call_hook(dispatch_, number, {});
+    ServerCall* call = find(number);
+    if (!call || call->answered) return;
+    switch (end) {
+    case js::TurnEnd::TooLong: return give_up(number, CallFailure::CpuLimit);
+    case js::TurnEnd::Flooded: return give_up(number, CallFailure::MicrotaskLimit);
+    case js::TurnEnd::HeapFull:
+    case js::TurnEnd::Condemned: return give_up(number, CallFailure::HeapLimit);
+    case js::TurnEnd::Threw: return give_up(number, CallFailure::Threw);
+    case js::TurnEnd::Done: break;
+    }
+    waiting_.push_back({call->begun + limits_.handler_deadline, js::TaskTable::to_ticket(number)});
+    if (waiting_.size() == 1) arm_deadline();
+}
+
+void ServerCalls::on_idle() {
+    if (!waiting_.empty()) check_hung();
+}
+
+// ---------------------------------------------------------------- going out
+
+ServerCall* ServerCalls::find(double number) {
+    std::unique_ptr<ServerCall>* found = calls_.find(js::TaskTable::to_ticket(number));
+    return found ? found->get() : nullptr;
+}
+
+void ServerCalls::answer(double number, http::Response&& response) {
+    ServerCall* call = find(number);
+    if (!call || call->answered) {
+        ++counters_.late;
+        return;
+    }
+    deliver(number, *call, std::move(response));
+}
+
+void ServerCalls::deliver(double number, ServerCall& call, http::Response&& response) {
+    call.answered = true;
+    call.promise.Reset();
+    // A streamed response may still read the request's body, which goes with the answer.
+    if (call.outgoing && call.body && !call.body_taken) {
+        call.kept_body = std::make_unique<std::string>(*call.body);
+        call.body = *call.kept_body;
+    } else {
+        call.body.reset();
+    }
+    if (FiberCall* fiber = std::exchange(call.fiber, nullptr)) {
+        fiber->outcome.emplace(std::move(response));
+        if (fiber->waiter.try_claim(Wake::Ready)) fiber->waiter.resume();
+        // Its request lives until the response has been sent; whoever streams that lets go of it.
+        if (!call.outgoing) call.request = nullptr;
+    } else {
+        // False: the client is gone, which on_end has told or will tell.
+        static_cast<void>(call.reply.answer(std::move(response)));
+        call.request = nullptr;
+    }
+    ++counters_.answered;
+    end_if_over(number, call);
+}
+
+void ServerCalls::fail(double number, CallFailure failure) {
+    ServerCall* call = find(number);
+    if (!call || call->answered) return;
+    count_failure(*call, failure);
+    answer(number, failed_response(failure));
+}
+
+void ServerCalls::fail_body(double number) {
+    ServerCall* call = find(number);
+    if (!call || call->answered) return;
+    // A body that is read piece by piece has a fiber that waits for the answer.
+    if (!call->fiber || !call->body_error) return fail(number, CallFailure::Threw);
+    FiberCall* fiber = std::exchange(call->fiber, nullptr);
+    call->answered = true;
+    call->request = nullptr;
+    call->promise.Reset();
+    fiber->outcome.emplace(*call->body_error);
+    if (fiber->waiter.try_claim(Wake::Ready)) fiber->waiter.resume();
+    end_if_over(number, *call);
+}
+
+void ServerCalls::count_failure(const ServerCall& call, CallFailure failure) {
+    ++counters_.failed;
+    if (call.request)
+        log(LogLevel::Warn, "{} {}: {}", call.request->method(), call.request->target(),
+            text_of(failure).text);
+}
+
+// The script is told first, while it can still ask what the request was; what it answers to that
+// comes too late.
+void ServerCalls::give_up(double number, CallFailure failure) {
+    ServerCall* call = find(number);
+    if (!call || call->answered) return;
+    count_failure(*call, failure);
+    call->answered = true;
+    call_hook(abort_, number, text_of(failure).text);
+    call = find(number);
+    if (call && (call->fiber || call->reply))
+        deliver(number, *call, failed_response(failure));
+    else if (call)
+        end_if_over(number, *call);
+}
+
+void ServerCalls::hold(double number) {
+    if (ServerCall* call = find(number)) ++call->held;
+}
+
+bool ServerCalls::release(double number) {
+    ServerCall* call = find(number);
+    if (!call) return true;
+    WEFT_ASSERT(call->held > 0, "a hold is released once");
+    --call->held;
+    end_if_over(number, *call);
+    return !find(number);
+}
+
+void ServerCalls::hold_for_wait(double number) {
+    if (ServerCall* call = find(number)) {
+        ++call->held;
+        ++call->waits;
+    }
+}
+
+bool ServerCalls::release_wait(double number) {
+    if (ServerCall* call = find(number)) --call->waits;
+    return release(number);
+}
+
+void ServerCalls::terminated(double number, js::TurnEnd end) {
+    ServerCall* call = find(number);
+    if (!call) return;
+    CallFailure failure =
+        end == js::TurnEnd::Flooded ? CallFailure::MicrotaskLimit : CallFailure::CpuLimit;
+    if (!call->answered)
+        return isolate_.post([this, number, failure] { give_up(number, failure); });
+    if (call->outgoing) call->outgoing->fail(Error(ErrorKind::TimedOut, text_of(failure).text));
+}
+
+void ServerCalls::body_ended(double number, bool cut_off) {
+    ServerCall* call = find(number);
+    if (!call) return;
+    call->request = nullptr;
+    isolate_.post([this, number, cut_off] {
+        if (cut_off)
+            call_hook(abort_, number, kClientGone);
+        else
+            call_hook(end_, number, {});
+        release(number);
+    });
+}
+
+// Answered, and nothing holds it any more: its tasks end, its timers are dropped by the script.
+void ServerCalls::end_if_over(double number, ServerCall& call) {
+    if (!call.answered) return;
+    if (call.held == 0) return remove(number);
+    if (call.held != call.waits || std::exchange(call.lingers, true)) return;
+    lingering_.push_back({Clock::now() + limits_.wait_until, js::TaskTable::to_ticket(number)});
+    if (lingering_.size() == 1) linger_timer_.set(lingering_.front().deadline);
+}
+
+void ServerCalls::remove(double number) {
+    std::unique_ptr<ServerCall> call = std::move(*calls_.take(js::TaskTable::to_ticket(number)));
+    if (call->tasks) call->tasks->cancel();
+    for (double fetch : call->fetches) fetches_.drop(fetch);
+    if (calls_.size() == 0 && on_empty) on_empty();
+    if (spare_.size() >= kSpareMax) return;
+    call->reset();
+    spare_.push_back(std::move(call));
+}
+
+void ServerCalls::owns_fetch(double number, double fetch) {
+    if (number == 0) return;
+    if (ServerCall* call = find(number))
+        call->fetches.push_back(fetch);
+    else
+        fetches_.drop(fetch);
+}
+
+double ServerCalls::remaining_ms(const ServerCall& call) const {
+    Nanoseconds left = call.begun + limits_.handler_deadline - Clock::now();
+    return std::max(0.0, static_cast<double>(left.count()) / 1e6);
+}
+
+// In the loop, and not in a turn. The script reads what it may still want to know of the request.
+void ServerCalls::client_gone(double number) {
+    ServerCall* call = find(number);
+    if (!call) return;
+    call->answered = true;
+    call_hook(abort_, number, kClientGone);
+    call = find(number);
+    if (!call) return;
+    call->request = nullptr;
+    call->body.reset();
+    end_if_over(number, *call);
+}
+
+// Its own turn, in a job: whoever calls may be in one.
+void ServerCalls::abort_signal(double number, std::string_view why) {
+    isolate_.post([this, number, why = std::string(why)] { call_hook(abort_, number, why); });
+}
+
+js::TurnEnd ServerCalls::call_hook(const v8::Global<v8::Function>& hook, double number,
+                                   std::string_view text) {
+    return isolate_.turn([&](v8::Local<v8::Context> context) {
+        v8::Isolate* engine = isolate_.v8();
+        v8::Local<v8::Value> arguments[2] = {v8::Number::New(engine, number)};
+        int count = 1;
+        if (!text.empty()) arguments[count++] = js::to_v8(engine, text);
+        js::seen_by_turn(hook.Get(engine)->Call(context, v8::Undefined(engine), count, arguments));
+    });
+}
+
+std::optional<CancelToken> ServerCalls::token_of(double number) {
+    if (number == 0) return app_;
+    ServerCall* call = find(number);
+    if (!call) return std::nullopt;
+    if (!call->tasks) call->tasks.emplace(app_);
+    return call->tasks->token();
+}
+
+// ---------------------------------------------------------------- what ends by itself
+
+void ServerCalls::arm_deadline() {
+    while (!waiting_.empty()) {
+        std::unique_ptr<ServerCall>* call = calls_.find(waiting_.front().ticket);
+        if (call && !(*call)->answered) return deadline_timer_.set(waiting_.front().deadline);
+        waiting_.pop_front();
+    }
+}
+
+void ServerCalls::check_deadlines() {
+    Instant now = Clock::now();
+    while (!waiting_.empty() && waiting_.front().deadline <= now) {
+        Ticket ticket = waiting_.front().ticket;
+        waiting_.pop_front();
+        give_up(js::TaskTable::to_number(ticket), CallFailure::TooLate);
+    }
+    arm_deadline();
+    if (isolate_.is_idle()) on_idle();
+}
+
+// What waitUntil() holds beyond its time ends with the request: its signal, its tasks, its timers.
+void ServerCalls::check_lingering() {
+    Instant now = Clock::now();
+    while (!lingering_.empty()) {
+        if (!calls_.find(lingering_.front().ticket)) {
+            lingering_.pop_front();
+            continue;
+        }
+        if (lingering_.front().deadline > now) break;
+        Ticket ticket = lingering_.front().ticket;
+        lingering_.pop_front();
+        double number = js::TaskTable::to_number(ticket);
+        ++counters_.overstayed;
+        log(LogLevel::Warn, "ctx.waitUntil() held a request for more than {} ms: it was ended",
+            limits_.wait_until.count());
+        call_hook(expire_, number, "waitUntil() took too long");
+        if (find(number)) remove(number);
+    }
+    if (!lingering_.empty()) linger_timer_.set(lingering_.front().deadline);
+}
+
+void ServerCalls::watch_promise(double number, v8::Local<v8::Promise> promise) {
+    ServerCall* call = find(number);
+    if (!call) return;
+    call->promise.Reset(isolate_.v8(), promise);
+    call->promise.SetWeak();
+    call->watched = true;
+}
+
+// The isolate has nothing to do. A promise that a collection removes can be settled by nobody.
+void ServerCalls::check_hung() {
+    Instant now = Clock::now();
+    if (now - last_hung_check_ < kHungCheckPause) {
+        // check_deadlines() looks again then.
+        Instant again = last_hung_check_ + kHungCheckPause;
+        return deadline_timer_.set(std::min(again, waiting_.front().deadline));
+    }
+    last_hung_check_ = now;
+    isolate_.collect_garbage();
+    std::vector<double> hung;
+    calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>& call) {
+        if (!call->answered && call->watched && call->promise.IsEmpty())
+            hung.push_back(js::TaskTable::to_number(ticket));
+    });
+    for (double number : hung) give_up(number, CallFailure::Hung);
+}
+
+void ServerCalls::drain() {
+    // Whether anybody looks at the signal, the script knows.
+    calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>&) {
+        isolate_.post([this, number = js::TaskTable::to_number(ticket)] {
+            if (find(number)) call_hook(warn_, number, "The server is shutting down");
+        });
+    });
+}
+
+void ServerCalls::fail_all(CallFailure failure) {
+    closed_ = failure == CallFailure::Closed || closed_;
+    std::vector<double> open;
+    calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>&) {
+        open.push_back(js::TaskTable::to_number(ticket));
+    });
+    for (double number : open) {
+        give_up(number, failure);
+        ServerCall* call = find(number);
+        if (!call) continue;
+        if (call->outgoing) {
+            call->outgoing->fail(Error(ErrorKind::Closed, "the application ended"));
+            // The connection may hang on its client; nobody of ours waits for room meanwhile.
+            call->outgoing->break_off();
+        }
+        call->held = 0;
+        end_if_over(number, *call);
+    }
+    waiting_.clear();
+    lingering_.clear();
+    deadline_timer_.cancel();
+    linger_timer_.cancel();
+}
+
+}  // namespace weft::api

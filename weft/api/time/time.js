@@ -1,0 +1,302 @@
+// The module `weft:time`: delays, timeouts, intervals and recurring jobs that heed signals,
+// deadlines and clocks. The pieces stand in clock.js.
+const {
+  CancellationController, CancellationSignal, CancelledError, Deadline, FakeClock,
+  InvalidDeadlineError, TimeoutError, TimerDisposedError, begin, budgetMs, cancelledBecause,
+  clockOf, delay, durationMs, periodMs, signalOf, systemClock,
+} = realm.time;
+const {
+  Date, DatePrototypeGetTime, Error, MathFloor, MathMax, MathMin, NumberIsInteger, ObjectFreeze,
+  PromisePrototypeThen, SymbolAsyncIterator, TypeError, markHandled, newPromise,
+} = realm.primordials;
+
+function countOf(value, operation, name) {
+  if (value === undefined || value === Infinity) return Infinity;
+  if (!NumberIsInteger(value) || value < 0) {
+    throw new InvalidDeadlineError(`${operation}: ${name} must be a non-negative integer.`);
+  }
+  return value;
+}
+
+// The instant of the clock `ms` from its now.
+function instantIn(clock, ms) {
+  return new Date(DatePrototypeGetTime(clock.now()) + ms);
+}
+
+// ---- timeout
+
+// Runs a function, or awaits a promise, for so long and no longer. The function is given
+// { signal, deadline }; it is not started when the time is up or the signal has fired before.
+async function timeout(operation, options) {
+  const clock = clockOf(options);
+  const signal = signalOf(options, "Time.timeout");
+  let budget = budgetMs(options, "Time.timeout");
+  if (options?.afterMs !== undefined) {
+    budget = MathMin(budget, durationMs(options.afterMs, "Time.timeout"));
+  } else if (options?.deadline === undefined && options?.timeoutMs === undefined) {
+    throw new InvalidDeadlineError("Time.timeout requires afterMs or deadline.");
+  }
+  if (signal?.aborted) throw cancelledBecause(signal.reason);
+  if (budget <= 0) throw new TimeoutError();
+
+  const inner = new CancellationController();
+  const dueMs = clock.monotonicNowMs() + budget;
+  const wait = begin(clock, budget === Infinity ? 0xffffffff : budget, signal, Infinity);
+  const late = PromisePrototypeThen(wait.promise, () => {
+    const error = new TimeoutError();
+    inner.cancel(error);
+    throw error;
+  }, (error) => {
+    inner.cancel(error);
+    throw error;
+  });
+  markHandled(late);
+  const { promise, resolve, reject } = newPromise();
+  PromisePrototypeThen(late, undefined, reject);
+  const deadline = { remainingMs: () => MathMax(0, dueMs - clock.monotonicNowMs()) };
+  const run = async () =>
+    typeof operation === "function" ? operation({ signal: inner.signal, deadline }) : operation;
+  PromisePrototypeThen(run(), (value) => {
+    wait.stop();
+    resolve(value);
+  }, (error) => {
+    wait.stop();
+    reject(error);
+  });
+  return promise;
+}
+
+// ---- interval
+
+// An asynchronous iterable of ticks. One next() at a time; cancellation ends it.
+class TimeInterval {
+  #clock;
+  #periodMs;
+  #ticksMax;
+  #controller;
+  #dueMs;
+  #ticks = 0;
+  #waiting = false;
+  #done = false;
+  #options;
+
+  constructor(ms, options) {
+    this.#periodMs = periodMs(ms, "Time.interval");
+    this.#clock = clockOf(options);
+    this.#ticksMax = countOf(options?.maxTicks, "Time.interval", "maxTicks");
+    this.#options = { deadline: options?.deadline, timeoutMs: undefined };
+    budgetMs(options, "Time.interval");
+    this.#controller = CancellationController.linked(signalOf(options, "Time.interval"));
+    this.#dueMs = this.#clock.monotonicNowMs() + (options?.immediate ? 0 : this.#periodMs);
+  }
+
+  async next() {
+    if (this.#waiting) throw new Error("Time.interval does not support overlapping next() calls.");
+    if (this.#done || this.#ticks >= this.#ticksMax || this.#controller.signal.aborted) {
+      return this.#finish(undefined);
+    }
+    this.#waiting = true;
+    try {
+      const ms = MathMax(0, this.#dueMs - this.#clock.monotonicNowMs());
+      const budget = budgetMs(this.#options, "Time.interval");
+      await begin(this.#clock, ms, this.#controller.signal, budget).promise;
+    } catch (error) {
+      this.#finish(undefined);
+      if (error instanceof CancelledError) return { done: true, value: undefined };
+      throw error;
+    } finally {
+      this.#waiting = false;
+    }
+    return this.#tick();
+  }
+
+  #tick() {
+    const lateMs = MathMax(0, this.#clock.monotonicNowMs() - this.#dueMs);
+    const value = ObjectFreeze({
+      index: ++this.#ticks,
+      at: this.#clock.now(),
+      scheduledAt: instantIn(this.#clock, -lateMs),
+    });
+    // Ticks that nobody asked for in time are left out, and the rhythm is kept.
+    this.#dueMs += (MathFloor(lateMs / this.#periodMs) + 1) * this.#periodMs;
+    return { done: false, value };
+  }
+
+  #finish(value) {
+    this.#done = true;
+    this.#controller.dispose();
+    return { done: true, value };
+  }
+
+  async return(value = undefined) {
+    this.#finish(value);
+    this.#controller.cancel();
+    return { done: true, value };
+  }
+
+  [SymbolAsyncIterator]() {
+    return this;
+  }
+}
+
+// ---- every
+
+// A job that recurs. What a run throws is kept in lastError and does not stop it.
+class ScheduledJob {
+  #clock;
+  #periodMs;
+  #handler;
+  #runsMax;
+  #noOverlap;
+  #controller;
+  #dueMs;
+  #runs = 0;
+  #active = 0;
+  #skippedRuns = 0;
+  #lastError = undefined;
+  #paused = false;
+  #stopped = false;
+  #idle = undefined;  // resolved when the last run has ended
+  #budget;
+
+  constructor(ms, handler, options) {
+    this.#periodMs = periodMs(ms, "Time.every");
+    if (typeof handler !== "function") throw new TypeError("Time.every requires a function.");
+    const policy = options?.missedRunPolicy;
+    if (policy !== undefined && policy !== "skip") {
+      throw new InvalidDeadlineError('Time.every only supports missedRunPolicy: "skip".');
+    }
+    this.#clock = clockOf(options);
+    this.#handler = handler;
+    this.#noOverlap = options?.noOverlap ?? true;
+    this.#runsMax = countOf(options?.maxRuns, "Time.every", "maxRuns");
+    this.#budget = budgetMs(options, "Time.every");
+    this.#controller = CancellationController.linked(signalOf(options, "Time.every"));
+    this.#dueMs = this.#clock.monotonicNowMs() + (options?.immediate ? 0 : this.#periodMs);
+    if (this.#budget !== Infinity) this.#endAfter(this.#budget);
+    this.#loop();
+  }
+
+  get running() {
+    return this.#active > 0;
+  }
+  get stopped() {
+    return this.#stopped;
+  }
+  get skippedRuns() {
+    return this.#skippedRuns;
+  }
+  get lastError() {
+    return this.#lastError;
+  }
+  get nextRun() {
+    if (this.#stopped) return undefined;
+    return instantIn(this.#clock, MathMax(0, this.#dueMs - this.#clock.monotonicNowMs()));
+  }
+
+  // While paused, runs that come due are left out without being counted.
+  pause() {
+    this.#paused = true;
+  }
+
+  resume() {
+    this.#paused = false;
+  }
+
+  // No more runs; the signal of a present run fires. Waits for its end.
+  async stop(reason = undefined) {
+    this.#end(reason);
+    if (this.#active === 0) return;
+    this.#idle ??= newPromise();
+    await this.#idle.promise;
+  }
+
+  #end(reason) {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#controller.cancel(reason);
+  }
+
+  #endAfter(ms) {
+    const { promise } = begin(this.#clock, ms, this.#controller.signal, Infinity);
+    PromisePrototypeThen(promise, () => this.#end(new TimeoutError()), () => {});
+  }
+
+  async #loop() {
+    try {
+      while (!this.#stopped && this.#runs < this.#runsMax) {
+        const ms = MathMax(0, this.#dueMs - this.#clock.monotonicNowMs());
+        await begin(this.#clock, ms, this.#controller.signal, Infinity).promise;
+        if (this.#stopped) break;
+        this.#due();
+      }
+    } catch (error) {
+      if (!(error instanceof CancelledError)) this.#lastError = error;
+    }
+    this.#stopped = true;
+    if (this.#active === 0) this.#controller.dispose();
+  }
+
+  #due() {
+    const scheduledMs = this.#dueMs;
+    const lateMs = MathMax(0, this.#clock.monotonicNowMs() - scheduledMs);
+    const missed = MathFloor(lateMs / this.#periodMs);
+    this.#dueMs += (missed + 1) * this.#periodMs;
+    if (this.#paused) return;
+    this.#skippedRuns += missed;
+    if (this.#noOverlap && this.#active > 0) ++this.#skippedRuns;
+    else this.#run(instantIn(this.#clock, -lateMs));
+  }
+
+  async #run(scheduledAt) {
+    ++this.#active;
+    const context = ObjectFreeze({
+      signal: this.#controller.signal,
+      scheduledAt,
+      startedAt: this.#clock.now(),
+      run: ++this.#runs,
+      skippedRuns: this.#skippedRuns,
+    });
+    try {
+      await (0, this.#handler)(context);
+    } catch (error) {
+      this.#lastError = error;
+    }
+    if (--this.#active > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+    if (this.#stopped) this.#controller.dispose();
+  }
+}
+
+// ---- the module
+
+const Time = ObjectFreeze({
+  delay: (ms, options = undefined) => delay(ms, options),
+  timeout,
+  interval: (ms, options = undefined) => new TimeInterval(ms, options),
+  every: (ms, handler, options = undefined) => new ScheduledJob(ms, handler, options),
+  // Lets everything that is ready run first.
+  yield: (options = undefined) => delay(0, options),
+  systemClock: () => systemClock,
+  fakeClock: (options = undefined) => new FakeClock(options),
+});
+
+realm.modules["weft:time"] = {
+  __proto__: null,
+  Time,
+  Deadline,
+  CancellationController,
+  CancellationSignal,
+  TimeoutError,
+  CancelledError,
+  InvalidDeadlineError,
+  TimerDisposedError,
+  delay: Time.delay,
+  timeout: Time.timeout,
+  interval: Time.interval,
+  every: Time.every,
+  systemClock: Time.systemClock,
+  fakeClock: Time.fakeClock,
+  default: Time,
+};

@@ -1,0 +1,397 @@
+// setTimeout, setInterval, setImmediate, queueMicrotask and what ends them.
+//
+// All timers of the isolate lie in one binary heap, ordered by deadline and then by creation; the
+// host has one native timer, armed for the earliest deadline, and calls runDue() when it fires.
+// Every callback is a task of its own: it runs in the asynchronous context of its creation, a
+// microtask checkpoint follows it, and what it throws is reported and stops no other.
+//
+// A timer belongs to the request that made it (0: to the application) and ends with it.
+//
+// For other scripts and for the host, realm.timers:
+//   setTimeoutInternal(fn, ms, holds, request)
+//                        an opaque handle; ms may have a fraction and may be 0
+//   clearTimeoutInternal(handle)
+//   runDue(now)          the owner's loop, when the native timer has fired
+//   endRequest(id)       drops what the request still has
+//   pendingCount(id)     how many timers and immediates of the request could still run;
+//                        those that do not hold (such as AbortSignal.timeout's) do not count
+const { timerArm, monotonicNow, runMicrotasks, reportUncaught } = native;
+const { continuationGet, continuationSet } = native;
+const {
+  MapPrototypeDelete, MapPrototypeGet, MapPrototypeSet, MathFloor,
+  ObjectDefineProperty, Promise, PromisePrototypeThen, ReflectApply, TypeError,
+} = realm.primordials;
+const global = globalThis;
+
+const kWaiting = 0;
+const kEnded = 1;
+
+// What a request, or the application, has pending: a list of its timers for endRequest().
+class Owner {
+  constructor(request) {
+    this.request = request;
+    this.first = null;
+    this.holding = 0;
+  }
+}
+
+class Timer {
+  constructor(callback, args, deadline, period, owner, holds) {
+    this.callback = callback;
+    this.args = args;
+    this.deadline = deadline;
+    this.sequence = ++sequence;
+    this.period = period;  // 0: once
+    this.owner = owner;
+    this.holds = holds;
+    this.context = continuationGet();
+    this.state = kWaiting;
+    this.place = -1;       // in the heap
+    this.id = 0;           // 0: not known to the application
+    this.immediate = false;
+    this.after = null;     // in the queue of immediates
+    this.previous = null;  // in the owner's list
+    this.next = null;
+    const first = owner.first;
+    if (first !== null) {
+      this.next = first;
+      first.previous = this;
+    }
+    owner.first = this;
+    if (holds) ++owner.holding;
+  }
+}
+
+let sequence = 0;
+let lastId = 0;
+let armed = Infinity;
+const heap = [];
+let heapSize = 0;
+// Made with the first timer: tables hashed at run time cannot be part of the snapshot.
+let timersById = null;
+let owners = null;
+let lastOwner = null;
+let immediates = null;
+let immediatesLast = null;
+
+// ---- the heap
+
+function before(a, b) {
+  return a.deadline < b.deadline || (a.deadline === b.deadline && a.sequence < b.sequence);
+}
+
+function siftUp(timer, place) {
+  while (place > 0) {
+    const parentPlace = (place - 1) >> 1;
+    const parent = heap[parentPlace];
+    if (!before(timer, parent)) break;
+    heap[place] = parent;
+    parent.place = place;
+    place = parentPlace;
+  }
+  heap[place] = timer;
+  timer.place = place;
+}
+
+function siftDown(timer, place) {
+  const half = heapSize >> 1;
+  while (place < half) {
+    let childPlace = 2 * place + 1;
+    let child = heap[childPlace];
+    const right = childPlace + 1;
+    if (right < heapSize && before(heap[right], child)) {
+      childPlace = right;
+      child = heap[right];
+    }
+    if (!before(child, timer)) break;
+    heap[place] = child;
+    child.place = place;
+    place = childPlace;
+  }
+  heap[place] = timer;
+  timer.place = place;
+}
+
+function heapAdd(timer) {
+  siftUp(timer, heapSize++);
+}
+
+function heapRemove(timer) {
+  const place = timer.place;
+  timer.place = -1;
+  const last = heap[--heapSize];
+  heap[heapSize] = undefined;
+  if (last === timer) return;
+  if (place > 0 && before(last, heap[(place - 1) >> 1])) siftUp(last, place);
+  else siftDown(last, place);
+}
+
+function arm() {
+  const deadline = immediates !== null ? 0 : heapSize > 0 ? heap[0].deadline : Infinity;
+  if (deadline === armed) return;
+  armed = deadline;
+  timerArm(deadline);
+}
+
+function armNoLaterThan(deadline) {
+  if (deadline >= armed) return;
+  armed = deadline;
+  timerArm(deadline);
+}
+
+// ---- owners
+
+function currentRequest() {
+  const continuation = continuationGet();
+  return continuation === undefined ? 0 : continuation.request;
+}
+
+function ownerOf(request) {
+  if (lastOwner !== null && lastOwner.request === request) return lastOwner;
+  if (owners === null) {
+    owners = new Map();
+    timersById = new Map();
+  }
+  let owner = MapPrototypeGet(owners, request);
+  if (owner === undefined) {
+    owner = new Owner(request);
+    MapPrototypeSet(owners, request, owner);
+  }
+  lastOwner = owner;
+  return owner;
+}
+
+// Takes the timer out of every table. Whoever holds it sees that it has ended.
+function end(timer) {
+  timer.state = kEnded;
+  if (timer.place >= 0) heapRemove(timer);
+  if (timer.id !== 0) MapPrototypeDelete(timersById, timer.id);
+  const { owner, previous, next } = timer;
+  if (previous !== null) previous.next = next;
+  else owner.first = next;
+  if (next !== null) next.previous = previous;
+  timer.previous = null;
+  timer.next = null;
+  if (timer.holds) --owner.holding;
+  timer.callback = null;
+  timer.args = null;
+  timer.context = undefined;
+  if (owner.first !== null || owner.request === 0) return;
+  MapPrototypeDelete(owners, owner.request);
+  if (lastOwner === owner) lastOwner = null;
+}
+
+function makeKnown(timer) {
+  timer.id = ++lastId;
+  MapPrototypeSet(timersById, timer.id, timer);
+  return timer.id;
+}
+
+// ---- creation
+
+function start(callback, args, ms, period, holds, request) {
+  const deadline = monotonicNow() + ms;
+  const timer = new Timer(callback, args, deadline, period, ownerOf(request), holds);
+  heapAdd(timer);
+  armNoLaterThan(deadline);
+  return timer;
+}
+
+function requireCallback(name, handler) {
+  // NB: The HTML standard also compiles strings here. That is eval() by another name; refused.
+  if (typeof handler !== "function") {
+    throw new TypeError(`${name}: the handler is not a function`);
+  }
+}
+
+// HTML: the timeout is a Web IDL long, negative ones are 0. NB: The least delay is 1 ms, as in
+// Node, and nesting does not raise it.
+function delayOf(timeout) {
+  const delay = timeout | 0;
+  return delay < 1 ? 1 : delay;
+}
+
+function clear(id, immediate) {
+  if (timersById === null) return;
+  const timer = MapPrototypeGet(timersById, id);
+  if (timer === undefined || timer.immediate !== immediate) return;
+  end(timer);
+  // The native timer stays armed if this was the first: one idle turn of the loop is cheaper
+  // than arming anew for each request that makes a timeout and clears it. With nothing left it
+  // is disarmed, so that the loop can see that nothing is pending.
+  if (heapSize === 0 && !immediate) arm();
+}
+
+// A promise that is settled already; its constructor is not looked up where applications can
+// change it. Made when first needed: promises cannot be part of the snapshot.
+let settled = null;
+
+function settledPromise() {
+  settled = new Promise((resolve) => resolve());
+  settled.constructor = undefined;
+  return settled;
+}
+
+// Methods of an object, since operations of Web IDL are no constructors.
+const operations = {
+  setTimeout(handler, timeout = 0, ...args) {
+    requireCallback("setTimeout", handler);
+    return makeKnown(start(handler, args, delayOf(timeout), 0, true, currentRequest()));
+  },
+
+  setInterval(handler, timeout = 0, ...args) {
+    requireCallback("setInterval", handler);
+    const delay = delayOf(timeout);
+    return makeKnown(start(handler, args, delay, delay, true, currentRequest()));
+  },
+
+  clearTimeout(id = 0) {
+    clear(id | 0, false);
+  },
+
+  clearInterval(id = 0) {
+    clear(id | 0, false);
+  },
+
+  setImmediate(handler, ...args) {
+    requireCallback("setImmediate", handler);
+    const timer = new Timer(handler, args, 0, 0, ownerOf(currentRequest()), true);
+    timer.immediate = true;
+    if (immediates === null) immediates = timer;
+    else immediatesLast.after = timer;
+    immediatesLast = timer;
+    armNoLaterThan(0);
+    return makeKnown(timer);
+  },
+
+  clearImmediate(id = 0) {
+    clear(id | 0, true);
+  },
+
+  queueMicrotask(callback) {
+    requireCallback("queueMicrotask", callback);
+    // A reaction of a promise, since V8 carries the asynchronous context to those only.
+    PromisePrototypeThen(settled ?? settledPromise(), () => {
+      try {
+        ReflectApply(callback, undefined, []);
+      } catch (error) {
+        report(error);
+      }
+    });
+  },
+};
+
+// ---- running
+
+function report(error) {
+  const { events } = realm;
+  if (events === undefined) reportUncaught(error);
+  else events.reportException(error);
+}
+
+function call(callback, args, context) {
+  continuationSet(context);
+  try {
+    ReflectApply(callback, global, args);
+  } catch (error) {
+    report(error);
+  }
+  // V8 gives the current context to microtasks that have none of their own.
+  continuationSet(undefined);
+  runMicrotasks();
+}
+
+// The native timer is armed for what comes next before a callback runs: the watchdog may end this
+// whole turn, and the other timers must not be lost by it.
+function runTimer(timer) {
+  const { callback, args, context } = timer;
+  if (timer.period === 0) {
+    end(timer);
+    if (heapSize > 0) armNoLaterThan(heap[0].deadline);
+    call(callback, args, context);
+    return;
+  }
+  placeNext(timer);
+  armNoLaterThan(heap[0].deadline);
+  call(callback, args, context);
+  // The callback itself may have taken longer than the period.
+  if (timer.state !== kEnded && timer.deadline <= monotonicNow()) placeNext(timer);
+}
+
+// The next deadline follows from the last one, so that the interval does not drift; periods that
+// went by meanwhile are left out.
+function placeNext(timer) {
+  heapRemove(timer);
+  const late = monotonicNow() - timer.deadline;
+  const periods = late < timer.period ? 1 : MathFloor(late / timer.period) + 1;
+  timer.deadline += periods * timer.period;
+  timer.sequence = ++sequence;
+  heapAdd(timer);
+}
+
+function runImmediates() {
+  const last = immediatesLast;
+  while (immediates !== null) {
+    const timer = immediates;
+    immediates = timer.after;
+    if (immediates === null) immediatesLast = null;
+    else armNoLaterThan(0);
+    if (timer.state !== kEnded) runTimer(timer);
+    if (timer === last) return;
+  }
+}
+
+function runDue(now) {
+  armed = Infinity;
+  continuationSet(undefined);
+  const newest = sequence;
+  while (heapSize > 0) {
+    const timer = heap[0];
+    if (timer.deadline > now || timer.sequence > newest) break;
+    runTimer(timer);
+  }
+  runImmediates();
+  arm();
+}
+
+function endRequest(id) {
+  if (owners === null) return;
+  const owner = MapPrototypeGet(owners, id);
+  if (owner === undefined) return;
+  for (let timer = owner.first; timer !== null; timer = owner.first) end(timer);
+  if (heapSize === 0) arm();
+}
+
+function pendingCount(id) {
+  if (owners === null) return 0;
+  const owner = MapPrototypeGet(owners, id);
+  return owner === undefined ? 0 : owner.holding;
+}
+
+function setTimeoutInternal(callback, ms, holds = true, request = currentRequest()) {
+  const timer = start(callback, [], ms > 0 ? ms : 0, 0, holds, request);
+  // What a request gives to the application goes on in the context of nobody.
+  if (request !== currentRequest()) timer.context = undefined;
+  return timer;
+}
+
+function clearTimeoutInternal(timer) {
+  if (timer.state === kEnded) return;
+  end(timer);
+  if (heapSize === 0) arm();
+}
+
+realm.timers = {
+  __proto__: null,
+  setTimeoutInternal,
+  clearTimeoutInternal,
+  runDue,
+  endRequest,
+  pendingCount,
+};
+for (const name of Object.keys(operations)) {
+  // Web IDL: the operations of the global object are enumerable.
+  ObjectDefineProperty(global, name, {
+    value: operations[name], writable: true, enumerable: true, configurable: true,
+  });
+}

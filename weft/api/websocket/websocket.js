@@ -1,0 +1,312 @@
+// WebSocket. https://websockets.spec.whatwg.org/
+//
+// The same class stands for both ends: `new WebSocket(url)` connects, and upgradeWebSocket() of
+// upgrade.js gives a server's. Connections, frames, pings and the policy of which hosts may be
+// reached are the host's; a socket is known to it by a number. One message is asked for at a time,
+// so a script that is slow to take them slows its peer down.
+//
+// For other scripts, realm.websocket:
+//     WebSocket, isWebSocket(value)
+//     newServerSocket(url, protocol)        a socket that is CONNECTING until
+//     attachServerSocket(socket, number)    its connection is there; undefined: it failed
+//     queueUntilOpen(socket)                from now on it takes what is sent before that
+
+const {
+  taskCancel, taskLast, utf8Encode, websocketBuffered, websocketClose, websocketConnect,
+  websocketDrop, websocketOpened, websocketReceive, websocketRun, websocketSend,
+} = native;
+const { blob: blobs, events, messaging, url: urls, webidl } = realm;
+const { CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent } = events;
+const { brandCheck, converters, internal, isBufferSource, isObject, requiredArguments } = webidl;
+const {
+  ArrayIsArray, ArrayPrototypeIndexOf, ArrayPrototypePush, PromisePrototypeThen,
+  RegExpPrototypeExec, RegExpPrototypeTest, StringPrototypeIndexOf, StringPrototypeSlice,
+  SymbolIterator, Uint8Array, markHandled,
+} = realm.primordials;
+
+const CONNECTING = 0;
+const OPEN = 1;
+const CLOSING = 2;
+const CLOSED = 3;
+
+const kAbnormal = 1006;
+const kNoStatus = 1005;
+const kReasonBytesMax = 123;
+
+const toProtocols = webidl.sequenceConverter(converters.DOMString);
+
+// https://websockets.spec.whatwg.org/#dom-websocket-websocket, steps 2 to 7
+function checkedUrl(url, prefix) {
+  let href = urls.parseHref(url, realm.http.baseURL);
+  if (href === undefined) {
+    throw new realm.DOMException(`${prefix}: '${url}' is not a valid URL`, "SyntaxError");
+  }
+  // If urlRecord's scheme is "http", then set it to "ws"; if it is "https", to "wss".
+  const web = RegExpPrototypeExec(/^http(s?):/, href);
+  if (web !== null) href = `ws${web[1]}${StringPrototypeSlice(href, web[0].length - 1)}`;
+  if (!RegExpPrototypeTest(/^wss?:/, href)) {
+    throw new realm.DOMException(`${prefix}: the scheme of '${url}' is neither ws nor wss`,
+      "SyntaxError");
+  }
+  if (StringPrototypeIndexOf(href, "#") >= 0) {
+    throw new realm.DOMException(`${prefix}: '${url}' has a fragment`, "SyntaxError");
+  }
+  return href;
+}
+
+// If any of the values occur more than once or are no tokens, then throw a "SyntaxError".
+function checkedProtocols(protocols, prefix) {
+  const seen = [];
+  for (let i = 0; i < protocols.length; i++) {
+    const protocol = protocols[i];
+    if (ArrayPrototypeIndexOf(seen, protocol) >= 0) {
+      throw new realm.DOMException(`${prefix}: the subprotocol '${protocol}' is there twice`,
+        "SyntaxError");
+    }
+    if (!RegExpPrototypeTest(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, protocol)) {
+      throw new realm.DOMException(`${prefix}: the subprotocol '${protocol}' is no token`,
+        "SyntaxError");
+    }
+    ArrayPrototypePush(seen, protocol);
+  }
+  return seen;
+}
+
+let isWebSocket;
+let newServerSocket;
+let attachServerSocket;
+let queueUntilOpen;
+
+class WebSocket extends EventTarget {
+  #url;
+  #origin = null;
+  #state = CONNECTING;
+  #number = undefined;   // of the host's, while there is a connection
+  #task = 0;             // that connects
+  #protocol = "";
+  #binaryType = "blob";
+  #unsent = 0;           // bytes given to send() that never will be sent
+  #receive = null;
+  #early = null;         // what was sent before the connection was there, where that is allowed
+
+  constructor(url, protocols = undefined) {
+    if (url === internal) {
+      super();
+      return;
+    }
+    const prefix = "Failed to construct 'WebSocket'";
+    requiredArguments(arguments.length, 1, prefix);
+    url = converters.USVString(url, prefix, "Argument 1");
+    if (protocols === undefined) protocols = [];
+    else if (isObject(protocols) && protocols[SymbolIterator] !== undefined &&
+             protocols[SymbolIterator] !== null) {
+      protocols = toProtocols(protocols, prefix, "Argument 2");
+    } else protocols = [converters.DOMString(protocols, prefix, "Argument 2")];
+    const href = checkedUrl(url, prefix);
+    protocols = checkedProtocols(protocols, prefix);
+    super();
+    this.#url = href;
+    this.#connect(protocols);
+  }
+
+  // https://websockets.spec.whatwg.org/#concept-websocket-establish
+  #connect(protocols) {
+    const port = RegExpPrototypeExec(/^wss?:\/\/[^/?]*:(\d+)(?:[/?]|$)/, this.#url);
+    if (port !== null && realm.badPorts[port[1]]) {
+      messaging.postTask(() => this.#finish(kAbnormal, "", `The port ${port[1]} is not allowed`));
+      return;
+    }
+    const opening = websocketConnect(this.#url, protocols, []);
+    this.#task = taskLast();
+    PromisePrototypeThen(opening, ({ socket, protocol }) => {
+      this.#task = 0;
+      if (this.#state !== CONNECTING) {
+        // close() came before the connection: it is not wanted any more.
+        this.#number = socket;
+        websocketClose(socket, kNoStatus, "");
+        markHandled(websocketRun(socket));
+        this.#finish(kAbnormal, "", "It was closed before the connection was established");
+        return;
+      }
+      this.#protocol = protocol;
+      this.#number = socket;
+      markHandled(websocketRun(socket));
+      this.#open();
+    }, (error) => {
+      this.#task = 0;
+      this.#finish(kAbnormal, "", `Connecting to '${this.#url}' failed: ${error.message}`);
+    });
+  }
+
+  // https://websockets.spec.whatwg.org/#feedback-from-the-protocol
+  #open() {
+    this.#receive = (message) => this.#take(message);
+    this.#next();
+    this.#state = OPEN;
+    events.fireEvent(this, new Event("open"));
+  }
+
+  #next() {
+    PromisePrototypeThen(websocketReceive(this.#number), this.#receive,
+      (error) => this.#finish(kAbnormal, "", error.message));
+  }
+
+  #take(message) {
+    if (ArrayIsArray(message)) {
+      this.#finish(message[0], message[1], message[2]);
+      return;
+    }
+    // Before the event: its listeners may be ended for computing too long.
+    this.#next();
+    // 1. If ready state is not OPEN (1), then return.
+    if (this.#state !== OPEN || !events.hasListeners(this, "message")) return;
+    let data = message;
+    if (typeof message !== "string" && this.#binaryType === "blob") {
+      data = blobs.newBlob([new Uint8Array(message)], "");
+    }
+    this.#origin ??= this.#url === "" ? "" : new urls.URL(this.#url).origin;
+    events.fireEvent(this, new MessageEvent("message", {
+      __proto__: null, data, origin: this.#origin,
+    }));
+  }
+
+  // The connection is closed, or never came to be.
+  #finish(code, reason, failure) {
+    if (this.#state === CLOSED) return;
+    this.#state = CLOSED;
+    const number = this.#number;
+    if (number !== undefined) {
+      this.#unsent += websocketBuffered(number);
+      this.#number = undefined;
+      websocketDrop(number);
+    }
+    if (failure !== "") {
+      events.fireEvent(this, new ErrorEvent("error", { __proto__: null, message: failure }));
+    }
+    events.fireEvent(this, new CloseEvent("close", {
+      __proto__: null, wasClean: code !== kAbnormal, code, reason,
+    }));
+  }
+
+  get url() { return this.#url; }
+  get readyState() { return this.#state; }
+  get protocol() { return this.#protocol; }
+
+  get extensions() {
+    this.#url;
+    return "";
+  }
+
+  get bufferedAmount() {
+    const number = this.#number;
+    return number === undefined ? this.#unsent : this.#unsent + websocketBuffered(number);
+  }
+
+  get binaryType() { return this.#binaryType; }
+  set binaryType(value) {
+    this.#url;
+    value = converters.DOMString(value);
+    if (value === "blob" || value === "arraybuffer") this.#binaryType = value;
+  }
+
+  // https://websockets.spec.whatwg.org/#dom-websocket-send
+  send(data) {
+    brandCheck(isObject(this) && #url in this, "WebSocket");
+    const prefix = "Failed to execute 'send' on 'WebSocket'";
+    requiredArguments(arguments.length, 1, prefix);
+    if (isObject(data) && blobs.isBlob(data)) data = blobs.bytesOf(data);
+    else if (!isBufferSource(data)) data = converters.USVString(data, prefix, "Argument 1");
+    if (this.#early !== null && this.#state === CONNECTING) {
+      ArrayPrototypePush(this.#early, typeof data === "string" ? data : webidl.copyBytes(data));
+      return;
+    }
+    if (this.#state === CONNECTING) {
+      throw new realm.DOMException(`${prefix}: it is still connecting`, "InvalidStateError");
+    }
+    if (this.#state === OPEN) {
+      // NB: what is too much closes the connection, as the standard says of a full buffer.
+      if (!websocketSend(this.#number, data)) this.#state = CLOSING;
+      return;
+    }
+    this.#unsent += typeof data === "string" ? utf8Encode(data).byteLength : data.byteLength;
+  }
+
+  // https://websockets.spec.whatwg.org/#dom-websocket-close
+  close(code = undefined, reason = undefined) {
+    brandCheck(isObject(this) && #url in this, "WebSocket");
+    const prefix = "Failed to execute 'close' on 'WebSocket'";
+    if (code !== undefined) {
+      code = converters["unsigned short"](code, prefix, "Argument 1", { clamp: true });
+    }
+    if (reason !== undefined) reason = converters.USVString(reason, prefix, "Argument 2");
+    if (code !== undefined && code !== 1000 && (code < 3000 || code > 4999)) {
+      throw new realm.DOMException(`${prefix}: the code ${code} is neither 1000 nor from 3000 ` +
+        "to 4999", "InvalidAccessError");
+    }
+    if (reason !== undefined && utf8Encode(reason).byteLength > kReasonBytesMax) {
+      throw new realm.DOMException(`${prefix}: the reason is longer than ${kReasonBytesMax} bytes`,
+        "SyntaxError");
+    }
+    if (this.#state === CLOSING || this.#state === CLOSED) return;
+    if (this.#state === CONNECTING) {
+      // NB: of a server's socket there is nothing yet to be ended: it is closed when it opens.
+      this.#state = CLOSING;
+      if (this.#task !== 0) taskCancel(this.#task);
+      return;
+    }
+    this.#state = CLOSING;
+    // NB: a reason needs a code in front of it; 1000 is the one that says nothing.
+    websocketClose(this.#number, code ?? (reason ? 1000 : kNoStatus), reason ?? "");
+  }
+
+  static {
+    isWebSocket = (value) => #url in value;
+
+    newServerSocket = (url, protocol) => {
+      const socket = new WebSocket(internal);
+      socket.#url = url;
+      socket.#protocol = protocol;
+      return socket;
+    };
+
+    queueUntilOpen = (socket) => { socket.#early ??= []; };
+
+    attachServerSocket = (socket, number) => {
+      if (number === undefined) {
+        socket.#finish(kAbnormal, "", "The request asks for no WebSocket, or is over");
+        return;
+      }
+      socket.#number = number;
+      PromisePrototypeThen(websocketOpened(number), (opened) => {
+        if (opened !== 1) {
+          socket.#finish(kAbnormal, "", "The client went away");
+        } else if (socket.#state === CONNECTING) {
+          const early = socket.#early ?? [];
+          for (let i = 0; i < early.length; i++) websocketSend(number, early[i]);
+          socket.#early = null;
+          socket.#open();
+        } else {
+          websocketClose(number, kNoStatus, "");
+          socket.#receive = (message) => socket.#take(message);
+          socket.#next();
+        }
+      }, (error) => socket.#finish(kAbnormal, "", error.message));
+    };
+  }
+}
+webidl.configureInterface(WebSocket);
+webidl.defineConstants(WebSocket, { CONNECTING, OPEN, CLOSING, CLOSED });
+events.defineEventHandler(WebSocket, "open");
+events.defineEventHandler(WebSocket, "error");
+events.defineEventHandler(WebSocket, "close");
+events.defineEventHandler(WebSocket, "message");
+
+realm.websocket = {
+  __proto__: null,
+  WebSocket,
+  attachServerSocket,
+  isWebSocket: (value) => isObject(value) && isWebSocket(value),
+  newServerSocket,
+  queueUntilOpen,
+};
+realm.expose({ WebSocket });

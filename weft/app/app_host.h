@@ -1,0 +1,66 @@
+// AppHost: what the program `weft` asks of the JavaScript engine.
+//
+// The engine is a library of its own, libweft-js.so, which is loaded when the first script is to be
+// run (engine_library.h). It is opened with the runtime whose pinned workers own the isolates: one
+// for each isolate of the configuration. All calls are made by fibers of that runtime and may wait.
+// Errors: Exception for what the script is to blame for, its text with a code frame as the user is
+// to see it; every other kind for what it is not.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/app/config.h"
+#include "weft/base/result.h"
+#include "weft/fiber/folder_watch.h"
+#include "weft/net/address.h"
+
+namespace weft {
+class Runtime;
+}
+
+namespace weft::app {
+
+// `weft run` and `weft eval`.
+struct ScriptConfig {
+    enum class Kind : std::uint8_t { File, Text };
+    Kind kind = Kind::File;
+    std::string source;  // the path, absolute; or the text, whose imports are
+    std::string folder;  // relative to this folder
+    std::vector<std::string> arguments;
+    Environment env;
+    std::vector<std::string> allow_fetch;
+    std::vector<std::string> allow_read;
+    std::string location;       // a URL, or empty
+    bool prints_value = false;  // writes what the text's last expression comes to
+};
+
+class AppHost {
+public:
+    virtual ~AppHost() = default;
+
+    // Opens the listeners, then loads the applications. Gives where they listen, in the order of
+    // the configuration, with the ports that were chosen for port 0.
+    virtual Result<std::vector<net::Address>> start(const ServeConfig& config) = 0;
+    // Until drain() and the end of the last request.
+    virtual Result<void> serve() = 0;
+    // Any fiber. Stops accepting and lets requests end.
+    virtual void drain() = 0;
+    // The files of which the applications consist, as far as they have been imported, and those
+    // that were looked for; each as it was then. After a reload that failed, those of that attempt.
+    virtual std::vector<SeenFile> files() const = 0;
+    // Before start(): what to call, on any thread, when files() has become another by itself.
+    virtual void on_files(std::function<void()> call) = 0;
+    // Loads the applications anew and puts them in the place of the old ones, which end with their
+    // last request. After an error the old ones go on.
+    virtual Result<void> reload() = 0;
+
+    // Returns when nothing is pending any more. Gives the status for the program to exit with.
+    virtual Result<int> run(const ScriptConfig& script) = 0;
+    // Compiles the file and everything that it imports, and runs none of it.
+    virtual Result<void> check(const std::string& entry) = 0;
+};
+
+}  // namespace weft::app

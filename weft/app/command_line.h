@@ -1,0 +1,85 @@
+// The command line of the program `weft`.
+//
+//     weft serve app.js --port 8080        weft run tool.js one two
+//     weft serve --config weft.json        weft eval '1 + 1'
+//     weft check app.js                    weft migrate up --database shop.db
+//     weft --version
+//
+// Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "weft/app/config.h"
+
+namespace weft::app {
+
+// What the program ends with.
+enum class Exit : int {
+    Ok = 0,
+    Script = 1,   // the script threw, was rejected, or cannot be loaded
+    Usage = 2,    // the command line or the configuration is wrong
+    Machine = 3,  // an address is taken, a file cannot be read, and the like
+    Engine = 4,   // the JavaScript engine is not there
+};
+
+struct ServeCommand {
+    std::string path = {};    // of the application; empty if there is a configuration
+    std::string config = {};  // of weft.json
+    std::optional<std::uint16_t> port = {};
+    std::string host = {};  // empty: not given
+    unsigned isolates = 0;  // 0: not given
+    bool watch = false;
+    bool supervised = false;
+    std::vector<std::string> arguments = {};  // all of them, as they were given
+    std::vector<std::string> allow_fetch = {};
+    std::vector<std::string> allow_read = {};
+    std::string env_file = {};
+    std::string import_map = {};
+};
+
+struct ScriptCommand {
+    enum class Verb : std::uint8_t { Run, Eval, Check };
+    Verb verb = Verb::Run;
+    std::string source = {};  // a path; of eval the text
+    std::vector<std::string> arguments = {};
+    std::vector<std::string> allow_fetch = {};
+    std::vector<std::string> allow_read = {};
+    std::string env_file = {};
+    std::string location = {};  // what relative URLs are relative to; empty: nothing
+};
+
+struct MigrateCommand {
+    enum class Action : std::uint8_t { Status, Up, New };
+    Action action = Action::Status;
+    std::string name = {};      // of the new one
+    std::string database = {};  // a file; empty: by the configuration
+    std::string config = {};    // empty: weft.json
+    std::string provider = {};  // a key of its "data"; empty: there is one
+    std::string folder = "migrations";
+};
+
+// The command was answered by words: help, a version, or what is wrong with it.
+struct Answer {
+    Exit exit = Exit::Ok;
+    std::string text;
+};
+
+using Command = std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand>;
+
+// Without the program's name.
+Command parse_command_line(std::span<const std::string> arguments);
+
+// As seen from the present folder.
+std::vector<std::string> absolute_paths(const std::vector<std::string>& paths);
+
+// The configuration that a command asks for, with its file if it names one. The error is a text for
+// people.
+std::expected<ServeConfig, std::string> config_of(const ServeCommand& command);
+
+}  // namespace weft::app

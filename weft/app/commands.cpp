@@ -1,0 +1,160 @@
+#include "weft/app/commands.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "weft/app/env_file.h"
+#include "weft/app/memory_share.h"
+#include "weft/app/migrate.h"
+#include "weft/app/supervisor.h"
+#include "weft/app/terminal.h"
+#include "weft/app/watch.h"
+#include "weft/async/group.h"
+#include "weft/base/format.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/graceful_stop.h"
+#include "weft/fiber/runtime.h"
+
+namespace weft::app {
+
+void write_places(const ServeConfig& config, const std::vector<net::Address>& addresses) {
+    for (std::size_t at = 0; at < addresses.size(); ++at) {
+        const char* scheme = config.listeners[at].tls ? "https" : "http";
+        std::string where = addresses[at].kind() == net::Address::Kind::Unix
+                                ? addresses[at].to_string()
+                                : format("{}://{}/", scheme, addresses[at].to_string());
+        std::string names;
+        for (const AppConfig& app : config.apps) names += (names.empty() ? "" : ", ") + app.name;
+        write_line(Stream::Out, format("weft serves {} on {}", names,
+                                       coloured(Stream::Out, Colour::Blue, where)));
+    }
+}
+
+namespace {
+
+Exit exit_of(const Error& error) {
+    switch (error.kind()) {
+    case ErrorKind::Exception: return Exit::Script;
+    case ErrorKind::Unavailable: return Exit::Engine;
+    case ErrorKind::Misuse: return Exit::Usage;
+    default: return Exit::Machine;
+    }
+}
+
+int ended(const Result<int>& outcome) {
+    if (outcome) return *outcome;
+    // A script's error has a frame of its own, and is about the script and not about us.
+    if (outcome.error().kind() == ErrorKind::Exception) {
+        write_line(Stream::Error, outcome.error().message());
+    } else {
+        complain(outcome.error().message());
+    }
+    return static_cast<int>(exit_of(outcome.error()));
+}
+
+// Runs the function on a fiber of a runtime with a worker for each isolate, and one besides for
+// what has no isolate: names, files, this program itself.
+template <class Function>
+Result<int> on_runtime(unsigned isolates, Function function) {
+    Runtime runtime({.workers = 1, .pinned_workers = isolates});
+    Result<int> outcome = runtime.spawn([&] { return function(runtime); }, {.name = "main"}).join();
+    runtime.run();
+    WEFT_TRY(runtime.shutdown());
+    return outcome;
+}
+
+Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHost& open_host,
+                      const std::optional<Supervised>& supervised) {
+    std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
+    GracefulStop stop = WEFT_TRY(GracefulStop::on_signals({.drain = config.drain}));
+    std::optional<Watch> watch;
+    if (config.watch) watch.emplace(*host);
+    std::vector<net::Address> addresses = WEFT_TRY(host->start(config));
+    DrainHook drain = stop.on_drain([&] { host->drain(); });
+    async::Group watcher;  // ends with this block
+    if (watch) WEFT_TRY(watcher.go([&] { return watch->run(); }));
+    if (supervised) {
+        WEFT_TRY(watcher.go([] { return listen_to_supervisor(); }));
+        WEFT_TRY(tell_supervisor(*supervised));
+    } else {
+        write_places(config, addresses);
+    }
+    WEFT_TRY(host->serve());
+    return static_cast<int>(Exit::Ok);
+}
+
+Result<ScriptConfig> script_of(const ScriptCommand& command) {
+    ScriptConfig script{
+        .kind = command.verb == ScriptCommand::Verb::Eval ? ScriptConfig::Kind::Text
+                                                          : ScriptConfig::Kind::File,
+        .source = command.source,
+        .folder = std::filesystem::current_path().string(),
+        .arguments = command.arguments,
+        .env = {},
+        .allow_fetch = command.allow_fetch,
+        .allow_read = absolute_paths(command.allow_read),
+        .location = command.location,
+        .prints_value = command.verb == ScriptCommand::Verb::Eval,
+    };
+    if (script.kind == ScriptConfig::Kind::File) {
+        script.source = std::filesystem::absolute(command.source).lexically_normal().string();
+    }
+    if (!command.env_file.empty()) script.env = WEFT_TRY(load_env_file(command.env_file));
+    return script;
+}
+
+Result<int> run_one(Runtime& runtime, const ScriptCommand& command, const OpenHost& open_host) {
+    ScriptConfig script = WEFT_TRY(script_of(command));
+    std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
+    if (command.verb == ScriptCommand::Verb::Check) {
+        WEFT_TRY(host->check(script.source));
+        write_line(Stream::Out, format("{} is in order", command.source));
+        return static_cast<int>(Exit::Ok);
+    }
+    return host->run(script);
+}
+
+}  // namespace
+
+int serve(const ServeCommand& command, const OpenHost& open_host) {
+    auto config = config_of(command);
+    if (!config) {
+        complain(config.error());
+        return static_cast<int>(Exit::Usage);
+    }
+    std::optional<Supervised> supervised = Supervised::take();
+    if (config->supervised && !supervised) {
+        return ended(
+            on_runtime(0, [&](Runtime&) { return supervise(*config, command.arguments); }));
+    }
+    if (supervised) config->inherited = supervised->listeners;
+    set_heap_limits(*config);
+    unsigned isolates = 0;
+    for (const AppConfig& app : config->apps) isolates = std::max(isolates, app.isolates);
+    return ended(on_runtime(isolates, [&](Runtime& runtime) {
+        return serve_all(runtime, *config, open_host, supervised);
+    }));
+}
+
+int run_script(const ScriptCommand& command, const OpenHost& open_host) {
+    return ended(
+        on_runtime(1, [&](Runtime& runtime) { return run_one(runtime, command, open_host); }));
+}
+
+int execute(const Command& command, const OpenHost& open_host) {
+    if (const auto* answer = std::get_if<Answer>(&command)) {
+        if (answer->exit == Exit::Ok) {
+            write_line(Stream::Out, answer->text);
+        } else {
+            complain(answer->text);
+        }
+        return static_cast<int>(answer->exit);
+    }
+    if (const auto* served = std::get_if<ServeCommand>(&command)) return serve(*served, open_host);
+    if (const auto* migration = std::get_if<MigrateCommand>(&command)) return migrate(*migration);
+    return run_script(std::get<ScriptCommand>(command), open_host);
+}
+
+}  // namespace weft::app

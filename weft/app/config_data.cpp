@@ -1,0 +1,136 @@
+#include "weft/app/config_data.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/format.h"
+
+namespace weft::app {
+namespace {
+
+constexpr std::uint64_t kConnectionsMax = 256;
+// Those that api/data opens.
+constexpr std::string_view kActiveProviders[] = {"sqlite"};
+constexpr std::string_view kReadWrite = "readwrite";
+
+using Field = ConfigReader::Field;
+constexpr Field::Presence kRequired = Field::Presence::Required;
+
+}  // namespace
+
+void DataReader::read_providers(const Keyed& at) {
+    reader_.members(at,
+                    [&](const std::string& name, const Keyed& item) { read_provider(name, item); });
+}
+
+void DataReader::read_provider(const std::string& name, const Keyed& at) {
+    Provider provider;
+    DataConfig& config = provider.config;
+    config.name = name;
+    config.access = kReadWrite;
+    provider.place = at.value.place;
+    reader_.object(
+        at, {{"provider",
+              [&](const Keyed& field) {
+                  if (auto text = reader_.text(field)) config.provider = *text;
+                  if (std::ranges::find(kActiveProviders, config.provider) !=
+                      std::end(kActiveProviders))
+                      return;
+                  reader_.fail(field, format("WEFT_E_DATA_INACTIVE_PROVIDER: \"{}\" is not built "
+                                             "into this program; there is: sqlite",
+                                             config.provider));
+              },
+              kRequired},
+             {"path",
+              [&](const Keyed& field) {
+                  std::optional<std::string> text = reader_.text(field);
+                  if (!text) return;
+                  bool is_memory = *text == ":memory:";
+                  config.place = is_memory ? *text : (folder_ / *text).lexically_normal().string();
+              },
+              kRequired},
+             {"access", [&](const Keyed& field) { read_access(field, config.access); }},
+             {"maxConnections", [&](const Keyed& field) {
+                  if (auto number = reader_.number(field, 1, kConnectionsMax))
+                      config.connections_max = static_cast<unsigned>(*number);
+              }}});
+    providers_.emplace(name, std::move(provider));
+}
+
+void DataReader::read_access(const Keyed& at, std::string& into) {
+    std::optional<std::string> text = reader_.text(at);
+    if (!text) return;
+    into = *text;
+    if (into == "read" || into == "write" || into == kReadWrite) return;
+    reader_.fail(at, format("WEFT_E_DATA_ACCESS: \"{}\" is no access; there are: read, write, "
+                            "readwrite",
+                            into));
+    into = kReadWrite;
+}
+
+void DataReader::read_capabilities(const Keyed& at, std::vector<DataConfig>& into) {
+    reader_.list(at, [&](const Keyed& item) {
+        DataConfig capability;
+        capability.access = kReadWrite;
+        reader_.object(
+            item, {{"token",
+                    [&](const Keyed& field) {
+                        if (auto text = reader_.text(field)) capability.token = *text;
+                    },
+                    kRequired},
+                   {"kind",
+                    [&](const Keyed& field) {
+                        std::optional<std::string> kind = reader_.text(field);
+                        if (kind && *kind != "database")
+                            reader_.fail(field, format("WEFT_E_DATA_KIND: \"{}\" is no kind of "
+                                                       "capability; there is: database",
+                                                       *kind));
+                    },
+                    kRequired},
+                   {"provider",
+                    [&](const Keyed& field) {
+                        if (auto text = reader_.text(field)) capability.name = *text;
+                    },
+                    kRequired},
+                   {"access", [&](const Keyed& field) { read_access(field, capability.access); }}});
+        if (!capability.token.empty() && !capability.name.empty())
+            join(item, std::move(capability), into);
+    });
+}
+
+// What the application may do with what there is.
+void DataReader::join(const Keyed& at, DataConfig capability, std::vector<DataConfig>& into) {
+    auto found = providers_.find(capability.name);
+    if (found == providers_.end()) {
+        reader_.fail(
+            at, format("WEFT_E_DATA_UNKNOWN_PROVIDER: \"data\" has no \"{}\"", capability.name));
+        return;
+    }
+    found->second.is_used = true;
+    const DataConfig& provider = found->second.config;
+    if (provider.access != kReadWrite && capability.access != provider.access) {
+        reader_.fail(at,
+                     format("WEFT_E_DATA_ACCESS: \"{}\" asks for {}, and \"{}\" is for {} only",
+                            capability.token, capability.access, provider.name, provider.access));
+        return;
+    }
+    if (std::ranges::find(into, capability.token, &DataConfig::token) != into.end()) {
+        reader_.fail(
+            at, format("WEFT_E_DATA_DUPLICATE_TOKEN: \"{}\" is there twice", capability.token));
+        return;
+    }
+    capability.provider = provider.provider;
+    capability.place = provider.place;
+    capability.connections_max = provider.connections_max;
+    into.push_back(std::move(capability));
+}
+
+void DataReader::check_use() {
+    for (const auto& [name, provider] : providers_) {
+        if (provider.is_used) continue;
+        reader_.fail(provider.place, format("data.{}", name),
+                     "WEFT_E_DATA_MISSING_CAPABILITY: no application has a capability for it");
+    }
+}
+
+}  // namespace weft::app

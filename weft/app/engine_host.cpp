@@ -1,0 +1,340 @@
+#include "weft/app/engine_host.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "weft/app/command_line.h"
+#include "weft/app/evaluation.h"
+#include "weft/base/assert.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/runtime.h"
+#include "weft/http/request.h"
+#include "weft/net/socket.h"
+
+namespace weft::app {
+namespace {
+
+api::ApplicationOptions options_of(const AppConfig& app, unsigned worker) {
+    api::ApplicationOptions options;
+    options.name = app.name;
+    options.entry = app.entry;
+    options.import_map = app.import_map;
+    options.env = app.env;
+    options.limits.handler_deadline = app.limits.handler_deadline;
+    options.limits.cpu = app.limits.cpu;
+    options.limits.microtasks = app.limits.microtasks;
+    options.limits.wait_until = app.limits.wait_until;
+    options.limits.heap_bytes = app.limits.heap_mib * 1024 * 1024;
+    options.limits.body_bytes = app.limits.body_bytes;
+    options.allow_fetch = app.allow_fetch;
+    options.allow_read = app.allow_read;
+    for (const DataConfig& data : app.data) {
+        api::DataAccess access = data.access == "read"    ? api::DataAccess::Read
+                                 : data.access == "write" ? api::DataAccess::Write
+                                                          : api::DataAccess::ReadWrite;
+        options.data.push_back({.token = data.token,
+                                .name = data.name,
+                                .provider = data.provider,
+                                .place = data.place,
+                                .access = access,
+                                .connections_max = data.connections_max});
+    }
+    options.opens_any_data = app.opens_any_data;
+    options.worker = worker;
+    return options;
+}
+
+// Applications that were replaced and still have requests.
+constexpr std::size_t kRetiringMax = 16;
+
+// What a script is to blame for has its text as the user is to see it.
+Error of_script(const Error& error) { return Error(ErrorKind::Exception, error.message()); }
+
+}  // namespace
+
+EngineHost::EngineHost(Runtime& runtime, std::unique_ptr<api::Host> host)
+    : runtime_(runtime), host_(std::move(host)) {}
+
+// Runs the function on a fiber of a pinned worker, and waits for it.
+template <class Function>
+auto EngineHost::on_place(unsigned index, Function function) const {
+    return runtime_.spawn_pinned(index, std::move(function), {.name = "application"}).join();
+}
+
+EngineHost::~EngineHost() {
+    // Also when all is cancelled: nothing may outlive its place.
+    shield(Deadline::never(), [&] {
+        for (auto& place : places_) {
+            if (place->server) place->server->close();
+            if (place->serving) static_cast<void>(place->serving.join());
+            static_cast<void>(on_place(place->index, [&] { close_all(*place); }));
+        }
+    });
+}
+
+Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
+    config_ = config;
+    for (const ListenerConfig& listener : config_.listeners) {
+        if (!listener.tls) {
+            tls_.push_back(nullptr);
+            continue;
+        }
+        net::tls::ServerConfig tls;
+        tls.identities.push_back({.certificate = {.file = listener.tls->certificate},
+                                  .key = {.file = listener.tls->key}});
+        if (!listener.tls->client_ca.empty()) {
+            tls.client_certificates = net::tls::ClientCertificates::Required;
+            tls.client_authorities = {.file = listener.tls->client_ca};
+        }
+        tls_.push_back(std::make_shared<net::tls::ServerContext>(
+            WEFT_TRY(net::tls::ServerContext::create(std::move(tls)))));
+    }
+    unsigned pinned = 0;
+    for (const AppConfig& app : config_.apps) pinned = std::max(pinned, app.isolates);
+    std::vector<net::Address> addresses;
+    for (const ListenerConfig& listener : config_.listeners) {
+        addresses.push_back(listener.address);
+        // Workers that share a port would share it with those of another process as well.
+        bool would_share = pinned > 1 && config_.inherited.empty() && listener.address.port() != 0;
+        if (would_share) static_cast<void>(WEFT_TRY(net::Listener::open(listener.address)));
+    }
+    shares_ports_ = pinned > 1;
+    for (unsigned index = 0; index < pinned; ++index) {
+        auto place = std::make_unique<Place>();
+        place->index = index;
+        place->worker = runtime_.worker_count() - pinned + index;
+        Place& opened = *place;
+        places_.push_back(std::move(place));
+        // Connections wait in the backlog until the applications have been loaded.
+        WEFT_TRY(on_place(index, [&] { return open_place(opened, addresses); }));
+    }
+    return addresses;
+}
+
+Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& addresses) {
+    http::ServerOptions options;
+    std::uint64_t body_bytes = 0;
+    for (const AppConfig& app : config_.apps)
+        body_bytes = std::max(body_bytes, app.limits.body_bytes);
+    options.limits.body_bytes = body_bytes;
+    // The handler's own deadline ends with the head of its response; a body may be long.
+    options.limits.request_time = std::chrono::hours(24);
+    options.loop_handler = [this, &place](http::Request& request, http::LoopCall& call) {
+        Choice choice = application_for(place, request);
+        if (choice.refusal != 0) return http::LoopOutcome(http::Response::plain(choice.refusal));
+        return choice.application->begin(request, call);
+    };
+    place.server = std::make_unique<http::Server>(
+        [this, &place](http::Request& request, async::Context& context) -> Result<http::Response> {
+            Choice choice = application_for(place, request);
+            if (choice.refusal != 0) return http::Response::plain(choice.refusal);
+            return choice.application->handle(request, context);
+        },
+        std::move(options));
+    for (std::size_t at = 0; at < addresses.size(); ++at) {
+        // A Unix socket has one listener.
+        if (place.index > 0 && addresses[at].kind() == net::Address::Kind::Unix) continue;
+        net::ListenOptions listen;
+        // The workers share the port; the first has chosen it, if nobody else did.
+        listen.reuse_port = shares_ports_ ? net::ReusePort::Yes : net::ReusePort::No;
+        if (!config_.inherited.empty()) listen.inherited = config_.inherited.at(at).at(place.index);
+        addresses[at] =
+            tls_[at] ? WEFT_TRY(place.server->listen_tls(addresses[at], tls_[at], listen))
+                     : WEFT_TRY(place.server->listen(addresses[at], listen));
+    }
+    std::vector<SeenFile> seen;
+    place.applications = WEFT_TRY(load_applications(place, seen));
+    return {};
+}
+
+Result<EngineHost::Applications> EngineHost::load_applications(const Place& place,
+                                                               std::vector<SeenFile>& seen) {
+    Applications applications;
+    for (const AppConfig& app : config_.apps) {
+        Result<std::shared_ptr<api::Application>> loaded = load_one(app, place.worker, seen);
+        if (!loaded) {
+            for (auto& other : applications) other->close();
+            return loaded.error();
+        }
+        applications.push_back(std::move(*loaded));
+    }
+    return applications;
+}
+
+Result<std::shared_ptr<api::Application>> EngineHost::load_one(const AppConfig& app,
+                                                               unsigned worker,
+                                                               std::vector<SeenFile>& seen) {
+    api::ApplicationOptions options = options_of(app, worker);
+    options.on_files = on_files_;
+    options.is_supervised = !config_.inherited.empty();
+    std::shared_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+    Result<void> loaded = application->load();  // tidy: allow order: of a script, not of an atomic
+    if (loaded && !application->has_handler())
+        loaded = Error(
+            ErrorKind::Exception,
+            app.entry + " exports no handler: export default { fetch(request, env, ctx) {} }");
+    std::ranges::move(application->files(), std::back_inserter(seen));
+    if (loaded) return application;
+    application->close();
+    return of_script(loaded.error());
+}
+
+EngineHost::Choice EngineHost::application_for(Place& place, http::Request& request) {
+    constexpr std::uint16_t kNotFound = 404;
+    constexpr std::uint16_t kContentTooLarge = 413;
+    const AppConfig* app = app_for_host(config_, request.host());
+    if (!app) return {nullptr, kNotFound};
+    // A body that says itself that it is too large does not reach the script.
+    std::optional<std::uint64_t> size = request.body().size();
+    if (size.value_or(0) > app->limits.body_bytes) return {nullptr, kContentTooLarge};
+    if (!size) request.body().set_bytes_max(app->limits.body_bytes);
+    return {place.applications[static_cast<std::size_t>(app - config_.apps.data())].get(), 0};
+}
+
+Result<void> EngineHost::serve() {
+    for (auto& place : places_) {
+        auto serve_place = [this, &place = *place] {
+            Result<void> served = place.server->serve();
+            // By this fiber: when the time to drain is over, the runtime takes no other.
+            shield(Deadline::never(), [&] { close_all(place); });
+            return served;
+        };
+        place->serving =
+            runtime_.spawn_pinned(place->index, std::move(serve_place), {.name = "serve"});
+    }
+    Result<void> outcome;
+    for (auto& place : places_) {
+        Result<void> served = place->serving.join();
+        if (!served && outcome) outcome = served;
+    }
+    return outcome;
+}
+
+void EngineHost::drain() {
+    for (auto& place : places_) {
+        place->server->drain();
+        static_cast<void>(on_place(place->index, [&] {
+            for (auto& application : place->applications) application->drain();
+            for (Retiring& retiring : place->retiring)
+                for (auto& application : retiring.applications) application->drain();
+        }));
+    }
+}
+
+std::vector<SeenFile> EngineHost::files() const {
+    if (failed_) return *failed_;
+    std::vector<SeenFile> files;
+    for (const auto& place : places_) {
+        static_cast<void>(on_place(place->index, [&] {
+            for (auto& application : place->applications)
+                std::ranges::move(application->files(), std::back_inserter(files));
+        }));
+    }
+    return files;
+}
+
+// All places have the new applications, or none has.
+Result<void> EngineHost::reload() {
+    std::vector<Applications> fresh;
+    std::vector<SeenFile> seen;
+    Result<void> loaded;
+    for (auto& place : places_) {
+        Result<Applications> applications =
+            on_place(place->index, [&] { return load_applications(*place, seen); });
+        if (!applications) {
+            loaded = applications.error();
+            break;
+        }
+        fresh.push_back(std::move(*applications));
+    }
+    failed_.reset();
+    if (!loaded) failed_ = std::move(seen);
+    for (std::size_t at = 0; at < fresh.size(); ++at) {
+        Place& place = *places_[at];
+        static_cast<void>(on_place(place.index, [&] {
+            if (!loaded) {
+                for (auto& application : fresh[at]) application->close();
+                return;
+            }
+            retire(place, std::exchange(place.applications, std::move(fresh[at])));
+        }));
+    }
+    return loaded;
+}
+
+// A fiber of the place. Whoever reloads does not wait for the last requests of the old ones.
+void EngineHost::retire(Place& place, Applications old) {
+    std::erase_if(place.retiring, [](const Retiring& ended) { return ended.ending.is_done(); });
+    if (place.retiring.size() >= kRetiringMax) {
+        // A stream without an end would keep every application that ever was.
+        Retiring oldest = std::move(place.retiring.front());
+        place.retiring.erase(place.retiring.begin());
+        for (auto& application : oldest.applications) application->close();
+        static_cast<void>(oldest.ending.join());
+    }
+    auto end = [old] {
+        for (auto& application : old) application->close_when_idle();
+    };
+    Future<void> ending = runtime_.spawn_pinned(place.index, std::move(end), {.name = "retire"});
+    place.retiring.push_back({std::move(old), std::move(ending)});
+}
+
+// A fiber of the place.
+void EngineHost::close_all(Place& place) {
+    for (auto& application : place.applications) application->close();
+    place.applications.clear();
+    for (Retiring& retiring : std::exchange(place.retiring, {})) {
+        for (auto& application : retiring.applications) application->close();
+        static_cast<void>(retiring.ending.join());
+    }
+}
+
+// ---------------------------------------------------------------- scripts
+
+Result<int> EngineHost::run(const ScriptConfig& script) {
+    api::ApplicationOptions options;
+    options.name = "script";
+    options.worker = runtime_.worker_count() - 1;
+    options.env = script.env;
+    options.arguments = script.arguments;
+    options.allow_fetch = script.allow_fetch;
+    options.allow_read = script.allow_read;
+    options.is_script = true;
+    options.location = script.location;
+    // Whoever runs a script by hand can end it by hand, and reaches what he can reach.
+    options.limits.cpu = std::chrono::hours(24 * 365);
+    if (script.kind == ScriptConfig::Kind::Text) {
+        options.entry = (std::filesystem::path(script.folder) / "[eval]").string();
+        options.text = script.prints_value ? evaluation_of(script.source) : script.source;
+    } else {
+        options.entry = script.source;
+    }
+    return on_place(0, [&]() -> Result<int> {
+        std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+        Result<void> outcome = application->load();  // tidy: allow order: of a script
+        if (outcome) outcome = application->run_to_end();
+        // Errors that nobody caught have been told of already.
+        bool was_clean = application->counters().uncaught == 0;
+        application->close();
+        if (!outcome) return of_script(outcome.error());
+        return static_cast<int>(was_clean ? Exit::Ok : Exit::Script);
+    });
+}
+
+Result<void> EngineHost::check(const std::string& entry) {
+    api::ApplicationOptions options;
+    options.name = "check";
+    options.worker = runtime_.worker_count() - 1;
+    options.entry = entry;
+    return on_place(0, [&]() -> Result<void> {
+        std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+        Result<void> outcome = application->compile();
+        application->close();
+        if (!outcome) return of_script(outcome.error());
+        return {};
+    });
+}
+
+}  // namespace weft::app

@@ -1,0 +1,58 @@
+#include "weft/app/engine_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "weft/api/host.h"
+#include "weft/app/engine_host.h"
+#include "weft/base/format.h"
+#include "weft/base/log.h"
+#include "weft/fiber/blocking.h"
+
+namespace weft::app {
+namespace {
+
+constexpr const char* kLibrary = "libweft-js.so";
+// V8's library asks for 55,000 symbols, nearly all of them its own. Looked for in the libraries of
+// the program first, as is usual, they take a third longer. But sanitizers and preloaded allocators
+// replace functions there, and must replace them everywhere.
+int lookup() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 0;
+#else
+    return std::getenv("LD_PRELOAD") ? 0 : RTLD_DEEPBIND;
+#endif
+}
+
+// Beside libweft itself, wherever that was found; else where the system looks.
+std::string path_of_library() {
+    Dl_info libweft{};
+    if (::dladdr(reinterpret_cast<void*>(&weft::log_level), &libweft) == 0) return kLibrary;
+    std::filesystem::path beside =
+        std::filesystem::path(libweft.dli_fname).parent_path() / kLibrary;
+    return std::filesystem::exists(beside) ? beside.string() : kLibrary;
+}
+
+Result<std::unique_ptr<AppHost>> load(Runtime& runtime) {
+    void* library = ::dlopen(path_of_library().c_str(), RTLD_NOW | RTLD_LOCAL | lookup());
+    void* symbol = library != nullptr ? ::dlsym(library, api::kOpenHost) : nullptr;
+    if (symbol == nullptr) {
+        const char* why = ::dlerror();
+        return Error(ErrorKind::Unavailable, format("the JavaScript engine cannot be loaded: {}",
+                                                    why != nullptr ? why : kLibrary));
+    }
+    std::unique_ptr<api::Host> host;
+    reinterpret_cast<api::OpenHost>(symbol)(runtime, host);
+    return std::unique_ptr<AppHost>(std::make_unique<EngineHost>(runtime, std::move(host)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime) {
+    return blocking([&] { return load(runtime); });
+}
+
+}  // namespace weft::app

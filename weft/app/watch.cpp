@@ -1,0 +1,136 @@
+#include "weft/app/watch.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/app/terminal.h"
+#include "weft/async/group.h"
+#include "weft/base/format.h"
+#include "weft/fiber/fiber.h"
+
+namespace weft::app {
+namespace {
+
+std::string folder_of(const std::string& path) {
+    return std::filesystem::path(path).parent_path().string();
+}
+
+// Where files lie, and where those that were not there would lie: only below a folder with files,
+// as every folder up to the root is asked for a package.json.
+std::set<std::string> folders_of(const std::vector<SeenFile>& files) {
+    std::set<std::string> folders;
+    for (const SeenFile& file : files)
+        if (file.was_there) folders.insert(folder_of(file.path));
+    std::set<std::string> further;
+    for (const SeenFile& file : files) {
+        std::error_code ignored;
+        std::string folder = folder_of(file.path);
+        bool below = std::ranges::any_of(
+            folders, [&](const std::string& known) { return folder.starts_with(known + "/"); });
+        // Without any, the entry itself is gone.
+        if (!file.was_there && (below || folders.empty()) &&
+            std::filesystem::is_directory(folder, ignored))
+            further.insert(std::move(folder));
+    }
+    folders.merge(further);
+    return folders;
+}
+
+bool is_timeout(const Result<void>& waited) {
+    return !waited && waited.error().kind() == ErrorKind::TimedOut;
+}
+
+}  // namespace
+
+Watch::Watch(AppHost& host, WatchOptions options)
+    : host_(host), options_(std::move(options)), news_(std::make_shared<Event>()) {
+    host_.on_files([news = news_] { news->set(); });
+}
+
+Result<void> Watch::run() {
+    Result<FolderWatch> opened = options_.open();
+    if (opened)
+        folders_.emplace(std::move(*opened));
+    else
+        look_instead(opened.error());
+    async::Group reader;  // ends with this block
+    if (folders_) {
+        WEFT_TRY(reader.go([this]() -> Result<void> {
+            for (;;) {
+                WEFT_TRY(folders_->wait());
+                news_->set();
+            }
+        }));
+    }
+    for (;;) {
+        WEFT_TRY(wait_for_change());
+        WEFT_TRY(wait_until_quiet());
+        reload();
+    }
+}
+
+Result<void> Watch::wait_for_change() {
+    for (;;) {
+        news_->reset();
+        std::vector<SeenFile> files = host_.files();
+        bool looks = !folders_ || !watch_folders(files);
+        // After the folders are watched: what changes from now on is news.
+        if (!std::ranges::all_of(files, &SeenFile::is_current)) return {};
+        if (!looks) {
+            WEFT_TRY(news_->wait());
+            // A busy folder tells of much that is nobody's.
+            WEFT_TRY(sleep_for(options_.gather));
+            continue;
+        }
+        Result<void> waited = news_->wait_for(options_.look);
+        if (!waited && !is_timeout(waited)) return waited;
+    }
+}
+
+Result<void> Watch::wait_until_quiet() {
+    Deadline end = Deadline::after(options_.patience);
+    while (!end.expired(Clock::now())) {
+        news_->reset();
+        Result<void> waited = news_->wait_for(options_.quiet);
+        if (is_timeout(waited)) return {};
+        WEFT_TRY(waited);
+    }
+    return {};
+}
+
+// False: the kernel does not watch all of them. Again each time: a folder that was removed and made
+// anew is another.
+bool Watch::watch_folders(const std::vector<SeenFile>& files) {
+    for (std::string folder : folders_of(files)) {
+        // One that is gone comes back in the folder above.
+        Result<void> added = folders_->add(folder);
+        while (!added && added.error().kind() == ErrorKind::NotFound && folder != "/") {
+            folder = folder_of(folder);
+            added = folders_->add(folder);
+        }
+        if (added) continue;
+        look_instead(added.error());
+        return false;
+    }
+    return true;
+}
+
+void Watch::look_instead(const Error& error) {
+    if (std::exchange(looks_, true)) return;
+    complain(format("{}: the files are looked at every {} ms instead", error.message(),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(options_.look).count()));
+}
+
+void Watch::reload() {
+    Result<void> reloaded = host_.reload();
+    if (reloaded)
+        write_line(Stream::Out, "weft has loaded the application anew");
+    else
+        complain(reloaded.error().message());
+}
+
+}  // namespace weft::app

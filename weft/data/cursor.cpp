@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "weft/data/database.h"
+#include "weft/data/internal/core.h"
+
+namespace weft::data {
+namespace database_internal {
+
+CursorState::CursorState(std::shared_ptr<Core> core, const CursorOptions& options)
+    : core_(std::move(core)),
+      call_{deadline_of(options.call()), std::nullopt, options.token},
+      rows_max_(options.rows_max),
+      batch_rows_(std::clamp(options.batch_rows, 1U, kCursorBatchRowsMax)) {}
+
+Result<void> CursorState::open_alone(const Statement& statement) {
+    CallScope scope(call_);
+    WEFT_TRY(scope.check());
+    lease_.emplace(WEFT_TRY(core_->pool().acquire("cursor")));
+    source_ = WEFT_TRY((*lease_)->open_rows(statement));
+    columns_ = source_->columns();
+    return {};
+}
+
+Result<void> CursorState::open_in(const std::shared_ptr<TransactionState>& transaction,
+                                  unsigned depth, const Statement& statement) {
+    CallScope scope(call_, transaction->token());
+    WEFT_TRY(scope.check());
+    std::unique_lock<Mutex> lock = WEFT_TRY(transaction->enter(depth));
+    source_ = WEFT_TRY(transaction->connection().open_rows(statement));
+    columns_ = source_->columns();
+    transaction_ = transaction;
+    transaction_->set_cursor(this);
+    return {};
+}
+
+Result<Rows> CursorState::next() {
+    WEFT_TRY(mutex_.lock_cancellable());
+    std::unique_lock<Mutex> lock(mutex_, std::adopt_lock);
+    if (closed_) return to_error(provider(), kClosedState, "the cursor is closed");
+    if (ended_) return Rows(columns_);
+    CallScope scope(call_, transaction_ ? transaction_->token() : CancelToken());
+    Result<void> live = scope.check();
+    Result<Rows> rows = live ? source_->fetch(batch_rows_) : Result<Rows>(live.error());
+    if (rows && received_ + rows->size() > rows_max_) rows = row_limit_error(provider(), rows_max_);
+    if (!rows || rows->empty()) end();
+    if (rows) received_ += rows->size();
+    return rows;
+}
+
+void CursorState::close() {
+    std::unique_lock<Mutex> lock(mutex_);
+    if (!std::exchange(closed_, true)) end();
+}
+
+// The one way out, whatever the reason.
+void CursorState::end() {
+    ended_ = true;
+    if (!source_) return;
+    shield(Deadline::after(kTidyTimeout), [&] { source_->close(); });
+    source_.reset();
+    if (transaction_) transaction_->set_cursor(nullptr);
+    transaction_.reset();
+    lease_.reset();
+}
+
+}  // namespace database_internal
+
+Cursor::Cursor(std::unique_ptr<database_internal::CursorState> state) : state_(std::move(state)) {}
+Cursor::Cursor(Cursor&& other) noexcept = default;
+Cursor& Cursor::operator=(Cursor&& other) noexcept = default;
+Cursor::~Cursor() = default;
+
+const std::vector<Column>& Cursor::columns() const { return *state_->columns(); }
+std::string_view Cursor::provider() const { return state_->provider(); }
+Result<Rows> Cursor::next() { return state_->next(); }
+void Cursor::close() { state_->close(); }
+bool Cursor::is_closed() const { return state_->is_closed(); }
+
+}  // namespace weft::data

@@ -1,0 +1,198 @@
+// Database: one contract for all providers.
+//
+//     Database db = WEFT_TRY(open_sqlite({.path = "shop.db"}));
+//     WEFT_TRY(db.exec(sql("insert into users (name) values ({})", name)));
+//     std::optional<Rows> one = WEFT_TRY(db.query_one(sql("select * from users where id = {}",
+//     id))); Result<void> moved = db.transaction([&](Transaction& tx) -> Result<void> {
+//         WEFT_TRY(tx.exec(sql("update accounts set cents = cents - {} where id = {}", n, from)));
+//         WEFT_TRY(tx.exec(sql("update accounts set cents = cents + {} where id = {}", n, to)));
+//         return {};
+//     });
+//
+// Every call waits as a fiber waits (a plain thread blocks), honours the ambient token and the
+// options, and gives its connection back before it returns. Results are bounded: 128 rows unless
+// more are asked for, and more is an error; query_cursor() is for results of any length.
+// Errors: failure.h. A row here has names and positions, so there is no separate raw form.
+//
+// Database: a handle, copies of which share the pool; any fiber, any thread. The last copy closes
+// it. Transaction and Cursor: one fiber at a time; they own a connection until they end, and keep
+// the pool.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/data/failure.h"
+#include "weft/data/options.h"
+#include "weft/data/provider.h"
+#include "weft/data/rows.h"
+#include "weft/data/statement.h"
+#include "weft/data/value.h"
+
+namespace weft::data {
+
+class Cursor;
+class Lease;  // pool.h
+class Transaction;
+
+namespace database_internal {
+class Core;
+class TransactionState;
+class CursorState;
+}  // namespace database_internal
+
+class Database {
+public:
+    static Result<Database> open(std::unique_ptr<Provider> provider, DatabaseOptions options = {});
+
+    // Rows, none if the statement gives none.
+    Result<Rows> query(const Statement& statement, const QueryOptions& options = {});
+    // The first row, as Rows of one; fetches no more than that. rows_max is not looked at.
+    Result<std::optional<Rows>> query_one(const Statement& statement,
+                                          const QueryOptions& options = {});
+    Result<Outcome> exec(const Statement& statement, const CallOptions& options = {});
+    // Several statements in as few round trips as the provider can.
+    Result<std::vector<Outcome>> batch(std::span<const Statement> statements,
+                                       const BatchOptions& options = {});
+    Result<Cursor> query_cursor(const Statement& statement, const CursorOptions& options = {});
+
+    // Calls the function with a transaction, commits when it returns a value, and rolls back when
+    // it returns an error or throws.
+    template <class Function>
+    auto transaction(Function&& function, const TransactionOptions& options = {})
+        -> std::invoke_result_t<Function&, Transaction&>;
+    // The same by hand: commit() or it is rolled back.
+    Result<Transaction> begin(const TransactionOptions& options = {});
+
+    // A connection for what only its provider can do.
+    Result<Lease> reserve(const CallOptions& options = {});
+
+    // Whether the database answers.
+    Result<void> check(const CallOptions& options = {});
+    // No new operation begins, those that wait for a connection fail with Closed, and what is under
+    // way is waited for until the deadline. TimedOut if some of it goes on; idempotent.
+    Result<void> close(Deadline deadline = Deadline::never());
+    bool is_closed() const;
+
+    PoolStats stats() const;
+    Provider& provider() const;
+    std::string_view name() const;  // as in the options
+    Access access() const;
+
+private:
+    friend class Transaction;
+    explicit Database(std::shared_ptr<database_internal::Core> core) : core_(std::move(core)) {}
+
+    // Shared by the copies of a handle and by what has a connection of it.
+    std::shared_ptr<database_internal::Core> core_;
+};
+
+class Transaction {
+public:
+    Transaction(Transaction&& other) noexcept;
+    Transaction& operator=(Transaction&& other) noexcept;
+    ~Transaction();  // rolls back unless it has ended
+
+    Result<Rows> query(const Statement& statement, const QueryOptions& options = {});
+    Result<std::optional<Rows>> query_one(const Statement& statement,
+                                          const QueryOptions& options = {});
+    Result<Outcome> exec(const Statement& statement, const CallOptions& options = {});
+    Result<std::vector<Outcome>> batch(std::span<const Statement> statements,
+                                       const BatchOptions& options = {});
+    // Several statements in one text, without parameters.
+    Result<void> run_script(const std::string& text, const CallOptions& options = {});
+    // It ends before the transaction does: commit() with an open cursor is Misuse.
+    Result<Cursor> query_cursor(const Statement& statement, const CursorOptions& options = {});
+
+    // A savepoint: what the inner one did is undone alone when it fails. While it is open, the
+    // outer one takes no statements.
+    template <class Function>
+    auto transaction(Function&& function) -> std::invoke_result_t<Function&, Transaction&>;
+    Result<Transaction> begin();
+
+    Result<void> commit();
+    Result<void> rollback();
+    bool is_open() const;
+    unsigned depth() const;  // 0 for the outermost
+
+private:
+    friend class Database;
+    using State = database_internal::TransactionState;
+    explicit Transaction(std::shared_ptr<State> state, unsigned depth);
+    Result<Outcome> run(const Statement& statement, RowLimit limit, const CallOptions& options);
+
+    std::shared_ptr<State> state_;  // of the outermost; shared with those inside and the cursors
+    unsigned depth_ = 0;
+    bool ended_ = false;
+};
+
+// Rows of a result of any length, with as much memory as a batch of them needs. Single use.
+class Cursor {
+public:
+    Cursor(Cursor&& other) noexcept;
+    Cursor& operator=(Cursor&& other) noexcept;
+    ~Cursor();  // closes it
+
+    const std::vector<Column>& columns() const;
+    std::string_view provider() const;
+    // Some rows, at least one unless it is the end; nothing then, and it has closed itself. Closed
+    // after close().
+    Result<Rows> next();
+    // Gives the connection back. Idempotent.
+    void close();
+    bool is_closed() const;
+
+private:
+    friend class Database;
+    friend class Transaction;
+    explicit Cursor(std::unique_ptr<database_internal::CursorState> state);
+
+    std::unique_ptr<database_internal::CursorState> state_;
+};
+
+// ---------------------------------------------------------------- inline parts
+
+namespace database_internal {
+
+// Calls the function and ends the transaction by what it returned.
+template <class Function>
+auto run_in(Transaction& transaction, Function& function)
+    -> std::invoke_result_t<Function&, Transaction&> {
+    auto result = function(transaction);
+    if (!result) {
+        static_cast<void>(transaction.rollback());
+        return result;
+    }
+    if (transaction.is_open()) {
+        Result<void> committed = transaction.commit();
+        if (!committed) return committed.error();
+    }
+    return result;
+}
+
+}  // namespace database_internal
+
+template <class Function>
+auto Database::transaction(Function&& function, const TransactionOptions& options)
+    -> std::invoke_result_t<Function&, Transaction&> {
+    Transaction transaction = WEFT_TRY(begin(options));
+    return database_internal::run_in(transaction, function);
+}
+
+template <class Function>
+auto Transaction::transaction(Function&& function)
+    -> std::invoke_result_t<Function&, Transaction&> {
+    Transaction inner = WEFT_TRY(begin());
+    return database_internal::run_in(inner, function);
+}
+
+}  // namespace weft::data

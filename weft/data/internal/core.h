@@ -1,0 +1,157 @@
+// What the handles of a database share, and how one call is bounded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/data/database.h"
+#include "weft/data/options.h"
+#include "weft/data/pool.h"
+#include "weft/fiber/cancel.h"
+#include "weft/sync/mutex.h"
+
+namespace weft::data::database_internal {
+
+// Passes the end of a token on to a source.
+class TokenLink : CancelListener {
+public:
+    TokenLink() : CancelListener(pass_on) {}
+    void join(const CancelToken& token, CancelSource& source) {
+        source_ = &source;
+        if (token.state()) listen(token.state());
+    }
+
+private:
+    static void pass_on(CancelListener& listener, CancelReason reason) {
+        static_cast<TokenLink&>(listener).source_->cancel(reason);
+    }
+
+    CancelSource* source_ = nullptr;
+};
+
+// Makes the options of a call the ambient token until it ends. Costs nothing without options.
+class CallScope {
+public:
+    // `also` ends the call as well: the token of the transaction or cursor that it belongs to.
+    explicit CallScope(const CallOptions& options, const CancelToken& also = {});
+    CallScope(const CallScope&) = delete;
+    CallScope& operator=(const CallScope&) = delete;
+
+    // Whether it was over before it began.
+    static Result<void> check() { return CancelToken::current().check(); }
+
+private:
+    std::optional<CancelSource> source_;
+    TokenLink own_;
+    TokenLink also_;
+    std::optional<CancelScope> scope_;
+};
+
+// The options as a deadline.
+Deadline deadline_of(const CallOptions& options);
+
+enum class Need : std::uint8_t { Read, Write, Either };
+
+class Core {
+public:
+    Core(std::unique_ptr<Provider> provider, DatabaseOptions options)
+        : options_(std::move(options)), pool_(std::move(provider), options_.pool, options_.name) {}
+
+    Result<void> allow(Need need, std::string_view operation) const;
+    // Looks at the time it took.
+    template <class Function>
+    auto timed(const Statement& statement, Function&& function) {
+        Instant begun = options_.slow_after > Nanoseconds::zero() ? Clock::now() : Instant();
+        auto result = function();
+        if (options_.slow_after > Nanoseconds::zero()) tell_if_slow(statement, begun);
+        return result;
+    }
+
+    Pool& pool() { return pool_; }
+    Provider& provider() const { return pool_.provider(); }
+    const DatabaseOptions& options() const { return options_; }
+
+private:
+    void tell_if_slow(const Statement& statement, Instant begun) const;
+
+    const DatabaseOptions options_;
+    Pool pool_;
+};
+
+// The outermost transaction, its savepoints and its cursors.
+class TransactionState {
+public:
+    TransactionState(std::shared_ptr<Core> core, Lease lease, const TransactionOptions& options);
+
+    // Takes the transaction for one statement at this depth: TransactionState if it has ended or is
+    // not the innermost, Misuse while a cursor is open. Calls from several fibers queue up.
+    Result<std::unique_lock<Mutex>> enter(unsigned depth);
+    Result<void> finish(unsigned depth, bool commit);
+    bool is_open(unsigned depth) const;
+
+    Core& core() const { return *core_; }
+    const std::shared_ptr<Core>& shared_core() const { return core_; }
+    Connection& connection() const { return *lease_; }
+    CancelToken token() const { return source_.token(); }
+    unsigned innermost() const { return innermost_; }
+    Result<unsigned> deepen();
+    void set_cursor(CursorState* cursor) { cursor_ = cursor; }  // null: none is open
+
+private:
+    Result<void> finish_outermost(bool commit);
+    Result<void> finish_savepoint(unsigned depth, bool commit);
+    Error not_open() const;
+    Error rolled_back() const;
+
+    Mutex mutex_;
+    std::shared_ptr<Core> core_;
+    Lease lease_;
+    CancelSource source_;  // ends with the options of the transaction
+    TokenLink link_;
+    unsigned innermost_ = 0;
+    bool ended_ = false;
+    CursorState* cursor_ = nullptr;
+};
+
+class CursorState {
+public:
+    CursorState(std::shared_ptr<Core> core, const CursorOptions& options);
+    ~CursorState() { close(); }
+    CursorState(const CursorState&) = delete;
+    CursorState& operator=(const CursorState&) = delete;
+
+    // One of the two.
+    Result<void> open_alone(const Statement& statement);
+    Result<void> open_in(const std::shared_ptr<TransactionState>& transaction, unsigned depth,
+                         const Statement& statement);
+    Result<Rows> next();
+    void close();
+    bool is_closed() const { return closed_ || ended_; }
+    const Columns& columns() const { return columns_; }
+    std::string_view provider() const { return core_->provider().name(); }
+
+private:
+    void end();
+
+    Mutex mutex_;  // a close waits for the fetch that is under way
+    std::shared_ptr<Core> core_;
+    CallOptions call_;  // with a deadline in place of a timeout
+    const std::uint32_t rows_max_;
+    const std::uint32_t batch_rows_;
+    std::optional<Lease> lease_;
+    std::shared_ptr<TransactionState> transaction_;
+    std::unique_ptr<RowSource> source_;
+    Columns columns_;
+    std::uint64_t received_ = 0;
+    bool ended_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace weft::data::database_internal

@@ -1,0 +1,136 @@
+#include "weft/data/migrations.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace weft::data {
+namespace {
+
+using Applied = std::map<std::string, std::string, std::less<>>;  // the hash by the name
+
+// All that was noted; nothing where there is no table yet.
+template <class Owner>
+Result<Applied> read_applied(Owner& owner) {
+    QueryOptions all;
+    all.rows_max = kRowsUnlimited;
+    Rows rows = WEFT_TRY(owner.query("select name, hash from weft_migrations", all));
+    Applied applied;
+    for (Row row : rows) {
+        std::string name = WEFT_TRY(row.get<std::string>(0));
+        applied.emplace(std::move(name), WEFT_TRY(row.get<std::string>(1)));
+    }
+    return applied;
+}
+
+Result<void> make_table(Database& database) {
+    WEFT_TRY(
+        database.exec("create table if not exists weft_migrations (name text primary key,"
+                      " hash text not null,"
+                      " applied_at timestamp not null default current_timestamp)"));
+    return {};
+}
+
+Result<std::vector<const Migration*>> in_order(std::span<const Migration> migrations) {
+    std::vector<const Migration*> sorted;
+    for (const Migration& migration : migrations) sorted.push_back(&migration);
+    std::ranges::sort(sorted, {}, [](const Migration* one) { return std::string_view(one->name); });
+    for (std::size_t at = 0; at < sorted.size(); ++at) {
+        bool is_twice = at > 0 && sorted[at - 1]->name == sorted[at]->name;
+        if (sorted[at]->name.empty() || is_twice)
+            return Error(ErrorKind::Misuse, "each migration has a name of its own");
+    }
+    return sorted;
+}
+
+std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrations,
+                                     Applied applied) {
+    std::vector<MigrationStatus> all;
+    for (const Migration* migration : migrations) {
+        auto found = applied.find(migration->name);
+        MigrationState state = MigrationState::Pending;
+        if (found != applied.end()) {
+            bool is_same = found->second == migration_hash(migration->text);
+            state = is_same ? MigrationState::Applied : MigrationState::Changed;
+            applied.erase(found);
+        }
+        all.push_back({migration->name, state});
+    }
+    for (const auto& [name, hash] : applied) all.push_back({name, MigrationState::Missing});
+    std::ranges::sort(all, {}, &MigrationStatus::name);
+    return all;
+}
+
+// True if it was this call that has applied it.
+Result<bool> apply(Database& database, const Migration& migration) {
+    return database.transaction([&](Transaction& tx) -> Result<bool> {
+        // The note is written first: of two who apply it at once the second waits for the first, or
+        // sees what it has noted.
+        Applied applied = WEFT_TRY(read_applied(tx));
+        if (applied.contains(migration.name)) return false;
+        WEFT_TRY(tx.exec(sql("insert into weft_migrations (name, hash) values ({}, {})",
+                             migration.name, migration_hash(migration.text))));
+        WEFT_TRY(tx.run_script(migration.text));
+        return true;
+    });
+}
+
+}  // namespace
+
+std::string migration_hash(std::string_view text) {
+    // FNV-1a: it tells that a file was changed, and guards against nobody.
+    std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+    for (char c : text) {
+        if (c == '\r') continue;
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+    }
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string digits(16, '0');
+    for (std::size_t at = digits.size(); at > 0; --at, hash >>= 4)
+        digits[at - 1] = kDigits[hash & 15];
+    return digits;
+}
+
+std::string_view to_string(MigrationState state) noexcept {
+    switch (state) {
+    case MigrationState::Applied: return "applied";
+    case MigrationState::Pending: return "pending";
+    case MigrationState::Changed: return "changed";
+    case MigrationState::Missing: return "missing";
+    }
+    return "?";
+}
+
+Result<std::vector<MigrationStatus>> migration_status(Database& database,
+                                                      std::span<const Migration> migrations) {
+    std::vector<const Migration*> sorted = WEFT_TRY(in_order(migrations));
+    Result<Applied> applied = read_applied(database);
+    // Before the first migration there is no table.
+    if (!applied && cause_of(applied.error()) != Cause::Syntax) return applied.error();
+    return compare(sorted, applied ? std::move(*applied) : Applied());
+}
+
+Result<std::vector<std::string>> migrate_up(Database& database,
+                                            std::span<const Migration> migrations) {
+    std::vector<const Migration*> sorted = WEFT_TRY(in_order(migrations));
+    WEFT_TRY(make_table(database));
+    Applied applied = WEFT_TRY(read_applied(database));
+    std::vector<MigrationStatus> status = compare(sorted, applied);
+    for (const MigrationStatus& one : status) {
+        if (one.state == MigrationState::Applied || one.state == MigrationState::Pending) continue;
+        return Error(ErrorKind::Misuse,
+                     "migration " + one.name + ": its file " +
+                         (one.state == MigrationState::Changed ? "was changed after it was applied"
+                                                               : "is gone, and it was applied"));
+    }
+    std::vector<std::string> done;
+    for (const Migration* migration : sorted) {
+        if (applied.contains(migration->name)) continue;
+        bool is_new =
+            WEFT_TRY(in_context(apply(database, *migration), "migration", migration->name));
+        if (is_new) done.push_back(migration->name);
+    }
+    return done;
+}
+
+}  // namespace weft::data

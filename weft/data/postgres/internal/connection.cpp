@@ -1,0 +1,262 @@
+#include "weft/data/postgres/internal/connection.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "weft/data/failure.h"
+#include "weft/data/postgres/internal/row_source.h"
+#include "weft/fiber/cancel.h"
+
+namespace weft::data::postgres {
+namespace {
+
+constexpr std::string_view kMark = "weft_rows";
+
+std::string begin_text(const TransactionOptions& options) {
+    std::string text = "begin";
+    switch (options.isolation) {
+    case Isolation::Default: break;
+    case Isolation::ReadCommitted: text.append(" isolation level read committed"); break;
+    case Isolation::RepeatableRead: text.append(" isolation level repeatable read"); break;
+    case Isolation::Serializable: text.append(" isolation level serializable"); break;
+    }
+    if (options.read_only) text.append(" read only");
+    return text;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- single statements
+
+void PostgresConnection::end_exchange() {
+    Link& link = session_.link();
+    bool in_pipeline = PQpipelineStatus(link.pg()) != PQ_PIPELINE_OFF;
+    if (!link.is_broken() && (link.is_busy() || in_pipeline)) link.tidy();
+    session_.note_end();
+    if (!session_.is_in_transaction()) marked_ = false;
+}
+
+Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit limit) {
+    WEFT_TRY(session_.check(statement));
+    if (limit.beyond == RowLimit::Beyond::Stop) WEFT_TRY(mark());
+    bool was_in_transaction = session_.is_in_transaction();
+    bool stopped = false;
+    Result<Outcome> outcome = run_once(statement, limit, stopped);
+    if (outcome && stopped) {
+        stop();
+        return outcome;
+    }
+    end_exchange();
+    if (outcome || !session_.forget_if_stale(statement, outcome.error())) return outcome;
+    // Nothing has happened: the server has refused it before it began.
+    if (was_in_transaction || session_.link().is_broken()) return outcome;
+    outcome = run_once(statement, limit, stopped);
+    if (outcome && stopped) {
+        stop();
+    } else {
+        end_exchange();
+    }
+    return outcome;
+}
+
+Result<void> PostgresConnection::run_script(const std::string& text) {
+    WEFT_TRY(session_.check(Statement(text)));
+    if (text.find('\0') != std::string::npos)
+        return Error(ErrorKind::Misuse, "postgres: a script has a NUL");
+    session_.set_dirty();
+    Result<std::string> done = session_.command(text);
+    end_exchange();
+    if (!done) return done.error();
+    return {};
+}
+
+Result<Outcome> PostgresConnection::run_once(const Statement& statement, RowLimit limit,
+                                             bool& stopped) {
+    RowForm form = WEFT_TRY(session_.start(statement));
+    return session_.collect(std::move(form), limit, stopped);
+}
+
+Result<std::pair<RowForm, ResultPointer>> PostgresConnection::start(const Statement& statement) {
+    WEFT_TRY(session_.check(statement));
+    WEFT_TRY(mark());
+    bool was_in_transaction = session_.is_in_transaction();
+    for (bool again = true;; again = false) {
+        Result<RowForm> form = session_.start(statement);
+        Result<ResultPointer> first = ErrorKind::Other;
+        if (form) first = session_.link().next();
+        std::optional<Error> failure;
+        if (!form) {
+            failure = form.error();
+        } else if (!first) {
+            failure = first.error();
+        } else if (PQresultStatus(first->get()) == PGRES_FATAL_ERROR) {
+            failure = to_error(first->get());
+        }
+        if (!failure) return std::pair(std::move(*form), std::move(*first));
+        end_exchange();
+        bool stale = session_.forget_if_stale(statement, *failure);
+        if (!again || !stale || was_in_transaction || session_.link().is_broken()) return *failure;
+    }
+}
+
+// ---------------------------------------------------------------- giving up statements
+
+Result<void> PostgresConnection::mark() {
+    if (session_.link().status() != PQTRANS_INTRANS) return {};
+    std::string text;
+    if (marked_) text.append("release savepoint ").append(kMark).append(";");
+    text.append("savepoint ").append(kMark);
+    Result<std::string> set = session_.command(text);
+    end_exchange();
+    if (!set) return set.error();
+    marked_ = true;
+    return {};
+}
+
+void PostgresConnection::stop() {
+    end_exchange();
+    if (session_.link().status() != PQTRANS_INERROR || !marked_) return;
+    std::string text = "rollback to savepoint ";
+    text.append(kMark).append(";release savepoint ").append(kMark);
+    Result<std::string> undone =
+        shield(Deadline::after(kTidyTimeout), [&] { return session_.command(text); });
+    marked_ = false;
+    if (!undone) session_.link().set_broken();
+}
+
+Result<std::unique_ptr<RowSource>> PostgresConnection::open_rows(const Statement& statement) {
+    auto [form, first] = WEFT_TRY(start(statement));
+    return PostgresRows::open(*this, std::move(form), std::move(first));
+}
+
+// ---------------------------------------------------------------- batches
+
+bool PostgresConnection::can_pipeline(std::span<const Statement> statements) const {
+    if (statements.size() < 2) return false;
+    // All of them have to stay prepared until they have run.
+    std::set<std::string> different;
+    for (const Statement& statement : statements) {
+        if (!session_.can_queue(statement)) return false;
+        different.insert(Session::key_of(statement));
+    }
+    return different.size() <= session_.pipeline_max();
+}
+
+Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Statement> statements,
+                                                         RowLimit limit, bool atomic) {
+    bool in_transaction = session_.is_in_transaction();
+    // Without a transaction each needs an end of its own, and none may run after one that failed.
+    if (!can_pipeline(statements) || (!atomic && !in_transaction))
+        return Connection::run_all(statements, limit, atomic && !in_transaction);
+    for (const Statement& statement : statements) WEFT_TRY(session_.check(statement));
+    if (!in_transaction) WEFT_TRY(step(TransactionStep::Begin, 0, {}));
+    Result<std::vector<Outcome>> outcomes = run_pipelined(statements, limit);
+    end_exchange();
+    if (in_transaction || session_.link().is_broken()) return outcomes;
+    Result<void> ended = shield(Deadline::after(kTidyTimeout), [&] {
+        return step(outcomes ? TransactionStep::Commit : TransactionStep::Rollback, 0, {});
+    });
+    if (outcomes && !ended) return ended.error();
+    return outcomes;
+}
+
+Result<std::vector<Outcome>> PostgresConnection::run_pipelined(
+    std::span<const Statement> statements, RowLimit limit) {
+    Link& link = session_.link();
+    for (std::size_t at = 0; at < statements.size(); ++at) {
+        Result<void> prepared = session_.prepare(statements[at]);
+        if (!prepared) return prepared.error().with_context("statement", std::to_string(at + 1));
+    }
+    WEFT_TRY(link.enter_pipeline());
+    std::vector<RowForm> forms;
+    for (std::size_t at = 0; at < statements.size(); ++at) {
+        Result<RowForm> form = session_.queue(statements[at]);
+        if (!form) {
+            // What was queued before it must come to its end.
+            WEFT_TRY(link.sync());
+            return form.error().with_context("statement", std::to_string(at + 1));
+        }
+        forms.push_back(std::move(*form));
+    }
+    WEFT_TRY(link.sync());
+    WEFT_TRY(link.flush());
+    return collect_all(statements, std::move(forms), limit);
+}
+
+Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Statement> statements,
+                                                             std::vector<RowForm> forms,
+                                                             RowLimit limit) {
+    Link& link = session_.link();
+    std::vector<Outcome> outcomes;
+    std::optional<Error> failure;
+    for (std::size_t at = 0; at < forms.size(); ++at) {
+        request_rows_singly(link.pg());
+        bool stopped = false;
+        Result<Outcome> outcome = session_.collect(std::move(forms[at]), limit, stopped);
+        if (outcome && !stopped) {
+            outcomes.push_back(std::move(*outcome));
+            continue;
+        }
+        if (stopped && outcome) return row_limit_error("postgres", limit.rows_max);
+        // Those after it say only that they were not tried.
+        failure = outcome.error().with_context("statement", std::to_string(at + 1));
+        session_.forget_if_stale(statements[at], outcome.error());
+        if (stopped || link.is_broken()) return *failure;
+        break;
+    }
+    // The rest of a pipeline that has failed is there already.
+    Result<void> drained = link.drain(Deadline::never());
+    if (failure) return *failure;
+    WEFT_TRY(std::move(drained));
+    return outcomes;
+}
+
+// ---------------------------------------------------------------- transactions and sessions
+
+Result<void> PostgresConnection::step(TransactionStep step, unsigned depth,
+                                      const TransactionOptions& options) {
+    if (session_.link().is_broken()) return connection_lost();
+    if (session_.link().is_busy())
+        return Error(ErrorKind::Misuse, "postgres: a cursor or a copy is still open");
+    WEFT_TRY(CancelToken::current().check());
+    std::string text =
+        step == TransactionStep::Begin ? begin_text(options) : transaction_text(step, depth);
+    bool released = step == TransactionStep::Savepoint && marked_;
+    if (released) text = "release savepoint " + std::string(kMark) + ";" + text;
+    // The others undo our savepoint with their own, or end the transaction.
+    marked_ = marked_ && step == TransactionStep::Begin;
+    Result<std::string> tag = session_.command(text);
+    end_exchange();
+    if (!tag) return tag.error();
+    if (step == TransactionStep::Commit && *tag == "ROLLBACK")
+        return data::to_error("postgres", "25P02",
+                              "a statement had failed, so everything was rolled back");
+    return {};
+}
+
+ConnectionState PostgresConnection::state() const {
+    if (session_.link().is_broken()) return ConnectionState::Broken;
+    switch (session_.link().status()) {
+    case PQTRANS_IDLE: return ConnectionState::Idle;
+    case PQTRANS_INTRANS: return ConnectionState::Transaction;
+    case PQTRANS_INERROR: return ConnectionState::Failed;
+    default: return ConnectionState::Broken;
+    }
+}
+
+Result<void> PostgresConnection::validate() {
+    Result<std::string> answered = session_.command("");
+    end_exchange();
+    if (!answered) return answered.error();
+    return {};
+}
+
+Result<void> PostgresConnection::reset() {
+    if (!session_.is_dirty()) return {};
+    Result<void> discarded = session_.discard();
+    end_exchange();
+    return discarded;
+}
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,39 @@
+// Where the connections to PostgreSQL are made: host after host, address after address.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/data/postgres/internal/dsn.h"
+#include "weft/data/postgres/internal/link.h"
+#include "weft/data/postgres/internal/session.h"
+#include "weft/data/postgres/postgres.h"
+#include "weft/net/resolver.h"
+
+namespace weft::data::postgres {
+
+// Any fiber; several at once.
+class Connector {
+public:
+    static Result<std::unique_ptr<Connector>> create(const PostgresOptions& options, Access access);
+
+    // Within the ambient deadline. The error is that of the last address.
+    Result<Session> connect();
+
+private:
+    Connector(Dsn dsn, const PostgresOptions& options, Access access);
+    Result<std::unique_ptr<Link>> connect_with(std::string_view session_attributes);
+    Result<std::vector<std::string>> addresses_of(const Host& host);
+    void make_cancel_tls();
+
+    Dsn dsn_;
+    SessionOptions session_;
+    net::Resolver resolver_;
+    // Shared with the links. Null where cancels are not encrypted.
+    std::shared_ptr<CancelContext> cancel_tls_;
+};
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,48 @@
+// Connection strings: taken apart, so that names are looked up by Weft and not by libpq, which
+// would block; and each host is tried by itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/base/time.h"
+#include "weft/data/postgres/internal/link.h"
+#include "weft/net/address.h"
+
+namespace weft::data::postgres {
+
+inline constexpr std::size_t kHostsMax = 64;
+
+// One place where the database may be.
+struct Host {
+    std::string host;     // a name, a number or the folder of a Unix socket; may be empty
+    std::string address;  // a number, if the string gives one beside the name
+    std::string port;     // as the string has it; may be empty
+
+    bool is_unix() const { return host.starts_with('/') || host.starts_with('@'); }
+};
+
+enum class TlsMode : std::uint8_t { Disable, Allow, Prefer, Require, VerifyCa, VerifyFull };
+
+struct Dsn {
+    // URL or keywords, as libpq reads them; what is not in it is taken from the environment
+    // (PGHOST, PGUSER, PGPASSWORD, ...). Errors do not show any of it.
+    static Result<Dsn> parse(const std::string& text);
+
+    // The settings for one address of one host.
+    std::vector<Setting> settings_for(const Host& host, const std::string& address,
+                                      std::string_view session_attributes) const;
+    const std::string* find(std::string_view keyword) const;
+
+    std::vector<Host> hosts;         // at least one
+    std::vector<Setting> common;     // everything but hosts, ports and what is our own
+    std::string session_attributes;  // target_session_attrs; empty: any
+    TlsMode tls_mode = TlsMode::Prefer;
+    std::optional<Nanoseconds> connect_timeout;  // of each address
+};
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,323 @@
+#include "weft/data/postgres/internal/link.h"
+
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "weft/data/failure.h"
+#include "weft/data/provider.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/fiber/turn.h"
+#include "weft/sync/event.h"
+
+namespace weft::data::postgres {
+namespace {
+
+// A thread that is no fiber looks so often whether the other direction has become ready.
+constexpr Nanoseconds kThreadSlice = std::chrono::milliseconds(5);
+// How long the first cancel may take to show; then twice as long each.
+constexpr Nanoseconds kCancelSlice = std::chrono::milliseconds(30);
+constexpr int kReceiveCost = 2;  // a system call beside the operations that turn.h counts
+
+void ignore_notice(void*, const PGresult*) {}
+
+// Out of line, as everything that looks at errno: a fiber may go on in another thread.
+[[gnu::noinline]] int duplicate(int fd) {
+    int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy >= 0 ? copy : -errno;
+}
+
+bool is_ready(int fd, short events) {
+    pollfd entry{};
+    entry.fd = fd;
+    entry.events = events;
+    return ::poll(&entry, 1, 0) != 0;
+}
+
+std::string_view field(const PGresult* result, int code) {
+    const char* text = PQresultErrorField(result, code);
+    return text ? std::string_view(text) : std::string_view();
+}
+
+Error report(std::string_view state, const PGresult* result = nullptr) {
+    DriverReport told;
+    told.provider = "postgres";
+    told.sqlstate = state;
+    if (result) {
+        told.message = field(result, PG_DIAG_MESSAGE_PRIMARY);
+        told.constraint = field(result, PG_DIAG_CONSTRAINT_NAME);
+        told.table = field(result, PG_DIAG_TABLE_NAME);
+        told.column = field(result, PG_DIAG_COLUMN_NAME);
+    }
+    return data::to_error(told);
+}
+
+// With PQERRORS_SQLSTATE libpq says "... FATAL:  28P01" of what the server refused, and else why it
+// did not get there.
+Error connect_error(PGconn* pg) {
+    constexpr std::size_t kStateLength = 5;
+    std::string_view text = PQerrorMessage(pg);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    std::size_t severity = text.rfind(":  ");
+    if (severity != std::string_view::npos && text.size() - severity == 3 + kStateLength)
+        return report(text.substr(severity + 3));
+    // "connection to server at ..., port 5432 failed: why"; who we are and what we say is not in
+    // it.
+    constexpr std::string_view kFailed = " failed: ";
+    std::size_t why = text.find(kFailed);
+    if (why == std::string_view::npos) return data::to_error("postgres", "08001", "no connection");
+    std::string_view reason = text.substr(why + kFailed.size());
+    reason = reason.substr(0, reason.find('\n'));
+    return data::to_error("postgres", "08001", reason);
+}
+
+}  // namespace
+
+Error to_error(const PGresult* result) {
+    std::string_view state = field(result, PG_DIAG_SQLSTATE);
+    // libpq's own: the connection has gone.
+    if (state.empty()) return connection_lost();
+    return report(state, result);
+}
+
+Error connection_lost() {
+    return data::to_error("postgres", "08006", "the server has closed the connection");
+}
+
+// ---------------------------------------------------------------- connecting
+
+Result<std::unique_ptr<Link>> Link::connect(const std::vector<Setting>& settings,
+                                            const CancelTls& cancel_tls, Deadline deadline) {
+    std::vector<const char*> keywords;
+    std::vector<const char*> values;
+    for (const Setting& setting : settings) {
+        keywords.push_back(setting.keyword.c_str());
+        values.push_back(setting.value.c_str());
+    }
+    keywords.push_back(nullptr);
+    values.push_back(nullptr);
+    PGconn* pg = PQconnectStartParams(keywords.data(), values.data(), 0);
+    if (!pg) return ErrorKind::OutOfMemory;
+    // tidy: allow new: the constructor is private
+    std::unique_ptr<Link> link(new Link(pg));
+    // What a server remarks may quote values; by default libpq prints it.
+    PQsetNoticeReceiver(pg, ignore_notice, nullptr);
+    PQsetErrorVerbosity(pg, PQERRORS_SQLSTATE);
+    WEFT_TRY(link->poll_until_connected(deadline));
+    if (PQsetnonblocking(pg, 1) != 0) return connect_error(pg);
+    WEFT_TRY(link->adopt_socket());
+    link->cancel_key_ = WEFT_TRY(CancelKey::of(pg));
+    link->cancel_tls_ = cancel_tls;
+    return link;
+}
+
+Result<void> Link::poll_until_connected(Deadline deadline) {
+    PostgresPollingStatusType polling = PGRES_POLLING_WRITING;
+    while (polling != PGRES_POLLING_OK) {
+        if (polling == PGRES_POLLING_FAILED || PQstatus(pg()) == CONNECTION_BAD)
+            return connect_error(pg());
+        WEFT_TRY(adopt_socket());
+        if (polling == PGRES_POLLING_READING) {
+            WEFT_TRY(socket_.wait_readable(deadline));
+        } else {
+            WEFT_TRY(socket_.wait_writable(deadline));
+        }
+        polling = PQconnectPoll(pg());
+    }
+    return {};
+}
+
+Result<void> Link::adopt_socket() {
+    int copy = duplicate(PQsocket(pg()));
+    if (copy < 0) return Error::from_errno(-copy);
+    socket_ = Descriptor::adopt_nonblocking(copy, Flow::Unknown);
+    return {};
+}
+
+Link::~Link() = default;
+
+// ---------------------------------------------------------------- waiting
+
+// OpenSSL may have taken in more than libpq has asked for; the socket does not show that.
+bool Link::has_pending_plaintext() const {
+    void* tls = PQsslStruct(pg(), "OpenSSL");
+    return tls && SSL_pending(static_cast<const SSL*>(tls)) > 0;
+}
+
+Result<void> Link::wait_readable(Deadline deadline) {
+    if (has_pending_plaintext()) return {};
+    return socket_.wait_readable(deadline);
+}
+
+// The server may wait until we read before it reads on itself.
+Result<void> Link::wait_either(Deadline deadline) {
+    if (has_pending_plaintext()) return {};
+    if (!weft::current()) {
+        Result<void> waited =
+            socket_.wait_writable(earlier(deadline, Deadline::after(kThreadSlice)));
+        bool is_slice = !waited && waited.error().kind() == ErrorKind::TimedOut &&
+                        !deadline.expired(Clock::now());
+        if (!is_slice) return waited;
+        return CancelToken::current().check();
+    }
+    struct Wakeup : Dormant {
+        Event event;
+    };
+    for (;;) {
+        auto readable = [](int fd) { return is_ready(fd, POLLIN | POLLRDHUP) ? 0L : -EAGAIN; };
+        auto writable = [](int fd) { return is_ready(fd, POLLOUT) ? 0L : -EAGAIN; };
+        if (WEFT_TRY(socket_.try_once(kReadable, readable)).has_value()) return {};
+        if (WEFT_TRY(socket_.try_once(kWritable, writable)).has_value()) return {};
+        Wakeup wakeup;
+        wakeup.on_ready = [](Dormant& dormant, std::uint8_t) {
+            static_cast<Wakeup&>(dormant).event.set();
+        };
+        bool armed = WEFT_TRY(socket_.arm(wakeup, kReadable | kWritable));
+        if (!armed) continue;
+        Result<void> waited = wakeup.event.wait_until(deadline);
+        // One who is being called is waited for: it lives in this frame.
+        if (!socket_.disarm(wakeup)) {
+            shield(Deadline::never(), [&] { static_cast<void>(wakeup.event.wait()); });
+        }
+        WEFT_TRY(std::move(waited));
+    }
+}
+
+Result<void> Link::sent(int accepted) {
+    if (accepted != 0) return {};
+    if (is_broken()) return connection_lost();
+    return data::to_error("postgres", "HY000", "the statement cannot be sent in this state");
+}
+
+Result<void> Link::flush() { return flush_until(Deadline::never()); }
+
+Result<void> Link::flush_until(Deadline deadline) {
+    for (;;) {
+        int left = PQflush(pg());
+        if (left == 0) return {};
+        // The reason, if the server gave one, is still to be read.
+        if (left < 0) return {};
+        WEFT_TRY(wait_either(deadline));
+        if (PQconsumeInput(pg()) == 0) return {};
+    }
+}
+
+bool Link::has_next() { return PQisBusy(pg()) == 0; }
+
+Result<void> Link::receive(Deadline deadline) {
+    WEFT_TRY(wait_readable(deadline));
+    if (PQconsumeInput(pg()) == 0) return connection_lost();
+    return {};
+}
+
+Result<ResultPointer> Link::next() { return next_until(Deadline::never()); }
+
+Result<ResultPointer> Link::next_until(Deadline deadline) {
+    while (PQisBusy(pg())) {
+        // A server that sends without end must not make us forget the time, nor keep the worker.
+        if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
+        turn::may_wait("postgres.receive", this, kReceiveCost);
+        WEFT_TRY(CancelToken::current().check());
+        WEFT_TRY(wait_readable(deadline));
+        // What has come before the loss is still there, and PQgetResult() tells of the loss.
+        if (PQconsumeInput(pg()) == 0) break;
+    }
+    ResultPointer result(PQgetResult(pg()));
+    copying_in_ = PQresultStatus(result.get()) == PGRES_COPY_IN;
+    return result;
+}
+
+// ---------------------------------------------------------------- pipelines
+
+Result<void> Link::enter_pipeline() {
+    if (PQenterPipelineMode(pg()) == 1) return {};
+    return sent(0);
+}
+
+Result<void> Link::sync() {
+    if (PQpipelineSync(pg()) != 1) return sent(0);
+    ++syncs_;
+    return {};
+}
+
+Result<void> Link::leave_pipeline() {
+    if (PQexitPipelineMode(pg()) == 1) return {};
+    set_broken();
+    return connection_lost();
+}
+
+// ---------------------------------------------------------------- tidying up
+
+// A copy that nobody goes on with.
+Result<void> Link::end_copy(PGresult& result, Deadline deadline) {
+    ExecStatusType status = PQresultStatus(&result);
+    if (status == PGRES_COPY_IN) {
+        static_cast<void>(PQputCopyEnd(pg(), "given up"));
+        return flush_until(deadline);
+    }
+    for (;;) {
+        char* row = nullptr;
+        int count = PQgetCopyData(pg(), &row, 1);
+        PQfreemem(row);
+        if (count < 0) return {};
+        if (count > 0) continue;
+        WEFT_TRY(wait_readable(deadline));
+        if (PQconsumeInput(pg()) == 0) return connection_lost();
+    }
+}
+
+Result<void> Link::drain(Deadline deadline) {
+    WEFT_TRY(flush_until(deadline));
+    // In a pipeline null only ends a statement; the syncs end it.
+    bool in_pipeline = PQpipelineStatus(pg()) != PQ_PIPELINE_OFF;
+    while (in_pipeline ? syncs_ > 0 : true) {
+        ResultPointer result = WEFT_TRY(next_until(deadline));
+        if (is_broken()) return connection_lost();
+        if (!result && !in_pipeline) return {};
+        if (!result) continue;
+        ExecStatusType status = PQresultStatus(result.get());
+        if (status == PGRES_PIPELINE_SYNC) synced();
+        if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT)
+            WEFT_TRY(end_copy(*result, deadline));
+    }
+    if (!in_pipeline) return {};
+    return leave_pipeline();
+}
+
+// A copy to the server ends when we say so. A cancel as well would be too much: where it is seen
+// first, the server may say twice that it is ready.
+//
+// A cancel may come before the server has begun with the statement, and is then ignored.
+Result<void> Link::stop_and_drain() {
+    if (copying_in_) return drain(Deadline::never());
+    Nanoseconds slice = kCancelSlice;
+    while (is_busy()) {
+        // What has come by now needs no cancel.
+        static_cast<void>(PQconsumeInput(pg()));
+        Result<void> drained = drain(Deadline::at(Clock::now()));
+        if (drained) return {};
+        if (drained.error().kind() != ErrorKind::TimedOut) return drained;
+        WEFT_TRY(CancelToken::current().check());
+        if (!cancel_key_) return connection_lost();
+        WEFT_TRY(cancel_key_->send(pg(), cancel_tls_));
+        drained = drain(Deadline::after(slice));
+        if (drained) return {};
+        if (drained.error().kind() != ErrorKind::TimedOut) return drained;
+        slice *= 2;
+    }
+    return {};
+}
+
+void Link::tidy() {
+    if (is_broken()) return;
+    Result<void> tidied = shield(Deadline::after(kTidyTimeout), [&] { return stop_and_drain(); });
+    if (tidied && PQpipelineStatus(pg()) != PQ_PIPELINE_OFF) tidied = leave_pipeline();
+    if (!tidied || status() == PQTRANS_ACTIVE || status() == PQTRANS_UNKNOWN) set_broken();
+}
+
+}  // namespace weft::data::postgres

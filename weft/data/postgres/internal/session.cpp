@@ -1,0 +1,337 @@
+#include "weft/data/postgres/internal/session.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "weft/base/env.h"
+#include "weft/data/failure.h"
+#include "weft/data/postgres/internal/parameters.h"
+#include "weft/data/postgres/internal/words.h"
+#include "weft/fiber/cancel.h"
+
+namespace weft::data::postgres {
+namespace {
+
+// Behind a pooler several connections share sessions, so their names must differ.
+std::string random_prefix() {
+    return "weft_" + std::to_string(env::random(RandomStream::Secret)) + "_";
+}
+
+std::string text_of(const Statement& statement) {
+    return statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Dollar);
+}
+
+bool is_row_status(ExecStatusType status) {
+#ifdef LIBPQ_HAS_CHUNK_MODE
+    if (status == PGRES_TUPLES_CHUNK) return true;
+#endif
+    return status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK;
+}
+
+bool is_copy_status(ExecStatusType status) {
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+// Of a statement that is not prepared. JSON that passes through jsonb is written anew, so there the
+// statement has to say which of the two it is.
+std::vector<Oid> natural_types(const std::vector<Value>& values) {
+    std::vector<Oid> types;
+    for (const Value& value : values)
+        types.push_back(value.type() == Type::Json ? oid::kNone : natural_type(value));
+    return types;
+}
+
+}  // namespace
+
+void request_rows_singly(PGconn* pg) {
+#ifdef LIBPQ_HAS_CHUNK_MODE
+    constexpr int kChunkRows = 128;
+    static_cast<void>(PQsetChunkedRowsMode(pg, kChunkRows));
+#else
+    static_cast<void>(PQsetSingleRowMode(pg));
+#endif
+}
+
+// ---------------------------------------------------------------- rows
+
+void RowForm::take_from(const PGresult* result) {
+    std::vector<Column> all;
+    types.clear();
+    for (int at = 0; at < PQnfields(result); ++at) {
+        Oid type = PQftype(result, at);
+        types.push_back(type);
+        all.push_back({.name = PQfname(result, at), .database_type = std::string(type_name(type))});
+    }
+    format = PQnfields(result) > 0 ? PQfformat(result, 0) : kTextFormat;
+    columns = std::make_shared<const std::vector<Column>>(std::move(all));
+}
+
+Result<void> RowForm::append(const PGresult* result, int row, Rows& rows) const {
+    int width = static_cast<int>(types.size());
+    if (PQnfields(result) != width)
+        return data::to_error("postgres", "08P01", "a row has another width than its columns");
+    for (int at = 0; at < width; ++at) {
+        if (PQgetisnull(result, row, at)) {
+            rows.add_value(Value());
+            continue;
+        }
+        std::string_view bytes(PQgetvalue(result, row, at),
+                               static_cast<std::size_t>(PQgetlength(result, row, at)));
+        rows.add_value(WEFT_TRY(decode(types[static_cast<std::size_t>(at)], format, bytes)));
+    }
+    rows.end_row();
+    return {};
+}
+
+// ---------------------------------------------------------------- sending
+
+Session::Session(std::unique_ptr<Link> link, const SessionOptions& options)
+    : link_(std::move(link)), options_(options), cache_(random_prefix(), options.statements_max) {}
+
+bool Session::is_in_transaction() const {
+    return link_->status() == PQTRANS_INTRANS || link_->status() == PQTRANS_INERROR;
+}
+
+Result<void> Session::check(const Statement& statement) const {
+    if (link_->is_broken()) return connection_lost();
+    if (link_->is_busy())
+        return Error(ErrorKind::Misuse, "postgres: the connection is in use by a cursor or a copy");
+    WEFT_TRY(CancelToken::current().check());
+    // libpq would cut it off there.
+    if (statement.plain_text().find('\0') != std::string::npos)
+        return Error(ErrorKind::Misuse, "postgres: a statement has a NUL");
+    if (!statement.is_plain() || !options_.read_only) return {};
+    // The server refuses writes itself, as long as nobody tells it otherwise.
+    std::string_view text = statement.plain_text();
+    if (has_several_commands(text) || changes_settings(text))
+        return data::to_error("postgres", kAccessState, "this handle can only read");
+    return {};
+}
+
+Result<RowForm> Session::start(const Statement& statement) {
+    std::string text = text_of(statement);
+    RowForm form;
+    if (statement.parameters().empty() && has_several_commands(text)) {
+        dirty_ = dirty_ || may_change_session(text);
+        WEFT_TRY(link_->sent(PQsendQuery(link_->pg(), text.c_str())));
+    } else {
+        if (options_.prepare) WEFT_TRY(find_or_prepare(statement, text));
+        form = WEFT_TRY(send(statement, text));
+    }
+    request_rows_singly(link_->pg());
+    WEFT_TRY(link_->flush());
+    return form;
+}
+
+bool Session::can_queue(const Statement& statement) const {
+    return !statement.parameters().empty() || !has_several_commands(text_of(statement));
+}
+
+std::string Session::key_of(const Statement& statement) {
+    return cache_key(text_of(statement), statement.parameters());
+}
+
+Result<void> Session::prepare(const Statement& statement) {
+    if (options_.prepare) WEFT_TRY(find_or_prepare(statement, text_of(statement)));
+    return {};
+}
+
+Result<RowForm> Session::queue(const Statement& statement) {
+    return send(statement, text_of(statement));
+}
+
+Result<RowForm> Session::send(const Statement& statement, const std::string& text) {
+    const std::vector<Value>& values = statement.parameters();
+    const Prepared* prepared = options_.prepare ? cache_.find(cache_key(text, values)) : nullptr;
+    if (!prepared) {
+        std::vector<Oid> types = natural_types(values);
+        Parameters parameters = WEFT_TRY(Parameters::make(values, types));
+        dirty_ = dirty_ || may_change_session(text);
+        WEFT_TRY(link_->sent(PQsendQueryParams(
+            link_->pg(), text.c_str(), parameters.count(), types.data(), parameters.values(),
+            parameters.lengths(), parameters.formats(), kTextFormat)));
+        return RowForm();
+    }
+    Parameters parameters = WEFT_TRY(Parameters::make(values, prepared->parameter_types));
+    dirty_ = dirty_ || prepared->changes_session;
+    WEFT_TRY(link_->sent(PQsendQueryPrepared(
+        link_->pg(), prepared->name.c_str(), parameters.count(), parameters.values(),
+        parameters.lengths(), parameters.formats(), prepared->format)));
+    return RowForm{prepared->columns, prepared->column_types, prepared->format};
+}
+
+// ---------------------------------------------------------------- preparing
+
+Result<const Prepared*> Session::find_or_prepare(const Statement& statement,
+                                                 const std::string& text) {
+    std::string key = cache_key(text, statement.parameters());
+    if (const Prepared* found = cache_.find(key)) return found;
+    Prepared prepared = WEFT_TRY(prepare_now(text, statement.parameters()));
+    return &cache_.add(key, std::move(prepared));
+}
+
+// Prepares and describes in one round trip, and lets another statement go.
+Result<ResultPointer> Session::describe(const std::string& name, const std::string& text,
+                                        const std::vector<Oid>& types, const std::string& forget) {
+    PGconn* pg = link_->pg();
+    WEFT_TRY(link_->enter_pipeline());
+    if (!forget.empty()) {
+        std::string deallocate = "deallocate " + forget;
+        WEFT_TRY(link_->sent(PQsendQueryParams(pg, deallocate.c_str(), 0, nullptr, nullptr, nullptr,
+                                               nullptr, kTextFormat)));
+    }
+    WEFT_TRY(link_->sent(PQsendPrepare(pg, name.c_str(), text.c_str(),
+                                       static_cast<int>(types.size()), types.data())));
+    WEFT_TRY(link_->sent(PQsendDescribePrepared(pg, name.c_str())));
+    WEFT_TRY(link_->sync());
+    WEFT_TRY(link_->flush());
+    ResultPointer last;
+    std::optional<Error> failure;
+    while (link_->syncs() > 0) {
+        ResultPointer result = WEFT_TRY(link_->next());
+        if (!result && link_->is_broken()) return connection_lost();
+        if (!result) continue;
+        ExecStatusType status = PQresultStatus(result.get());
+        if (status == PGRES_PIPELINE_SYNC) {
+            link_->synced();
+        } else if (status == PGRES_FATAL_ERROR) {
+            if (!failure) failure = to_error(result.get());
+            if (link_->is_broken()) return *failure;
+        } else {
+            last = std::move(result);
+        }
+    }
+    WEFT_TRY(link_->leave_pipeline());
+    if (failure) return *failure;
+    return last;
+}
+
+// A parameter whose type the text leaves open is a text to the server. Where the value is something
+// else it gets the value's own type, by a second attempt.
+Result<Prepared> Session::prepare_now(const std::string& text, const std::vector<Value>& values) {
+    Prepared prepared;
+    prepared.name = cache_.next_name();
+    prepared.changes_session = may_change_session(text);
+    ResultPointer told = WEFT_TRY(describe(prepared.name, text, {}, cache_.evict()));
+    std::vector<Oid> wanted(values.size(), oid::kNone);
+    bool is_open = false;
+    for (std::size_t at = 0; at < values.size(); ++at) {
+        Oid type = static_cast<int>(at) < PQnparams(told.get())
+                       ? PQparamtype(told.get(), static_cast<int>(at))
+                       : oid::kNone;
+        if (type != oid::kText && type != oid::kUnknown) continue;
+        wanted[at] = natural_type(values[at]);
+        is_open = is_open || wanted[at] != oid::kNone;
+    }
+    if (is_open) {
+        std::string before = std::exchange(prepared.name, cache_.next_name());
+        told = WEFT_TRY(describe(prepared.name, text, wanted, before));
+    }
+    for (int at = 0; at < PQnparams(told.get()); ++at)
+        prepared.parameter_types.push_back(PQparamtype(told.get(), at));
+    RowForm form;
+    form.take_from(told.get());
+    prepared.columns = form.columns;
+    prepared.column_types = form.types;
+    prepared.format = std::ranges::all_of(form.types, is_known) ? kBinaryFormat : kTextFormat;
+    return prepared;
+}
+
+bool Session::forget_if_stale(const Statement& statement, const Error& error) {
+    // 26000: somebody has dropped it. 0A000: "cached plan must not change result type". 42P05: it
+    // is there already, in a session that a pooler has lent to others.
+    constexpr std::array<std::string_view, 3> kStale = {"26000", "0A000", "42P05"};
+    std::string state = sqlstate_of(error);
+    if (!options_.prepare || std::ranges::find(kStale, state) == kStale.end()) return false;
+    cache_.drop(key_of(statement));
+    return true;
+}
+
+// ---------------------------------------------------------------- results
+
+void Session::note_tag(const PGresult* result, Outcome& outcome) {
+    std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
+    if (tag == "DISCARD ALL" || tag == "DEALLOCATE ALL") cache_.clear();
+    constexpr std::array<std::string_view, 5> kChanging = {"INSERT", "UPDATE", "DELETE", "MERGE",
+                                                           "COPY"};
+    bool changing = std::ranges::any_of(
+        kChanging, [&](std::string_view word) { return tag.starts_with(word); });
+    if (!changing) return;
+    std::string_view count = PQcmdTuples(const_cast<PGresult*>(result));
+    std::from_chars(count.data(), count.data() + count.size(), outcome.affected_rows);
+}
+
+Result<Outcome> Session::collect(RowForm form, RowLimit limit, bool& stopped) {
+    Outcome outcome;
+    std::optional<Error> failure;
+    if (form.columns) outcome.rows = Rows(form.columns);
+    for (;;) {
+        ResultPointer result = WEFT_TRY(link_->next());
+        if (!result) break;
+        ExecStatusType status = PQresultStatus(result.get());
+        if (is_copy_status(status))
+            return Error(ErrorKind::Misuse, "postgres: a copy takes CopyIn or CopyOut");
+        if (status == PGRES_FATAL_ERROR || status == PGRES_PIPELINE_ABORTED) {
+            if (!failure) failure = to_error(result.get());
+            if (link_->is_broken()) break;
+            continue;
+        }
+        // Of several commands the last one counts.
+        if (!form.columns && is_row_status(status)) {
+            form.take_from(result.get());
+            outcome.rows = Rows(form.columns);
+        }
+        for (int row = 0; row < PQntuples(result.get()); ++row) {
+            if (outcome.rows.size() >= limit.rows_max) {
+                stopped = true;
+                if (limit.beyond == RowLimit::Beyond::Stop) return outcome;
+                return row_limit_error("postgres", limit.rows_max);
+            }
+            WEFT_TRY(form.append(result.get(), row, outcome.rows));
+        }
+        note_tag(result.get(), outcome);
+        bool is_end = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+        if (is_end && PQpipelineStatus(link_->pg()) == PQ_PIPELINE_OFF) form.columns = nullptr;
+    }
+    if (failure) return *failure;
+    return outcome;
+}
+
+Result<std::string> Session::command(const std::string& text) {
+    if (link_->is_broken()) return connection_lost();
+    WEFT_TRY(link_->sent(PQsendQuery(link_->pg(), text.c_str())));
+    WEFT_TRY(link_->flush());
+    std::optional<Error> failure;
+    std::string tag;
+    for (;;) {
+        ResultPointer result = WEFT_TRY(link_->next());
+        if (!result) break;
+        if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure)
+            failure = to_error(result.get());
+        tag = PQcmdStatus(result.get());
+        if (tag == "DISCARD ALL" || tag == "DEALLOCATE ALL") cache_.clear();
+        if (is_copy_status(PQresultStatus(result.get())))
+            return Error(ErrorKind::Misuse, "postgres: a copy takes CopyIn or CopyOut");
+        if (link_->is_broken()) break;
+    }
+    if (failure) return *failure;
+    return tag;
+}
+
+void Session::note_end() {
+    if (!options_.read_only || link_->is_broken()) return;
+    // PostgreSQL tells when it changes, from version 14 on.
+    const char* told = PQparameterStatus(link_->pg(), "default_transaction_read_only");
+    if (told && std::string_view(told) == "off") link_->set_broken();
+}
+
+Result<void> Session::discard() {
+    WEFT_TRY(command("discard all"));
+    cache_.clear();
+    dirty_ = false;
+    return {};
+}
+
+}  // namespace weft::data::postgres

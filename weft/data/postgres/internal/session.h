@@ -1,0 +1,95 @@
+// Session: statements over one link, prepared and cached, and their results. Below the contract of
+// Connection, so that cursors, copies and shared connections use the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/data/options.h"
+#include "weft/data/postgres/internal/link.h"
+#include "weft/data/postgres/internal/statement_cache.h"
+#include "weft/data/provider.h"
+#include "weft/data/rows.h"
+#include "weft/data/statement.h"
+
+namespace weft::data::postgres {
+
+struct SessionOptions {
+    bool prepare = true;
+    std::size_t statements_max = 0;
+    bool read_only = false;  // by Access::Read
+};
+
+// How the rows of a statement that runs are to be read. The columns are null until the first result
+// if the statement was not prepared.
+struct RowForm {
+    Columns columns;
+    std::vector<Oid> types;
+    int format = kTextFormat;
+
+    void take_from(const PGresult* result);
+    Result<void> append(const PGresult* result, int row, Rows& rows) const;
+};
+
+class Session {
+public:
+    Session(std::unique_ptr<Link> link, const SessionOptions& options);
+
+    Link& link() const { return *link_; }
+    bool is_in_transaction() const;
+
+    // Before anything is sent: whether the session can take it. Closed, Cancelled, TimedOut,
+    // Permission.
+    Result<void> check(const Statement& statement) const;
+    // Sends a statement, prepared if need be, up to its last byte; its results come next.
+    Result<RowForm> start(const Statement& statement);
+    // Queues one in a pipeline; it must have been prepared by prepare().
+    Result<RowForm> queue(const Statement& statement);
+    Result<void> prepare(const Statement& statement);
+    bool can_queue(const Statement& statement) const;
+    // Of statements that are prepared once.
+    static std::string key_of(const Statement& statement);
+    // So many different ones at once stay prepared.
+    std::size_t pipeline_max() const {
+        return options_.prepare ? options_.statements_max : kBatchStatementsMax;
+    }
+
+    // The results of one statement, up to the null that ends them. A row too many ends it early: as
+    // an error, or with `stopped` set, and the statement still runs.
+    Result<Outcome> collect(RowForm form, RowLimit limit, bool& stopped);
+    // A command of our own without parameters; several are separated by semicolons. Gives the tag
+    // of the last.
+    Result<std::string> command(const std::string& text);
+
+    // The statement failed so that it may be tried once more, as if it had never been prepared.
+    bool forget_if_stale(const Statement& statement, const Error& error);
+    // After each exchange: what it has done to the session.
+    void note_end();
+    // Something was left behind that the next user would see.
+    bool is_dirty() const { return dirty_; }
+    void set_dirty() { dirty_ = true; }
+    Result<void> discard();
+
+private:
+    Result<const Prepared*> find_or_prepare(const Statement& statement, const std::string& text);
+    Result<Prepared> prepare_now(const std::string& text, const std::vector<Value>& values);
+    Result<ResultPointer> describe(const std::string& name, const std::string& text,
+                                   const std::vector<Oid>& types, const std::string& forget);
+    Result<RowForm> send(const Statement& statement, const std::string& text);
+    void note_tag(const PGresult* result, Outcome& outcome);
+
+    std::unique_ptr<Link> link_;
+    SessionOptions options_;
+    StatementCache cache_;
+    bool dirty_ = false;
+};
+
+// Rows one by one, or as many at a time as libpq can.
+void request_rows_singly(PGconn* pg);
+
+}  // namespace weft::data::postgres

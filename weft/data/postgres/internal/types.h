@@ -1,0 +1,64 @@
+// The types of PostgreSQL: which of them Weft knows, and how their values are read.
+//
+// Rows come in PostgreSQL's binary form where every column is of a type that is known here: it is
+// exact, and does not depend on what a session has set (DateStyle, bytea_output, TimeZone). Else
+// they come as text. A type that is not known is text, as PostgreSQL writes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/base/result.h"
+#include "weft/data/value.h"
+
+namespace weft::data::postgres {
+
+// The numbers of PostgreSQL's catalogue, which never change.
+using Oid = unsigned int;
+namespace oid {
+inline constexpr Oid kNone = 0;
+inline constexpr Oid kBool = 16;
+inline constexpr Oid kBytea = 17;
+inline constexpr Oid kChar = 18;
+inline constexpr Oid kName = 19;
+inline constexpr Oid kInt8 = 20;
+inline constexpr Oid kInt2 = 21;
+inline constexpr Oid kInt4 = 23;
+inline constexpr Oid kText = 25;
+inline constexpr Oid kOid = 26;
+inline constexpr Oid kJson = 114;
+inline constexpr Oid kXml = 142;
+inline constexpr Oid kFloat4 = 700;
+inline constexpr Oid kFloat8 = 701;
+inline constexpr Oid kUnknown = 705;
+inline constexpr Oid kBpchar = 1042;
+inline constexpr Oid kVarchar = 1043;
+inline constexpr Oid kDate = 1082;
+inline constexpr Oid kTime = 1083;
+inline constexpr Oid kTimestamp = 1114;
+inline constexpr Oid kTimestampTz = 1184;
+inline constexpr Oid kNumeric = 1700;
+inline constexpr Oid kVoid = 2278;
+inline constexpr Oid kUuid = 2950;
+inline constexpr Oid kJsonb = 3802;
+}  // namespace oid
+
+// Of both forms.
+inline constexpr int kTextFormat = 0;
+inline constexpr int kBinaryFormat = 1;
+// Of arrays, of which PostgreSQL itself allows six.
+inline constexpr int kArrayDimensionsMax = 6;
+
+bool is_known(Oid type);
+// Of its elements if it is an array of a known type, else kNone.
+Oid element_of(Oid type);
+// The array of such elements; kNone if there is none that is known.
+Oid array_of(Oid element);
+std::string_view type_name(Oid type);  // "int4"; empty if not known
+
+// One value that is not null. Errors are of kind Other with SQLSTATE 08P01 (what came is no such
+// value) or 22021 (a text that is not UTF-8); they do not show it.
+Result<Value> decode(Oid type, int format, std::string_view bytes);
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,116 @@
+// Rows: a result that was received whole. It owns everything; the database may be gone.
+//
+//     for (Row row : rows) total += WEFT_TRY(row.get<double>("price"));
+//
+// Where two columns have one name, the name finds the last; positions find all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/data/value.h"
+
+namespace weft::data {
+
+struct Column {
+    std::string name;
+    std::string database_type;  // as the database calls it; may be empty
+
+    friend bool operator==(const Column&, const Column&) = default;
+};
+// Shared by a result, its cursor and its rows, and never changed.
+using Columns = std::shared_ptr<const std::vector<Column>>;
+
+// Borrows from its Rows.
+class Row {
+public:
+    Row(const Columns& columns, std::span<const Value> values)
+        : columns_(&columns), values_(values) {}
+
+    std::size_t size() const { return values_.size(); }
+    const Value& operator[](std::size_t position) const { return values_[position]; }
+    std::span<const Value> values() const { return values_; }
+    const std::vector<Column>& columns() const { return **columns_; }
+    // Null if there is no such column.
+    const Value* find(std::string_view name) const;
+
+    // Misuse, which names the column, if there is none or its value does not fit.
+    template <class T>
+    Result<T> get(std::string_view name) const {
+        const Value* value = find(name);
+        if (!value) return Error(ErrorKind::Misuse, "no column '" + std::string(name) + "'");
+        return in_context(value->get<T>(), "column", name);
+    }
+    template <class T>
+    Result<T> get(std::size_t position) const {
+        if (position >= size()) return Error(ErrorKind::Misuse, "no column at that position");
+        return in_context(values_[position].get<T>(), "column", (**columns_)[position].name);
+    }
+
+private:
+    const Columns* columns_;
+    std::span<const Value> values_;
+};
+
+class Rows {
+public:
+    Rows() : Rows(Columns()) {}
+    explicit Rows(Columns columns);
+
+    const std::vector<Column>& columns() const { return *columns_; }
+    const Columns& shared_columns() const { return columns_; }
+    std::size_t size() const { return count_; }
+    bool empty() const { return count_ == 0; }
+    Row operator[](std::size_t index) const {
+        std::size_t width = columns_->size();
+        return {columns_, std::span(values_).subspan(index * width, width)};
+    }
+
+    class Iterator {
+    public:
+        using value_type = Row;
+        using difference_type = std::ptrdiff_t;
+
+        Iterator() = default;
+        Iterator(const Rows& rows, std::size_t index) : rows_(&rows), index_(index) {}
+        Row operator*() const { return (*rows_)[index_]; }
+        Iterator& operator++() {
+            ++index_;
+            return *this;
+        }
+        Iterator operator++(int) { return {*rows_, index_++}; }
+        friend bool operator==(const Iterator&, const Iterator&) = default;
+
+    private:
+        const Rows* rows_ = nullptr;
+        std::size_t index_ = 0;
+    };
+    Iterator begin() const { return {*this, 0}; }
+    Iterator end() const { return {*this, count_}; }
+
+    // For providers: the values of a row one after the other, then end_row().
+    void add_value(Value value) { values_.push_back(std::move(value)); }
+    void end_row() { ++count_; }
+
+private:
+    Columns columns_;  // never null
+    std::vector<Value> values_;
+    std::size_t count_ = 0;
+};
+
+// What a statement has done.
+struct Outcome {
+    Rows rows;                                   // none unless it returns some
+    std::uint64_t affected_rows = 0;             // inserted, changed or deleted
+    std::optional<std::int64_t> last_insert_id;  // where the database tells
+};
+
+}  // namespace weft::data

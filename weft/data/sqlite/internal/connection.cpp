@@ -1,0 +1,331 @@
+#include "weft/data/sqlite/internal/connection.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/data/failure.h"
+#include "weft/data/sqlite/internal/errors.h"
+#include "weft/data/sqlite/internal/values.h"
+#include "weft/fiber/cancel.h"
+
+namespace weft::data::sqlite_internal {
+namespace {
+
+// So many steps of SQLite's machine between two looks at whether to stop: about 20 microseconds.
+constexpr int kStepsBetweenLooks = 1000;
+constexpr int kPagesPerCopyStep = 256;
+constexpr Nanoseconds kBusyPauseMax = std::chrono::milliseconds(10);
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
+}
+
+}  // namespace
+
+SqliteConnection::SqliteConnection(const SqliteOptions& options, Access access)
+    : options_(options),
+      access_(access),
+      cache_(options.statements_cached),
+      executor_(this, &SqliteConnection::stop) {}
+
+Result<std::unique_ptr<Connection>> SqliteConnection::open(const SqliteOptions& options,
+                                                           Access access) {
+    // tidy: allow new: the constructor is private
+    std::unique_ptr<SqliteConnection> connection(new SqliteConnection(options, access));
+    connection->executor_.start();
+    WEFT_TRY(connection->executor_.run<void>([&] { return connection->open_file(); }));
+    return std::unique_ptr<Connection>(std::move(connection));
+}
+
+SqliteConnection::~SqliteConnection() {
+    // The last connection of a file may have to write a checkpoint.
+    shield(Deadline::never(), [&] {
+        static_cast<void>(executor_.run<void>([&]() -> Result<void> {
+            cache_.clear();
+            sqlite3_close_v2(database_);
+            return {};
+        }));
+    });
+}
+
+Error SqliteConnection::error(int code) const { return error_of(database_, code, Phase::Step); }
+
+Result<void> SqliteConnection::open_file() {
+    bool writes = access_ != Access::Read || options_.path == ":memory:";
+    int flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int code = sqlite3_open_v2(options_.path.c_str(), &database_, flags, nullptr);
+    if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
+    sqlite3_busy_handler(database_, &SqliteConnection::on_busy, this);
+    sqlite3_progress_handler(database_, kStepsBetweenLooks, &SqliteConnection::on_progress, this);
+    begin_work();
+    Result<void> configured = configure();
+    end_work();
+    return configured;
+}
+
+Result<void> SqliteConnection::configure() {
+    if (access_ != Access::Read) WEFT_TRY(use_wal());
+    WEFT_TRY(pragma(options_.full_durability ? "pragma synchronous = full"
+                                             : "pragma synchronous = normal"));
+    WEFT_TRY(
+        pragma(options_.foreign_keys ? "pragma foreign_keys = on" : "pragma foreign_keys = off"));
+    if (access_ == Access::Read) WEFT_TRY(pragma("pragma query_only = on"));
+    // Opens the file, which SQLite puts off: an error is better now than at the first statement.
+    return pragma("select count(*) from sqlite_schema");
+}
+
+// SQLite does not wait by itself when another connection changes the mode at the same time.
+Result<void> SqliteConnection::use_wal() {
+    for (int attempts = 0;; ++attempts) {
+        Result<void> done = pragma("pragma journal_mode = wal");
+        if (done || cause_of(done.error()) != Cause::Busy || !on_busy(this, attempts)) return done;
+    }
+}
+
+Result<void> SqliteConnection::pragma(const char* text) {
+    int code = sqlite3_exec(database_, text, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
+    return {};
+}
+
+void SqliteConnection::begin_work() {
+    busy_until_ = Deadline::after(options_.busy_timeout).instant();
+    SpinGuard guard(stop_lock_);
+    running_ = executor_.number();
+    stop_wanted_.reset();
+}
+
+void SqliteConnection::end_work() {
+    {
+        SpinGuard guard(stop_lock_);
+        running_ = 0;
+    }
+    note_state();
+}
+
+void SqliteConnection::note_state() {
+    // Relaxed: the one user reads it after the work has ended, which publishes it.
+    in_transaction_.store(sqlite3_get_autocommit(database_) == 0, std::memory_order_relaxed);
+}
+
+ConnectionState SqliteConnection::state() const {
+    // Relaxed: see note_state().
+    return in_transaction_.load(std::memory_order_relaxed) ? ConnectionState::Transaction
+                                                           : ConnectionState::Idle;
+}
+
+// The interruption stays with the work it is meant for: while the lock is held, that cannot end and
+// another begin. One that comes between the last step of a statement and the end of its work finds
+// nothing to interrupt, and SQLite forgets it when the next statement begins.
+void SqliteConnection::stop(void* self, std::uint64_t number) {
+    auto& connection = *static_cast<SqliteConnection*>(self);
+    SpinGuard guard(connection.stop_lock_);
+    // Relaxed: only compared with the number of the work; nothing is read through it.
+    connection.stopped_.store(number, std::memory_order_relaxed);
+    if (connection.running_ != number) return;
+    sqlite3_interrupt(connection.database_);
+    connection.stop_wanted_.set();
+}
+
+bool SqliteConnection::is_stopped() const {
+    // Relaxed: see stop().
+    return stopped_.load(std::memory_order_relaxed) == executor_.number();
+}
+
+int SqliteConnection::on_progress(void* self) {
+    return static_cast<SqliteConnection*>(self)->is_stopped();
+}
+
+int SqliteConnection::on_busy(void* self, int attempts) {
+    auto& connection = *static_cast<SqliteConnection*>(self);
+    Instant now = Clock::now();
+    if (connection.is_stopped() || connection.busy_until_ <= now) return 0;
+    Nanoseconds pause =
+        std::min<Nanoseconds>(std::chrono::microseconds(100) * (attempts + 1), kBusyPauseMax);
+    Deadline until = earlier(Deadline::after(pause, now), Deadline::at(connection.busy_until_));
+    static_cast<void>(connection.stop_wanted_.wait_until(until));
+    return 1;
+}
+
+Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
+    std::string text =
+        statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Question);
+    sqlite3_stmt* prepared = cache_.take(text);
+    if (!prepared) {
+        const char* tail = nullptr;
+        int code = sqlite3_prepare_v3(database_, text.c_str(), static_cast<int>(text.size()) + 1,
+                                      SQLITE_PREPARE_PERSISTENT, &prepared, &tail);
+        if (code != SQLITE_OK) return error_of(database_, code, Phase::Prepare);
+        if (!prepared) return to_error(kName, "42000", "the statement is empty");
+        if (!is_blank(tail)) {
+            sqlite3_finalize(prepared);
+            return to_error(kName, "42000", "more than one statement in a text");
+        }
+    }
+    Prepared owner(*this, std::move(text), prepared);
+    int wanted = sqlite3_bind_parameter_count(prepared);
+    if (static_cast<std::size_t>(wanted) != statement.parameters().size()) {
+        return to_error(kName, "07001",
+                        "the statement has " + std::to_string(wanted) + " parameters, and " +
+                            std::to_string(statement.parameters().size()) + " values were given");
+    }
+    for (int position = 1; position <= wanted; ++position) {
+        const Value& value = statement.parameters()[static_cast<std::size_t>(position) - 1];
+        WEFT_TRY(bind(database_, prepared, position, value));
+    }
+    return owner;
+}
+
+void SqliteConnection::give_back(std::string text, sqlite3_stmt* statement) {
+    sqlite3_reset(statement);
+    // What was bound may be large, and is nobody's business any more.
+    sqlite3_clear_bindings(statement);
+    cache_.put(std::move(text), statement);
+}
+
+Result<bool> SqliteConnection::step_row(sqlite3_stmt* statement) {
+    if (is_stopped()) return ErrorKind::Cancelled;
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return error(code);
+}
+
+Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit limit) {
+    Prepared prepared = WEFT_TRY(prepare(statement));
+    sqlite3_stmt* raw = prepared.get();
+    bool writes = sqlite3_stmt_readonly(raw) == 0;
+    std::int64_t changes_before = writes ? sqlite3_total_changes64(database_) : 0;
+    if (writes) sqlite3_set_last_insert_rowid(database_, 0);
+    Reader reader(raw);
+    Outcome outcome{.rows = Rows(reader.columns()), .affected_rows = 0, .last_insert_id = {}};
+    while (WEFT_TRY(step_row(raw))) {
+        if (outcome.rows.size() == limit.rows_max) {
+            if (limit.beyond == RowLimit::Beyond::Stop) break;
+            return row_limit_error(kName, limit.rows_max);
+        }
+        WEFT_TRY(reader.read(outcome.rows));
+        // The one row that was asked for is there; what writes goes on to its end.
+        bool stops = limit.beyond == RowLimit::Beyond::Stop && !writes;
+        if (stops && outcome.rows.size() == limit.rows_max) break;
+    }
+    if (writes && sqlite3_total_changes64(database_) != changes_before) {
+        outcome.affected_rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
+        std::int64_t id = sqlite3_last_insert_rowid(database_);
+        if (id != 0) outcome.last_insert_id = id;
+    }
+    return outcome;
+}
+
+Result<Outcome> SqliteConnection::run(const Statement& statement, RowLimit limit) {
+    return executor_.run<Outcome>([&] {
+        begin_work();
+        Result<Outcome> outcome = run_here(statement, limit);
+        end_work();
+        return outcome;
+    });
+}
+
+Result<std::vector<Outcome>> SqliteConnection::run_all(std::span<const Statement> statements,
+                                                       RowLimit limit, bool atomic) {
+    if (atomic) return Connection::run_all(statements, limit, true);
+    using Outcomes = std::vector<Outcome>;
+    return executor_.run<Outcomes>([&]() -> Result<Outcomes> {
+        begin_work();
+        Outcomes outcomes;
+        outcomes.reserve(statements.size());
+        Result<void> failed;
+        for (const Statement& statement : statements) {
+            Result<Outcome> outcome = run_here(statement, limit);
+            if (!outcome) {
+                failed =
+                    outcome.error().with_context("statement", std::to_string(outcomes.size() + 1));
+                break;
+            }
+            outcomes.push_back(std::move(*outcome));
+        }
+        end_work();
+        if (!failed) return failed.error();
+        return outcomes;
+    });
+}
+
+Result<void> SqliteConnection::run_script(const std::string& text) {
+    return executor_.run<void>([&]() -> Result<void> {
+        begin_work();
+        int code = sqlite3_exec(database_, text.c_str(), nullptr, nullptr, nullptr);
+        // It has no parameters, so that what SQLite says quotes none.
+        Result<void> done =
+            code == SQLITE_OK ? Result<void>() : error_of(database_, code, Phase::Prepare);
+        end_work();
+        return done;
+    });
+}
+
+Result<void> SqliteConnection::step(TransactionStep step, unsigned depth,
+                                    const TransactionOptions& options) {
+    std::string text = transaction_text(step, depth);
+    // One that writes takes its lock at once: one that began by reading could not always have it.
+    if (step == TransactionStep::Begin && !options.read_only) text = "begin immediate";
+    return executor_.run<void>([&]() -> Result<void> {
+        begin_work();
+        Result<Outcome> outcome = run_here(Statement(text), RowLimit{});
+        Result<void> done = outcome ? Result<void>() : outcome.error();
+        bool begins = step == TransactionStep::Begin && options.read_only;
+        if (done && begins && access_ != Access::Read) {
+            done = pragma("pragma query_only = on");
+            query_only_ = true;
+        } else if (query_only_ && sqlite3_get_autocommit(database_)) {
+            query_only_ = false;
+            Result<void> off = pragma("pragma query_only = off");
+            if (done) done = off;
+        }
+        end_work();
+        return done;
+    });
+}
+
+Result<void> SqliteConnection::validate() {
+    Result<Outcome> outcome = run(Statement("select 1"), RowLimit{});
+    if (!outcome) return outcome.error();
+    return {};
+}
+
+Result<void> SqliteConnection::backup(const std::string& path) {
+    return executor_.run<void>([&] {
+        begin_work();
+        Result<void> copied = copy_to(path);
+        end_work();
+        return copied;
+    });
+}
+
+Result<void> SqliteConnection::copy_to(const std::string& path) {
+    sqlite3* target = nullptr;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int code = sqlite3_open_v2(path.c_str(), &target, flags, nullptr);
+    sqlite3_backup* backup = nullptr;
+    if (code == SQLITE_OK) backup = sqlite3_backup_init(target, "main", database_, "main");
+    bool stopped = false;
+    while (backup && code == SQLITE_OK && !stopped) {
+        code = sqlite3_backup_step(backup, kPagesPerCopyStep);
+        stopped = is_stopped();
+        bool busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+        if (busy && on_busy(this, 0)) code = SQLITE_OK;
+    }
+    if (backup) sqlite3_backup_finish(backup);
+    Result<void> result;
+    if (stopped) {
+        result = ErrorKind::Cancelled;
+    } else if (!backup || code != SQLITE_DONE) {
+        int failed = code == SQLITE_OK ? sqlite3_extended_errcode(target) : code;
+        result = error_of(target, failed, Phase::Open);
+    }
+    sqlite3_close_v2(target);
+    return result;
+}
+
+}  // namespace weft::data::sqlite_internal

@@ -1,0 +1,128 @@
+// One handle of SQLite and its thread. See sqlite.h.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/base/atomic.h"
+#include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
+#include "weft/data/provider.h"
+#include "weft/data/sqlite/internal/executor.h"
+#include "weft/data/sqlite/sqlite.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace weft::data::sqlite_internal {
+
+class SqliteConnection;
+
+// A prepared statement in use. Resets it when it ends; then it is in the cache again, or gone.
+class Prepared {
+public:
+    Prepared(SqliteConnection& connection, std::string text, sqlite3_stmt* statement)
+        : connection_(&connection), text_(std::move(text)), statement_(statement) {}
+    Prepared(Prepared&& other) noexcept
+        : connection_(other.connection_),
+          text_(std::move(other.text_)),
+          statement_(std::exchange(other.statement_, nullptr)) {}
+    Prepared& operator=(Prepared&& other) = delete;
+    ~Prepared();
+
+    sqlite3_stmt* get() const { return statement_; }
+
+private:
+    SqliteConnection* connection_;
+    std::string text_;
+    sqlite3_stmt* statement_;
+};
+
+// Prepared statements by their text, the least recently used of which is given up.
+class StatementCache {
+public:
+    explicit StatementCache(std::size_t most) : most_(most) {}
+    ~StatementCache() { clear(); }
+    StatementCache(const StatementCache&) = delete;
+    StatementCache& operator=(const StatementCache&) = delete;
+
+    sqlite3_stmt* take(const std::string& text);  // null if there is none
+    void put(std::string text, sqlite3_stmt* statement);
+    void clear();
+
+private:
+    struct Entry {
+        std::string text;
+        sqlite3_stmt* statement;
+    };
+    const std::size_t most_;
+    std::list<Entry> entries_;  // the last used first
+    std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text_;
+};
+
+class SqliteConnection final : public Connection {
+public:
+    static Result<std::unique_ptr<Connection>> open(const SqliteOptions& options, Access access);
+    ~SqliteConnection() override;
+
+    Result<Outcome> run(const Statement& statement, RowLimit limit) override;
+    Result<std::vector<Outcome>> run_all(std::span<const Statement> statements, RowLimit limit,
+                                         bool atomic) override;
+    Result<void> run_script(const std::string& text) override;
+    Result<std::unique_ptr<RowSource>> open_rows(const Statement& statement) override;
+    Result<void> step(TransactionStep step, unsigned depth,
+                      const TransactionOptions& options) override;
+    ConnectionState state() const override;
+    Result<void> validate() override;
+    Result<void> backup(const std::string& path);
+
+    // For its statements and row sources; on the thread.
+    void give_back(std::string text, sqlite3_stmt* statement);
+    Error error(int code) const;
+    Executor& executor() { return executor_; }
+    // One row, or not. Busy and stop are looked after.
+    Result<bool> step_row(sqlite3_stmt* statement);
+    void note_state();
+
+private:
+    SqliteConnection(const SqliteOptions& options, Access access);
+
+    // On the thread.
+    Result<void> open_file();
+    Result<void> configure();
+    Result<void> use_wal();
+    Result<void> pragma(const char* text);
+    Result<Prepared> prepare(const Statement& statement);
+    Result<Outcome> run_here(const Statement& statement, RowLimit limit);
+    Result<void> copy_to(const std::string& path);
+    void begin_work();
+    void end_work();
+    bool is_stopped() const;
+
+    static void stop(void* self, std::uint64_t number);
+    static int on_progress(void* self);
+    static int on_busy(void* self, int attempts);
+
+    const SqliteOptions options_;
+    const Access access_;
+    sqlite3* database_ = nullptr;
+    StatementCache cache_;
+    Instant busy_until_ = {};
+    // Zero: nothing is under way. Under stop_lock_, as is the interruption.
+    std::uint64_t running_ = 0;
+    SpinLock stop_lock_;
+    Atomic<std::uint64_t> stopped_{0};  // the number of the work that is to stop
+    Event stop_wanted_;                 // ends a wait for a lock
+    Atomic<bool> in_transaction_{false};
+    bool query_only_ = false;
+    Executor executor_;  // the last: its thread uses everything above
+
+    friend class SqliteRows;
+};
+
+}  // namespace weft::data::sqlite_internal

@@ -1,0 +1,39 @@
+#include "weft/data/sqlite/internal/executor.h"
+
+#include "weft/base/assert.h"
+
+namespace weft::data::sqlite_internal {
+
+void Executor::start() {
+    thread_ = env::start_thread([](void* self) { static_cast<Executor*>(self)->serve(); }, this,
+                                "weft-sqlite");
+    started_ = true;
+}
+
+Executor::~Executor() {
+    if (!started_) return;
+    work_.close();
+    env::join_thread(thread_);
+}
+
+Result<void> Executor::run_body(std::function<void()> body) {
+    Work work{.body = std::move(body), .number = ++asked_, .done = Event()};
+    // Never full and never closed here, so it does not wait; without memory there is no thread.
+    WEFT_ASSERT(work_.send(&work).has_value(), "the executor takes one piece of work");
+    Result<void> waited = work.done.wait();
+    if (waited) return {};
+    stop_(owner_, work.number);
+    static_cast<void>(shield(Deadline::never(), [&] { return work.done.wait(); }));
+    return waited;
+}
+
+void Executor::serve() {
+    while (Result<Work*> work = work_.receive()) {
+        number_ = (*work)->number;
+        (*work)->body();
+        // The last touch: the work is in a frame that goes on from here.
+        (*work)->done.set();
+    }
+}
+
+}  // namespace weft::data::sqlite_internal

@@ -1,0 +1,66 @@
+#include <optional>
+#include <utility>
+
+#include "weft/data/sqlite/internal/connection.h"
+#include "weft/data/sqlite/internal/errors.h"
+#include "weft/data/sqlite/internal/values.h"
+
+namespace weft::data::sqlite_internal {
+
+class SqliteRows final : public RowSource {
+public:
+    SqliteRows(SqliteConnection& connection, Prepared prepared)
+        : connection_(connection), prepared_(std::move(prepared)), reader_(prepared_->get()) {}
+    ~SqliteRows() override { close(); }
+
+    const Columns& columns() const override { return reader_.columns(); }
+
+    Result<Rows> fetch(std::size_t rows_max) override {
+        if (!prepared_) return Rows(columns());
+        return connection_.executor_.run<Rows>([&] {
+            connection_.begin_work();
+            Result<Rows> rows = fetch_here(rows_max);
+            connection_.end_work();
+            return rows;
+        });
+    }
+
+    void close() override {
+        if (!prepared_) return;
+        shield(Deadline::never(), [&] {
+            static_cast<void>(connection_.executor_.run<void>([&]() -> Result<void> {
+                prepared_.reset();
+                connection_.note_state();
+                return {};
+            }));
+        });
+    }
+
+private:
+    Result<Rows> fetch_here(std::size_t rows_max) {
+        Rows rows(columns());
+        while (!ended_ && rows.size() < rows_max) {
+            ended_ = !WEFT_TRY(connection_.step_row(prepared_->get()));
+            if (!ended_) WEFT_TRY(reader_.read(rows));
+        }
+        return rows;
+    }
+
+    SqliteConnection& connection_;
+    std::optional<Prepared> prepared_;
+    Reader reader_;
+    bool ended_ = false;
+};
+
+Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows(const Statement& statement) {
+    using Source = std::unique_ptr<RowSource>;
+    return executor_.run<Source>([&]() -> Result<Source> {
+        begin_work();
+        Result<Prepared> prepared = prepare(statement);
+        end_work();
+        if (!prepared) return prepared.error();
+        return Source(std::make_unique<SqliteRows>(*this, std::move(*prepared)));
+    });
+}
+
+}  // namespace weft::data::sqlite_internal

@@ -1,0 +1,43 @@
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "weft/data/sqlite/internal/connection.h"
+
+namespace weft::data::sqlite_internal {
+
+Prepared::~Prepared() {
+    if (statement_) connection_->give_back(std::move(text_), statement_);
+}
+
+sqlite3_stmt* StatementCache::take(const std::string& text) {
+    auto found = by_text_.find(text);
+    if (found == by_text_.end()) return nullptr;
+    auto entry = found->second;
+    sqlite3_stmt* statement = entry->statement;
+    by_text_.erase(found);
+    entries_.erase(entry);
+    return statement;
+}
+
+void StatementCache::put(std::string text, sqlite3_stmt* statement) {
+    if (most_ == 0 || by_text_.contains(text)) {
+        sqlite3_finalize(statement);
+        return;
+    }
+    if (entries_.size() == most_) {
+        by_text_.erase(entries_.back().text);
+        sqlite3_finalize(entries_.back().statement);
+        entries_.pop_back();
+    }
+    entries_.push_front({std::move(text), statement});
+    by_text_.emplace(entries_.front().text, entries_.begin());
+}
+
+void StatementCache::clear() {
+    by_text_.clear();
+    for (Entry& entry : entries_) sqlite3_finalize(entry.statement);
+    entries_.clear();
+}
+
+}  // namespace weft::data::sqlite_internal

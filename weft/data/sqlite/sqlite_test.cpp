@@ -1,0 +1,368 @@
+#include "weft/data/sqlite/sqlite.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "weft/data/internal/sqlite_test.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/testing/eventually.h"
+
+namespace weft::data {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Takes for ever.
+constexpr const char* kEndless =
+    "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
+
+std::int64_t count_of(Database& db, const std::string& table) {
+    Result<Rows> rows = db.query(Statement("select count(*) from " + table));
+    return rows ? (*rows)[0][0].integer() : -1;
+}
+
+TEST_F(SqliteTest, DAT_1_statements_rows_and_what_they_did) {
+    everywhere([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer primary key, name text)"));
+        Result<Outcome> added = db.exec(sql("insert into t (name) values ({}), ({})", "a", "b"));
+        ASSERT_TRUE(added);
+        EXPECT_EQ(added->affected_rows, 2U);
+        EXPECT_EQ(added->last_insert_id, 2);
+        Result<Rows> rows = db.query(sql("select id, name from t where id >= {} order by id", 1));
+        ASSERT_TRUE(rows);
+        ASSERT_EQ(rows->size(), 2U);
+        EXPECT_EQ(rows->columns()[1].name, "name");
+        EXPECT_EQ((*rows)[1].get<std::string>("name"), std::string("b"));
+        EXPECT_EQ((*rows)[0].get<std::int64_t>(0), 1);
+        EXPECT_EQ((*rows)[0].get<int>("nothing").error().kind(), ErrorKind::Misuse);
+        Result<std::optional<Rows>> one = db.query_one("select name from t order by id");
+        ASSERT_TRUE(one && *one);
+        EXPECT_EQ((**one).size(), 1U);
+        Result<std::optional<Rows>> none = db.query_one("select name from t where id = 9");
+        EXPECT_TRUE(none && !*none);
+        EXPECT_DONE(db.close());
+        EXPECT_EQ(cause_of(db.query("select 1").error()), Cause::Closed);
+    });
+}
+
+TEST_F(SqliteTest, DAT_6_every_type_comes_back_as_it_went) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(
+            db.exec("create table t (i integer, r real, s text, b blob, d decimal text,"
+                    " j json text, u uuid, day date, t time, ts timestamp,"
+                    " at timestamptz, ok boolean)"));
+        std::string bytes(300, '\0');
+        for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at);
+        std::vector<Value> values{
+            std::numeric_limits<std::int64_t>::min(),
+            0.1,
+            "naïve \xf0\x9f\x8c\xb1 ' \" ; --",
+            Value::bytes(std::as_bytes(std::span(bytes))),
+            *Value::decimal("-12345678901234567890.1200"),
+            *Value::json(R"({"a":[1,2.50,null]})"),
+            *Value::uuid("6BA7B810-9DAD-11D1-80B4-00C04FD430C8"),
+            *Value::date("2024-02-29"),
+            *Value::time("23:59:59.123456"),
+            *Value::timestamp("2026-11-18 08:00:00.5"),
+            *Value::offset_date_time("2026-11-18T08:00:00+02:00"),
+            true,
+        };
+        Statement insert("insert into t values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values);
+        EXPECT_DONE(db.exec(insert));
+        EXPECT_DONE(db.exec(Statement(insert.plain_text(), std::vector<Value>(12))));
+        Result<Rows> rows = db.query("select * from t");
+        ASSERT_TRUE(rows);
+        for (std::size_t at = 0; at < values.size(); ++at) {
+            EXPECT_EQ((*rows)[0][at], values[at]) << rows->columns()[at].name;
+            EXPECT_TRUE((*rows)[1][at].is_null());
+        }
+        EXPECT_EQ((*rows)[0].get<std::string>("u"),
+                  std::string("6ba7b810-9dad-11d1-80b4-00c04fd430c8"));
+        Result<Rows> extremes =
+            db.query(sql("select {}, {}, {}", std::numeric_limits<std::int64_t>::max(),
+                         Value::bytes({}), std::string("a\0b", 3)));
+        ASSERT_TRUE(extremes);
+        EXPECT_EQ((*extremes)[0][0].integer(), std::numeric_limits<std::int64_t>::max());
+        EXPECT_EQ((*extremes)[0][1].type(), Type::Bytes);
+        EXPECT_EQ((*extremes)[0][2].text(), std::string("a\0b", 3));
+    });
+}
+
+TEST_F(SqliteTest, DAT_6_a_text_that_is_not_utf_8_is_an_error) {
+    on_fiber([&] {
+        Database db = memory();
+        Result<Rows> rows = db.query("select cast(x'ff' as text)");
+        ASSERT_FALSE(rows);
+        EXPECT_EQ(sqlstate_of(rows.error()), "22021");
+        EXPECT_FALSE(db.query(sql("select {}", "\xff")));
+        EXPECT_FALSE(db.query(sql("select {}", std::numeric_limits<double>::quiet_NaN())));
+    });
+}
+
+TEST_F(SqliteTest, DAT_7_one_row_too_many_fails_and_none_is_cut_off) {
+    on_fiber([&] {
+        Database db = memory();
+        Statement rows(
+            "with recursive n(x) as (select 1 union all select x + 1 from n limit 129)"
+            " select x from n");
+        Result<Rows> failed = db.query(rows);
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(cause_of(failed.error()), Cause::RowLimit);
+        EXPECT_EQ(db.query(rows, {.rows_max = 129})->size(), 129U);
+        EXPECT_FALSE(db.query(rows, {.rows_max = 0}));
+        Result<std::optional<Rows>> first = db.query_one(rows);
+        ASSERT_TRUE(first && *first);
+        EXPECT_EQ((**first)[0][0].integer(), 1);
+    });
+}
+
+TEST_F(SqliteTest, DAT_1_a_transaction_commits_or_is_undone_and_savepoints_alone) {
+    everywhere([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        EXPECT_DONE(db.transaction([&](Transaction& tx) -> Result<void> {
+            WEFT_TRY(tx.exec("insert into t values (1)"));
+            Result<void> inner = tx.transaction([&](Transaction& nested) -> Result<void> {
+                EXPECT_EQ(nested.depth(), 1U);
+                // The outer one waits until the inner one has ended.
+                EXPECT_FALSE(tx.exec("insert into t values (0)"));
+                WEFT_TRY(nested.exec("insert into t values (2)"));
+                return Error(ErrorKind::Other, "undo");
+            });
+            EXPECT_FALSE(inner);
+            return tx.transaction([&](Transaction& nested) -> Result<void> {
+                WEFT_TRY(nested.exec("insert into t values (3)"));
+                return {};
+            });
+        }));
+        EXPECT_EQ(count_of(db, "t"), 2);
+        Result<void> failed = db.transaction([&](Transaction& tx) -> Result<void> {
+            WEFT_TRY(tx.exec("delete from t"));
+            return Error(ErrorKind::Other, "changed my mind");
+        });
+        EXPECT_EQ(failed.error().message(), "changed my mind");
+        EXPECT_EQ(count_of(db, "t"), 2);
+        Result<Transaction> left = db.begin();
+        ASSERT_TRUE(left);
+        EXPECT_DONE(left->exec("delete from t"));
+        { Transaction dropped = std::move(*left); }
+        EXPECT_EQ(count_of(db, "t"), 2);
+        Result<Transaction> over = db.begin();
+        EXPECT_DONE(over->commit());
+        EXPECT_EQ(cause_of(over->exec("delete from t").error()), Cause::TransactionState);
+    });
+}
+
+TEST_F(SqliteTest, DAT_1_a_batch_is_done_whole_or_not_at_all) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer primary key)"));
+        std::vector<Statement> good{sql("insert into t values ({})", 1), "select id from t"};
+        Result<std::vector<Outcome>> done = db.batch(good);
+        ASSERT_TRUE(done);
+        EXPECT_EQ((*done)[1].rows.size(), 1U);
+        std::vector<Statement> bad{"insert into t values (2)", "insert into t values (1)"};
+        Result<std::vector<Outcome>> failed = db.batch(bad);
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(failed.error().message().substr(0, 12), "statement 2:");
+        EXPECT_EQ(cause_of(failed.error()), Cause::UniqueViolation);
+        EXPECT_EQ(count_of(db, "t"), 1);
+        EXPECT_FALSE(db.batch(bad, {.atomic = false}));
+        EXPECT_EQ(count_of(db, "t"), 2);
+    });
+}
+
+TEST_F(SqliteTest, DAT_8_a_cursor_gives_every_row_and_its_connection_back) {
+    on_fiber([&] {
+        Database db = memory();
+        Statement many(
+            "with recursive n(x) as (select 1 union all select x + 1 from n limit 10000)"
+            " select x from n");
+        Result<Cursor> cursor = db.query_cursor(many);
+        ASSERT_TRUE(cursor);
+        EXPECT_EQ(cursor->columns()[0].name, "x");
+        EXPECT_EQ(cursor->provider(), "sqlite");
+        std::int64_t sum = 0;
+        for (;;) {
+            Result<Rows> rows = cursor->next();
+            ASSERT_TRUE(rows);
+            if (rows->empty()) break;
+            for (Row row : *rows) sum += row[0].integer();
+        }
+        EXPECT_EQ(sum, 50'005'000);
+        EXPECT_EQ(db.stats().in_use, 0U);
+        EXPECT_TRUE(cursor->next()->empty());
+        Result<Cursor> left = db.query_cursor(many, {.rows_max = 1000});
+        EXPECT_EQ(left->next()->size(), kCursorBatchRowsDefault);
+        left->close();
+        left->close();
+        EXPECT_EQ(cause_of(left->next().error()), Cause::Closed);
+        EXPECT_EQ(db.stats().in_use, 0U);
+        Result<Cursor> capped = db.query_cursor(many, {.rows_max = 300, .batch_rows = 200});
+        EXPECT_TRUE(capped->next());
+        EXPECT_EQ(cause_of(capped->next().error()), Cause::RowLimit);
+        EXPECT_EQ(db.stats().in_use, 0U);
+    });
+}
+
+TEST_F(SqliteTest, DAT_8_a_cursor_ends_with_its_transaction) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        Result<Transaction> tx = db.begin();
+        EXPECT_DONE(tx->exec("insert into t values (1)"));
+        Result<Cursor> cursor = tx->query_cursor("select id from t");
+        ASSERT_TRUE(cursor);
+        EXPECT_EQ(tx->exec("delete from t").error().kind(), ErrorKind::Misuse);
+        EXPECT_EQ(tx->commit().error().kind(), ErrorKind::Misuse);
+        EXPECT_DONE(tx->rollback());
+        EXPECT_TRUE(cursor->is_closed());
+        EXPECT_EQ(cause_of(cursor->next().error()), Cause::Closed);
+        EXPECT_EQ(count_of(db, "t"), 0);
+    });
+}
+
+TEST_F(SqliteTest, DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_never_the_next) {
+    on_fiber([&] {
+        Database db = memory();
+        Result<Rows> late = db.query(kEndless, {.timeout = 5ms});
+        EXPECT_EQ(late.error().kind(), ErrorKind::TimedOut);
+        EXPECT_DONE(db.query("select 1"));
+        Result<Rows> over = db.query("select 1", {.timeout = 0s});
+        EXPECT_EQ(over.error().kind(), ErrorKind::TimedOut);
+        for (int i = 0; i < 50; ++i) {
+            CancelSource source;
+            Future<void> canceller = spawn([&] {
+                for (int n = 0; n < i; ++n) yield();
+                source.cancel();
+            });
+            Result<Rows> rows = db.query(kEndless, {.token = source.token()});
+            EXPECT_EQ(rows.error().kind(), ErrorKind::Cancelled);
+            // One that races with the end of a statement.
+            CancelSource other;
+            Future<void> late_canceller = spawn([&] { other.cancel(); });
+            Result<Rows> quick = db.query("select 1", {.token = other.token()});
+            EXPECT_TRUE(quick || quick.error().kind() == ErrorKind::Cancelled);
+            EXPECT_DONE(db.query("select count(*) from sqlite_schema"));
+            EXPECT_TRUE(canceller.join());
+            EXPECT_TRUE(late_canceller.join());
+        }
+    });
+}
+
+TEST_F(SqliteTest, DAT_2_a_wait_for_a_lock_parks_only_its_fiber_and_can_be_cancelled) {
+    on_fiber([&] {
+        DatabaseOptions options;
+        Database db = open({.path = file()}, options);
+        Database other = open({.path = file(), .busy_timeout = 20ms});
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        Result<Transaction> holder = db.begin();
+        EXPECT_DONE(holder->exec("insert into t values (1)"));
+        // Readers go on in WAL mode.
+        EXPECT_EQ(count_of(other, "t"), 0);
+        EXPECT_EQ(cause_of(other.exec("insert into t values (2)").error()), Cause::Busy);
+        Database patient = open({.path = file(), .busy_timeout = 60s});
+        Result<Outcome> late = patient.exec("insert into t values (3)", {.timeout = 5ms});
+        EXPECT_EQ(late.error().kind(), ErrorKind::TimedOut);
+        Future<void> writer = spawn([&] { EXPECT_DONE(patient.exec("insert into t values (4)")); });
+        EXPECT_DONE(holder->commit());
+        EXPECT_TRUE(writer.join());
+        EXPECT_EQ(count_of(db, "t"), 2);
+    });
+}
+
+TEST_F(SqliteTest, DAT_11_a_handle_that_may_only_read_cannot_write) {
+    on_fiber([&] {
+        {
+            Database db = open({.path = file()});
+            EXPECT_DONE(db.exec("create table t (id integer)"));
+        }
+        DatabaseOptions reading;
+        reading.access = Access::Read;
+        Database db = open({.path = file()}, reading);
+        EXPECT_EQ(count_of(db, "t"), 0);
+        EXPECT_EQ(cause_of(db.exec("insert into t values (1)").error()), Cause::Permission);
+        EXPECT_EQ(cause_of(db.query("insert into t values (1) returning id").error()),
+                  Cause::ReadOnly);
+        EXPECT_FALSE(db.query("pragma user_version = 7"));
+        EXPECT_FALSE(open_sqlite({.path = file("missing.db")}, reading));
+        DatabaseOptions writing;
+        writing.access = Access::Write;
+        Database writer = open({.path = file()}, writing);
+        EXPECT_DONE(writer.exec("insert into t values (1)"));
+        EXPECT_EQ(cause_of(writer.query("select * from t").error()), Cause::Permission);
+        Database both = open({.path = file()});
+        Result<Transaction> looks = both.begin({.read_only = true});
+        EXPECT_EQ(cause_of(looks->exec("delete from t").error()), Cause::ReadOnly);
+        EXPECT_DONE(looks->rollback());
+        EXPECT_DONE(both.exec("delete from t"));
+    });
+}
+
+TEST_F(SqliteTest, DAT_10_errors_have_causes_and_quote_no_value) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(
+            db.exec("create table p (id integer primary key, email text unique not null,"
+                    " age integer check (age > 0))"));
+        EXPECT_DONE(db.exec("create table c (p integer references p (id))"));
+        auto failure = [&](const Statement& statement) {
+            Result<Outcome> outcome = db.exec(statement);
+            EXPECT_FALSE(outcome);
+            Error error = outcome ? Error(ErrorKind::Other) : outcome.error();
+            EXPECT_EQ(error.message().find("c4n4ry"), std::string::npos) << error.message();
+            return cause_of(error);
+        };
+        EXPECT_DONE(db.exec(sql("insert into p (email) values ({})", "c4n4ry")));
+        EXPECT_EQ(failure(sql("insert into p (email) values ({})", "c4n4ry")),
+                  Cause::UniqueViolation);
+        EXPECT_EQ(failure(sql("insert into p (email) values ({})", nullptr)),
+                  Cause::NotNullViolation);
+        EXPECT_EQ(failure(sql("insert into p (email, age) values ({}, -1)", "c4n4ry2")),
+                  Cause::CheckViolation);
+        EXPECT_EQ(failure(sql("insert into c values ({})", 99)), Cause::ForeignKeyViolation);
+        EXPECT_EQ(failure("insert into nothing values (1)"), Cause::Syntax);
+        EXPECT_EQ(failure(sql("insert into p (email) values (json_extract('{{}}', {}))", "c4n4ry")),
+                  Cause::Other);
+        EXPECT_EQ(failure("select 1; select 2"), Cause::Syntax);
+        EXPECT_EQ(failure(Statement("select ?", {1, 2})), Cause::Other);
+        EXPECT_EQ(open_sqlite({.path = "/nowhere/c4n4ry/x.db"}).error().message().find("c4n4ry"),
+                  std::string::npos);
+    });
+}
+
+TEST_F(SqliteTest, DAT_2_a_backup_is_the_whole_database) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        EXPECT_DONE(db.exec("insert into t values (1), (2)"));
+        EXPECT_DONE(backup_sqlite(db, file("copy.db")));
+        Database copy = open({.path = file("copy.db")});
+        EXPECT_EQ(count_of(copy, "t"), 2);
+        EXPECT_FALSE(backup_sqlite(db, "/nowhere/x.db"));
+    });
+}
+
+TEST_F(SqliteTest, DAT_2_files_are_in_wal_mode_and_memory_lives_as_long_as_its_handle) {
+    on_fiber([&] {
+        Database db = open({.path = file()});
+        Result<Rows> mode = db.query("pragma journal_mode");
+        EXPECT_EQ((*mode)[0][0].text(), "wal");
+        DatabaseOptions options;
+        options.pool.idle_timeout = 1ms;
+        options.pool.lifetime_max = 1ms;
+        Database kept = open({.path = ":memory:"}, options);
+        EXPECT_DONE(kept.exec("create table t (id integer)"));
+        for (int i = 0; i < 100; ++i) EXPECT_EQ(count_of(kept, "t"), 0);
+        EXPECT_EQ(kept.stats().opened, 1U);
+    });
+}
+
+}  // namespace
+}  // namespace weft::data

@@ -1,0 +1,69 @@
+// TokenRefs: who holds a node of the cancellation tree: those who use it, and its timers.
+//
+// A timer that is set holds a reference, but must not keep a forgotten token alive until its
+// deadline: the last other holder takes the timers back before it lets go. Two holders that let go
+// at the same moment may both miss that; the token then ends with its deadline.
+//
+// Any thread. The timers are counted under a lock of the token.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/atomic.h"
+
+namespace weft {
+
+class TokenRefs {
+public:
+    void add() {
+        // Relaxed: a new reference is made from an existing one.
+        references_.fetch_add(1, std::memory_order_relaxed);
+    }
+    // For somebody who holds none; false when the last one is gone.
+    [[nodiscard]] bool try_add() {
+        // Relaxed: what keeps the node readable, a lock or a callback that is awaited, orders the
+        // rest.
+        std::uint32_t count = references_.load(std::memory_order_relaxed);
+        while (count != 0 &&
+               !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed,
+                                                  std::memory_order_relaxed)) {}
+        return count != 0;
+    }
+    // True: that was the last one.
+    [[nodiscard]] bool release() {
+        // Acquire-release: the last one sees what all others did to the object.
+        return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+    // Whether somebody besides the caller, who has so many, holds one.
+    bool is_held_besides(std::uint32_t own) const {
+        // Acquire: the caller goes on as if it had made the node, and must see what the last of the
+        // others did with it.
+        return references_.load(std::memory_order_acquire) != own;
+    }
+
+    // By a holder: all others are timers. Without the lock a guess.
+    bool has_timers_alone() const {
+        // Relaxed: the timers are counted under the lock, and nobody but a holder makes holders.
+        std::uint32_t timers = timers_.load(std::memory_order_relaxed);
+        return timers != 0 && references_.load(std::memory_order_relaxed) == timers + 1;
+    }
+    // Under the lock. A timer was set; was cancelled before it fired; has fired, and its reference
+    // is released afterwards.
+    void add_timer() {
+        add();
+        // Relaxed, here and below: under the lock; elsewhere it is a guess.
+        timers_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void cancel_timer() {
+        end_timer();
+        // Relaxed: the caller holds another one.
+        references_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    void end_timer() { timers_.fetch_sub(1, std::memory_order_relaxed); }
+
+private:
+    Atomic<std::uint32_t> references_{1};
+    Atomic<std::uint32_t> timers_{0};
+};
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+// WaitWord: whether its owner waits, and who may wake it.
+//
+// A wait is an epoch of the word: it begins in one of the waiting states, and whoever moves it out
+// of there (one compare-and-swap) owns the wake-up. Epochs never repeat, so the number of a wait
+// that is over claims nothing.
+//
+// begin() and outcome(): the owner. The rest: any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/assert.h"
+#include "weft/base/atomic.h"
+
+namespace weft {
+
+// How a wait ended.
+enum class Wake : std::uint8_t { Ready, TimedOut, Cancelled };
+
+struct WaitOrder {
+    // seq_cst: a wait is published before its owner looks whether its token has ended; who ends the
+    // token marks it before it looks at the words. So one of the two sees the other.
+    static constexpr std::memory_order kPublish = std::memory_order_seq_cst;
+};
+
+template <class Order>
+class BasicWaitWord {
+public:
+    // Waiting: the ambient token lists the cell. WaitingRoot: a fiber with its runtime's root
+    // token, not listed. WaitingShielded: no cancellation reaches this wait. The last three are the
+    // values of Wake.
+    enum State : std::uint64_t {
+        Idle,
+        Waiting,
+        WaitingRoot,
+        WaitingShielded,
+        Woken,
+        Expired,
+        Stopped,
+    };
+    static constexpr unsigned kStateBits = 3;
+    static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;
+
+    static constexpr State state_of(std::uint64_t wait) {
+        return static_cast<State>(wait & kStateMask);
+    }
+
+    // Between waits. Gives the number of the wait that begins, which is never 0.
+    [[gnu::always_inline]] std::uint64_t begin(State state) {
+        // Relaxed: between waits only the owner writes the word.
+        std::uint64_t wait = (word_.load(std::memory_order_relaxed) | kStateMask) + 1 + state;
+        word_.store(wait, Order::kPublish);
+        return wait;
+    }
+
+    // True for exactly one caller over all who know of this wait.
+    [[nodiscard]] bool try_claim(std::uint64_t wait, Wake outcome) {
+        std::uint64_t ended = (wait & ~kStateMask) | (Woken + static_cast<std::uint64_t>(outcome));
+        // Acquire: sees what the waiter wrote before it began to wait (its frame). Release: the
+        // waiter sees what the claimer did before, when it reads the outcome.
+        return word_.compare_exchange_strong(wait, ended, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed);
+    }
+
+    // Of a wait that has been claimed.
+    Wake outcome() const {
+        // Acquire: sees what the claimer did before it claimed.
+        std::uint64_t state = state_of(word_.load(std::memory_order_acquire));
+        WEFT_DASSERT(state >= Woken, "a wait that goes on has no outcome");
+        return static_cast<Wake>(state - Woken);
+    }
+
+    // The wait in this state that is under way; 0: none. For one who ends what such waits heed.
+    std::uint64_t find(State state) const {
+        // seq_cst: see kPublish.
+        std::uint64_t wait = word_.load(std::memory_order_seq_cst);
+        return state_of(wait) == state ? wait : 0;
+    }
+
+    // A moment's value, for diagnosis: the wait that is under way, or 0.
+    std::uint64_t peek() const {
+        // Acquire: what the waiter noted of its wait before it began.
+        std::uint64_t wait = word_.load(std::memory_order_acquire);
+        State state = state_of(wait);
+        return state != Idle && state < Woken ? wait : 0;
+    }
+    // Whether that wait still goes on: who claims it later sees what the caller did before.
+    bool confirm(std::uint64_t wait) {
+        return word_.compare_exchange_strong(wait, wait, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed);
+    }
+
+    // For owners of the memory, with nobody in a wait: from where it goes on counting.
+    std::uint64_t next_epoch() const {
+        return (word_.load(std::memory_order_relaxed) >> kStateBits) + 1;
+    }
+    void start_from(std::uint64_t epoch) {
+        // Relaxed: whoever is given the memory comes after it.
+        word_.store(epoch << kStateBits, std::memory_order_relaxed);
+    }
+
+private:
+    Atomic<std::uint64_t> word_{0};
+};
+
+using WaitWord = BasicWaitWord<WaitOrder>;
+
+}  // namespace weft

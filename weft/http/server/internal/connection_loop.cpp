@@ -1,0 +1,306 @@
+// What a connection does in the loop of its worker, where nothing waits; see loop_handler.h.
+#include <utility>
+
+#include "weft/base/log.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+#include "weft/http/server/internal/connection.h"
+#include "weft/http/server/internal/core.h"
+#include "weft/http/server/internal/response_writer.h"
+
+namespace weft::http {
+namespace {
+
+// Of one connection, before the others have a turn.
+constexpr unsigned kRequestsOfTurnMax = 32;
+
+// The whole request has come, and its sender waits for no word before.
+bool is_whole(Exchange& exchange) {
+    const wire::RequestHead& head = exchange.parser.head();
+    if (head.framing == wire::Framing::None) return true;
+    std::size_t behind = exchange.buffer.view().size() - exchange.parser.consumed();
+    return head.framing == wire::Framing::Length && head.length <= behind && !head.expects_continue;
+}
+
+// One that may lie in the buffer beside its head.
+bool has_small_body(const wire::RequestHead& head) {
+    return head.framing == wire::Framing::Length && head.length <= kReadBufferBytes / 2 &&
+           !head.expects_continue;
+}
+
+// Whether finish() could do without a wait; the body of the request has been read.
+bool is_quick(const Result<Response>& outcome) {
+    if (!outcome) return true;
+    if (outcome->upgrade || outcome->afterwards) return false;
+    auto text = outcome->body.text();
+    return text && text->size() <= kSmallBodyBytes;
+}
+
+}  // namespace
+
+void Connection::queue_for_loop() { shard_.queue_for_loop(*this); }
+
+void Connection::go_on_in_loop() {
+    if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept) return go_on_kept();
+    std::unique_ptr<Exchange> exchange = exchange_ ? std::move(exchange_) : shard_.take_exchange();
+    exchange->fresh_token(shard_.token());
+    serve_in_loop(std::move(exchange));
+}
+
+void Connection::go_back_to_loop(std::unique_ptr<Exchange> exchange) {
+    exchange_ = std::move(exchange);
+    queue_for_loop();
+}
+
+// Until there is nothing more to read for now, or somebody has to wait.
+void Connection::serve_in_loop(std::unique_ptr<Exchange> exchange) {
+    Next next = Next::Again;
+    for (unsigned count = 0; next == Next::Again; ++count) {
+        bool full = exchange->output.size() >= kWriteGatherBytes;
+        if (count == kRequestsOfTurnMax || full) {
+            // The others first, or one who sends without a pause would keep the loop for himself.
+            Result<bool> sent = send_at_once(*exchange);
+            if (!sent) return leave_loop(std::move(exchange), Next::End);
+            if (*sent) return go_back_to_loop(std::move(exchange));
+            exchange->start = Exchange::Start::Loop;
+            return wake_up(std::move(exchange));
+        }
+        next = read_head_in_loop(*exchange);
+        if (next == Next::Again) next = answer_in_loop(*exchange);
+        if (next == Next::Again && exchange->buffer.empty()) next = Next::Sleep;
+    }
+    leave_loop(std::move(exchange), next);
+}
+
+// Again: the parser has a head. Fiber: it has not come as a whole, or is to be refused.
+Connection::Next Connection::read_head_in_loop(Exchange& exchange) {
+    ReadBuffer& buffer = exchange.buffer;
+    wire::RequestParser& parser = exchange.parser;
+    exchange.now = shard_.time_in_loop();
+    for (bool has_all = false;;) {
+        wire::Progress progress =
+            buffer.empty() ? wire::Progress::NeedMore : parser.parse(buffer.view());
+        if (progress == wire::Progress::Failed) return Next::Fiber;
+        bool done = progress == wire::Progress::Done;
+        if (done && (has_all || is_whole(exchange) || !has_small_body(parser.head())))
+            return Next::Again;
+        if (has_all) return Next::Fiber;
+        bool is_first = buffer.empty();
+        ByteSpace space = buffer.space();
+        if (space.empty()) return Next::Fiber;
+        // The head may lie elsewhere now.
+        if (done) parser.reset();
+        Next next = receive_first(exchange, space);
+        has_all = next != Next::Again;
+        if (has_all && (is_first || (next == Next::End && !done))) return next;
+    }
+}
+
+Connection::Next Connection::answer_in_loop(Exchange& exchange) {
+    if (!is_whole(exchange) || !take_permit(exchange)) {
+        exchange.start = Exchange::Start::Answer;
+        return Next::Fiber;
+    }
+    LoopRequest& loop = exchange.loop;
+    begin_request(exchange);
+    begin_body(exchange, nullptr);
+    LoopOutcome outcome = call_loop_handler(exchange);
+    switch (outcome.kind()) {
+    case LoopOutcome::Kind::ByFiber:
+        end_watch_time(exchange);
+        give_permit_back(exchange);
+        loop.clear();
+        exchange.buffer.give_back(exchange.parser.consumed() + exchange.body.received());
+        exchange.buffer.let_go();
+        exchange.start = Exchange::Start::Answer;
+        return Next::Fiber;
+    case LoopOutcome::Kind::Kept:
+        count_request();
+        if (loop.reply) return keep(exchange);
+        if (loop.outcome) return conclude(exchange, *loop.outcome);
+        outcome.result() = Error(ErrorKind::Misuse, "a request was kept by nobody");
+        return conclude(exchange, outcome.result());
+    case LoopOutcome::Kind::Answer: break;
+    }
+    count_request();
+    return conclude(exchange, outcome.result());
+}
+
+LoopOutcome Connection::call_loop_handler(Exchange& exchange) {
+    LoopRequest& loop = exchange.loop;
+    loop.state = LoopRequest::State::Called;
+    loop.connection = this;
+    loop.exchange = &exchange;
+    loop.begun = exchange.now;
+    loop.request.emplace(Request::Parts{exchange.parser.head(), exchange.parser.target(),
+                                        exchange.body, peer_, nullptr});
+    begin_watch_time(exchange);
+    if (std::optional<Response> refused = refused_before(exchange)) return std::move(*refused);
+    LoopCall call(loop);
+    try {
+        return shard_.core().options().loop_handler(*loop.request, call);
+    } catch (...) {  // user code: what it throws is its error
+        return Error::from_current_exception();
+    }
+}
+
+// The client is watched from here on: the listener counts as one who asks.
+Connection::Next Connection::keep(Exchange& exchange) {
+    LoopRequest& loop = exchange.loop;
+    loop.state = LoopRequest::State::Kept;
+    loop.listener.connection = this;
+    CancelState* token = loop.token();
+    token->arm_deadline();
+    loop.listener.listen(token);
+    return Next::Kept;
+}
+
+// It was answered, or has ended, or both: then the answer counts.
+void Connection::go_on_kept() {
+    LoopRequest& loop = exchange_->loop;
+    // Acquire: what the sender has left. It queues the connection when it is done.
+    if (loop.is_sending.load(std::memory_order_acquire)) return;
+    if (!loop.outcome && !loop.has_failed_to_send &&
+        async::reason_of(loop.token()) == CancelReason::None)
+        return;
+    loop.listener.stop();
+    shard_.take_from_queue(*this);
+    std::unique_ptr<Exchange> exchange = std::move(exchange_);
+    if (!loop.outcome) end_kept(*exchange);
+    exchange->now = shard_.time_in_loop();
+    Next next = conclude(*exchange, *loop.outcome);
+    if (next == Next::Again && !exchange->buffer.empty()) {
+        exchange->fresh_token(shard_.token());
+        return serve_in_loop(std::move(exchange));
+    }
+    leave_loop(std::move(exchange), next == Next::Again ? Next::Sleep : next);
+}
+
+void Connection::end_kept(Exchange& exchange) {
+    LoopRequest& loop = exchange.loop;
+    bool gone = watch_.has_left() || loop.has_failed_to_send;
+    bool server_goes_on = async::reason_of(exchange.scope->state()) == CancelReason::None;
+    KeptEnd why = gone             ? KeptEnd::ClientGone
+                  : server_goes_on ? KeptEnd::OutOfTime
+                                   : KeptEnd::ServerCloses;
+    loop.outcome = gone ? Error(ErrorKind::Cancelled) : loop.token()->error();
+    loop.part_from_reply();
+    if (!loop.on_end) return;
+    try {
+        loop.on_end(why);
+    } catch (...) {  // user code
+        std::string what = Error::from_current_exception().message();
+        log_limited(shard_.core().log_limit(), LogLevel::Error, what,
+                    "http: what was to be done at the end of a request failed: {}", what);
+    }
+}
+
+// False: whoever needs one has to wait for it.
+bool Connection::take_permit(Exchange& exchange) {
+    if (is_seated()) [[likely]]
+        return true;
+    exchange.loop.has_permit = shard_.core().permits().try_take(shard_.index());
+    return exchange.loop.has_permit;
+}
+
+void Connection::give_permit_back(Exchange& exchange) {
+    if (!std::exchange(exchange.loop.has_permit, false)) return;
+    shard_.core().permits().give_back(shard_.index());
+}
+
+// The request has its outcome, and is over unless a fiber has to finish it. The outcome may be the
+// one that lies in the exchange.
+Connection::Next Connection::conclude(Exchange& exchange, Result<Response>& outcome) {
+    LoopRequest& loop = exchange.loop;
+    loop.part_from_reply();
+    end_watch_time(exchange);
+    give_permit_back(exchange);
+    IncomingBody& body = exchange.body;
+    bool quick = (body.is_finished() || body.drop_buffered()) && is_quick(outcome) &&
+                 !exchange.scope->has_round();
+    if (!quick) {
+        if (!loop.outcome) loop.outcome.emplace(std::move(outcome));
+        exchange.start = Exchange::Start::Finish;
+        return Next::Fiber;
+    }
+    Next next = finish(*loop.request, exchange, outcome, loop.begun, MayWait::No);
+    end_request(exchange);
+    loop.clear();
+    return next;
+}
+
+// On the fiber of one that was in the loop before.
+Connection::Next Connection::go_on_from_loop(Exchange& exchange) {
+    using Start = Exchange::Start;
+    Start start = exchange.start;
+    if (start == Start::ReadHead || start == Start::Answer) return Next::Again;  // see read_head()
+    exchange.start = Start::ReadHead;
+    if (start == Start::Sleep) return Next::Sleep;
+    if (start == Start::Loop) return Next::Loop;
+    if (start == Start::Linger) linger(exchange);
+    if (start != Start::Finish) return Next::End;
+    LoopRequest& loop = exchange.loop;
+    Next next = Next::End;
+    {
+        RequestEnd at_end{*this, exchange};
+        next = finish(*loop.request, exchange, *loop.outcome, loop.begun, MayWait::Yes);
+    }
+    loop.clear();
+    if (next != Next::Again) return next;
+    return exchange.buffer.empty() ? Next::Sleep : Next::Loop;
+}
+
+// ---------------------------------------------------------------- what comes after a turn
+
+void Connection::leave_loop(std::unique_ptr<Exchange> exchange, Next next) {
+    if (next == Next::Linger) exchange->start = Exchange::Start::Linger;
+    if (next == Next::Linger || next == Next::Fiber) return wake_up(std::move(exchange));
+    Result<bool> sent = send_at_once(*exchange);
+    if (next == Next::Kept) {
+        exchange_ = std::move(exchange);
+        if (!sent || !*sent) send_aside(*exchange_);
+        return;
+    }
+    if (sent && !*sent) {
+        exchange->start = next == Next::End ? Exchange::Start::End : Exchange::Start::Sleep;
+        return wake_up(std::move(exchange));
+    }
+    ServerShard::Rest rest = ServerShard::Rest::End;
+    if (sent && next == Next::Sleep) rest = shard_.put_to_sleep(*this, exchange, exchange->now);
+    switch (rest) {
+    case ServerShard::Rest::Asleep: return;
+    case ServerShard::Rest::Ready: return go_back_to_loop(std::move(exchange));
+    case ServerShard::Rest::End: shard_.give_back(std::move(exchange)); return end(*this);
+    }
+}
+
+// True: nothing is left.
+Result<bool> Connection::send_at_once(Exchange& exchange) {
+    std::string& output = exchange.output;
+    if (output.empty()) return true;
+    Bytes part = as_bytes(output);
+    std::size_t count = WEFT_TRY(stream_->try_write(std::span(&part, 1)));
+    bool all = count == output.size();
+    all ? output.clear() : static_cast<void>(output.erase(0, count));
+    return all;
+}
+
+// The answers to earlier requests must not wait for one that is kept.
+void Connection::send_aside(Exchange& exchange) {
+    LoopRequest& loop = exchange.loop;
+    auto end = [this, &loop](bool failed) {
+        loop.has_failed_to_send = failed;
+        // Release: publishes that, and the output. The connection is the loop's again.
+        loop.is_sending.store(false, std::memory_order_release);
+        queue_for_loop();
+    };
+    // Relaxed: nobody else looks yet.
+    loop.is_sending.store(true, std::memory_order_relaxed);
+    Result<void> started =
+        spawn_detached([this, &exchange,
+                        end] { end(!send_output(*stream_, exchange.output, limits().write_time)); },
+                       [end](const Error&) { end(true); }, {.token = shard_.token()});
+    if (!started) end(true);
+}
+
+}  // namespace weft::http

@@ -1,0 +1,111 @@
+#include "weft/http/server/loop_handler.h"
+
+#include "weft/base/assert.h"
+#include "weft/http/server/internal/connection.h"
+#include "weft/http/server/internal/core.h"
+#include "weft/http/server/internal/exchange.h"
+#include "weft/http/server/internal/loop_request.h"
+
+namespace weft::http {
+
+// ---------------------------------------------------------------- the reply
+
+Reply::Reply(LoopRequest& request) : request_(&request) { request.reply = this; }
+
+Reply::Reply(Reply&& other) noexcept : request_(other.let_go()) {
+    if (request_) request_->reply = this;
+}
+
+Reply& Reply::operator=(Reply&& other) noexcept {
+    if (this == &other) return *this;
+    if (request_) answer(Error(ErrorKind::Closed, "a request was dropped without an answer"));
+    request_ = other.let_go();
+    if (request_) request_->reply = this;
+    return *this;
+}
+
+Reply::~Reply() {
+    if (request_) answer(Error(ErrorKind::Closed, "a request was dropped without an answer"));
+}
+
+LoopRequest* Reply::let_go() {
+    if (request_) request_->reply = nullptr;
+    return std::exchange(request_, nullptr);
+}
+
+bool Reply::answer(Response&& response) {
+    LoopRequest* request = let_go();
+    if (request) request->answer(std::move(response));
+    return request != nullptr;
+}
+
+bool Reply::answer(const Error& error) {
+    LoopRequest* request = let_go();
+    if (request) request->answer(error);
+    return request != nullptr;
+}
+
+// ---------------------------------------------------------------- the call
+
+async::Context& LoopCall::context() { return request_.context(); }
+
+Instant LoopCall::begun() const { return request_.begun; }
+
+std::optional<std::string_view> LoopCall::take_body() {
+    IncomingBody& body = request_.exchange->body;
+    if (body.size() == 0U) return std::string_view();
+    return body.take_whole();
+}
+
+Reply LoopCall::keep(OnEnd on_end) {
+    WEFT_ASSERT(!request_.is_promised, "a request is kept once");
+    request_.is_promised = true;
+    request_.on_end = std::move(on_end);
+    return Reply(request_);
+}
+
+LoopHandler never_waits(Handler handler) {
+    return [handler = std::move(handler)](Request& request, LoopCall& call) -> LoopOutcome {
+        return handler(request, call.context());
+    };
+}
+
+// ---------------------------------------------------------------- the request
+
+async::Context& LoopRequest::context() {
+    Nanoseconds time = connection->limits().request_time;
+    if (time == Nanoseconds::max()) return exchange->scope->lend_context();
+    if (!limited)
+        limited = exchange->scope->lend_context().with_deadline(Deadline::after(time, begun));
+    return limited->context;
+}
+
+void LoopRequest::answer(Response&& response) {
+    outcome.emplace(std::move(response));
+    if (state == State::Kept) connection->queue_for_loop();
+}
+
+void LoopRequest::answer(const Error& error) {
+    outcome.emplace(error);
+    if (state == State::Kept) connection->queue_for_loop();
+}
+
+void LoopRequest::part_from_reply() {
+    if (reply) reply->let_go();
+}
+
+void LoopRequest::clear() {
+    part_from_reply();
+    state = State::None;
+    is_promised = has_failed_to_send = false;
+    request.reset();
+    if (limited) limited.reset();
+    if (outcome) outcome.reset();
+    if (on_end) on_end = nullptr;
+}
+
+void LoopRequest::Listener::on_cancel(CancelListener& listener, CancelReason) {
+    static_cast<Listener&>(listener).connection->queue_for_loop();
+}
+
+}  // namespace weft::http

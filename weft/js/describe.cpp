@@ -1,0 +1,163 @@
+#include "weft/js/describe.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace weft::js {
+namespace {
+
+// A line that is longer is shown without its end: generated code has lines of megabytes.
+constexpr std::size_t kLineBytesMax = 200;
+
+// NotFound -> "NotFound", as programs compare it.
+std::string code_of(ErrorKind kind) {
+    std::string code;
+    bool upper = true;
+    for (char letter : to_string(kind)) {
+        if (letter == ' ') {
+            upper = true;
+            continue;
+        }
+        code +=
+            upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
+        upper = false;
+    }
+    return code;
+}
+
+// A place in a script, and the line that stands there.
+struct Place {
+    std::string script;
+    int line = 0;
+    int column = 0;
+    std::string text;
+};
+
+bool is_ours(std::string_view script) { return script.starts_with("weft:"); }
+
+std::string line_of(const std::string& source, int line) {
+    std::size_t start = 0;
+    for (int at = 1; at < line; ++at) {
+        start = source.find('\n', start);
+        if (start == std::string::npos) return {};
+        ++start;
+    }
+    return source.substr(start, source.find('\n', start) - start);
+}
+
+// Where the error was thrown, or where the application called what threw it: a line of ours would
+// tell its author nothing. The innermost of the application's frames is the one meant.
+Place place_of(v8::Isolate* isolate, v8::Local<v8::Context> context,
+               v8::Local<v8::Message> message) {
+    v8::Local<v8::Value> resource = message->GetScriptResourceName();
+    Place place{.script = resource->IsString() ? to_text(isolate, resource) : std::string(),
+                .line = message->GetLineNumber(context).FromMaybe(0),
+                .column = message->GetStartColumn(context).FromMaybe(0),
+                .text = {}};
+    v8::Local<v8::StackTrace> stack = message->GetStackTrace();
+    int frames = stack.IsEmpty() || !(place.script.empty() || is_ours(place.script))
+                     ? 0
+                     : stack->GetFrameCount();
+    for (int at = 0; at < frames; ++at) {
+        v8::Local<v8::StackFrame> frame = stack->GetFrame(isolate, static_cast<std::uint32_t>(at));
+        v8::Local<v8::String> name = frame->GetScriptName();
+        v8::Local<v8::String> source = frame->GetScriptSource();
+        if (name.IsEmpty() || source.IsEmpty() || is_ours(to_text(isolate, name))) continue;
+        return {.script = to_text(isolate, name),
+                .line = frame->GetLineNumber(),
+                .column = frame->GetColumn() - 1,
+                .text = line_of(to_text(isolate, source), frame->GetLineNumber())};
+    }
+    v8::Local<v8::String> text;
+    if (message->GetSourceLine(context).ToLocal(&text)) place.text = to_text(isolate, text);
+    return place;
+}
+
+std::string code_frame(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                       v8::Local<v8::Message> message) {
+    if (message.IsEmpty()) return {};
+    auto [script, line, column, text] = place_of(isolate, context, message);
+    if (line <= 0 || script.empty()) return {};
+    std::string frame =
+        script + ":" + std::to_string(line) + ":" + std::to_string(column + 1) + "\n";
+    if (text.empty()) return frame;
+    if (text.size() > kLineBytesMax) {
+        if (static_cast<std::size_t>(column) >= kLineBytesMax) return frame;
+        text.resize(kLineBytesMax);
+    }
+    std::string caret(static_cast<std::size_t>(std::max(column, 0)), ' ');
+    // Tabs stay tabs, so that the caret stands where it should.
+    for (std::size_t at = 0; at < caret.size() && at < text.size(); ++at)
+        if (text[at] == '\t') caret[at] = '\t';
+    return frame + text + "\n" + caret + "^\n";
+}
+
+// The property, if reading it does not throw.
+v8::Local<v8::Value> read(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                          v8::Local<v8::Object> object, std::string_view name) {
+    v8::TryCatch ignored(isolate);
+    v8::Local<v8::Value> value;
+    if (object->Get(context, to_v8(isolate, name)).ToLocal(&value)) return value;
+    return v8::Undefined(isolate);
+}
+
+// Of an object that is no error: "[object Object]" would tell nothing.
+std::string text_of_thrown(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                           v8::Local<v8::Object> object) {
+    v8::TryCatch ignored(isolate);
+    v8::Local<v8::String> text;
+    if (object->IsFunction() || !v8::JSON::Stringify(context, object).ToLocal(&text))
+        return to_text(isolate, object);
+    return to_text(isolate, text);
+}
+
+std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                          v8::Local<v8::Value> error, int depth) {
+    if (!error->IsObject()) return "Uncaught " + to_text(isolate, error);
+    v8::Local<v8::Object> object = error.As<v8::Object>();
+    v8::Local<v8::Value> stack = read(isolate, context, object, "stack");
+    if (!object->IsNativeError() && !stack->IsString())
+        return "Uncaught " + text_of_thrown(isolate, context, object);
+    std::string text = stack->IsString() && stack.As<v8::String>()->Length() > 0
+                           ? to_text(isolate, stack)
+                           : to_text(isolate, error);
+    v8::Local<v8::Value> cause = read(isolate, context, object, "cause");
+    if (cause->IsUndefined() || depth >= 4) return text;
+    return text + "\n  caused by: " + text_of_error(isolate, context, cause, depth + 1);
+}
+
+}  // namespace
+
+v8::Local<v8::String> to_v8(v8::Isolate* isolate, std::string_view text) {
+    v8::Local<v8::String> made;
+    if (v8::String::NewFromUtf8(isolate, text.data(), v8::NewStringType::kInternalized,
+                                static_cast<int>(text.size()))
+            .ToLocal(&made))
+        return made;
+    return v8::String::Empty(isolate);
+}
+
+std::string to_text(v8::Isolate* isolate, v8::Local<v8::Value> value) {
+    v8::TryCatch ignored(isolate);
+    if (value->IsSymbol()) value = value.As<v8::Symbol>()->Description(isolate);
+    v8::String::Utf8Value text(isolate, value);
+    if (*text) return std::string(*text, static_cast<std::size_t>(text.length()));
+    return "(a value that cannot be made a text)";
+}
+
+std::string describe_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                           v8::Local<v8::Value> error, v8::Local<v8::Message> message) {
+    v8::TryCatch ignored(isolate);
+    return code_frame(isolate, context, message) + text_of_error(isolate, context, error, 0);
+}
+
+v8::Local<v8::Value> to_exception(v8::Isolate* isolate, const Error& error) {
+    v8::Local<v8::Value> made = v8::Exception::Error(to_v8(isolate, error.message()));
+    v8::Local<v8::Context> context = isolate->GetCurrentContext();
+    v8::TryCatch ignored(isolate);
+    seen_by_turn(made.As<v8::Object>()->Set(context, to_v8(isolate, "code"),
+                                            to_v8(isolate, code_of(error.kind()))));
+    return made;
+}
+
+}  // namespace weft::js

@@ -1,0 +1,115 @@
+// Modules: the ES modules of an isolate, from file to evaluation.
+//
+// Loading is done by a fiber, which reads files and waits for the disk; compiling, linking and
+// evaluating are turns of the isolate. A graph is loaded whole before any of it runs. A module is
+// known by its URL: the second import of a file gives the same module.
+//
+// Owning isolate only; load() and import(): a fiber of the owner's worker.
+#pragma once
+
+#include <v8.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/js/module_files.h"
+#include "weft/js/resolve.h"
+#include "weft/js/task.h"
+
+namespace weft::js {
+
+class Isolate;
+
+class Modules {
+public:
+    explicit Modules(Isolate& isolate);
+    ~Modules();
+    Modules(const Modules&) = delete;
+    Modules& operator=(const Modules&) = delete;
+
+    void set_import_map(ImportMap map);
+
+    // A fiber: loads the file and all that it imports, evaluates it, and waits for its top-level
+    // await. The namespace is found by entry() afterwards. The error is text for people.
+    Result<void> load_entry(const std::string& path);
+    // The same without linking or running anything.
+    Result<void> compile_entry(const std::string& path);
+    // As load_entry() for a text that is no file; imports in it are relative to `folder`.
+    Result<void> load_text(std::string source, const std::string& name);
+    // In a turn, after load_entry(): the module's namespace.
+    v8::Local<v8::Object> entry() const;
+    // What was looked for on the disk, whether it was loaded or not.
+    DiskFiles& disk() { return files_; }
+
+    // For V8's hooks.
+    v8::MaybeLocal<v8::Promise> import_dynamically(v8::Local<v8::String> specifier,
+                                                   std::string referrer);
+    v8::MaybeLocal<v8::Module> linked(v8::Local<v8::Context> context,
+                                      v8::Local<v8::String> specifier,
+                                      v8::Local<v8::Module> referrer);
+    void fill_import_meta(v8::Local<v8::Module> module, v8::Local<v8::Object> meta);
+    v8::MaybeLocal<v8::Value> evaluate_synthetic(v8::Local<v8::Context> context,
+                                                 v8::Local<v8::Module> module);
+
+    // For require(), in a turn: what a specifier means, the text of a file, and an ES module that
+    // is loaded and run at once (nothing: it throws, or awaits at its top level).
+    ModuleResult<Module> find_required(const std::string& specifier, const std::string& referrer);
+    Result<std::string> read_required(const std::string& path);
+    v8::MaybeLocal<v8::Value> require_module(v8::Local<v8::Context> context,
+                                             const std::string& path);
+
+private:
+    struct Loaded {
+        Module module;
+        v8::Global<v8::Module> compiled;
+        // Of a module that is not JavaScript of its own: its exports.
+        v8::Global<v8::Object> exports;
+        std::unordered_map<std::string, Module> imports;  // by their specifiers
+        std::vector<std::string> requests;
+        std::vector<std::string> names;  // of a CommonJS module: what its text shows
+        bool is_whole = false;           // so is everything that it imports
+    };
+
+    Result<Loaded*> load_graph(const Module& root);
+    Result<Loaded*> load_one(Module module);
+    Result<void> resolve_imports(Loaded& loaded);
+    // Reads the text; a file that may be either kind of module is decided here.
+    Result<std::string> read_source(Module& module);
+    Result<void> compile(Loaded& loaded, const std::string& source);
+    Result<void> compile_script(Loaded& loaded, v8::Local<v8::Context> context,
+                                const std::string& source);
+    Result<void> compile_json(Loaded& loaded, v8::Local<v8::Context> context,
+                              const std::string& source);
+    Result<void> compile_builtin(Loaded& loaded, v8::Local<v8::Context> context);
+    Result<void> compile_commonjs(Loaded& loaded, v8::Local<v8::Context> context);
+    void make_synthetic(Loaded& loaded, v8::Local<v8::Context> context,
+                        v8::Local<v8::Object> exports);
+    // A fiber, or a turn: the names that a CommonJS text shows, also those of what it re-exports.
+    void gather_names(const std::string& path, const std::string& source,
+                      std::vector<std::string>& seen, std::vector<std::string>& names);
+    v8::MaybeLocal<v8::Value> evaluate_commonjs(v8::Local<v8::Context> context, Loaded& loaded);
+    void give_exports(v8::Local<v8::Context> context, Loaded& loaded);
+    Result<void> evaluate(Loaded& loaded);
+    v8::MaybeLocal<v8::Value> link_and_evaluate(v8::Local<v8::Context> context, Loaded& loaded);
+    v8::MaybeLocal<v8::Value> evaluated_namespace(Isolate& isolate, Loaded& loaded);
+    static Settled import_failure(std::string message);
+    Loaded* find(v8::Local<v8::Module> module) const;
+    std::vector<std::string> builtin_names() const;
+    // Runs the function in a turn of the isolate and waits for that.
+    template <class Function>
+    Result<void> in_turn(Function function);
+
+    Isolate& isolate_;
+    DiskFiles files_;
+    std::unique_ptr<Resolver> resolver_;
+    std::unordered_map<std::string, std::unique_ptr<Loaded>> by_url_;
+    std::unordered_multimap<int, Loaded*> by_hash_;  // V8's identity hash of the module
+    bool in_require_ = false;                        // a turn loads modules without waiting
+    Loaded* entry_ = nullptr;
+};
+
+}  // namespace weft::js

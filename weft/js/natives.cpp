@@ -1,0 +1,48 @@
+#include "weft/js/natives.h"
+
+#include "weft/js/isolate.h"
+#include "weft/js/task.h"
+
+namespace weft::js {
+namespace {
+
+void timer_arm(Call& call) { call.isolate().arm_timer(call.number(0)); }
+
+void monotonic_now(Call& call) { call.give(call.isolate().now_ms()); }
+
+void time_origin(Call& call) { call.give(call.isolate().time_origin_ms()); }
+
+void run_microtasks(Call& call) { call.isolate().run_microtasks(); }
+
+void report_uncaught(Call& call) {
+    call.isolate().report_uncaught(call[0], v8::Exception::CreateMessage(call.v8(), call[0]));
+}
+
+void current_request(Call& call) { call.give(call.isolate().current_request()); }
+
+void pending_begins(Call& call) { call.isolate().pending_begins(); }
+
+void pending_ends(Call& call) { call.isolate().pending_ends(); }
+
+void task_last(Call& call) { call.give(last_task(call.isolate())); }
+
+void task_cancel(Call& call) { cancel_task(call.isolate(), call.number(0)); }
+
+constexpr Binding kBindings[] = {
+    bind<timer_arm>("timerArm", "(deadlineMs: number): void"),
+    bind<monotonic_now>("monotonicNow", "(): number"),
+    bind<time_origin>("timeOrigin", "(): number"),
+    bind<run_microtasks>("runMicrotasks", "(): void"),
+    bind<report_uncaught>("reportUncaught", "(error: unknown): void"),
+    bind<current_request>("currentRequest", "(): number"),
+    bind<pending_begins>("pendingBegins", "(): void"),
+    bind<pending_ends>("pendingEnds", "(): void"),
+    bind<task_last>("taskLast", "(): number"),
+    bind<task_cancel>("taskCancel", "(task: number): void"),
+};
+
+}  // namespace
+
+std::span<const Binding> engine_bindings() { return kBindings; }
+
+}  // namespace weft::js

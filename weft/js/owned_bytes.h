@@ -1,0 +1,42 @@
+// OwnedBytes: memory that is to become an ArrayBuffer. It is not cleared, and what was not filled
+// is given back. A value with one owner; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+
+#include "weft/base/assert.h"
+#include "weft/base/bytes.h"
+
+namespace weft::js {
+
+class OwnedBytes {
+public:
+    explicit OwnedBytes(std::size_t size)
+        : memory_(static_cast<std::byte*>(std::malloc(size > 0 ? size : 1))), size_(size) {
+        WEFT_ASSERT(memory_ != nullptr, "there is memory for what was read");
+    }
+
+    ByteSpace space() { return {memory_.get(), size_}; }
+    std::size_t size() const { return size_; }
+    // At most as many as there are.
+    void shrink(std::size_t size) {
+        size_ = size;
+        void* smaller = size > 0 ? std::realloc(memory_.get(), size) : nullptr;
+        if (!smaller) return;
+        static_cast<void>(memory_.release());
+        memory_.reset(static_cast<std::byte*>(smaller));
+    }
+    // To be freed by std::free().
+    std::byte* release() { return memory_.release(); }
+
+private:
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+    std::unique_ptr<std::byte, Free> memory_;
+    std::size_t size_;
+};
+
+}  // namespace weft::js

@@ -1,0 +1,69 @@
+#include "weft/js/typescript_file.h"
+
+#include <sstream>
+#include <utility>
+
+#include "weft/base/format.h"
+#include "weft/fiber/blocking.h"
+#include "weft/js/lexer.h"
+#include "weft/js/module_url.h"
+#include "weft/js/typescript.h"
+
+namespace weft::js {
+namespace {
+
+// The value of "jsxImportSource". The file has comments and commas that JSON does not know, so its
+// tokens are looked through.
+std::string jsx_module_in(const std::string& text) {
+    std::vector<Token> tokens = all_tokens(text);
+    auto text_of = [&](const Token& token) {
+        return std::string_view(text).substr(token.begin, token.end - token.begin);
+    };
+    for (std::size_t at = 0; at + 2 < tokens.size(); ++at) {
+        if (text_of(tokens[at]) == "\"jsxImportSource\"" && text_of(tokens[at + 1]) == ":")
+            return string_value(text_of(tokens[at + 2]));
+    }
+    return {};
+}
+
+std::string jsx_module_for(ModuleFiles& files, const std::string& path) {
+    for (std::string_view folder = folder_of(path);; folder = folder_of(folder)) {
+        std::string config = join_path(folder, "tsconfig.json");
+        if (files.kind(config) == ModuleFiles::Kind::File) {
+            Result<std::string> text = files.read(config);
+            return text ? jsx_module_in(*text) : std::string();
+        }
+        if (folder == "/") return {};
+    }
+}
+
+}  // namespace
+
+bool is_typescript(std::string_view path) {
+    return path.ends_with(".ts") || path.ends_with(".mts") || path.ends_with(".tsx") ||
+           path.ends_with(".jsx");
+}
+
+Result<std::string> without_types(ModuleFiles& files, const std::string& path,
+                                  const std::string& source) {
+    TypeScriptOptions options;
+    options.is_tsx = path.ends_with("x");
+    if (options.is_tsx) {
+        std::string module = jsx_module_for(files, path);
+        if (!module.empty()) options.jsx_module = std::move(module);
+    }
+    // On a thread of the pool: deep texts need a deep stack, and long ones their time.
+    Result<std::expected<std::string, TypeScriptError>> done =
+        blocking([&] { return strip_types(source, options); });
+    std::expected<std::string, TypeScriptError> stripped = WEFT_TRY(std::move(done));
+    if (stripped) return std::move(*stripped);
+    const TypeScriptError& error = stripped.error();
+    std::istringstream lines(source);
+    std::string line;
+    for (std::size_t at = 0; at < error.line; ++at) std::getline(lines, line);
+    std::string text = format("{}:{}:{}\n{}\n", path, error.line, error.column, line);
+    text += std::string(error.column - 1, ' ') + "^\nSyntaxError: " + error.message;
+    return Error(ErrorKind::Other, text);
+}
+
+}  // namespace weft::js
