@@ -237,14 +237,19 @@ class Command(unittest.TestCase):
             self.assertEqual(ask("else.test"), "b")
 
     def test_HST_5_a_second_signal_ends_the_program_at_once(self):
-        self.write("app.js", "export default { fetch: (request) => new Promise(() => "
-                   "setInterval(() => {}, 100)) };\n")
+        self.write("app.js", "let begun = 0;\nexport default { fetch(request) {\n"
+                   "  if (request.url.endsWith('/begun')) return Response.json(begun);\n"
+                   "  begun++;\n  return new Promise(() => setInterval(() => {}, 100));\n} };\n")
         with self.serving("app.js", "--port", "0") as (process, port):
+            idle = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+            idle.request("GET", "/begun")
+            idle.getresponse().read()
             with socket.create_connection(("127.0.0.1", port)) as client:
                 client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-                time.sleep(0.2)
+                eventually("the request", lambda: self.ask(port, "/begun") == (200, "1"))
                 process.send_signal(signal.SIGTERM)
-                time.sleep(0.3)
+                self.assertEqual(idle.sock.recv(1), b"")  # the drain has begun
+                idle.close()
                 self.assertIsNone(process.poll())
                 process.send_signal(signal.SIGTERM)
                 self.assertNotEqual(process.wait(5), 0)

@@ -9,7 +9,9 @@ from served import LONG, MIB, ServeTest, main
 
 APP = """
 let last = null;
+let begun = 0;
 const paths = {
+  begun: () => Response.json(begun),
   ok: () => new Response("ok"),
   async get(url) {
     try {
@@ -26,6 +28,7 @@ const paths = {
     return new Response("ok");
   },
   async signal(url, request) {
+    begun++;
     try {
       return await fetch(url, { signal: request.signal });
     } catch (error) {
@@ -185,8 +188,9 @@ class Allowed(WithUpstream):
         self.assertEqual((answer.status, len(answer.body)), (200, 1_000_000))
 
     def test_SCP_4_the_signal_of_the_request_reaches_fetch(self):
-        client = self.weft.send(self.url("signal", "/slow"))
-        time.sleep(0.2)
+        asked = Upstream.asked
+        client = self.weft.begin(self.url("signal", "/slow"))
+        self.weft.until(lambda: Upstream.asked > asked, "the fetch")
         client.close()
         self.weft.until(lambda: self.weft.json("/last") == "AbortError", "the abort of fetch", 2)
 

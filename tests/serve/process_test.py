@@ -6,13 +6,16 @@ import threading
 import time
 import unittest
 
-from served import SANITIZED, ServeTest, Weft, main
+from served import SANITIZED, ServeTest, Weft, main, read_to_end
 
 APP = """
 const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
+let begun = 0;
 export default {
   async fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/begun") return Response.json(begun);
+    begun++;
     if (pathname === "/sleep") await sleep(+searchParams.get("ms"));
     if (pathname === "/stream") {
       return new Response(new ReadableStream({
@@ -48,32 +51,28 @@ class Drain(unittest.TestCase):
         self.weft = Weft(APP)
         self.addCleanup(self.weft.close)
 
-    def in_flight(self, target):
-        answers = []
-        thread = threading.Thread(target=lambda: answers.append(self.weft.ask(target)))
-        thread.start()
-        time.sleep(0.1)
-        return thread, answers
-
     def test_JS_12_SIGTERM_lets_requests_end(self):
         idle = self.weft.send("/ok")
         idle.recv(4096)
-        asked = [self.in_flight("/sleep?ms=500"), self.in_flight("/stream")]
+        asked = [self.weft.begin(target, headers="connection: close\r\n")
+                 for target in ("/sleep?ms=500", "/stream")]
         self.weft.process.send_signal(signal.SIGTERM)
         idle.settimeout(5)
         self.assertEqual(idle.recv(100), b"")  # closed at once
         idle.close()
-        for thread, answers in asked:
-            thread.join()
-            self.assertEqual([answer.status for answer in answers], [200])
-        self.assertEqual(len(asked[1][1][0].body), 50)
+        answers = [read_to_end(client) for client in asked]
+        for answer in answers:
+            self.assertTrue(answer.startswith(b"HTTP/1.1 200"), answer)
+        self.assertEqual(answers[1].count(b"\0"), 50)
         self.assertEqual(self.weft.process.wait(10), 0)
 
     def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
-        client = self.weft.send("/sleep?ms=8000")
-        time.sleep(0.1)
+        idle = self.weft.send("/ok")
+        idle.recv(4096)
+        client = self.weft.begin("/sleep?ms=8000")
         self.weft.process.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
+        self.assertEqual(idle.recv(100), b"")  # the drain has begun
+        idle.close()
         self.assertTrue(self.weft.alive())
         begun = time.monotonic()
         self.weft.process.send_signal(signal.SIGTERM)
@@ -84,9 +83,8 @@ class Drain(unittest.TestCase):
     def test_HST_5_a_drain_that_overruns_is_status_three(self):
         weft = Weft(APP, drain_ms=200)
         self.addCleanup(weft.close)
-        client = weft.send("/sleep?ms=9000")
+        client = weft.begin("/sleep?ms=9000")
         self.addCleanup(client.close)
-        time.sleep(0.1)
         self.assertEqual(weft.stop(), 3)
 
     def test_JS_12_SIGTERM_ends_a_server_without_requests(self):

@@ -85,6 +85,13 @@ class Weft:
         client.sendall(f"{method} {target} HTTP/1.1\r\nhost: test\r\n{headers}\r\n".encode() + body)
         return client
 
+    def begin(self, target, **options):
+        """The same, when the handler has the request: the application counts them at /begun."""
+        before = self.json("/begun")
+        client = self.send(target, **options)
+        self.until(lambda: self.json("/begun") > before, f"the begin of {target}")
+        return client
+
     def json(self, target="/", **options):
         answer = self.ask(target, **options)
         assert answer.status == 200, answer
@@ -180,6 +187,17 @@ class ServeTest(unittest.TestCase):
     def assert_failed(self, answer, code, text=""):
         self.assertEqual((answer.status, answer.code), (500, code), answer)
         self.assertIn(text, answer.text)
+
+
+def read_to_end(client):
+    parts = []
+    try:
+        while part := client.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    client.close()
+    return b"".join(parts)
 
 
 def in_threads(count, function):

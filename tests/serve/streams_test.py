@@ -5,7 +5,7 @@ import random
 import socket
 import time
 
-from served import LONG, MIB, ServeTest, main
+from served import LONG, MIB, ServeTest, main, read_to_end
 
 BODIES = """
 const counts = { pulls: 0, cancels: 0, errors: 0 };
@@ -111,17 +111,6 @@ export default {
   fetch(request) { return paths[new URL(request.url).pathname.slice(1)](request); },
 };
 """
-
-
-def read_to_end(client):
-    parts = []
-    try:
-        while part := client.recv(65536):
-            parts.append(part)
-    except ConnectionResetError:
-        pass
-    client.close()
-    return b"".join(parts)
 
 
 class Streams(ServeTest):

@@ -51,17 +51,20 @@ Nanoseconds cpu_time() {
 // ---------------------------------------------------------------- queues
 
 TEST(Scheduler, FIB_5b_more_fibers_than_a_local_queue_holds_overflow_and_all_run) {
-    Runtime runtime(with_workers(2));
-    const std::size_t count = testing::scaled(10'000);
-    Atomic<std::size_t> ran{0};
-    Future<void> parent = runtime.spawn([&] {
-        for (std::size_t i = 0; i < count; ++i) {
-            EXPECT_TRUE(spawn_detached([&] { ran.fetch_add(1, kRelaxed); }));
-        }
-    });
-    EXPECT_TRUE(parent.join());
-    EXPECT_TRUE(testing::eventually([&] { return ran.load(kRelaxed) == count; }));
-    EXPECT_GT(runtime.counters().overflows.value(), 0u);
+    for (unsigned workers : {1U, 2U}) {
+        Runtime runtime(with_workers(workers));
+        const std::size_t count = testing::scaled(10'000);
+        Atomic<std::size_t> ran{0};
+        Future<void> parent = runtime.spawn([&] {
+            for (std::size_t i = 0; i < count; ++i) {
+                EXPECT_TRUE(spawn_detached([&] { ran.fetch_add(1, kRelaxed); }));
+            }
+        });
+        EXPECT_TRUE(parent.join());
+        EXPECT_TRUE(testing::eventually([&] { return ran.load(kRelaxed) == count; }));
+        // A second worker may be quick enough to steal them all before the queue is full.
+        if (workers == 1) EXPECT_GT(runtime.counters().overflows.value(), 0u);
+    }
 }
 
 TEST(Scheduler, FIB_5b_woken_fibers_overflow_as_well) {
