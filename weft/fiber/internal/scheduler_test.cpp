@@ -63,7 +63,8 @@ TEST(Scheduler, FIB_5b_more_fibers_than_a_local_queue_holds_overflow_and_all_run
         EXPECT_TRUE(parent.join());
         EXPECT_TRUE(testing::eventually([&] { return ran.load(kRelaxed) == count; }));
         // A second worker may be quick enough to steal them all before the queue is full.
-        if (workers == 1) EXPECT_GT(runtime.counters().overflows.value(), 0u);
+        bool overflows = runtime.counters().overflows.value() > 0;
+        EXPECT_TRUE(overflows || workers > 1);
     }
 }
 
