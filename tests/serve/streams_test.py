@@ -113,6 +113,28 @@ export default {
 """
 
 
+class Uploads(ServeTest):
+    SOURCE = BODIES
+    OPTIONS = {"limits": {"handlerDeadlineMs": 120_000, "cpuMs": 60_000, "bodyBytes": 1 << 31}}
+
+    def test_JS_9_an_upload_is_streamed(self):
+        size = (1024 if LONG else 256) * MIB
+        self.weft.ask("/upload", "POST", b"x" * 200_000)
+        before = self.weft.rss()
+        client = self.weft.send("/upload", "POST",
+                                f"content-length: {size}\r\nconnection: close\r\n")
+        piece = b"x" * MIB
+        most = 0
+        for index in range(size // MIB):
+            client.sendall(piece)
+            if index % 16 == 0:
+                most = max(most, self.weft.rss())
+        self.assertIn(str(size).encode(), read_to_end(client))
+        # What was read is garbage until the next collection, and V8 makes one for every 64 MiB
+        # outside of its heap at the latest.
+        self.assertLess(most - before, 96 * MIB)
+
+
 class Streams(ServeTest):
     SOURCE = BODIES
     OPTIONS = {"limits": {"handlerDeadlineMs": 1000, "cpuMs": 2000, "bodyBytes": 1 << 31}}
@@ -137,22 +159,6 @@ class Streams(ServeTest):
                 cancels = self.counts()["cancels"]
                 client.close()
                 self.weft.until(lambda: self.counts()["cancels"] > cancels, "the cancel", 5)
-
-    def test_JS_9_an_upload_is_streamed(self):
-        size = (1024 if LONG else 128) * MIB
-        self.weft.ask("/upload", "POST", b"x" * 200_000)
-        before = self.weft.rss()
-        client = self.weft.send("/upload", "POST",
-                                f"content-length: {size}\r\nconnection: close\r\n")
-        piece = b"x" * MIB
-        most = 0
-        for index in range(size // MIB):
-            client.sendall(piece)
-            if index % 16 == 0:
-                most = max(most, self.weft.rss())
-        self.assertIn(str(size).encode(), read_to_end(client))
-        # What was read is garbage until the next collection.
-        self.assertLess(most - before, 48 * MIB)
 
     def test_JS_9_bodies_come_whole_in_both_directions(self):
         for size in [0, 1, 5, 16383, 65536, 65537, 1_000_000]:

@@ -221,53 +221,49 @@ TEST(Park, FIB_3f_an_unpark_after_the_end_does_nothing) {
     unpark(id);  // the runtime is gone as well
 }
 
-// Runs fibers until one of them has the block of `old`; false when none gets it.
-bool run_in_block_of(Runtime& runtime, Fiber* old, const std::function<void()>& body) {
-    for (int attempt = 0; attempt < 2'000; ++attempt) {
-        Result<bool> hit = runtime
-                               .spawn([&] {
-                                   if (current() != old) return false;
-                                   body();
+// Runs `first` in a fiber and then `next` in another one that has the same block; false when none
+// gets it. A fiber of the one worker starts both: that worker keeps the block which was given back
+// last for its next fiber, while a plain thread takes its blocks elsewhere.
+bool run_in_one_block(const std::function<void()>& first, const std::function<void()>& next) {
+    Runtime runtime(with_workers(1));
+    auto both = [&] {
+        Fiber* block = nullptr;
+        EXPECT_TRUE(spawn([&] {
+                        block = current();
+                        first();
+                    }).join());
+        for (int attempt = 0; attempt < 2'000; ++attempt) {
+            Result<bool> hit = spawn([&] {
+                                   if (current() != block) return false;
+                                   next();
                                    return true;
-                               })
-                               .join();
-        if (hit && *hit) return true;
-    }
-    return false;
+                               }).join();
+            if (hit && *hit) return true;
+        }
+        return false;
+    };
+    Result<bool> reused = runtime.spawn(both).join();
+    return reused && *reused;
 }
 
 TEST(Park, FIB_3f_an_unpark_by_an_old_id_does_not_reach_the_next_fiber_of_the_block) {
-    Runtime runtime(with_workers(1));
-    Fiber* block = nullptr;
     FiberId old;
-    ASSERT_TRUE(runtime
-                    .spawn([&] {
-                        block = current();
-                        old = current_id();
-                    })
-                    .join());
-    bool reused = run_in_block_of(runtime, block, [&] {
-        EXPECT_NE(current_id(), old);
-        unpark(old);  // no permit
-        EXPECT_EQ(park(Deadline::after(2ms)).error().kind(), ErrorKind::TimedOut);
-        spawn([&] { unpark(old); });  // and no wake-up
-        EXPECT_EQ(park(Deadline::after(5ms)).error().kind(), ErrorKind::TimedOut);
-    });
+    bool reused = run_in_one_block(
+        [&] { old = current_id(); },
+        [&] {
+            EXPECT_NE(current_id(), old);
+            unpark(old);  // no permit
+            EXPECT_EQ(park(Deadline::after(2ms)).error().kind(), ErrorKind::TimedOut);
+            spawn([&] { unpark(old); });  // and no wake-up
+            EXPECT_EQ(park(Deadline::after(5ms)).error().kind(), ErrorKind::TimedOut);
+        });
     EXPECT_TRUE(reused);
 }
 
 TEST(Park, FIB_3f_a_permit_that_nobody_used_ends_with_its_fiber) {
-    Runtime runtime(with_workers(1));
-    Fiber* block = nullptr;
-    ASSERT_TRUE(runtime
-                    .spawn([&] {
-                        block = current();
-                        unpark(current_id());
-                    })
-                    .join());
-    bool reused = run_in_block_of(runtime, block, [&] {
-        EXPECT_EQ(park(Deadline::after(2ms)).error().kind(), ErrorKind::TimedOut);
-    });
+    bool reused = run_in_one_block(
+        [] { unpark(current_id()); },
+        [] { EXPECT_EQ(park(Deadline::after(2ms)).error().kind(), ErrorKind::TimedOut); });
     EXPECT_TRUE(reused);
 }
 

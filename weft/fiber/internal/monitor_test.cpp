@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "weft/base/env.h"
 #include "weft/base/sanitizer.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/dump.h"
@@ -125,19 +126,23 @@ TEST(Stall, FIB_16b_a_fiber_that_blocks_its_thread_is_named_and_not_disturbed) {
 
 TEST(Stall, FIB_16b_each_stall_is_counted_once_and_at_most_one_a_second_is_reported) {
     CapturedLog log;
+    std::int64_t begin_ns = env::now_ns();
     Computing computing({.workers = 2, .stall_report = 10ms}, 2);
     await_stalls(computing.runtime, 2);
+    std::int64_t seconds = (env::now_ns() - begin_ns) / 1'000'000'000;
     Computing witness({.workers = 1, .stall_report = 60ms});
     await_stalls(witness.runtime, 1);
     EXPECT_EQ(computing.runtime.counters().stalls.value(), 2U);
     computing.stop();
     witness.stop();
-    EXPECT_TRUE(computing.runtime.shutdown());
+    EXPECT_TRUE(computing.runtime.shutdown());  // the monitors have written all of it
+    EXPECT_TRUE(witness.runtime.shutdown());
     std::string text = text_of(log);
-    std::size_t reports = 0;
+    std::int64_t reports = 0;
     for (std::size_t at = 0; (at = text.find("has not let go", at)) != std::string::npos; ++at)
         ++reports;
-    EXPECT_EQ(reports, 2U) << text;  // one of each runtime
+    EXPECT_GE(reports, 2) << text;  // one of each runtime
+    EXPECT_LE(reports, 2 + seconds) << text;
 }
 
 TEST(Stall, FIB_16b_a_loop_with_checkpoints_is_no_stall_and_none_is_told_where_it_is_off) {
