@@ -59,6 +59,12 @@ if(WEFT_TESTS)
     else()
         find_package(GTest REQUIRED)
     endif()
+    # A server of PostgreSQL, for the tests that start one.
+    file(GLOB postgres_servers /usr/lib/postgresql/*/bin/initdb)
+    find_program(WEFT_INITDB initdb)
+    if(postgres_servers OR WEFT_INITDB)
+        set(WEFT_HAS_POSTGRES ON)
+    endif()
 endif()
 
 # ccache refuses precompiled headers unless told that their macros and times do not matter.

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/data/postgres_fixture.h"
 #include "weft/app/config.h"
 #include "weft/app/json_text.h"
 #include "weft/data/database.h"
+#include "weft/data/postgres/postgres.h"
 #include "weft/data/sqlite/sqlite.h"
 #include "weft/fiber/runtime.h"
 
@@ -164,19 +166,21 @@ private:
     std::vector<Transaction> open_;
 };
 
-TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
+// Each case with a database of its own, which `open` gives for its number.
+template <class Open>
+void run_cases(std::string_view provider, Open open) {
     std::string text = *app::read_text(WEFT_CASES);
     auto root = app::read_json(text);
     ASSERT_TRUE(root.has_value()) << root.error().message;
-    const JsonValue& types = *member(*member(*root, "types"), "sqlite");
+    const JsonValue& types = *member(*member(*root, "types"), provider);
     Runtime runtime({.workers = 2});
     std::size_t count = 0;
     for (const JsonValue& one : member(*root, "cases")->items) {
         SCOPED_TRACE(member(one, "name")->text);
         auto ran = runtime
                        .spawn([&] {
-                           Result<Database> database = open_sqlite({.path = ":memory:"});
-                           ASSERT_TRUE(database);
+                           Result<Database> database = open(count);
+                           ASSERT_TRUE(database) << database.error().message();
                            Runner(std::move(*database), types).run(*member(one, "steps"));
                        })
                        .join();
@@ -185,6 +189,23 @@ TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
     }
     EXPECT_GE(count, 8U);
 }
+
+TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
+    run_cases("sqlite", [](std::size_t) { return open_sqlite({.path = ":memory:"}); });
+}
+
+#ifdef WEFT_HAS_POSTGRES
+TEST(Conformance, DAT_1_every_case_holds_for_postgres) {
+    auto& server = testing::PostgresServer::get();
+    run_cases("postgres", [&](std::size_t number) -> Result<Database> {
+        std::string schema = "case_" + std::to_string(number);
+        Database maker = WEFT_TRY(open_postgres({.connection_string = server.local()}));
+        WEFT_TRY(maker.exec(Statement("create schema " + schema)));
+        return open_postgres(
+            {.connection_string = server.local("options='-c search_path=" + schema + "'")});
+    });
+}
+#endif
 
 }  // namespace
 }  // namespace weft::data

@@ -111,7 +111,8 @@ void add_migrate(CLI::App& app, MigrateCommand& migrate) {
         ->check(CLI::IsMember({"status", "up", "new"}).description(""))
         ->type_name("ACTION");
     verb.add_option("name", migrate.name, "of the new one")->type_name("NAME");
-    verb.add_option("--database", migrate.database, "a file of SQLite")->type_name("FILE");
+    verb.add_option("--database", migrate.database, "a file of SQLite, or postgres://...")
+        ->type_name("PLACE");
     verb.add_option("--config", migrate.config, "whose database it is [weft.json]")
         ->type_name("FILE");
     verb.add_option("--provider", migrate.provider, "which of its databases")->type_name("NAME");

@@ -1,20 +1,30 @@
 #include "weft/app/config_data.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "weft/base/format.h"
+#include "weft/data/open.h"
 
 namespace weft::app {
 namespace {
 
 constexpr std::uint64_t kConnectionsMax = 256;
-// Those that api/data opens.
-constexpr std::string_view kActiveProviders[] = {"sqlite"};
 constexpr std::string_view kReadWrite = "readwrite";
+constexpr std::string_view kSqlite = "sqlite";
 
 using Field = ConfigReader::Field;
 constexpr Field::Presence kRequired = Field::Presence::Required;
+
+std::string active_providers() {
+    std::string names;
+    for (std::string_view name : data::provider_names()) {
+        if (!names.empty()) names += ", ";
+        names += name;
+    }
+    return names;
+}
 
 }  // namespace
 
@@ -33,12 +43,12 @@ void DataReader::read_provider(const std::string& name, const Keyed& at) {
         at, {{"provider",
               [&](const Keyed& field) {
                   if (auto text = reader_.text(field)) config.provider = *text;
-                  if (std::ranges::find(kActiveProviders, config.provider) !=
-                      std::end(kActiveProviders))
+                  if (std::ranges::find(data::provider_names(), config.provider) !=
+                      data::provider_names().end())
                       return;
                   reader_.fail(field, format("WEFT_E_DATA_INACTIVE_PROVIDER: \"{}\" is not built "
-                                             "into this program; there is: sqlite",
-                                             config.provider));
+                                             "into this program; there are: {}",
+                                             config.provider, active_providers()));
               },
               kRequired},
              {"path",
@@ -47,14 +57,42 @@ void DataReader::read_provider(const std::string& name, const Keyed& at) {
                   if (!text) return;
                   bool is_memory = *text == ":memory:";
                   config.place = is_memory ? *text : (folder_ / *text).lexically_normal().string();
-              },
-              kRequired},
+                  provider.place_key = "path";
+              }},
+             {"connectionString",
+              [&](const Keyed& field) {
+                  if (auto text = reader_.text(field)) config.place = *text;
+                  provider.place_key = "connectionString";
+              }},
+             {"connectionStringEnv",
+              [&](const Keyed& field) {
+                  std::optional<std::string> variable = reader_.text(field);
+                  if (!variable) return;
+                  provider.place_key = "connectionStringEnv";
+                  const char* value = std::getenv(variable->c_str());
+                  if (value && *value != '\0') {
+                      config.place = value;
+                      return;
+                  }
+                  reader_.fail(field,
+                               format("WEFT_E_DATA_PLACE: the variable {} is not set", *variable));
+              }},
              {"access", [&](const Keyed& field) { read_access(field, config.access); }},
              {"maxConnections", [&](const Keyed& field) {
                   if (auto number = reader_.number(field, 1, kConnectionsMax))
                       config.connections_max = static_cast<unsigned>(*number);
               }}});
+    check_place(at, provider);
     providers_.emplace(name, std::move(provider));
+}
+
+void DataReader::check_place(const Keyed& at, const Provider& provider) {
+    bool wants_path = provider.config.provider == kSqlite;
+    bool has_path = provider.place_key == "path";
+    if (!provider.place_key.empty() && has_path == wants_path) return;
+    reader_.fail(
+        at, format("WEFT_E_DATA_PLACE: {} needs {}", provider.config.provider,
+                   wants_path ? "\"path\"" : "\"connectionString\" or \"connectionStringEnv\""));
 }
 
 void DataReader::read_access(const Keyed& at, std::string& into) {

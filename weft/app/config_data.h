@@ -1,6 +1,7 @@
 // DataReader: the databases of weft.json, and which application may use them for what.
 //
-//     "data": {"main": {"provider": "sqlite", "path": "shop.db"}},
+//     "data": {"main": {"provider": "sqlite", "path": "shop.db"},
+//              "shop": {"provider": "postgres", "connectionStringEnv": "DATABASE_URL"}},
 //     "apps": [{"entry": "app.js", "capabilities": [
 //         {"token": "data.main", "kind": "database", "provider": "main", "access": "read"}]}]
 //
@@ -34,10 +35,13 @@ private:
     struct Provider {
         DataConfig config;
         Place place;
+        std::string place_key;  // the key that said where it is
         bool is_used = false;
     };
 
     void read_provider(const std::string& name, const Keyed& at);
+    // The one of the three keys that says where it is.
+    void check_place(const Keyed& at, const Provider& provider);
     void read_access(const Keyed& at, std::string& into);
     void join(const Keyed& at, DataConfig capability, std::vector<DataConfig>& into);
 

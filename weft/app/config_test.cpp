@@ -232,6 +232,27 @@ TEST_F(ConfigTest, DAT_11_each_mismatch_has_its_code) {
                 HasSubstr("apps[0].capabilities[0].kind: WEFT_E_DATA_KIND: "));
 }
 
+TEST_F(ConfigTest, DAT_11_where_a_database_is_depends_on_its_provider) {
+    std::string text = data_config({{"PROVIDER", "postgres"}});
+    EXPECT_THAT(errors(text), HasSubstr("data.main: WEFT_E_DATA_PLACE: postgres needs "));
+    auto with_key = [&](const std::string& member) {
+        std::string changed = text;
+        std::string path = R"("path": "shop.db")";
+        return changed.replace(changed.find(path), path.size(), member);
+    };
+    auto config = parse(with_key(R"("connectionString": "postgres://db/shop")"));
+    ASSERT_TRUE(config.has_value()) << config.error().text();
+    EXPECT_EQ(config->apps[0].data[0].provider, "postgres");
+    EXPECT_EQ(config->apps[0].data[0].place, "postgres://db/shop");
+    ASSERT_EQ(setenv("WEFT_TEST_DATABASE_URL", "postgres://other/shop", 1), 0);
+    config = parse(with_key(R"("connectionStringEnv": "WEFT_TEST_DATABASE_URL")"));
+    ASSERT_TRUE(config.has_value()) << config.error().text();
+    EXPECT_EQ(config->apps[0].data[0].place, "postgres://other/shop");
+    ASSERT_EQ(unsetenv("WEFT_TEST_DATABASE_URL"), 0);
+    EXPECT_THAT(errors(with_key(R"("connectionStringEnv": "WEFT_TEST_DATABASE_URL")")),
+                HasSubstr("WEFT_E_DATA_PLACE: the variable WEFT_TEST_DATABASE_URL is not set"));
+}
+
 // The schema is for editors: it must know the same keys.
 void gather_keys(const JsonValue& value, std::set<std::string>& keys) {
     for (std::size_t at = 0; at < value.items.size(); ++at) {
@@ -272,6 +293,8 @@ TEST_F(ConfigTest, HST_1_the_schema_has_the_keys_that_are_read) {
                                            "data",
                                            "path",
                                            "maxConnections",
+                                           "connectionString",
+                                           "connectionStringEnv",
                                            "drainMs",
                                            "isolation",
                                            "handlerDeadlineMs",

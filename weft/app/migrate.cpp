@@ -12,7 +12,6 @@
 #include "weft/app/terminal.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
-#include "weft/data/sqlite/sqlite.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft::app {
@@ -58,9 +57,9 @@ int make_new(const MigrateCommand& command) {
     return exit_of(Exit::Ok);
 }
 
-Result<Exit> run_action(const MigrateCommand& command, const std::string& path) {
+Result<Exit> run_action(const MigrateCommand& command, const data::DatabasePlace& place) {
     std::vector<data::Migration> migrations = WEFT_TRY(read_migrations(command.folder));
-    data::Database database = WEFT_TRY(data::open_sqlite({.path = path}));
+    data::Database database = WEFT_TRY(data::open_database(place));
     if (command.action == MigrateCommand::Action::Up) {
         std::vector<std::string> done = WEFT_TRY(data::migrate_up(database, migrations));
         for (const std::string& name : done) write_line(Stream::Out, format("applied {}", name));
@@ -91,19 +90,20 @@ Result<std::vector<data::Migration>> read_migrations(const std::string& folder) 
     return migrations;
 }
 
-std::expected<std::string, std::string> database_of(const MigrateCommand& command) {
-    if (!command.database.empty()) return command.database;
+std::expected<data::DatabasePlace, std::string> database_of(const MigrateCommand& command) {
+    if (!command.database.empty()) return data::place_of(command.database);
     std::string file = command.config.empty() ? "weft.json" : command.config;
     auto config = load_config(file);
     if (!config) return std::unexpected(config.error().text());
-    std::set<std::string> places;
+    std::set<std::pair<std::string, std::string>> places;
     for (const AppConfig& app : config->apps) {
         for (const DataConfig& data : app.data) {
             if (command.provider.empty() || data.name == command.provider)
-                places.insert(data.place);
+                places.emplace(data.provider, data.place);
         }
     }
-    if (places.size() == 1) return *places.begin();
+    if (places.size() == 1)
+        return data::DatabasePlace{places.begin()->first, places.begin()->second};
     return std::unexpected(places.empty()
                                ? format("{} has no such database", file)
                                : format("{} has several databases: say which by --provider", file));
@@ -115,12 +115,12 @@ int migrate(const MigrateCommand& command) {
     Exit exit = Exit::Usage;
     Result<void> ended = runtime
                              .spawn([&]() -> Result<void> {
-                                 auto path = database_of(command);
-                                 if (!path) {
-                                     complain(path.error());
+                                 auto place = database_of(command);
+                                 if (!place) {
+                                     complain(place.error());
                                      return {};
                                  }
-                                 exit = WEFT_TRY(run_action(command, *path));
+                                 exit = WEFT_TRY(run_action(command, *place));
                                  return {};
                              })
                              .join();

@@ -14,6 +14,7 @@
 #include "weft/app/command_line.h"
 #include "weft/base/result.h"
 #include "weft/data/migrations.h"
+#include "weft/data/open.h"
 
 namespace weft::app {
 
@@ -21,7 +22,7 @@ int migrate(const MigrateCommand& command);
 
 // The *.sql of a folder, by their names without that.
 Result<std::vector<data::Migration>> read_migrations(const std::string& folder);
-// The file that the command means: the error is a text for people.
-std::expected<std::string, std::string> database_of(const MigrateCommand& command);
+// The database that the command means: the error is a text for people.
+std::expected<data::DatabasePlace, std::string> database_of(const MigrateCommand& command);
 
 }  // namespace weft::app

@@ -78,7 +78,7 @@ TEST_F(MigrateTest, DAT_12_the_configuration_says_which_database) {
     command.config = folder + "/weft.json";
     EXPECT_THAT(database_of(command).error(), HasSubstr("--provider"));
     command.provider = "b";
-    EXPECT_EQ(database_of(command), folder + "/b.db");
+    EXPECT_EQ(database_of(command)->place, folder + "/b.db");
     command.provider = "c";
     EXPECT_THAT(database_of(command).error(), HasSubstr("no such database"));
     EXPECT_THAT(run({"sideways"}), HasSubstr("weft --help"));

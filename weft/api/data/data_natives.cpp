@@ -68,7 +68,8 @@ void data_open(js::Call& call) {
                       .access = static_cast<DataAccess>(call.integer(2)),
                       .connections_max = static_cast<unsigned>(call.integer(3))};
     js::start_task(call, "open database", [&application, source]() -> Result<js::Settled> {
-        if (!application.options().opens_any_data && source.place != ":memory:") {
+        bool is_scratch = source.provider == "sqlite" && source.place == ":memory:";
+        if (!application.options().opens_any_data && !is_scratch) {
             return data_failure(Error(ErrorKind::PermissionDenied,
                                       "the application opens only what its configuration names"));
         }

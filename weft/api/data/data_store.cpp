@@ -1,6 +1,6 @@
 #include "weft/api/data/data_store.h"
 
-#include "weft/data/sqlite/sqlite.h"
+#include "weft/data/open.h"
 #include "weft/fiber/fiber.h"
 #include "weft/js/tasks.h"
 
@@ -30,8 +30,7 @@ Result<data::Database> DataStore::open(const DataSource& source) {
     options.name = source.name;
     options.access = access_of(source.access);
     if (source.connections_max > 0) options.pool.connections_max = source.connections_max;
-    if (source.provider == "sqlite") return data::open_sqlite({.path = source.place}, options);
-    return Error(ErrorKind::Unavailable, "no such provider: " + source.provider);
+    return data::open_database({source.provider, source.place}, std::move(options));
 }
 
 Result<double> DataStore::find_configured(const std::string& token) {

@@ -14,7 +14,7 @@ const { budgetMs, signalOf } = realm.time;
 const {
   ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
   Error, NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys,
-  PromisePrototypeThen, SymbolAsyncIterator, TypeError, noop,
+  PromisePrototypeThen, StringPrototypeIncludes, SymbolAsyncIterator, TypeError, noop,
 } = realm.primordials;
 
 const kRowsMaxDefault = 128;
@@ -254,6 +254,7 @@ const cursorOptions = [...callOptions, "maxRows", "batchSize"];
 const batchOptions = [...callOptions, "maxRows", "atomic"];
 const transactionOptions = [...callOptions, "readOnly", "isolation"];
 const sqliteOptions = [...callOptions, "path", "database", "access", "maxConnections"];
+const postgresOptions = [...callOptions, "connectionString", "access", "maxConnections"];
 
 // (statement, options) for sql`...`, (statement, parameters, options) for a string.
 function argumentsOf(statement, second, third, operation, known) {
@@ -411,21 +412,34 @@ async function open(token, options) {
   return databaseOf(await call("open", options, () => dataConfigured(token)));
 }
 
+async function openBy(provider, place, placeRule, options) {
+  const operation = `${provider}.open`;
+  if (typeof place !== "string" || place === "" || StringPrototypeIncludes(place, "\0")) {
+    throw new TypeError(`${operation}: ${placeRule}`);
+  }
+  const access = accesses[options.access ?? "readwrite"];
+  if (access === undefined) {
+    throw new TypeError(`${operation}: access is "read", "write" or "readwrite"`);
+  }
+  const most = countOption(options.maxConnections, "maxConnections", operation, 256, 0);
+  return databaseOf(await call(operation, options, () => dataOpen(provider, place, access, most)));
+}
+
 const sqlite = ObjectFreeze({
   // { path, access, maxConnections }: a file, or ":memory:".
   async open(options) {
     checkOptions(options, "sqlite.open", sqliteOptions);
-    const path = options?.path ?? options?.database;
-    if (typeof path !== "string" || path === "") {
-      throw new TypeError("sqlite.open: path must be the name of a file or :memory:");
-    }
-    const access = accesses[options.access ?? "readwrite"];
-    if (access === undefined) {
-      throw new TypeError('sqlite.open: access is "read", "write" or "readwrite"');
-    }
-    const most = countOption(options.maxConnections, "maxConnections", "sqlite.open", 256, 0);
-    return databaseOf(
-      await call("sqlite.open", options, () => dataOpen("sqlite", path, access, most)));
+    return openBy("sqlite", options?.path ?? options?.database,
+      "path must be the name of a file or :memory:", options);
+  },
+});
+
+const postgres = ObjectFreeze({
+  // { connectionString, access, maxConnections }: an address or keywords, as libpq takes them.
+  async open(options) {
+    checkOptions(options, "postgres.open", postgresOptions);
+    return openBy("postgres", options?.connectionString,
+      "connectionString must be an address such as postgres://user@host/database", options);
   },
 });
 
@@ -435,6 +449,6 @@ function redact(connectionString) {
 
 realm.data = { Cursor };
 realm.modules["weft:data"] = {
-  DatabaseError, isQuery: SqlQuery.isQuery, open, redact, sql, sqlite,
-  default: ObjectFreeze({ open, redact, sql, sqlite }),
+  DatabaseError, isQuery: SqlQuery.isQuery, open, postgres, redact, sql, sqlite,
+  default: ObjectFreeze({ open, postgres, redact, sql, sqlite }),
 };

@@ -1,0 +1,123 @@
+// DAT: the module weft:data, over a live PostgreSQL.
+import { DatabaseError, postgres, sql } from "weft:data";
+import { Results } from "weft:http";
+import { connectionString, inSchema, withDatabase } from "./server.mjs";
+
+async function withTable(name, work) {
+  const db = await inSchema(name);
+  try {
+    await db.exec("create table t (id bigserial primary key, name text)");
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+test("DAT_3 query, queryRaw, queryOne, exec, batch", () => withTable("calls", async (db) => {
+  assertEquals(db.provider, "postgres");
+  assertEquals(db.stats().mode, "reactor");
+  assertEquals(await db.exec(sql`insert into t (name) values (${"a"}), (${"b"})`),
+    { affectedRows: 2 });
+  assertEquals([...await db.query(sql`select id, name from t order by id`)],
+    [{ id: 1, name: "a" }, { id: 2, name: "b" }]);
+  assertEquals((await db.queryRaw("select name from t where id = $1", [2])).rows, [["b"]]);
+  assertEquals(await db.queryOne(sql`select name from t where id = ${9}`), null);
+  const results = await db.batch([
+    sql`insert into t (name) values (${"c"}) returning id`, "select count(*) as n from t"]);
+  assertEquals(results.map(({ rows }) => [...rows]), [[{ id: 3 }], [{ n: 3 }]]);
+  await assertRejects(() => db.batch(["delete from t", "select * from nowhere"]), DatabaseError);
+  assertEquals(await db.queryOne("select count(*) as n from t"), { n: 3 });
+}));
+
+test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => {
+  const row = await db.queryOne(sql`select ${true}::boolean as yes, ${9007199254740993n}::bigint as big,
+    ${sql.decimal("12.3400")}::numeric as price, ${sql.uuid("6ba7b810-9dad-11d1-80b4-00c04fd430c8")}::uuid
+    as id, ${sql.date("2026-11-18")}::date as day, ${new Uint8Array([0, 255])}::bytea as bytes,
+    ${sql.json({ a: [1, null] })}::json as json, ${[1, 2, null]}::int[] as list, ${null}::text as none`);
+  assertEquals(row, {
+    yes: true, big: 9007199254740993n, price: "12.3400",
+    id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", day: "2026-11-18", bytes: new Uint8Array([0, 255]),
+    json: { a: [1, null] }, list: [1, 2, null], none: null,
+  });
+}));
+
+test("DAT_1 transactions and savepoints", () => withTable("transactions", async (db) => {
+  const count = async () => (await db.queryOne("select count(*) as n from t")).n;
+  await db.transaction(async (tx) => {
+    await tx.exec(sql`insert into t (name) values (${"kept"})`);
+    await assertRejects(() => tx.transaction(async (inner) => {
+      await inner.exec(sql`insert into t (name) values (${"undone"})`);
+      throw new RangeError("undo it");
+    }), RangeError);
+  });
+  assertEquals(await count(), 1);
+  await assertRejects(() => db.transaction(async (tx) => {
+    await tx.exec("delete from t");
+    throw new RangeError("undo it");
+  }), RangeError);
+  assertEquals(await count(), 1);
+  const refused = await assertRejects(() => db.transaction(
+    (tx) => tx.exec("delete from t"), { readOnly: true }), DatabaseError);
+  assertEquals(refused.sqlState, "25006");
+}));
+
+test("DAT_8 cursors: every row, and the connection is free again", () => withDatabase(async (db) => {
+  let sum = 0;
+  for await (const { x } of await db.queryCursor("select x from generate_series(1, 10000) x")) {
+    sum += x;
+  }
+  assertEquals(sum, 50005000);
+  for await (const { x } of await db.stream("select x from generate_series(1, 1000000) x")) {
+    if (x === 5) break;
+  }
+  assertEquals(db.stats().inUse, 0);
+}));
+
+test("DAT_14 Results.rows", () => withDatabase(async (db) => {
+  const response = Results.rows(await db.queryCursor("select x from generate_series(1, 3) x"));
+  assertEquals(await response.text(), '{"x":1}\n{"x":2}\n{"x":3}\n');
+}));
+
+test("DAT_9 signal and timeoutMs stop the statement at the server", () => withDatabase(async (db) => {
+  const slow = sql`select pg_sleep(60), ${"weft-slow"}::text`;
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new RangeError("enough")), 50);
+  await assertRejects(() => db.query(slow, { signal: controller.signal }), RangeError);
+  const late = await assertRejects(() => db.query(slow, { timeoutMs: 50 }), DatabaseError);
+  assertEquals(late.code, "WEFT_E_DATA_TIMED_OUT");
+  const left = await db.queryOne("select count(*) as n from pg_stat_activity " +
+    "where state = 'active' and query like '%weft-slow%' and pid <> pg_backend_pid()");
+  assertEquals(left, { n: 0 });
+}));
+
+test("DAT_5 more callers than connections wait for their turn", () => withDatabase(async (db) => {
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, i) => db.queryOne(sql`select ${i}::int as i`)));
+  assertEquals(answers.map(({ i }) => i), Array.from({ length: 64 }, (_, i) => i));
+  assert(db.stats().connections <= 2);
+}, { maxConnections: 2 }));
+
+test("DAT_10 errors have a code and show no secret", async () => {
+  await withDatabase(async (db) => {
+    await db.exec("create temporary table u (n int unique)");
+    const syntax = await assertRejects(() => db.query("selec 1"), DatabaseError);
+    assertEquals([syntax.code, syntax.sqlState], ["WEFT_E_DATA_WRONG_STATEMENT", "42601"]);
+  }, { maxConnections: 1 });
+  const secret = "postgres://weft:hunter2@127.0.0.1:1/postgres";
+  const db = await postgres.open({ connectionString: secret });
+  const refused = await assertRejects(() => db.query("select 1"), DatabaseError);
+  assertEquals(refused.code, "WEFT_E_DATA_CONNECTION_LOST");
+  assert(!`${refused.message}${refused.stack}`.includes("hunter2"));
+  await db.close();
+  for (const options of [undefined, {}, { connectionString: "" }, { connectionString: 7 },
+    { connectionString: "a\0b" }, { connectionString, maxConnections: 0 },
+    { connectionString, acces: "read" }]) {
+    await assertRejects(() => postgres.open(options), TypeError);
+  }
+});
+
+test("DAT_11 a handle that may only read cannot write", () => withDatabase(async (db) => {
+  const refused = await assertRejects(
+    () => db.query("create table wrong (n int)"), DatabaseError);
+  assert(["WEFT_E_DATA_READ_ONLY", "WEFT_E_DATA_PERMISSION"].includes(refused.code), refused.code);
+}, { access: "read" }));

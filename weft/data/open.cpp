@@ -1,0 +1,31 @@
+#include "weft/data/open.h"
+
+#include <utility>
+
+#include "weft/data/postgres/postgres.h"
+#include "weft/data/sqlite/sqlite.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite";
+constexpr std::string_view kPostgres = "postgres";
+constexpr std::string_view kNames[] = {kSqlite, kPostgres};
+
+}  // namespace
+
+std::span<const std::string_view> provider_names() { return kNames; }
+
+DatabasePlace place_of(std::string text) {
+    bool is_address = text.starts_with("postgres://") || text.starts_with("postgresql://");
+    return {std::string(is_address ? kPostgres : kSqlite), std::move(text)};
+}
+
+Result<Database> open_database(const DatabasePlace& place, DatabaseOptions options) {
+    if (place.provider == kSqlite) return open_sqlite({.path = place.place}, std::move(options));
+    if (place.provider == kPostgres)
+        return open_postgres({.connection_string = place.place}, std::move(options));
+    return Error(ErrorKind::Unavailable, "no such provider: " + place.provider);
+}
+
+}  // namespace weft::data
