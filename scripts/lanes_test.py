@@ -56,7 +56,8 @@ class Lanes(unittest.TestCase):
     def test_a_lane_that_failed_names_the_tests_that_did(self):
         _, lines = run("bad=echo '[  FAILED  ] Wheel.turns';"
                        "echo '[  FAILED  ] Wheel.turns (1 ms)';"
-                       "echo ' 3/19 Test  #3: fiber.epoll ......***Failed  2.00 sec'; exit 8")
+                       "echo ' 3/19 Test  #3: fiber.epoll ......***Failed  2.00 sec';"
+                       "echo ' 4/19 Test  #4: differential ......***Skipped  0.01 sec'; exit 8")
         self.assertRegex(lines[-2], r"^FAIL +bad .*exit status 8, Wheel.turns, fiber.epoll$")
 
     def test_a_lane_that_failed_shows_what_its_log_tells_of_that(self):

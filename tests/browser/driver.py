@@ -12,7 +12,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE_S = 20
+PATIENCE_S = 120
 UNAVAILABLE = 69
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # what WebDriver calls an element
 WIDE, PHONE = (1100, 1150), (500, 1700)

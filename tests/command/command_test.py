@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 WEFT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "weft"
-PATIENCE_S = 20
+PATIENCE_S = 120
 HELLO = 'export default { fetch: (request) => new Response("hello") };\n'
 
 

@@ -3,7 +3,7 @@ import asyncio
 
 import websockets
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 SIZES = (0, 1, 125, 126, 127, 1000, 65535, 65536, 300_000)
 
 

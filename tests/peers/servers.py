@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 HERE = Path(__file__).resolve().parent
 
 

@@ -181,7 +181,7 @@ class Allowed(WithUpstream):
                         self.assertEqual(self.weft.ask(self.url(path, target)).text, "ok")
                     self.assertLess(self.weft.rss() - before, 40 * MIB)
                     # Those that the pool keeps for the next request may stay.
-                    self.weft.until(lambda: Upstream.connections <= 8, "the end of connections", 5)
+                    self.weft.until(lambda: Upstream.connections <= 8, "the end of connections")
 
     def test_JS_11_a_response_is_passed_on(self):
         answer = self.weft.ask(self.url("proxy", "/big"))
@@ -192,7 +192,7 @@ class Allowed(WithUpstream):
         client = self.weft.begin(self.url("signal", "/slow"))
         self.weft.until(lambda: Upstream.asked > asked, "the fetch")
         client.close()
-        self.weft.until(lambda: self.weft.json("/last") == "AbortError", "the abort of fetch", 2)
+        self.weft.until(lambda: self.weft.json("/last") == "AbortError", "the abort of fetch")
 
 
 if __name__ == "__main__":

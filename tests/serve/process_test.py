@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from served import SANITIZED, ServeTest, Weft, main, read_to_end
+from served import PATIENCE_S, SANITIZED, ServeTest, Weft, main, read_to_end
 
 APP = """
 const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
@@ -57,14 +57,14 @@ class Drain(unittest.TestCase):
         asked = [self.weft.begin(target, headers="connection: close\r\n")
                  for target in ("/sleep?ms=500", "/stream")]
         self.weft.process.send_signal(signal.SIGTERM)
-        idle.settimeout(5)
+        idle.settimeout(PATIENCE_S)
         self.assertEqual(idle.recv(100), b"")  # closed at once
         idle.close()
         answers = [read_to_end(client) for client in asked]
         for answer in answers:
             self.assertTrue(answer.startswith(b"HTTP/1.1 200"), answer)
         self.assertEqual(answers[1].count(b"\0"), 50)
-        self.assertEqual(self.weft.process.wait(10), 0)
+        self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
 
     def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
         idle = self.weft.send("/ok")
@@ -115,14 +115,14 @@ class Watch(unittest.TestCase):
             thread.start()
             time.sleep(0.1)
             (weft.path / "name.js").write_text(f'export const name = "{version}";')
-            weft.until(lambda: weft.ask("/").text == version, version, 10)
+            weft.until(lambda: weft.ask("/").text == version, version)
             thread.join()
             self.assertEqual(slow[0][0], "v")
         # A connection that lived through it is answered by the new application.
         kept.sendall(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
         self.assertIn(b"v3", kept.recv(4096))
         kept.close()
-        weft.until(lambda: weft.sockets() <= sockets, "the end of the old sockets", 5)
+        weft.until(lambda: weft.sockets() <= sockets, "the end of the old sockets")
 
     def test_JS_12_a_reload_that_fails_keeps_the_old_application(self):
         weft = Weft('export default { fetch: () => new Response("good") };',
@@ -130,7 +130,7 @@ class Watch(unittest.TestCase):
         self.addCleanup(weft.close)
         self.assertEqual(weft.ask("/").text, "good")
         (weft.path / "app.js").write_text("this is no JavaScript")
-        weft.until(lambda: "app.js" in weft.log(), "the complaint", 10)
+        weft.until(lambda: "app.js" in weft.log(), "the complaint")
         self.assertEqual(weft.ask("/").text, "good")
 
 

@@ -203,7 +203,7 @@ class Requests(ServeTest):
         return self.weft.json("/seen")
 
     def until_aborted(self, name, reason="AbortError"):
-        self.weft.until(lambda: [name, reason] in self.seen()["aborted"], f"the abort of {name}", 5)
+        self.weft.until(lambda: [name, reason] in self.seen()["aborted"], f"the abort of {name}")
 
     def test_SCP_4_the_signal_fires_when_the_client_goes(self):
         client = self.weft.begin("/wait")
@@ -234,7 +234,7 @@ class Requests(ServeTest):
         time.sleep(0.05)
         client.close()
         self.until_aborted("stream")
-        self.weft.until(lambda: len(self.seen()["cancelled"]) > before, "cancel() of the stream", 5)
+        self.weft.until(lambda: len(self.seen()["cancelled"]) > before, "cancel() of the stream")
 
     def test_SCP_4_the_signal_never_fires_after_success(self):
         for name in ["done", "doneLater", "doneStream"]:
@@ -272,16 +272,16 @@ class Requests(ServeTest):
 
     def test_SCP_6_waitUntil_holds_the_timers_of_a_request(self):
         self.assertEqual(self.weft.ask("/held").text, "ok")
-        self.weft.until(lambda: "held" in self.seen()["timers"], "what was held", 5)
+        self.weft.until(lambda: "held" in self.seen()["timers"], "what was held")
 
     def test_JS_3_a_rejection_given_to_waitUntil_is_reported(self):
         self.assertEqual(self.weft.ask("/heldFails").text, "ok")
-        self.weft.until(lambda: "rejected behind the response" in self.weft.log(), "the report", 5)
+        self.weft.until(lambda: "rejected behind the response" in self.weft.log(), "the report")
         self.assert_answers()
 
     def test_JS_16_an_unhandled_rejection_is_reported_and_ends_nothing(self):
         self.assertEqual(self.weft.ask("/unhandled").text, "ok")
-        self.weft.until(lambda: "nobody handles this" in self.weft.log(), "the report", 5)
+        self.weft.until(lambda: "nobody handles this" in self.weft.log(), "the report")
         self.assertEqual(self.weft.ask("/uncaught").text, "ok")
         self.assertIn("thrown in a timer", self.weft.log())
         self.assert_answers()
@@ -291,7 +291,7 @@ class Requests(ServeTest):
         # The error was thrown in a class of the runtime; its caller is shown.
         frame = 'app.js:%d:12\n    return new Response("", { status: 101 });\n           ^\n'
         line = 1 + LIFE[:LIFE.index("status: 101")].count("\n")
-        self.weft.until(lambda: frame % line in self.weft.log(), "the frame", 5)
+        self.weft.until(lambda: frame % line in self.weft.log(), "the frame")
 
     def test_JS_17_order_of_timers_and_microtasks(self):
         order = self.weft.json("/order")

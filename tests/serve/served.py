@@ -16,7 +16,7 @@ WEFT = os.environ.get("WEFT_PROGRAM") or str(
     Path(__file__).resolve().parents[2] / "build" / "dev" / "bin" / "weft")
 LONG = bool(os.environ.get("WEFT_TEST_LONG"))
 SANITIZED = b"libasan" in Path(WEFT).read_bytes()
-PATIENCE_S = 60 if SANITIZED else 20
+PATIENCE_S = 120
 MIB = 1024 * 1024
 
 
