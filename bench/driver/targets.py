@@ -131,6 +131,7 @@ def echo_targets(row: str) -> list[Target]:
         Within(row, "weft1", "epoll1", 1.05),
         Ahead(row, "weft1", "go1", 1.4),
         Within(row, "weft1", "tokio1", 1.0),
+        Within(row, "weft2", "tokio2", 1.0),
     ]
 
 
@@ -154,13 +155,15 @@ TARGETS: list[Target] = [
     *echo_targets("echo1k"), *echo_targets("echo10k"),
     *both("idle", 0, 0),
     AtLeast("sim", "weft1", 1_000_000),
-    AtMost("plaintext", "weft1", 6.6), *ahead_of_servers("plaintext", nginx=1.15, go=1.75),
-    *ahead_of_servers("pipelined", nginx=2),
+    AtMost("plaintext", "weft1", 6.6),
+    *ahead_of_servers("plaintext", nginx=1.15, go=1.75, hyper=1.1),
+    Within("plaintext", "weft1", "epoll1", 1.15),
+    *ahead_of_servers("pipelined", nginx=2, hyper=1.1),
     AtMost("file10k", "weft1", 9), *ahead_of_servers("file10k", nginx=1.15),
     AtMost("body1m", "weft1", 190),
-    AtMost("proxy", "weft1", 14), *ahead_of_servers("proxy", haproxy=1.1),
+    AtMost("proxy", "weft1", 14), *ahead_of_servers("proxy", haproxy=1.25),
     AtMost("load80", "weft1", 2),
-    AtMost("sse", "weft1", 6.5),
+    AtMost("sse", "weft1", 6.5), Within("sse", "weft1", "epoll1", 1.4),
     AtMost("idle10k", "weft1", 512),
     *ahead_of_servers("handshake", nginx=0.95), *ahead_of_servers("tls", nginx=1.1),
     *js_targets("js-plaintext", 6.8, bun=1.15, deno=1.03, node24=2.2),
