@@ -18,9 +18,18 @@
 #include "weft/api/url/bindings.h"
 #include "weft/api/websocket/bindings.h"
 #include "weft/api/weft_http/bindings.h"
+#include "weft/base/log.h"
 #include "weft/js/natives.h"
+#include "weft/js/snapshot.h"
 
 extern "C" {
+// Made by the build of what snapshot/CMakeLists.txt finds in prelude.list.
+struct WeftPreludeScript {
+    const char* name;
+    const char* begin;
+    const char* end;
+};
+extern const WeftPreludeScript weft_prelude_scripts[];
 extern const char weft_snapshot_begin[];
 extern const char weft_snapshot_end[];
 }
@@ -46,7 +55,29 @@ std::span<const js::Binding> bindings() {
 }
 
 std::span<const char> snapshot() {
-    return {weft_snapshot_begin, static_cast<std::size_t>(weft_snapshot_end - weft_snapshot_begin)};
+    static const std::span<const char> usable = []() -> std::span<const char> {
+        std::span<const char> tagged(
+            weft_snapshot_begin, static_cast<std::size_t>(weft_snapshot_end - weft_snapshot_begin));
+        if (tagged.empty()) return {};
+        Result<std::span<const char>> read = js::read_snapshot(tagged);
+        if (read) return *read;
+        log(LogLevel::Warn,
+            "the start-up snapshot is left out: {}; isolates start more slowly until Weft is built "
+            "with this V8",
+            read.error().message());
+        return {};
+    }();
+    return usable;
+}
+
+std::span<const js::PreludeScript> prelude() {
+    static const std::vector<js::PreludeScript> scripts = [] {
+        std::vector<js::PreludeScript> listed;
+        for (const WeftPreludeScript* script = weft_prelude_scripts; script->name; ++script)
+            listed.push_back({script->name, std::string_view(script->begin, script->end)});
+        return listed;
+    }();
+    return scripts;
 }
 
 }  // namespace weft::api

@@ -59,9 +59,7 @@ Platform& Platform::start(BlockingPool* pool) {
         // It is never destroyed: V8 asks it for things until the process has ended.
         auto* made = new Platform;  // tidy: allow new: see above
         v8::V8::InitializePlatform(made);
-        // The snapshot is a part of this library, whose bytes nobody doubts; a sum over all of them
-        // was a fifth of what an isolate takes to begin.
-        v8::V8::SetFlagsFromString("--no-verify-snapshot-checksum");
+        v8::V8::SetFlagsFromString(kFlags);
         v8::V8::Initialize();
         return made;
     }();

@@ -2,18 +2,25 @@
 
 // tidy: allow-file threads: isolates of several workers may be made at once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "weft/base/assert.h"
+#include "weft/base/format.h"
 #include "weft/js/describe.h"
 #include "weft/js/modules.h"
 #include "weft/js/platform.h"
 
 namespace weft::js {
 namespace {
+
+// A multiple of what V8 asks of the snapshot's own place.
+constexpr std::size_t kTagBytes = 256;
+
+std::string own_tag() { return format("V8 {} {}", v8::V8::GetVersion(), Platform::kFlags); }
 
 Error failure(v8::Isolate* isolate, v8::Local<v8::Context> context, const v8::TryCatch& caught) {
     return Error(ErrorKind::Other,
@@ -108,7 +115,20 @@ Result<std::vector<char>> make_snapshot(std::span<const Binding> bindings,
     v8::StartupData blob = creator.CreateBlob(v8::SnapshotCreator::FunctionCodeHandling::kKeep);
     if (!blob.data) return Error(ErrorKind::Other, "V8 could not make a snapshot");
     std::unique_ptr<const char[]> owned(blob.data);
-    return std::vector<char>(blob.data, blob.data + blob.raw_size);
+    std::string tag = own_tag();
+    WEFT_ASSERT(tag.size() < kTagBytes, "the tag of a snapshot has its place");
+    std::vector<char> tagged(kTagBytes);
+    std::ranges::copy(tag, tagged.begin());
+    tagged.insert(tagged.end(), blob.data, blob.data + blob.raw_size);
+    return tagged;
+}
+
+Result<std::span<const char>> read_snapshot(std::span<const char> tagged) {
+    std::string_view text(tagged.data(), std::min(tagged.size(), kTagBytes));
+    std::string_view tag = text.substr(0, text.find('\0'));
+    if (std::string own = own_tag(); tag != own || tagged.size() <= kTagBytes)
+        return Error(ErrorKind::Unavailable, format("it was made by {}, and this is {}", tag, own));
+    return tagged.subspan(kTagBytes);
 }
 
 }  // namespace weft::js

@@ -131,6 +131,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         options.watchdog = &watchdog_;
         options.bindings = bindings();
         options.snapshot = snapshot();
+        options.prelude = prelude();
         options.limits.turn_cpu = options_.limits.cpu;
         options.limits.microtasks = options_.limits.microtasks;
         if (options_.is_supervised)
