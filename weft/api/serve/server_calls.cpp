@@ -198,8 +198,11 @@ void ServerCalls::answer(double number, http::Response&& response) {
 void ServerCalls::deliver(double number, ServerCall& call, http::Response&& response) {
     call.answered = true;
     call.promise.Reset();
-    // A streamed response may still read the request's body, which goes with the answer.
-    if (call.outgoing && call.body && !call.body_taken) {
+    // A streamed response may still read the request's body, which goes with the answer; and whoever
+    // has read all of it has yet to find its end.
+    if (call.body && call.body_taken) {
+        call.body = std::string_view();
+    } else if (call.outgoing && call.body) {
         call.kept_body = std::make_unique<std::string>(*call.body);
         call.body = *call.kept_body;
     } else {
