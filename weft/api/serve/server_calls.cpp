@@ -15,6 +15,9 @@ namespace {
 // A full collection, to see whether a promise can still be settled, takes milliseconds.
 constexpr Nanoseconds kHungCheckPause = std::chrono::seconds(1);
 
+// How long what the worker found at once may be handed to the script without a look at others.
+constexpr Nanoseconds kBatchTime = std::chrono::milliseconds(5);
+
 constexpr std::string_view kClientGone = "The client went away";
 
 http::Response failed_response(CallFailure failure) {
@@ -125,6 +128,13 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
     Result<double> number = open(std::move(call));
     if (!number) return failed_response(CallFailure::Closed);
     opened.reply = loop_call.keep([this, number = *number](http::KeptEnd) { client_gone(number); });
+    // Two handlers that compute for ever must not hold the worker's other connections twice as long
+    // as one: between two jobs it looks at them.
+    bool is_next = std::exchange(batch_begun_, loop_call.begun()) == loop_call.begun();
+    if (is_next && Clock::now() - batch_begun_ > kBatchTime) {
+        isolate_.post([this, number = *number] { dispatch(number); });
+        return http::Kept{};
+    }
     dispatch(*number);
     if (isolate_.is_idle()) on_idle();
     return http::Kept{};
@@ -198,8 +208,8 @@ void ServerCalls::answer(double number, http::Response&& response) {
 void ServerCalls::deliver(double number, ServerCall& call, http::Response&& response) {
     call.answered = true;
     call.promise.Reset();
-    // A streamed response may still read the request's body, which goes with the answer; and whoever
-    // has read all of it has yet to find its end.
+    // A streamed response may still read the request's body, which goes with the answer; and
+    // whoever has read all of it has yet to find its end.
     if (call.body && call.body_taken) {
         call.body = std::string_view();
     } else if (call.outgoing && call.body) {

@@ -1,0 +1,200 @@
+// Requests of an isolate and native ones through one server, on one worker.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/api/application/application.h"
+#include "weft/fiber/runtime.h"
+#include "weft/http/request.h"
+#include "weft/http/server/server.h"
+#include "weft/testing/sockets.h"
+
+namespace weft::api {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kCpu = 50ms;
+
+constexpr std::string_view kScript = R"(
+    globalThis.begun = 0;
+    export default { async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/spin") { begun++; for (;;); }
+        if (pathname === "/spinLater") {
+            begun++;
+            await new Promise((go) => setTimeout(go, 1));
+            for (;;);
+        }
+        return new Response("fine");
+    } };
+)";
+
+constexpr std::string_view kEnded = "500 The handler computed too long and was ended";
+
+// A server whose one worker has an isolate, and which answers /native without it.
+class Served : public ::testing::Test {
+protected:
+    template <class Function>
+    auto on_owner(Function function) {
+        return runtime_.spawn_pinned(0, std::move(function)).join();
+    }
+
+    Served() : runtime_({.workers = 1, .pinned_workers = 1}) {
+        Result<void> opened = on_owner([&] { return open(); });
+        EXPECT_TRUE(opened) << opened.error().message();
+        serving_ = runtime_.spawn_pinned(0, [&] { return server_->serve(); });
+    }
+    ~Served() override {
+        server_->drain();
+        EXPECT_TRUE(serving_.join());
+        static_cast<void>(on_owner([&] { application_->close(); }));
+    }
+
+    Result<void> open() {
+        ApplicationOptions options;
+        options.name = "test";
+        options.entry = "/nowhere/test.js";
+        options.text = kScript;
+        options.limits.cpu = kCpu;
+        options.worker = runtime_.worker_count() - 1;
+        application_ = WEFT_TRY(JsApplication::create(runtime_, watchdog_, std::move(options)));
+        WEFT_TRY(application_->load());  // tidy: allow order: of a script
+        http::ServerOptions http;
+        http.loop_handler = [this](http::Request& request, http::LoopCall& call) {
+            if (request.path() == "/native") return http::LoopOutcome(native());
+            return application_->begin(request, call);
+        };
+        server_ = std::make_unique<http::Server>(
+            [this](http::Request& request, async::Context& context) -> Result<http::Response> {
+                if (request.path() == "/native") return native();
+                return application_->handle(request, context);
+            },
+            std::move(http));
+        address_ = WEFT_TRY(server_->listen(net::Address::loopback(0)));
+        return {};
+    }
+
+    // Says how many turns had been ended by force when it was answered.
+    http::Response native() {
+        return http::Response::text(std::to_string(application_->isolate().counters().too_long));
+    }
+
+    Result<net::Socket> connect() { return net::Socket::connect(address_, in_time()); }
+    static Deadline in_time() { return testing::in_ten_seconds(); }
+
+    static Result<void> send(net::Socket& socket, std::string_view path) {
+        std::string text =
+            "GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
+        return socket.write_all(as_bytes(text), in_time());
+    }
+
+    // "200 body"
+    static std::string answer(net::Socket& socket) {
+        Result<std::string> text = testing::read_to_end(socket);
+        if (!text) return text.error().message();
+        std::size_t end_of_head = text->find("\r\n\r\n");
+        if (!text->starts_with("HTTP/1.1 ") || end_of_head == std::string::npos) return *text;
+        return text->substr(9, 3) + " " + text->substr(end_of_head + 4);
+    }
+
+    std::string ask(std::string_view path) {
+        Result<net::Socket> socket = connect();
+        if (!socket || !send(*socket, path)) return "not sent";
+        return answer(*socket);
+    }
+
+    // How many loops were ended, of one that runs and six that come together with native requests,
+    // before the last of those was answered. Nothing, if the first had ended before all were sent.
+    std::optional<std::uint64_t> most_ended_before_a_native_answer(std::string_view path) {
+        constexpr std::size_t kLoops = 6;
+        std::uint64_t before = ended();
+        std::vector<net::Socket> spinning;
+        std::vector<net::Socket> natives;
+        for (std::size_t at = 0; at < 1 + 2 * kLoops; ++at) {
+            Result<net::Socket> socket = connect();
+            EXPECT_TRUE(socket);
+            if (socket) (at <= kLoops ? spinning : natives).push_back(std::move(*socket));
+        }
+        EXPECT_TRUE(send(spinning.front(), "/spin"));
+        for (std::size_t at = 1; at < spinning.size(); ++at) EXPECT_TRUE(send(spinning[at], path));
+        for (net::Socket& socket : natives) EXPECT_TRUE(send(socket, "/native"));
+        std::byte first_of_answer[1];
+        auto early = spinning.front().try_read(first_of_answer);
+        bool was_sent_in_time = early && !*early;
+        std::uint64_t most = 0;
+        for (net::Socket& socket : natives) {
+            std::string text = answer(socket);
+            EXPECT_TRUE(text.starts_with("200 ")) << text;
+            if (text.starts_with("200 "))
+                most = std::max<std::uint64_t>(most, std::stoull(text.substr(4)) - before);
+        }
+        for (net::Socket& socket : spinning) {
+            std::string text = answer(socket);
+            EXPECT_TRUE(text.ends_with("The handler computed too long and was ended")) << text;
+        }
+        EXPECT_EQ(ended() - before, 1 + kLoops);
+        return was_sent_in_time ? std::optional(most) : std::nullopt;
+    }
+
+    std::uint64_t ended() {
+        return *on_owner([&] { return application_->isolate().counters().too_long; });
+    }
+
+    js::Watchdog watchdog_;
+    Runtime runtime_;
+    std::unique_ptr<JsApplication> application_;
+    std::unique_ptr<http::Server> server_;
+    net::Address address_;
+    Future<void> serving_;
+};
+
+// The longest that one of the native requests took which were asked while the loop ran.
+TEST_F(Served, JS_5_native_requests_are_answered_in_time_while_a_loop_runs_into_its_limit) {
+    constexpr int kAttemptsMax = 10;
+    constexpr Nanoseconds kLongestMax = 4 * kCpu;
+    for (std::string_view path : {"/spin", "/spinLater"}) {
+        // Other programs of the machine can hold up any one try, but not all.
+        Nanoseconds best = Nanoseconds::max();
+        for (int attempt = 0; attempt < kAttemptsMax && best >= kLongestMax; ++attempt) {
+            std::uint64_t before = ended();
+            Result<net::Socket> spinning = connect();
+            ASSERT_TRUE(spinning && send(*spinning, path));
+            Nanoseconds longest{};
+            while (ended() == before) {
+                Instant asked = Clock::now();
+                EXPECT_TRUE(ask("/native").starts_with("200 "));
+                longest = std::max(longest, Nanoseconds(Clock::now() - asked));
+            }
+            EXPECT_EQ(answer(*spinning), kEnded);
+            EXPECT_EQ(ask("/"), "200 fine");
+            best = std::min(best, longest);
+        }
+        EXPECT_LT(best, kLongestMax) << path;
+    }
+}
+
+// All that has come while a loop ran lies before the worker at once. Between two turns that are
+// ended by force it looks at everybody else.
+TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
+    constexpr int kAttemptsMax = 20;
+    for (std::string_view path : {"/spin", "/spinLater"}) {
+        std::optional<std::uint64_t> seen;
+        for (int attempt = 0; attempt < kAttemptsMax && !seen; ++attempt)
+            seen = most_ended_before_a_native_answer(path);
+        ASSERT_TRUE(seen) << "the loop ended before the others were sent, each time";
+        // The loop that ran when it came, and one that had come with it; another may have begun
+        // where the answer of the first was still to be written.
+        EXPECT_LE(*seen, 3U) << path;
+        EXPECT_EQ(ask("/"), "200 fine");
+    }
+}
+
+}  // namespace
+}  // namespace weft::api
