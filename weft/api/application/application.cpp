@@ -8,6 +8,7 @@
 #include "weft/api/data/data_store.h"
 #include "weft/api/fetch/fetch_client.h"
 #include "weft/api/websocket/sockets.h"
+#include "weft/api/weft_http/file_store.h"
 #include "weft/async/scope.h"
 #include "weft/base/assert.h"
 #include "weft/base/format.h"
@@ -73,6 +74,7 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
     for (const std::string& rule : made->options_.allow_fetch) WEFT_TRY(made->egress_.allow(rule));
     made->fetch_client_ = std::make_unique<FetchClient>(made->egress_);
     made->data_store_ = std::make_unique<DataStore>(made->options_);
+    made->file_store_ = std::make_unique<FileStore>();
     WEFT_TRY(made->open_scope());
     made->world_ = WEFT_TRY(made->make_world());
     return made;

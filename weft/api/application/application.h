@@ -28,6 +28,7 @@ namespace weft::api {
 
 class DataStore;
 class FetchClient;
+class FileStore;
 class Sockets;
 
 class JsApplication final : public Application {
@@ -52,6 +53,7 @@ public:
     const net::EgressPolicy& egress() const { return egress_; }
     FetchClient& fetch_client() { return *fetch_client_; }
     DataStore& data_store() { return *data_store_; }
+    FileStore& file_store() { return *file_store_; }
     js::Isolate& isolate() { return *world_->isolate; }
     static JsApplication& of(js::Isolate& isolate) {
         return *static_cast<JsApplication*>(isolate.v8()->GetData(1));
@@ -87,6 +89,7 @@ private:
     ApplicationCounters counters_;
     std::unique_ptr<FetchClient> fetch_client_;
     std::unique_ptr<DataStore> data_store_;
+    std::unique_ptr<FileStore> file_store_;
     std::unique_ptr<World> world_;
     Future<void> scope_;
     CancelToken scope_token_;

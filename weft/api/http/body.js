@@ -14,14 +14,15 @@
 //     isUnusable(body)             disturbed or locked
 //     cloned(body)                 { first, second }: two bodies with the same bytes
 //     streamOf(inner)
-//     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch }, or null;
-//                                  it counts as used afterwards
+//     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch } |
+//                                  { nativeFile }, or null; it counts as used afterwards
+//     fileBody(content, size)      the body of a response out of a file
 //     mixin(constructor, name, access)    adds body, bodyUsed, text() and the others
 //     isFailureOf(id, error)       the error is why the body of that server's request was not read
 
 const {
   fetchBodyCancel, fetchBodyRead, fetchBodyTake, fetchBodyTakeAll, fetchBodyTakeText,
-  requestBodyCancel, requestBodyRead, requestTakeBody, utf8Decode, utf8Encode,
+  httpFileRead, requestBodyCancel, requestBodyRead, requestTakeBody, utf8Decode, utf8Encode,
 } = native;
 const { blob, formData, mime, url, webidl } = realm;
 const {
@@ -32,7 +33,7 @@ const {
   toWellFormed,
 } = webidl;
 const {
-  ArrayBufferIsView, JSONParse, ObjectDefineProperties, ObjectGetOwnPropertyDescriptor,
+  ArrayBufferIsView, Error, JSONParse, ObjectDefineProperties, ObjectGetOwnPropertyDescriptor,
   ObjectKeys, PromisePrototypeThen, PromiseReject, PromiseResolve, StringPrototypeCharCodeAt,
   StringPrototypeSlice, TypeError, TypedArrayPrototypeGetBuffer,
   TypedArrayPrototypeGetByteLength, Uint8Array, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet,
@@ -47,6 +48,8 @@ const BLOB = 2;        // source: a Blob
 const CHUNKS = 3;      // source: Uint8Arrays
 const REQUEST = 4;     // source: the id of a server's request
 const FETCH = 5;       // source: the handle of a fetch
+const FILE = 6;        // source: a FileContent
+const kFileSliceBytes = 256 * 1024;
 
 class InnerBody {
   constructor(kind, source, stream) {
@@ -97,6 +100,31 @@ function isFailureOf(id, error) {
   return failures !== null && WeakMapPrototypeGet(failures, error) === id;
 }
 
+// What the native side answers a request with out of a file.
+class FileContent {
+  constructor(content, size) {
+    this.content = content;
+    this.size = size;
+    this.at = 0;  // so much has been read
+  }
+
+  read() {
+    const left = this.size - this.at;
+    if (left <= 0) return PromiseResolve(undefined);
+    const bytes = httpFileRead(
+      this.content, this.at, left < kFileSliceBytes ? left : kFileSliceBytes);
+    return PromisePrototypeThen(bytes, (buffer) => {
+      if (buffer.byteLength === 0) throw new Error("The file has become shorter");
+      this.at += buffer.byteLength;
+      return buffer;
+    });
+  }
+}
+
+function fileBody(content, size) {
+  return new InnerBody(FILE, new FileContent(content, size), null);
+}
+
 class NativeSource {
   constructor(inner) {
     this.inner = inner;
@@ -108,6 +136,7 @@ class NativeSource {
   read() {
     const { inner, kind } = this;
     if (inner.failure !== null) return PromiseReject(inner.failure.reason);
+    if (kind === FILE) return inner.source.read();
     const bytes = kind === REQUEST ? requestBodyRead(inner.source) : fetchBodyRead(inner.source);
     return PromisePrototypeThen(bytes, undefined, (error) => {
       if (kind === REQUEST) {
@@ -120,6 +149,7 @@ class NativeSource {
 
   give() {
     const { inner } = this;
+    if (this.kind === FILE) return;
     if (this.kind === REQUEST) requestBodyCancel(inner.source);
     else fetchBodyCancel(inner.source);
   }
@@ -246,7 +276,7 @@ function allBytes(inner, onEnd, onFailure) {
       }, (error) => onFailure(realErrorOf(inner, FETCH, error)));
       return;
     }
-    const whole = requestTakeBody(inner.source);
+    const whole = inner.kind === REQUEST ? requestTakeBody(inner.source) : undefined;
     if (whole !== undefined) return onEnd(new Uint8Array(whole));
     inner.consumed = false;
   }
@@ -335,7 +365,8 @@ function consumeText(text, pack) {
 
 // ---- what a server or a client sends
 
-const nativeFetch = { nativeFetch: 0 };
+const nativeFetch = { nativeFetch: 0, nativeFile: undefined };
+const nativeFile = { nativeFetch: undefined, nativeFile: null };
 
 function forSending(body) {
   if (body === null || typeof body === "string") return body;
@@ -345,6 +376,11 @@ function forSending(body) {
     body.consumed = true;
     nativeFetch.nativeFetch = body.source;
     return nativeFetch;
+  }
+  if (body.kind === FILE) {
+    body.consumed = true;
+    nativeFile.nativeFile = body.source.content;
+    return nativeFile;
   }
   if (body.kind >= REQUEST) return streamOf(body);
   body.consumed = true;
@@ -448,6 +484,7 @@ realm.body = {
   bytesOfText,
   cloned,
   extract,
+  fileBody,
   forSending,
   innerOf,
   isFailureOf,

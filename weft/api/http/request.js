@@ -7,6 +7,7 @@
 //     Request, isRequest(value)
 //     makeServerRequest(id)        the Request of the native request `id`
 //     abortServerRequest(request, reason)    aborts its signal, also one that nobody has asked for
+//     serverIdOf(request)          the number of the native request; -1: there is none
 //     materialize(request)         reads what the native request tells, before that is over
 //     wasAbortedWith(request, error)         the error is the reason of its signal
 //     innerOf(request)             { method, url, headerList, body, settings, signal, ... }
@@ -140,6 +141,7 @@ let isRequest;
 let makeServerRequest;
 let abortServerRequest;
 let materialize;
+let serverIdOf;
 let wasAbortedWith;
 let innerOf;
 let setBody;
@@ -340,6 +342,8 @@ class Request {
       return request;
     };
 
+    serverIdOf = (request) => request.#id;
+
     abortServerRequest = (request, reason) => {
       materialize(request);
       if (request.#signal !== null) events.signalAbort(request.#signal, reason);
@@ -522,6 +526,7 @@ realm.http.Request = Request;
 realm.http.isRequest = (value) => isObject(value) && isRequest(value);
 realm.http.makeServerRequest = (id) => makeServerRequest(id);
 realm.http.abortServerRequest = (request, reason) => abortServerRequest(request, reason);
+realm.http.serverIdOf = (request) => serverIdOf(request);
 realm.http.materialize = (request) => materialize(request);
 realm.http.wasAbortedWith = (request, error) => wasAbortedWith(request, error);
 realm.http.innerOf = (request) => innerOf(request);

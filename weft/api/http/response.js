@@ -11,6 +11,7 @@
 //                                  if it was before.
 //     newUpgradeResponse(socket)   a Response with status 101; socketOf(response) is the socket of
 //                                  one, null of all others
+//     setResponseBody(response, body)    an InnerBody, in the place of what it has
 //     newFetchResponse(inner)      the Response of a fetch: { status, statusText, headers, url,
 //                                  redirected, type, body }
 
@@ -83,6 +84,7 @@ let socketOf;
 let unpack;
 let make;
 let failResponse;
+let setBody;
 
 // What unpackResponse() gives; one for all, its properties always of the same kind.
 const unpacked = { status: 200, statusText: "", headerList: null, body: null };
@@ -132,6 +134,8 @@ class Response {
       if (guard === "immutable" && origin === null) response.#headers = newHeaders(list, guard);
       return response;
     };
+
+    setBody = (response, body) => { response.#body = body; };
 
     failResponse = (response, reason) => {
       const body = response.#body;
@@ -287,6 +291,7 @@ realm.http = {
   isNullBodyStatus,
   isResponse: (value) => isObject(value) && isResponse(value),
   newFetchResponse,
+  setResponseBody: (response, body) => setBody(response, body),
   newUpgradeResponse: (socket) => make(
     101, "", [], "response", null, new Origin("default", "", false, socket)),
   socketOf: (response) => socketOf(response),

@@ -9,7 +9,7 @@
 //   expire(id, why)        its response has been sent, and waitUntil() has held it for too long
 
 const {
-  respond, respondFetch, respondStream, bodyWrite, bodyClose, bodyFail, requestFail, requestHold,
+  respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail, requestHold,
   requestDeadline, requestRelease, requestWatch, continuationSet,
 } = native;
 const { asyncContext, body: bodies, events, http, streams, time, timers, websocket } = realm;
@@ -139,10 +139,11 @@ function respondWith(id, status, list, body) {
   }
 }
 
-function respondFetchWith(id, status, list, fetched) {
-  const all = [id, status, fetched];
+// `respondNative` is respondFetch or respondFile.
+function respondNativeWith(respondNative, id, status, list, content) {
+  const all = [id, status, content];
   for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
-  ReflectApply(respondFetch, undefined, all);
+  ReflectApply(respondNative, undefined, all);
 }
 
 function send(call, value) {
@@ -169,9 +170,13 @@ function send(call, value) {
     endTimers(call);
     return;
   }
-  if (body.nativeFetch !== undefined) {
+  if (body.nativeFetch !== undefined || body.nativeFile !== undefined) {
     finish(call);
-    respondFetchWith(call.id, status, headerList, body.nativeFetch);
+    if (body.nativeFile !== undefined) {
+      respondNativeWith(respondFile, call.id, status, headerList, body.nativeFile);
+    } else {
+      respondNativeWith(respondFetch, call.id, status, headerList, body.nativeFetch);
+    }
     endTimers(call);
     return;
   }

@@ -11,6 +11,7 @@
 #include "weft/api/serve/body_queue.h"
 #include "weft/api/serve/flat_headers.h"
 #include "weft/api/serve/server_calls.h"
+#include "weft/api/weft_http/file_answer.h"
 #include "weft/base/assert.h"
 #include "weft/js/describe.h"
 #include "weft/js/owned_bytes.h"
@@ -199,6 +200,19 @@ void respond_fetch(js::Call& call) {
     calls.answer(call.number(0), std::move(response));
 }
 
+// (id, status, content, name, value, ...): the content of a file, by the kernel.
+void respond_file(js::Call& call) {
+    constexpr int kFirstField = 3;
+    ServerCalls& calls = calls_of(call);
+    http::Response response;
+    response.status = static_cast<std::uint16_t>(call.integer(1));
+    response.body = std::move(*FileAnswer::of(call[2]).body);
+    for (int at = kFirstField; at + 1 < call.count(); at += 2)
+        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
+                                 call[at + 1].As<v8::String>(), response.headers);
+    calls.answer(call.number(0), std::move(response));
+}
+
 // (id, chunks): undefined, or a promise that is settled when there is room for more.
 void body_write(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
@@ -277,6 +291,9 @@ constexpr js::Binding kBindings[] = {
     js::bind<respond_fetch>("respondFetch",
                             "(id: number, status: number, fetch: number, "
                             "...headers: string[]): void"),
+    js::bind<respond_file>("respondFile",
+                           "(id: number, status: number, content: ArrayBuffer, "
+                           "...headers: string[]): void"),
     js::bind<body_write>("bodyWrite",
                          "(id: number, chunks: BufferSource[]): Promise<void> | undefined",
                          js::Awaits::Uncancellable),

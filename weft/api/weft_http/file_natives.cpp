@@ -1,68 +1,199 @@
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "weft/api/application/application.h"
+#include "weft/api/serve/flat_headers.h"
+#include "weft/api/serve/server_calls.h"
 #include "weft/api/weft_http/bindings.h"
-#include "weft/fiber/file.h"
+#include "weft/api/weft_http/file_answer.h"
+#include "weft/api/weft_http/file_store.h"
+#include "weft/base/assert.h"
+#include "weft/http/files/file_response.h"
+#include "weft/http/request.h"
+#include "weft/js/describe.h"
 #include "weft/js/isolate.h"
+#include "weft/js/owned_bytes.h"
 #include "weft/js/task.h"
 
 namespace weft::api {
 namespace {
 
-// One read of weft:http; what is larger is read in several.
+// One read of a script; what is larger is read in several.
 constexpr std::int64_t kReadBytesMax = std::int64_t{1024} * 1024;
+// Of the arguments of a question: the request's number, its method, and its fields behind them.
+constexpr int kRequest = 2;
+constexpr int kMethod = 3;
+constexpr int kFirstField = 4;
 
-void file_status(js::Call& call) {
-    js::start_task(call, "file status", [path = call.text(0)]() -> Result<js::Settled> {
-        FileStatus status = WEFT_TRY(files::status(path));
-        return js::Settled([status](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
-            v8::Isolate* v8 = isolate.v8();
-            double milliseconds =
-                std::chrono::duration<double, std::milli>(status.modified.time_since_epoch())
-                    .count();
-            v8::Local<v8::Value> values[] = {
-                v8::Number::New(v8, static_cast<double>(status.size)),
-                v8::Number::New(v8, milliseconds),
-                v8::Boolean::New(v8, status.kind == FileKind::Regular),
-            };
-            return v8::Array::New(v8, values, std::size(values));
-        });
-    });
+class NoBody final : public http::BodyReader {
+public:
+    Result<std::size_t> read(ByteSpace) override { return 0; }
+    std::optional<std::uint64_t> size() const override { return 0; }
+    const http::Headers& trailers() const override { return trailers_; }
+
+private:
+    http::Headers trailers_;
+};
+
+// What a script asks of a file, for the time when the request itself may be over.
+struct Question {
+    std::string root;
+    std::string path;
+    std::string method;
+    http::Headers headers;
+
+    // (root, path, id, method, name, value, ...)
+    explicit Question(js::Call& call)
+        : root(call.text(0)), path(call.text(1)), method(call.text(kMethod)) {
+        if (http::Request* request = request_of(call)) {
+            method = request->method();
+            for (const auto& field : request->headers()) headers.add(field.name, field.value);
+        }
+        for (int at = kFirstField; at + 1 < call.count(); at += 2)
+            headers.add(to_latin1(call.v8(), call[at].As<v8::String>()),
+                        to_latin1(call.v8(), call[at + 1].As<v8::String>()));
+    }
+
+    static http::Request* request_of(js::Call& call) {
+        double number = call.number(kRequest);
+        ServerCall* found = number > 0 ? calls_of(call).find(number) : nullptr;
+        return found ? found->request : nullptr;
+    }
+
+    http::Response answer(FileStore::Shared resource) const {
+        http::wire::RequestHead head;
+        head.method = method;
+        head.target = "/";
+        head.headers = headers.copy();
+        NoBody body;
+        net::Address peer;
+        http::wire::Target target;
+        http::Request request({head, target, body, peer, nullptr});
+        return http::file_response(request, std::move(resource), {});
+    }
+};
+
+FileStore& store_of(js::Call& call) { return JsApplication::of(call.isolate()).file_store(); }
+
+// Nothing if it has to be loaded.
+void file_find(js::Call& call) {
+    FileStore::Shared resource = store_of(call).find(call.text(0), call.text(1));
+    if (!resource) return;
+    http::Request* request = Question::request_of(call);
+    http::Response response = request ? http::file_response(*request, std::move(resource), {})
+                                      : Question(call).answer(std::move(resource));
+    call.give(FileAnswer::to_script(call.v8(), std::move(response)));
 }
 
-void file_read(js::Call& call) {
-    std::int64_t offset = std::max<std::int64_t>(0, call.integer(1));
-    std::int64_t count = std::clamp<std::int64_t>(call.integer(2), 0, kReadBytesMax);
-    js::start_task(
-        call, "file read", [path = call.text(0), offset, count]() -> Result<js::Settled> {
-            File file = WEFT_TRY(File::open(path));
-            std::vector<std::byte> bytes(static_cast<std::size_t>(count));
-            std::size_t read = 0;
-            while (read < bytes.size()) {
-                std::size_t step = WEFT_TRY(file.read_at(static_cast<std::uint64_t>(offset) + read,
-                                                         std::span(bytes).subspan(read)));
-                if (step == 0) break;
-                read += step;
-            }
-            bytes.resize(read);
-            return js::settled(std::move(bytes));
+void file_load(js::Call& call) {
+    auto load = [&store = store_of(call), question = Question(call)]() -> Result<js::Settled> {
+        FileStore::Shared resource = WEFT_TRY(store.open(question.root, question.path));
+        auto response = std::make_shared<http::Response>(question.answer(std::move(resource)));
+        return js::Settled([response](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+            return FileAnswer::to_script(isolate.v8(), std::move(*response));
         });
+    };
+    js::start_task(call, "open file", std::move(load));
+}
+
+// Several ranges, as they would be sent.
+class GatheringWriter final : public http::BodyWriter {
+public:
+    using BodyWriter::write;
+    Result<void> write(Bytes bytes) override {
+        text_ += as_text(bytes);
+        return {};
+    }
+    Result<void> flush() override { return {}; }
+    http::Headers& trailers() override { return trailers_; }
+    std::string take() { return std::move(text_); }
+
+private:
+    std::string text_;
+    http::Headers trailers_;
+};
+
+// By a script that wants to see it itself.
+void file_read(js::Call& call) {
+    auto offset = static_cast<std::uint64_t>(std::max<std::int64_t>(0, call.integer(1)));
+    auto count =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer(2), 0, kReadBytesMax));
+    auto read = [body = FileAnswer::of(call[0]).body, offset, count]() -> Result<js::Settled> {
+        if (http::Body::Produced* produced = body->as_produced()) {
+            GatheringWriter writer;
+            WEFT_TRY(produced->producer(writer));
+            *body = http::Body(writer.take());
+        }
+        js::OwnedBytes bytes(count);
+        std::size_t got = 0;
+        if (auto text = body->text()) {
+            std::string_view part =
+                text->substr(std::min<std::size_t>(offset, text->size()), count);
+            std::ranges::copy(as_bytes(part), bytes.space().begin());
+            got = part.size();
+        } else if (const http::Body::FilePart* part = body->as_file()) {
+            while (got < count) {
+                std::size_t step = WEFT_TRY(
+                    part->file->read_at(part->offset + offset + got, bytes.space().subspan(got)));
+                if (step == 0) break;
+                got += step;
+            }
+        }
+        bytes.shrink(got);
+        return js::settled(std::move(bytes));
+    };
+    js::start_task(call, "read file", std::move(read));
 }
 
 constexpr js::Binding kBindings[] = {
-    js::bind<file_status>("httpFileStatus",
-                          "(path: string): Promise<[size: number, ms: number, isFile: boolean]>",
-                          js::Awaits::Cancellable),
+    js::bind<file_find>("httpFileFind",
+                        "(root: string, path: string, id: number, method: string, "
+                        "...fields: string[]): unknown[] | undefined"),
+    js::bind<file_load>("httpFileLoad",
+                        "(root: string, path: string, id: number, method: string, "
+                        "...fields: string[]): Promise<unknown[]>",
+                        js::Awaits::Cancellable),
     js::bind<file_read>("httpFileRead",
-                        "(path: string, offset: number, count: number): Promise<ArrayBuffer>",
+                        "(content: ArrayBuffer, offset: number, count: number): "
+                        "Promise<ArrayBuffer>",
                         js::Awaits::Cancellable),
 };
 
 }  // namespace
+
+v8::Local<v8::Value> FileAnswer::to_script(v8::Isolate* isolate, http::Response&& response) {
+    auto size = static_cast<double>(response.body.size().value_or(0));
+    // tidy: allow new: the deleter of the buffer ends it
+    auto* answer = new FileAnswer{std::make_shared<http::Body>(std::move(response.body))};
+    std::unique_ptr<v8::BackingStore> memory = v8::ArrayBuffer::NewBackingStore(
+        answer, sizeof(FileAnswer),
+        [](void* kept, std::size_t, void*) {
+            delete static_cast<FileAnswer*>(kept);  // tidy: allow delete: see above
+        },
+        nullptr);
+    constexpr std::size_t kFirst = 3;
+    std::vector<v8::Local<v8::Value>> values;
+    values.reserve(kFirst + 2 * response.headers.size());
+    values.push_back(v8::ArrayBuffer::New(isolate, std::move(memory)));
+    values.push_back(v8::Integer::New(isolate, response.status));
+    values.push_back(v8::Number::New(isolate, size));
+    for (const http::Headers::Field& field : response.headers) {
+        values.push_back(from_latin1(isolate, field.name));
+        values.push_back(from_latin1(isolate, field.value));
+    }
+    return v8::Array::New(isolate, values.data(), values.size());
+}
+
+FileAnswer& FileAnswer::of(v8::Local<v8::Value> content) {
+    WEFT_ASSERT(content->IsArrayBuffer(), "the prelude holds the content of a file");
+    return *static_cast<FileAnswer*>(content.As<v8::ArrayBuffer>()->GetBackingStore()->Data());
+}
 
 std::span<const js::Binding> weft_http_bindings() { return kBindings; }
 
