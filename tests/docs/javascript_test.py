@@ -54,6 +54,7 @@ class Documentation(unittest.TestCase):
                         tempfile.TemporaryDirectory(prefix="weft-docs.") as folder:
                     path = Path(folder) / "app.js"
                     path.write_text(source)
+                    (path.parent / "public").mkdir()  # which a page names
                     if "export default" in source:
                         self.serve(path)
                     else:

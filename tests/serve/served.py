@@ -40,12 +40,14 @@ class Weft:
     """A server with one application, whose source is given; or with a configuration."""
 
     def __init__(self, source="", *, limits=None, arguments=(), config=None, files=None,
-                 drain_ms=None):
+                 drain_ms=None, folders=None):
         self.folder = tempfile.TemporaryDirectory(prefix="weft-serve.")
         self.path = Path(self.folder.name)
         (self.path / "app.js").write_text(source)
         for name, text in (files or {}).items():
             (self.path / name).write_text(text)
+        if folders:
+            folders(self.path)
         if config is None:
             config = {"listeners": [{"address": "127.0.0.1:0"}], "apps": [{"entry": "app.js"}]}
         if limits:
@@ -60,8 +62,8 @@ class Weft:
         line = self.process.stdout.readline().decode()
         match = re.search(r"http://[\d.]+:(\d+)/", line)
         if not match:
-            status = self.process.wait()
-            raise AssertionError(f"weft said {line!r} and ended with {status}: {self.log()}")
+            status, log = self.close()
+            raise AssertionError(f"weft said {line!r} and ended with {status}: {log}")
         self.port = int(match.group(1))
 
     def log(self):
@@ -143,8 +145,8 @@ class Weft:
         return count
 
     def stop(self):
-        """Asks it to end, and gives its exit status."""
-        if self.alive():
+        """Asks it to end, if it has begun, and gives its exit status."""
+        if self.alive() and hasattr(self, "port"):
             self.process.terminate()
         try:
             return self.process.wait(PATIENCE_S)

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/api/routes.h"
 #include "weft/base/result.h"
 #include "weft/fiber/folder_watch.h"
 #include "weft/http/response.h"
@@ -99,6 +100,8 @@ public:
     virtual Result<void> compile() = 0;
     // The entry exports a handler for requests.
     virtual bool has_handler() const = 0;
+    // That the entry's router has declared.
+    virtual const Routes& routes() const = 0;
     // Waits until nothing is pending: no timer, no task. The error is an uncaught one.
     virtual Result<void> run_to_end() = 0;
 

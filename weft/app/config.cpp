@@ -7,6 +7,7 @@
 
 #include "weft/app/config_data.h"
 #include "weft/app/config_reader.h"
+#include "weft/app/config_routes.h"
 #include "weft/app/env_file.h"
 #include "weft/base/format.h"
 #include "weft/fiber/file.h"
@@ -155,6 +156,13 @@ private:
             at,
             {{"name", into_text(app.name)},
              {"hosts", [&](const Keyed& field) { read_hosts(field, app); }},
+             {"path",
+              [&](const Keyed& field) {
+                  routes_.read_path(field, app.path);
+                  if (app.path == "/") app.path.clear();
+              }},
+             {"static", [&](const Keyed& field) { routes_.read_static(field, app.routes); }},
+             {"proxy", [&](const Keyed& field) { routes_.read_proxy(field, app.routes); }},
              {"entry", [&](const Keyed& field) { read_path(field, app.entry); }, kRequired},
              {"importMap", [&](const Keyed& field) { read_path(field, app.import_map); }},
              {"env", [&](const Keyed& field) { read_env(field, app.env); }},
@@ -189,18 +197,20 @@ private:
         });
     }
 
-    // Which application a host belongs to must not depend on their order.
+    // Which application a request belongs to must not depend on their order.
     void check_hosts(const Keyed& at, const AppConfig& app, const ServeConfig& config) {
         for (const AppConfig& other : config.apps) {
+            if (app.path != other.path) continue;
+            std::string where = app.path.empty() ? "" : format(" with the path {}", app.path);
             if (app.hosts.empty() && other.hosts.empty()) {
                 reader_.fail(at, format("has no hosts, and neither has \"{}\": only one can have "
-                                        "all the other hosts",
-                                        other.name));
+                                        "all the other hosts{}",
+                                        other.name, where));
             }
             for (const std::string& host : app.hosts) {
                 if (std::ranges::find(other.hosts, host) == other.hosts.end()) continue;
-                reader_.fail(at,
-                             format("has the host {}, which \"{}\" has as well", host, other.name));
+                reader_.fail(at, format("has the host {}{}, which \"{}\" has as well", host, where,
+                                        other.name));
             }
         }
     }
@@ -278,11 +288,25 @@ private:
     std::filesystem::path folder_;
     ConfigReader reader_;
     DataReader data_{reader_, folder_};
+    RouteReader routes_{reader_, folder_};
 };
 
 std::string_view without_port(std::string_view host) {
     if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
     return host.substr(0, host.find(':'));
+}
+
+bool is_below(std::string_view path, std::string_view prefix) {
+    return path.starts_with(prefix) &&
+           (path.size() == prefix.size() || prefix.empty() || path[prefix.size()] == '/');
+}
+
+// 0: not at all; else the more the better, and an exact one best.
+std::size_t fit_of(std::string_view pattern, std::string_view host) {
+    if (pattern == host) return std::string_view::npos;
+    bool fits = pattern.starts_with('*') && host.size() >= pattern.size() &&
+                host.ends_with(pattern.substr(1));
+    return fits ? pattern.size() : 0;
 }
 
 }  // namespace
@@ -318,22 +342,21 @@ std::expected<ServeConfig, ConfigErrors> load_config(const std::string& file) {
     return parse_config(*text, file);
 }
 
-const AppConfig* app_for_host(const ServeConfig& config, std::string_view host) {
-    if (config.apps.size() == 1 && config.apps.front().hosts.empty()) return config.apps.data();
+const AppConfig* app_for(const ServeConfig& config, std::string_view host, std::string_view path) {
+    const AppConfig& first = config.apps.front();
+    if (config.apps.size() == 1 && first.hosts.empty() && first.path.empty()) return &first;
     std::string wanted = lower_case(std::string(without_port(host)));
     if (wanted.ends_with('.')) wanted.pop_back();
     const AppConfig* found = nullptr;
-    std::size_t length = 0;
+    std::pair<std::size_t, std::size_t> best;  // how well the host fits, and how long the path is
     for (const AppConfig& app : config.apps) {
-        if (app.hosts.empty() && found == nullptr) found = &app;
-        for (const std::string& pattern : app.hosts) {
-            if (pattern == wanted) return &app;
-            bool fits = pattern.starts_with('*') && wanted.size() >= pattern.size() &&
-                        wanted.ends_with(std::string_view(pattern).substr(1));
-            if (!fits || pattern.size() <= length) continue;
-            length = pattern.size();
-            found = &app;
-        }
+        if (!is_below(path, app.path)) continue;
+        std::size_t fit = app.hosts.empty() ? 1 : 0;
+        for (const std::string& pattern : app.hosts) fit = std::max(fit, fit_of(pattern, wanted));
+        std::pair rank(fit, app.path.size());
+        if (fit == 0 || (found != nullptr && rank <= best)) continue;
+        found = &app;
+        best = rank;
     }
     return found;
 }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/api/routes.h"
 #include "weft/app/json_text.h"
 #include "weft/base/result.h"
 #include "weft/net/address.h"
@@ -58,6 +59,7 @@ struct DataConfig {
 struct AppConfig {
     std::string name;                // in logs; the entry's folder if none was given
     std::vector<std::string> hosts;  // in lower case; "*.example.com"; none: all others
+    std::string path;                // "/shop": it and everything below; empty: all paths
     std::string entry;               // a file or a folder; absolute
     std::string import_map;          // absolute; may be empty
     Environment env;                 // `env` of the handler
@@ -65,6 +67,7 @@ struct AppConfig {
     std::vector<std::string> allow_fetch;  // as net::EgressPolicy::allow() has them
     std::vector<std::string> allow_read;   // files and folders for node:fs; absolute
     std::vector<DataConfig> data;
+    api::Routes routes;  // what is answered without it
     // Scripts may name databases themselves: where no file says what there is.
     bool opens_any_data = true;
     unsigned isolates = 1;
@@ -111,9 +114,9 @@ std::expected<ServeConfig, ConfigErrors> parse_config(std::string_view text,
                                                       const std::string& file);
 std::expected<ServeConfig, ConfigErrors> load_config(const std::string& file);
 
-// The application for a Host header, which may have a port: an exact host, then the longest
-// pattern, then the one without hosts. Null if there is none.
-const AppConfig* app_for_host(const ServeConfig& config, std::string_view host);
+// The application for a Host header, which may have a port, and a path: an exact host, then the
+// longest pattern, then those without hosts; of those the longest path. Null if there is none.
+const AppConfig* app_for(const ServeConfig& config, std::string_view host, std::string_view path);
 
 // The whole of a file; NotFound and the like name it.
 Result<std::string> read_text(const std::string& path);

@@ -163,7 +163,7 @@ TEST_F(ConfigTest, HST_1_the_host_header_selects_the_application) {
         {"name": "deep", "entry": "app.js", "hosts": ["*.shop.example.com"]},
         {"name": "one", "entry": "app.js", "hosts": ["one.example.com"]}]})");
     ASSERT_TRUE(config.has_value()) << config.error().text();
-    auto name = [&](std::string_view host) { return app_for_host(*config, host)->name; };
+    auto name = [&](std::string_view host) { return app_for(*config, host, "/")->name; };
     EXPECT_EQ(name("one.example.com"), "one");
     EXPECT_EQ(name("ONE.example.com:8080"), "one");
     EXPECT_EQ(name("one.example.com."), "one");
@@ -173,7 +173,65 @@ TEST_F(ConfigTest, HST_1_the_host_header_selects_the_application) {
     EXPECT_EQ(name("[::1]:80"), "other");
     EXPECT_EQ(name(""), "other");
     config->apps.erase(config->apps.begin());
-    EXPECT_EQ(app_for_host(*config, "example.com"), nullptr);
+    EXPECT_EQ(app_for(*config, "example.com", "/"), nullptr);
+}
+
+TEST_F(ConfigTest, HST_1_of_the_applications_of_a_host_the_longest_path_counts) {
+    auto config = parse(R"({"listeners": [{"address": ":1"}], "apps": [
+        {"name": "rest", "entry": "app.js"},
+        {"name": "shop", "entry": "app.js", "path": "/shop"},
+        {"name": "admin", "entry": "app.js", "path": "/shop/admin"},
+        {"name": "one", "entry": "app.js", "hosts": ["one.example"], "path": "/shop"}]})");
+    ASSERT_TRUE(config.has_value()) << config.error().text();
+    auto name = [&](std::string_view host, std::string_view path) {
+        return app_for(*config, host, path)->name;
+    };
+    EXPECT_EQ(name("a", "/"), "rest");
+    EXPECT_EQ(name("a", "/shopping"), "rest");
+    EXPECT_EQ(name("a", "/shop"), "shop");
+    EXPECT_EQ(name("a", "/shop/"), "shop");
+    EXPECT_EQ(name("a", "/shop/admin/x"), "admin");
+    EXPECT_EQ(name("one.example", "/shop/admin"), "one");
+    EXPECT_EQ(name("one.example", "/"), "rest");
+    config->apps.erase(config->apps.begin());
+    EXPECT_EQ(app_for(*config, "a", "/"), nullptr);
+    EXPECT_THAT(errors(R"({"listeners": [{"address": ":1"}], "apps": [
+                {"name": "a", "entry": "app.js", "path": "/x"},
+                {"entry": "app.js", "path": "/x"}]})"),
+                HasSubstr("apps[1]: has no hosts, and neither has \"a\": only one can have all the "
+                          "other hosts with the path /x"));
+}
+
+TEST_F(ConfigTest, HST_1_folders_and_proxies_are_read) {
+    auto with = [&](const std::string& members) {
+        return R"({"listeners": [{"address": ":1"}], "apps": [{"entry": "app.js", )" + members +
+               "}]}";
+    };
+    auto config = parse(with(R"("static": [{"path": "/assets", "folder": "shop",
+                                            "index": "home.html", "cacheControl": "max-age=60"}],
+                                "proxy": [{"path": "/api", "upstreams": ["http://127.0.0.1:9",
+                                                                         "unix:/run/a.sock"]}])"));
+    ASSERT_TRUE(config.has_value()) << config.error().text();
+    const api::Routes& routes = config->apps[0].routes;
+    ASSERT_EQ(routes.folders.size(), 1U);
+    EXPECT_EQ(routes.folders[0].folder, path("shop"));
+    EXPECT_EQ(routes.folders[0].index, "home.html");
+    EXPECT_EQ(routes.folders[0].cache_control, "max-age=60");
+    EXPECT_THAT(routes.proxies.at(0).upstreams,
+                ElementsAre("http://127.0.0.1:9", "unix:/run/a.sock"));
+    EXPECT_THAT(
+        errors(with(R"("static": [{"path": "assets", "folder": "gone"}])")),
+        ::testing::AllOf(HasSubstr("static[0].path: \"assets\" is no path such as /assets: "
+                                   "it begins with no slash"),
+                         HasSubstr("static[0].folder: there is no folder " + path("gone"))));
+    EXPECT_THAT(errors(with(R"("static": [{"path": "/a", "folder": "shop"}],
+                               "proxy": [{"path": "/a", "upstreams": ["ftp://x"]}])")),
+                ::testing::AllOf(HasSubstr("proxy[0]: /a stands here for the second time"),
+                                 HasSubstr("proxy[0].upstreams[0]: ftp://x is no upstream")));
+    for (const char* wrong : {"/a/", "/a//b", "/.a", "/a/../b", "/:id", "/*rest", "/a?b", "/%61"})
+        EXPECT_THAT(errors(with(std::string(R"("path": ")") + wrong + "\"")),
+                    HasSubstr("is no path such as /assets"))
+            << wrong;
 }
 
 TEST_F(ConfigTest, HST_1_a_wrong_rule_for_fetch_and_a_wrong_env_are_errors) {
@@ -277,6 +335,12 @@ TEST_F(ConfigTest, HST_1_the_schema_has_the_keys_that_are_read) {
                                            "apps",
                                            "name",
                                            "hosts",
+                                           "static",
+                                           "folder",
+                                           "index",
+                                           "cacheControl",
+                                           "proxy",
+                                           "upstreams",
                                            "entry",
                                            "importMap",
                                            "env",
@@ -308,6 +372,7 @@ TEST_F(ConfigTest, HST_1_the_schema_has_the_keys_that_are_read) {
         EXPECT_THAT(
             errors("{\"" + key + "x\": 1, \"data\": {\"a\": {\"" + key +
                    "x\": 1}}, \"apps\": [{\"" + key + "x\": 1, \"capabilities\": [{\"" + key +
+                   "x\": 1}], \"static\": [{\"" + key + "x\": 1}], \"proxy\": [{\"" + key +
                    "x\": 1}], \"limits\": {\"" + key + "x\": 1}}], \"listeners\": [{\"" + key +
                    "x\": 1, \"tls\": {\"" + key + "x\": 1}}]}"),
             HasSubstr("did you mean \"" + key + "\"?"));

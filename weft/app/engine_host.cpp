@@ -11,6 +11,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/request.h"
+#include "weft/net/egress.h"
 #include "weft/net/socket.h"
 
 namespace weft::app {
@@ -54,6 +55,16 @@ api::ApplicationOptions options_of(const AppConfig& app, unsigned worker) {
 // Applications that were replaced and still have requests.
 constexpr std::size_t kRetiringMax = 16;
 
+// What a script names may be reached if fetch() may reach it.
+http::ProxyOptions::CheckAddress check_of(const AppConfig& app) {
+    net::EgressPolicy policy;
+    // They were found to be right when the configuration was read.
+    for (const std::string& rule : app.allow_fetch) static_cast<void>(policy.allow(rule));
+    return [policy = std::move(policy)](std::string_view host, const net::Address& address) {
+        return policy.check(host, address);
+    };
+}
+
 // What a script is to blame for has its text as the user is to see it.
 Error of_script(const Error& error) { return Error(ErrorKind::Exception, error.message()); }
 
@@ -96,6 +107,7 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
         tls_.push_back(std::make_shared<net::tls::ServerContext>(
             WEFT_TRY(net::tls::ServerContext::create(std::move(tls)))));
     }
+    WEFT_TRY(open_routes());
     unsigned pinned = 0;
     for (const AppConfig& app : config_.apps) pinned = std::max(pinned, app.isolates);
     std::vector<net::Address> addresses;
@@ -129,12 +141,14 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
     options.loop_handler = [this, &place](http::Request& request, http::LoopCall& call) {
         Choice choice = application_for(place, request);
         if (choice.refusal != 0) return http::LoopOutcome(http::Response::plain(choice.refusal));
+        if (choice.routes) return http::LoopOutcome(http::ByFiber{});
         return choice.application->begin(request, call);
     };
     place.server = std::make_unique<http::Server>(
         [this, &place](http::Request& request, async::Context& context) -> Result<http::Response> {
             Choice choice = application_for(place, request);
             if (choice.refusal != 0) return http::Response::plain(choice.refusal);
+            if (choice.routes) return choice.routes->answer(request, context);
             return choice.application->handle(request, context);
         },
         std::move(options));
@@ -158,9 +172,9 @@ Result<EngineHost::Applications> EngineHost::load_applications(const Place& plac
                                                                std::vector<SeenFile>& seen) {
     Applications applications;
     for (const AppConfig& app : config_.apps) {
-        Result<std::shared_ptr<api::Application>> loaded = load_one(app, place.worker, seen);
+        Result<Loaded> loaded = load_one(app, place.worker, seen);
         if (!loaded) {
-            for (auto& other : applications) other->close();
+            for (Loaded& other : applications) other.application->close();
             return loaded.error();
         }
         applications.push_back(std::move(*loaded));
@@ -168,9 +182,8 @@ Result<EngineHost::Applications> EngineHost::load_applications(const Place& plac
     return applications;
 }
 
-Result<std::shared_ptr<api::Application>> EngineHost::load_one(const AppConfig& app,
-                                                               unsigned worker,
-                                                               std::vector<SeenFile>& seen) {
+Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned worker,
+                                                std::vector<SeenFile>& seen) {
     api::ApplicationOptions options = options_of(app, worker);
     options.on_files = on_files_;
     options.is_supervised = !config_.inherited.empty();
@@ -181,7 +194,12 @@ Result<std::shared_ptr<api::Application>> EngineHost::load_one(const AppConfig& 
             ErrorKind::Exception,
             app.entry + " exports no handler: export default { fetch(request, env, ctx) {} }");
     std::ranges::move(application->files(), std::back_inserter(seen));
-    if (loaded) return application;
+    Result<NativeRoutes> routes = ErrorKind::Exception;
+    if (loaded) {
+        routes = NativeRoutes::create(application->routes(), check_of(app));
+        if (!routes) loaded = Error(ErrorKind::Exception, routes.error().message());
+    }
+    if (loaded) return Loaded{std::move(application), std::move(*routes)};
     application->close();
     return of_script(loaded.error());
 }
@@ -189,13 +207,23 @@ Result<std::shared_ptr<api::Application>> EngineHost::load_one(const AppConfig& 
 EngineHost::Choice EngineHost::application_for(Place& place, http::Request& request) {
     constexpr std::uint16_t kNotFound = 404;
     constexpr std::uint16_t kContentTooLarge = 413;
-    const AppConfig* app = app_for_host(config_, request.host());
-    if (!app) return {nullptr, kNotFound};
+    const AppConfig* app = app_for(config_, request.host(), request.path());
+    if (!app) return {.refusal = kNotFound};
     // A body that says itself that it is too large does not reach the script.
     std::optional<std::uint64_t> size = request.body().size();
-    if (size.value_or(0) > app->limits.body_bytes) return {nullptr, kContentTooLarge};
+    if (size.value_or(0) > app->limits.body_bytes) return {.refusal = kContentTooLarge};
     if (!size) request.body().set_bytes_max(app->limits.body_bytes);
-    return {place.applications[static_cast<std::size_t>(app - config_.apps.data())].get(), 0};
+    auto index = static_cast<std::size_t>(app - config_.apps.data());
+    const Loaded& loaded = place.applications[index];
+    if (routes_[index].cover(request.path())) return {.routes = &routes_[index]};
+    if (loaded.routes.cover(request.path())) return {.routes = &loaded.routes};
+    return {.application = loaded.application.get()};
+}
+
+Result<void> EngineHost::open_routes() {
+    for (const AppConfig& app : config_.apps)
+        routes_.push_back(WEFT_TRY(NativeRoutes::create(app.routes, {})));
+    return {};
 }
 
 Result<void> EngineHost::serve() {
@@ -221,9 +249,9 @@ void EngineHost::drain() {
     for (auto& place : places_) {
         place->server->drain();
         static_cast<void>(on_place(place->index, [&] {
-            for (auto& application : place->applications) application->drain();
+            for (Loaded& loaded : place->applications) loaded.application->drain();
             for (Retiring& retiring : place->retiring)
-                for (auto& application : retiring.applications) application->drain();
+                for (Loaded& loaded : retiring.applications) loaded.application->drain();
         }));
     }
 }
@@ -233,8 +261,8 @@ std::vector<SeenFile> EngineHost::files() const {
     std::vector<SeenFile> files;
     for (const auto& place : places_) {
         static_cast<void>(on_place(place->index, [&] {
-            for (auto& application : place->applications)
-                std::ranges::move(application->files(), std::back_inserter(files));
+            for (Loaded& loaded : place->applications)
+                std::ranges::move(loaded.application->files(), std::back_inserter(files));
         }));
     }
     return files;
@@ -260,7 +288,7 @@ Result<void> EngineHost::reload() {
         Place& place = *places_[at];
         static_cast<void>(on_place(place.index, [&] {
             if (!loaded) {
-                for (auto& application : fresh[at]) application->close();
+                for (Loaded& unused : fresh[at]) unused.application->close();
                 return;
             }
             retire(place, std::exchange(place.applications, std::move(fresh[at])));
@@ -276,11 +304,11 @@ void EngineHost::retire(Place& place, Applications old) {
         // A stream without an end would keep every application that ever was.
         Retiring oldest = std::move(place.retiring.front());
         place.retiring.erase(place.retiring.begin());
-        for (auto& application : oldest.applications) application->close();
+        for (Loaded& loaded : oldest.applications) loaded.application->close();
         static_cast<void>(oldest.ending.join());
     }
     auto end = [old] {
-        for (auto& application : old) application->close_when_idle();
+        for (const Loaded& loaded : old) loaded.application->close_when_idle();
     };
     Future<void> ending = runtime_.spawn_pinned(place.index, std::move(end), {.name = "retire"});
     place.retiring.push_back({std::move(old), std::move(ending)});
@@ -288,10 +316,10 @@ void EngineHost::retire(Place& place, Applications old) {
 
 // A fiber of the place.
 void EngineHost::close_all(Place& place) {
-    for (auto& application : place.applications) application->close();
+    for (Loaded& loaded : place.applications) loaded.application->close();
     place.applications.clear();
     for (Retiring& retiring : std::exchange(place.retiring, {})) {
-        for (auto& application : retiring.applications) application->close();
+        for (Loaded& loaded : retiring.applications) loaded.application->close();
         static_cast<void>(retiring.ending.join());
     }
 }

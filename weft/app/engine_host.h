@@ -17,6 +17,7 @@
 
 #include "weft/api/host.h"
 #include "weft/app/app_host.h"
+#include "weft/app/native_routes.h"
 #include "weft/fiber/fiber.h"
 #include "weft/http/server/server.h"
 #include "weft/net/tls/tls_config.h"
@@ -38,7 +39,11 @@ public:
     Result<void> check(const std::string& entry) override;
 
 private:
-    using Applications = std::vector<std::shared_ptr<api::Application>>;
+    struct Loaded {
+        std::shared_ptr<api::Application> application;
+        NativeRoutes routes;  // that the script has declared
+    };
+    using Applications = std::vector<Loaded>;
     // Applications that were replaced: they end with their last request.
     struct Retiring {
         Applications applications;
@@ -59,14 +64,15 @@ private:
     Result<void> open_place(Place& place, std::vector<net::Address>& addresses);
     // What was seen of the disk is added to `seen`, whatever the outcome.
     Result<Applications> load_applications(const Place& place, std::vector<SeenFile>& seen);
-    Result<std::shared_ptr<api::Application>> load_one(const AppConfig& app, unsigned worker,
-                                                       std::vector<SeenFile>& seen);
+    Result<Loaded> load_one(const AppConfig& app, unsigned worker, std::vector<SeenFile>& seen);
     void retire(Place& place, Applications old);
     // Who answers a request; else the status that refuses it.
     struct Choice {
         api::Application* application = nullptr;
+        const NativeRoutes* routes = nullptr;  // instead of the application
         std::uint16_t refusal = 0;
     };
+    Result<void> open_routes();
     Choice application_for(Place& place, http::Request& request);
     void close_all(Place& place);
 
@@ -74,6 +80,7 @@ private:
     std::unique_ptr<api::Host> host_;
     ServeConfig config_;
     std::vector<std::shared_ptr<net::tls::ServerContext>> tls_;  // one a listener, or null
+    std::vector<NativeRoutes> routes_;                           // one an application
     std::vector<std::unique_ptr<Place>> places_;
     std::function<void()> on_files_;
     std::optional<std::vector<SeenFile>> failed_;  // of a reload that failed

@@ -129,3 +129,18 @@ test("JS_18 files: types, conditions, ranges, and nothing outside of the folder"
     assertEquals((await ask("GET", path)).status, 404, path);
   }
 });
+
+test("JS_18 static and proxy: a script that asks by itself gets files; paths are fixed ones", async () => {
+  const app = router();
+  app.static("/assets", new URL("./", import.meta.url)).get("/", () => "home");
+  const ask = asking(app);
+  assertEquals((await ask("GET", "/assets/router.js")).headers.get("content-type"),
+    "text/javascript; charset=utf-8");
+  assertEquals((await ask("GET", "/assets/none.js")).status, 404);
+  assertEquals(await (await ask("GET", "/")).text(), "home");
+  for (const wrong of ["assets", "/a/", "/a//b", "/.a", "/{a}", "/a?b", "/:a", "/%61"]) {
+    assertThrows(() => app.static(wrong, "/tmp"), SyntaxError, wrong);
+    assertThrows(() => app.proxy(wrong, "http://127.0.0.1"), SyntaxError, wrong);
+  }
+  assertThrows(() => app.proxy("/up", []), TypeError);
+});

@@ -223,6 +223,7 @@ Result<void> JsApplication::set_location(World& world) {
 
 void JsApplication::install_handler(World& world) {
     js::Isolate& isolate = *world.isolate;
+    routes_ = {};
     isolate.turn([&](v8::Local<v8::Context> context) {
         v8::Isolate* engine = isolate.v8();
         v8::Local<v8::Value> install;

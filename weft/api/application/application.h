@@ -40,6 +40,8 @@ public:
     Result<void> load() override;
     Result<void> compile() override;
     bool has_handler() const override { return has_handler_; }
+    const Routes& routes() const override { return routes_; }
+    Routes& declared_routes() { return routes_; }
     Result<void> run_to_end() override;
     http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
@@ -99,6 +101,7 @@ private:
     World* loading_ = nullptr;  // not yet in its place
     Event* idle_ = nullptr;     // of run_to_end()
     std::function<void(std::string_view text)> on_uncaught_;
+    Routes routes_;
     bool has_handler_ = false;
     bool closed_ = false;
 };

@@ -98,6 +98,8 @@ function install(exported, env) {
   target = exported;
   handler = typeof exported === "function" ? exported : exported?.fetch;
   if (typeof handler !== "function") handler = null;
+  // A script that is part of the prelude later than this one.
+  realm.weftHttp.declareRoutes(handler);
   return handler !== null;
 }
 

@@ -106,6 +106,7 @@ function isMissing(error) {
 
 weftHttp.file = file;
 weftHttp.files = files;
+weftHttp.pathFrom = pathFrom;
 realm.modules["weft:http"] = {
   __proto__: null,
   Results: weftHttp.Results,

@@ -151,7 +151,28 @@ void file_read(js::Call& call) {
     js::start_task(call, "read file", std::move(read));
 }
 
+// (path, folder, index, cacheControl)
+void declare_static(js::Call& call) {
+    JsApplication::of(call.isolate())
+        .declared_routes()
+        .folders.push_back({.path = call.text(0),
+                            .folder = call.text(1),
+                            .index = call.text(2),
+                            .cache_control = call.text(3)});
+}
+
+// (path, upstream, ...)
+void declare_proxy(js::Call& call) {
+    ProxyRoute route{.path = call.text(0), .upstreams = {}};
+    for (int at = 1; at < call.count(); ++at) route.upstreams.push_back(call.text(at));
+    JsApplication::of(call.isolate()).declared_routes().proxies.push_back(std::move(route));
+}
+
 constexpr js::Binding kBindings[] = {
+    js::bind<declare_static>("httpDeclareStatic",
+                             "(path: string, folder: string, index: string, "
+                             "cacheControl: string): void"),
+    js::bind<declare_proxy>("httpDeclareProxy", "(path: string, ...upstreams: string[]): void"),
     js::bind<file_find>("httpFileFind",
                         "(root: string, path: string, id: number, method: string, "
                         "...fields: string[]): unknown[] | undefined"),

@@ -12,13 +12,15 @@
 // method by 405 with Allow.
 
 const {
-  ArrayPrototypeIndexOf, ArrayPrototypeJoin, ArrayPrototypePush, ArrayPrototypeSlice,
-  ArrayPrototypeSort, Error, ObjectKeys, RegExpPrototypeExec, RegExpPrototypeTest, String,
-  StringPrototypeIndexOf, StringPrototypeSlice, StringPrototypeSplit, StringPrototypeStartsWith,
-  StringPrototypeTrim, SyntaxError, TypeError, decodeURIComponent, encodeURIComponent,
+  ArrayIsArray, ArrayPrototypeIndexOf, ArrayPrototypeJoin, ArrayPrototypePush, ArrayPrototypeSlice,
+  ArrayPrototypeSort, Error, ObjectKeys, ReflectApply, RegExpPrototypeExec, RegExpPrototypeTest,
+  String, StringPrototypeIndexOf, StringPrototypeSlice, StringPrototypeSplit,
+  StringPrototypeStartsWith, StringPrototypeTrim, SyntaxError, TypeError, WeakMap,
+  WeakMapPrototypeGet, WeakMapPrototypeSet, decodeURIComponent, encodeURIComponent,
 } = realm.primordials;
 const { weftHttp } = realm;
 const { Results, resultOf } = weftHttp;
+const noOptions = { __proto__: null };
 const { URL, URLSearchParams } = globalThis;
 
 const constraints = {
@@ -212,6 +214,8 @@ async function call(middleware, at, ctx, handler, what) {
 class Table {
   constructor() {
     this.methods = { __proto__: null };  // routes, the most exact first
+    this.native = [];   // of static(): what httpDeclareStatic takes
+    this.proxies = [];  // of proxy(): what httpDeclareProxy takes
     this.names = { __proto__: null };
     this.count = 0;
   }
@@ -254,6 +258,31 @@ class Table {
   }
 }
 
+// By the function that a host is given. Made with the first: the snapshot has none.
+let tables = null;
+
+// In the words of weft.json, where the same is refused.
+function nativePath(prefix, path) {
+  const whole = path === "/" && prefix !== "" ? prefix : `${prefix}${path}`;
+  if (RegExpPrototypeExec(/^(\/|(\/[^/.:*?#%{}][^/?#%{}]*)+)$/, whole) === null) {
+    throw new SyntaxError(`'${whole}' is no path such as /assets`);
+  }
+  return whole;
+}
+
+// The host asks for what the handler is to be spared.
+weftHttp.declareRoutes = (handler) => {
+  const table = tables === null || handler === null ? undefined
+    : WeakMapPrototypeGet(tables, handler);
+  if (table === undefined) return;
+  for (let at = 0; at < table.native.length; at++) {
+    ReflectApply(native.httpDeclareStatic, undefined, table.native[at]);
+  }
+  for (let at = 0; at < table.proxies.length; at++) {
+    ReflectApply(native.httpDeclareProxy, undefined, table.proxies[at]);
+  }
+};
+
 class Router {
   #table;
   #prefix;
@@ -267,6 +296,8 @@ class Router {
     this.#middleware = middleware;
     // A host may call it without its object.
     this.fetch = (request, env, ctx) => this.#fetch(request, env, ctx);
+    tables ??= new WeakMap();
+    WeakMapPrototypeSet(tables, this.fetch, table);
   }
 
   get(pattern, handler) { return this.#add("GET", pattern, handler); }
@@ -281,6 +312,29 @@ class Router {
   sse(pattern, handler, options) {
     return this.get(pattern, (ctx) =>
       weftHttp.sse(ctx.request, (events) => handler(ctx, events), options));
+  }
+
+  // What lies below a folder, and what another server answers: weft serve does both without entering
+  // JavaScript, so no middleware sees it. Who calls fetch() himself gets files from here.
+  static(path, folder, options = noOptions) {
+    const prefix = nativePath(this.#prefix, path);
+    const root = weftHttp.pathFrom(folder);
+    const index = options.index ?? "index.html";
+    const cacheControl = options.cacheControl ?? "";
+    ArrayPrototypePush(this.#table.native, [prefix, root, String(index), String(cacheControl)]);
+    const handler = weftHttp.files(root, { index });
+    const below = prefix === "/" ? "" : prefix;
+    this.#table.add("GET", `${below}/{path:*}`, handler, this.#middleware);
+    return this;
+  }
+  proxy(path, upstreams) {
+    const prefix = nativePath(this.#prefix, path);
+    const list = ArrayIsArray(upstreams) ? upstreams : [upstreams];
+    if (list.length === 0) throw new TypeError(`the proxy at ${prefix} needs an upstream`);
+    const route = [prefix];
+    for (let at = 0; at < list.length; at++) ArrayPrototypePush(route, String(list[at]));
+    ArrayPrototypePush(this.#table.proxies, route);
+    return this;
   }
 
   // For the routes that are added to it from now on.

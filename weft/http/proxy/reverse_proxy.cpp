@@ -28,6 +28,7 @@ ClientOptions client_options(const ProxyOptions& options) {
     client.limits = options.limits;
     client.decompression = Decompression::Off;
     client.tls = options.tls;
+    client.check_address = options.check_address;
     return client;
 }
 

@@ -24,8 +24,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/result.h"
@@ -70,6 +72,10 @@ struct ProxyOptions {
     ClientTimeouts timeouts = {};
     ClientLimits limits = {};
     std::shared_ptr<net::tls::ClientContext> tls = {};  // as in ClientOptions
+    // The same; null: every upstream that is named may be reached.
+    using CheckAddress =
+        std::function<Result<void>(std::string_view host, const net::Address& address)>;
+    CheckAddress check_address = {};
     // An upgraded connection through which nothing comes for so long is closed.
     Nanoseconds tunnel_idle = std::chrono::hours(1);
 
