@@ -27,21 +27,21 @@ install: ## copy the library, its headers, and weft where V8 is set up [PREFIX=/
 	@echo "installed into $(PREFIX): find_package(weft) with CMAKE_PREFIX_PATH=$(PREFIX)"
 
 test: ## build and run every test of the plain build
-	@scripts/setup build js
+	@scripts/setup build js data
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, npm, browser
-	@scripts/setup build js deep docs cost peers \
+	@scripts/setup build js data deep docs cost peers \
 	    $(if $(wildcard bench/smoke),bench bench-http bench-js)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
-	@scripts/setup build js deep
+	@scripts/setup build js data deep
 	@scripts/lanes long
 
 test-flaky: ## every test 30 times, loaded and on one cpu [COUNT=n]; pieces: scripts/flaky --help
-	@scripts/setup build js
+	@scripts/setup build js data
 	@COUNT='$(COUNT)' scripts/lanes flaky
 
 test-cross: ## base, fiber, sync for aarch64 and riscv64 under qemu-user

@@ -17,7 +17,8 @@ class Setup(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.bin = Path(folder.name)
         self.calls = self.bin / "calls"
-        for tool in ("bash", "sed", "grep", "mktemp", "rm", "tail", "env", "cat", "mkdir", "mv"):
+        for tool in ("bash", "sed", "grep", "mktemp", "rm", "tail", "env", "cat", "mkdir", "mv",
+                     "tee"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.pretend("apt-get", f'echo "apt-get $*" >>{self.calls}')
         self.pretend("go", "true")
@@ -37,7 +38,8 @@ for package; do [[ " {' '.join(missing)} " == *" $package "* ]] || echo "install
     def run_setup(self, *groups):
         return subprocess.run(["bash", SETUP, *groups], text=True, capture_output=True,
                               env={**os.environ, "PATH": str(self.bin),
-                                   "WEFT_FOREIGN": str(self.bin / "foreign")}, timeout=30)
+                                   "WEFT_FOREIGN": str(self.bin / "foreign"),
+                                   "WEFT_ETC": str(self.bin / "etc")}, timeout=30)
 
     def installs(self):
         return [line for line in self.calls.read_text().splitlines() if " install " in line] \
@@ -79,6 +81,17 @@ for package; do [[ " {' '.join(missing)} " == *" $package "* ]] || echo "install
         self.assertEqual(self.run_setup("bench").stdout, "")
         (self.bin / "go").unlink()
         self.assertIn("installing golang-go", self.run_setup("bench").stdout)
+
+    def test_postgres_is_installed_without_a_cluster_of_the_machine(self):
+        self.system(user=0, missing=["postgresql"])
+        self.assertEqual(self.run_setup("data").returncode, 0)
+        self.assertTrue(self.installs()[0].endswith("--no-install-recommends postgresql"))
+        settings = self.bin / "etc/postgresql-common/createcluster.conf"
+        self.assertEqual(settings.read_text(), "create_main_cluster = false\n")
+        # What somebody has set is left as it is.
+        settings.write_text("create_main_cluster = true\n")
+        self.run_setup("data")
+        self.assertEqual(settings.read_text(), "create_main_cluster = true\n")
 
     def archive(self):
         """A pretended archive in which libnode-dev needs libnode108, and that needs libuv1."""
