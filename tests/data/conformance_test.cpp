@@ -13,6 +13,7 @@
 #include "weft/data/database.h"
 #include "weft/data/postgres/postgres.h"
 #include "weft/data/sqlite/sqlite.h"
+#include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft::data {
@@ -204,6 +205,48 @@ TEST(Conformance, DAT_1_every_case_holds_for_postgres) {
         return open_postgres(
             {.connection_string = server.local("options='-c search_path=" + schema + "'")});
     });
+}
+
+// With `prepare = false`: what is prepared in one session is not there in the next.
+TEST(Conformance, DAT_1_every_case_holds_for_postgres_behind_pgbouncer) {
+    auto& server = testing::PostgresServer::get();
+    if (server.pooled("postgres").empty())
+        GTEST_SKIP() << "UNAVAILABLE: pgbouncer is not installed";
+    run_cases("postgres", [&](std::size_t number) -> Result<Database> {
+        std::string name = "pooled_" + std::to_string(number);
+        Database maker = WEFT_TRY(open_postgres({.connection_string = server.local()}));
+        WEFT_TRY(maker.exec(Statement("create database " + name)));
+        return open_postgres({.connection_string = server.pooled(name), .prepare = false});
+    });
+}
+
+TEST(Conformance, DAT_3_many_callers_share_connections_behind_pgbouncer) {
+    auto& server = testing::PostgresServer::get();
+    if (server.pooled("postgres").empty())
+        GTEST_SKIP() << "UNAVAILABLE: pgbouncer is not installed";
+    Result<void> outcome = weft::run([&]() -> Result<void> {
+        DatabaseOptions options;
+        options.pool.connections_max = 2;
+        Database database = WEFT_TRY(open_postgres(
+            {.connection_string = server.pooled("postgres"), .prepare = false}, options));
+        auto number = [](std::int64_t value) { return sql("select {}::bigint", value); };
+        WEFT_TRY(database.query(number(0)));
+        std::vector<Future<bool>> callers;
+        for (std::int64_t caller = 0; caller < 20; ++caller) {
+            callers.push_back(spawn([&, caller]() -> Result<bool> {
+                for (std::int64_t turn = 0; turn < 20; ++turn) {
+                    std::int64_t mine = caller * 100 + turn;
+                    Rows rows = WEFT_TRY(database.query(number(mine)));
+                    if (rows[0][0] != Value(mine)) return false;
+                }
+                return true;
+            }));
+        }
+        for (auto& caller : callers) EXPECT_TRUE(WEFT_TRY(caller.join()));
+        EXPECT_GT(database.stats().statements_shared, 0U);
+        return {};
+    });
+    EXPECT_TRUE(outcome) << (outcome ? "" : outcome.error().message());
 }
 #endif
 

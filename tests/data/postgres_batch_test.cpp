@@ -10,6 +10,7 @@
 namespace weft::data::testing {
 namespace {
 
+using namespace std::string_literals;
 using ::testing::HasSubstr;
 
 class PostgresBatch : public PostgresTest {};
@@ -53,6 +54,70 @@ TEST_F(PostgresBatch, DAT_7_a_row_too_many_in_a_batch_undoes_it) {
         EXPECT_EQ(cause_of(limited.error()), Cause::RowLimit);
         EXPECT_EQ(connection->state(), ConnectionState::Idle);
         EXPECT_EQ(ask(*connection, "select count(*) from t"), Value(0));
+        return {};
+    });
+}
+
+// The server commits at the sync, so nothing may be in front of it that is to be undone.
+TEST_F(PostgresBatch, DAT_1_a_batch_without_rows_is_one_transaction_in_one_round_trip) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        WEFT_TRY(
+            connection->run("create temporary table t (i int primary key, x bigint)", kAnyRows));
+        auto insert = [](std::int64_t i) {
+            return sql("insert into t values ({}, pg_current_xact_id()::text::bigint)", i);
+        };
+        std::vector<Statement> batch = {insert(1), insert(2), insert(3)};
+        EXPECT_EQ(WEFT_TRY(connection->run_all(batch, kAnyRows, true)).size(), 3u);
+        EXPECT_EQ(ask(*connection, "select count(distinct x) from t"), Value(1));
+        // A value that PostgreSQL cannot take is found when two are queued already.
+        std::vector<Statement> unsendable = {insert(4), insert(5),
+                                             sql("insert into t values ({}::int)", "5\0"s)};
+        auto refused = connection->run_all(unsendable, kAnyRows, true);
+        EXPECT_THAT(refused.error().message(), HasSubstr("statement 3"));
+        EXPECT_EQ(connection->state(), ConnectionState::Idle);
+        std::vector<Statement> failing = {insert(6), insert(1), insert(7)};
+        auto failed = connection->run_all(failing, kAnyRows, true);
+        EXPECT_EQ(cause_of(failed.error()), Cause::UniqueViolation);
+        EXPECT_EQ(connection->state(), ConnectionState::Idle);
+        EXPECT_EQ(ask(*connection, "select count(*) from t"), Value(3));
+        return {};
+    });
+}
+
+TEST_F(PostgresBatch, DAT_1_queries_that_write_all_the_same_are_undone_with_their_batch) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        WEFT_TRY(connection->run_script(
+            "drop table if exists batch_writes; create table batch_writes (i int);"
+            "create or replace function batch_write() returns int language sql as "
+            "'insert into batch_writes values (1) returning i'"));
+        std::vector<Statement> queries = {"select 1", "select batch_write()"};
+        std::vector<Outcome> outcomes = WEFT_TRY(connection->run_all(queries, kAnyRows, true));
+        EXPECT_EQ(outcomes[1].rows[0][0], Value(1));
+        EXPECT_EQ(ask(*connection, "select count(*) from batch_writes"), Value(1));
+        std::vector<Statement> limited = {"select batch_write()", "select generate_series(1, 100)"};
+        auto many = connection->run_all(limited, {.rows_max = 10}, true);
+        EXPECT_EQ(cause_of(many.error()), Cause::RowLimit);
+        EXPECT_EQ(ask(*connection, "select count(*) from batch_writes"), Value(1));
+        EXPECT_EQ(connection->state(), ConnectionState::Idle);
+        return {};
+    });
+}
+
+TEST_F(PostgresBatch, DAT_1_a_statement_may_need_what_one_before_it_makes) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        std::vector<Statement> batch = {"create temporary table later (i int)",
+                                        sql("insert into later values ({})", 7),
+                                        "select i from later"};
+        std::vector<Outcome> outcomes = WEFT_TRY(connection->run_all(batch, kAnyRows, true));
+        EXPECT_EQ(outcomes[2].rows[0][0], Value(7));
+        std::vector<Statement> wrong = {"create temporary table wrong (i int)",
+                                        "select * from nowhere"};
+        auto failed = connection->run_all(wrong, kAnyRows, true);
+        EXPECT_EQ(cause_of(failed.error()), Cause::Syntax);
+        EXPECT_FALSE(connection->run("select * from wrong", kAnyRows));
         return {};
     });
 }

@@ -39,6 +39,12 @@ public:
         return "host=" + words_["folder"] + " port=" + words_["port"] +
                " user=weft dbname=postgres " + std::string(parameters);
     }
+    // Through pgbouncer, which gives each transaction another session. Empty: it is not there.
+    std::string pooled(std::string_view database) {
+        if (words_["bouncer"].empty()) return {};
+        return "host=" + words_["folder"] + " port=" + words_["bouncer"] +
+               " user=weft dbname=" + std::string(database);
+    }
     // Tells the server to stop, start or restart, and waits for that. Any fiber, any thread.
     Result<void> tell(std::string_view command) {
         std::string line = std::string(command) + "\n";

@@ -59,7 +59,7 @@ namespace {
 
 Result<Outcome> run(Core& core, const Statement& statement, RowLimit limit,
                     std::string_view purpose) {
-    if (SharedConnections* shared = core.provider().shared()) return shared->run(statement, limit);
+    if (SharedConnections* shared = core.shared()) return shared->run(statement, limit, purpose);
     Lease lease = WEFT_TRY(core.pool().acquire(purpose));
     return lease->run(statement, limit);
 }
@@ -160,7 +160,11 @@ Result<void> Database::check(const CallOptions& options) {
 
 Result<void> Database::close(Deadline deadline) { return core_->pool().close(deadline); }
 bool Database::is_closed() const { return core_->pool().is_closed(); }
-PoolStats Database::stats() const { return core_->pool().stats(); }
+PoolStats Database::stats() const {
+    PoolStats stats = core_->pool().stats();
+    if (core_->shared()) stats.statements_shared = core_->shared()->count();
+    return stats;
+}
 Provider& Database::provider() const { return core_->provider(); }
 std::string_view Database::name() const { return core_->options().name; }
 Access Database::access() const { return core_->options().access; }

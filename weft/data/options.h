@@ -127,6 +127,7 @@ struct PoolStats {
     std::uint64_t closed_old = 0;
     std::uint64_t closed_broken = 0;  // lost, dirty beyond repair, or failed its validation
     std::uint64_t leaks_suspected = 0;
+    std::uint64_t statements_shared = 0;  // over a connection beside those of others
 };
 
 }  // namespace weft::data

@@ -13,7 +13,10 @@ Result<Lease> Pool::acquire(std::string_view purpose) { return core_->acquire(pu
 Result<void> Pool::close(Deadline deadline) { return core_->close(deadline); }
 bool Pool::is_closed() const { return core_->is_closed(); }
 void Pool::prune() { static_cast<void>(core_->prune(Clock::now())); }
+bool Pool::has_free() const { return core_->has_free(); }
+std::size_t Pool::waiting() const { return core_->waiting(); }
 PoolStats Pool::stats() const { return core_->stats(); }
+const PoolOptions& Pool::options() const { return core_->options(); }
 Provider& Pool::provider() const { return core_->provider(); }
 
 Lease::Lease(std::shared_ptr<pool_internal::Core> core, pool_internal::Slot* slot)

@@ -53,7 +53,12 @@ public:
     // Closes what has idled too long or is too old. Done by itself while a runtime is there.
     void prune();
 
+    // Whether acquire() would give a connection, or its error, without a wait for another's. A
+    // moment's value.
+    bool has_free() const;
+    std::size_t waiting() const;  // a moment's value
     PoolStats stats() const;
+    const PoolOptions& options() const;
     Provider& provider() const;
 
 private:

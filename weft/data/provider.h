@@ -106,14 +106,20 @@ public:
     virtual Result<void> reset() { return {}; }
 };
 
-// Connections that carry the statements of several callers at once: one statement each, outside of
-// transactions and without changing the session. Cancelling one settles its caller and never
-// reaches another's. Any fiber.
+class Pool;
+
+// How single statements outside of transactions get to a connection of the pool, where one
+// connection can carry those of several callers at once. Cancelling one settles its caller and
+// never reaches another's. Any fiber, any thread.
 class SharedConnections {
 public:
     virtual ~SharedConnections() = default;
 
-    virtual Result<Outcome> run(const Statement& statement, RowLimit limit) = 0;
+    // The purpose is that of Pool::acquire().
+    virtual Result<Outcome> run(const Statement& statement, RowLimit limit,
+                                std::string_view purpose) = 0;
+    // How many statements went over a connection beside others.
+    virtual std::uint64_t count() const = 0;
 };
 
 class Provider {
@@ -131,8 +137,8 @@ public:
     // One more connection, ready for use, with its own limits on names, connect and login all
     // within the ambient deadline. Any fiber; several at once.
     virtual Result<std::unique_ptr<Connection>> connect() = 0;
-    // For single statements; null if everything goes through the pool.
-    virtual SharedConnections* shared() { return nullptr; }
+    // For single statements, over the connections of this pool; null if each of them takes one.
+    virtual std::unique_ptr<SharedConnections> share(const std::shared_ptr<Pool>&) { return {}; }
 };
 
 }  // namespace weft::data

@@ -62,7 +62,14 @@ enum class Need : std::uint8_t { Read, Write, Either };
 class Core {
 public:
     Core(std::unique_ptr<Provider> provider, DatabaseOptions options)
-        : options_(std::move(options)), pool_(std::move(provider), options_.pool, options_.name) {}
+        : options_(std::move(options)),
+          pool_(std::make_shared<Pool>(std::move(provider), options_.pool, options_.name)),
+          shared_(pool_->provider().share(pool_)) {}
+
+    // What shares the connections may hold the pool for longer.
+    ~Core() { static_cast<void>(pool_->close(Deadline::at(Instant::min()))); }
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
 
     Result<void> allow(Need need, std::string_view operation) const;
     // Looks at the time it took.
@@ -74,15 +81,17 @@ public:
         return result;
     }
 
-    Pool& pool() { return pool_; }
-    Provider& provider() const { return pool_.provider(); }
+    Pool& pool() { return *pool_; }
+    SharedConnections* shared() const { return shared_.get(); }
+    Provider& provider() const { return pool_->provider(); }
     const DatabaseOptions& options() const { return options_; }
 
 private:
     void tell_if_slow(const Statement& statement, Instant begun) const;
 
     const DatabaseOptions options_;
-    Pool pool_;
+    const std::shared_ptr<Pool> pool_;                 // shared with what shares its connections
+    const std::unique_ptr<SharedConnections> shared_;  // null: each statement takes a connection
 };
 
 // The outermost transaction, its savepoints and its cursors.

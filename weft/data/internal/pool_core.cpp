@@ -408,6 +408,17 @@ PoolStats Core::stats() const {
     return stats;
 }
 
+bool Core::has_free() const {
+    SpinGuard guard(lock_);
+    if (closed_) return true;
+    return waiters_.empty() && (!idle_.empty() || slots_.size() < options_.connections_max);
+}
+
+std::size_t Core::waiting() const {
+    SpinGuard guard(lock_);
+    return waiting_;
+}
+
 void Core::start_sweeper() {
     // Relaxed: the common case, it runs already.
     if (sweeping_.load(std::memory_order_relaxed) || !current()) return;

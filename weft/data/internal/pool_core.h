@@ -51,7 +51,10 @@ public:
     // Also warns of leaks. Until when there is nothing to do.
     Deadline prune(Instant now);
     PoolStats stats() const;
+    bool has_free() const;
+    std::size_t waiting() const;
 
+    const PoolOptions& options() const { return options_; }
     Provider& provider() const { return *provider_; }
 
 private:

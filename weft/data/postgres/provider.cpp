@@ -3,6 +3,7 @@
 
 #include "weft/data/postgres/internal/connection.h"
 #include "weft/data/postgres/internal/connector.h"
+#include "weft/data/postgres/internal/shared.h"
 #include "weft/data/postgres/postgres.h"
 
 namespace weft::data {
@@ -20,6 +21,9 @@ public:
     Result<std::unique_ptr<Connection>> connect() override {
         Session session = WEFT_TRY(connector_->connect());
         return std::make_unique<PostgresConnection>(std::move(session));
+    }
+    std::unique_ptr<SharedConnections> share(const std::shared_ptr<Pool>& pool) override {
+        return std::make_unique<PostgresShared>(pool);
     }
 
 private:

@@ -1,5 +1,6 @@
 #include "weft/data/postgres/internal/connection.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -48,7 +49,8 @@ Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit lim
         return outcome;
     }
     end_exchange();
-    if (outcome || !session_.forget_if_stale(statement, outcome.error())) return outcome;
+    if (outcome || !session_.forget_if_stale(Session::phrase_of(statement).key, outcome.error()))
+        return outcome;
     // Nothing has happened: the server has refused it before it began.
     if (was_in_transaction || session_.link().is_broken()) return outcome;
     outcome = run_once(statement, limit, stopped);
@@ -95,7 +97,7 @@ Result<std::pair<RowForm, ResultPointer>> PostgresConnection::start(const Statem
         }
         if (!failure) return std::pair(std::move(*form), std::move(*first));
         end_exchange();
-        bool stale = session_.forget_if_stale(statement, *failure);
+        bool stale = session_.forget_if_stale(Session::phrase_of(statement).key, *failure);
         if (!again || !stale || was_in_transaction || session_.link().is_broken()) return *failure;
     }
 }
@@ -133,27 +135,57 @@ Result<std::unique_ptr<RowSource>> PostgresConnection::open_rows(const Statement
 // ---------------------------------------------------------------- batches
 
 bool PostgresConnection::can_pipeline(std::span<const Statement> statements) const {
-    if (statements.size() < 2) return false;
     // All of them have to stay prepared until they have run.
     std::set<std::string> different;
     for (const Statement& statement : statements) {
         if (!session_.can_queue(statement)) return false;
-        different.insert(Session::key_of(statement));
+        different.insert(Session::phrase_of(statement).key);
     }
     return different.size() <= session_.pipeline_max();
+}
+
+// With one sync the server makes a transaction of what comes before it, and commits that before we
+// have seen a row too many. So that will do only where there are none, or nothing to be undone.
+PostgresConnection::BatchForm PostgresConnection::form_of(std::span<const Statement> statements) {
+    if (session_.is_in_transaction()) return BatchForm::Plain;
+    if (std::ranges::all_of(statements, [&](const auto& one) { return session_.has_no_rows(one); }))
+        return BatchForm::Plain;
+    if (std::ranges::all_of(statements, [](const auto& one) { return Session::only_reads(one); }))
+        return BatchForm::ReadOnly;
+    return BatchForm::ToCommit;
 }
 
 Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Statement> statements,
                                                          RowLimit limit, bool atomic) {
     bool in_transaction = session_.is_in_transaction();
+    bool is_one = statements.size() < 2;
+    atomic = atomic && !in_transaction && !is_one;
     // Without a transaction each needs an end of its own, and none may run after one that failed.
-    if (!can_pipeline(statements) || (!atomic && !in_transaction))
-        return Connection::run_all(statements, limit, atomic && !in_transaction);
-    for (const Statement& statement : statements) WEFT_TRY(session_.check(statement));
-    if (!in_transaction) WEFT_TRY(step(TransactionStep::Begin, 0, {}));
-    Result<std::vector<Outcome>> outcomes = run_pipelined(statements, limit);
+    if (is_one || !can_pipeline(statements) || (!atomic && !in_transaction))
+        return Connection::run_all(statements, limit, atomic);
+    for (const Statement& statement : statements) {
+        WEFT_TRY(session_.check(statement));
+        Result<void> prepared = session_.prepare(statement);
+        end_exchange();
+        if (prepared) continue;
+        // It may need what one before it makes; else it says the same when its turn comes.
+        if (session_.link().is_broken() || in_transaction) return prepared.error();
+        return Connection::run_all(statements, limit, atomic);
+    }
+    BatchForm form = form_of(statements);
+    Result<std::vector<Outcome>> outcomes = run_pipelined(statements, limit, form);
+    if (form == BatchForm::ReadOnly && !outcomes && sqlstate_of(outcomes.error()) == "25006")
+        outcomes = run_pipelined(statements, limit, BatchForm::ToCommit);
+    return outcomes;
+}
+
+Result<std::vector<Outcome>> PostgresConnection::run_pipelined(
+    std::span<const Statement> statements, RowLimit limit, BatchForm form) {
+    bool was_in_transaction = session_.is_in_transaction();
+    Result<std::vector<Outcome>> outcomes = send_all(statements, limit, form);
     end_exchange();
-    if (in_transaction || session_.link().is_broken()) return outcomes;
+    if (was_in_transaction || session_.link().is_broken() || !session_.is_in_transaction())
+        return outcomes;
     Result<void> ended = shield(Deadline::after(kTidyTimeout), [&] {
         return step(outcomes ? TransactionStep::Commit : TransactionStep::Rollback, 0, {});
     });
@@ -161,26 +193,32 @@ Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Stateme
     return outcomes;
 }
 
-Result<std::vector<Outcome>> PostgresConnection::run_pipelined(
-    std::span<const Statement> statements, RowLimit limit) {
+Result<std::vector<Outcome>> PostgresConnection::send_all(std::span<const Statement> statements,
+                                                          RowLimit limit, BatchForm form) {
     Link& link = session_.link();
-    for (std::size_t at = 0; at < statements.size(); ++at) {
-        Result<void> prepared = session_.prepare(statements[at]);
-        if (!prepared) return prepared.error().with_context("statement", std::to_string(at + 1));
-    }
+    bool is_implicit = form == BatchForm::Plain && !session_.is_in_transaction();
     WEFT_TRY(link.enter_pipeline());
     std::vector<RowForm> forms;
+    if (form != BatchForm::Plain)
+        WEFT_TRY(session_.queue_command(form == BatchForm::ReadOnly ? "begin read only" : "begin"));
     for (std::size_t at = 0; at < statements.size(); ++at) {
-        Result<RowForm> form = session_.queue(statements[at]);
-        if (!form) {
-            // What was queued before it must come to its end.
+        Result<RowForm> queued = session_.queue(statements[at]);
+        if (!queued) {
+            // What was queued before it must come to its end, and not be committed there: a
+            // command that fails sees to that.
+            if (is_implicit) WEFT_TRY(session_.queue_command("rollback to savepoint weft_none"));
             WEFT_TRY(link.sync());
-            return form.error().with_context("statement", std::to_string(at + 1));
+            return queued.error().with_context("statement", std::to_string(at + 1));
         }
-        forms.push_back(std::move(*form));
+        forms.push_back(std::move(*queued));
     }
+    if (form == BatchForm::ReadOnly) WEFT_TRY(session_.queue_command("commit"));
     WEFT_TRY(link.sync());
     WEFT_TRY(link.flush());
+    if (form != BatchForm::Plain) {
+        bool stopped = false;
+        WEFT_TRY(session_.collect(RowForm(), limit, stopped));
+    }
     return collect_all(statements, std::move(forms), limit);
 }
 
@@ -201,7 +239,7 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
         if (stopped && outcome) return row_limit_error("postgres", limit.rows_max);
         // Those after it say only that they were not tried.
         failure = outcome.error().with_context("statement", std::to_string(at + 1));
-        session_.forget_if_stale(statements[at], outcome.error());
+        session_.forget_if_stale(Session::phrase_of(statements[at]).key, outcome.error());
         if (stopped || link.is_broken()) return *failure;
         break;
     }

@@ -1,6 +1,7 @@
 // A connection to PostgreSQL, as the contract of providers has it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,8 +43,15 @@ public:
 
 private:
     Result<Outcome> run_once(const Statement& statement, RowLimit limit, bool& stopped);
+    // Plain: the sync commits, if no transaction is around it. ReadOnly: in a transaction of its
+    // own that ends in the same round trip. ToCommit: in one that is committed by another.
+    enum class BatchForm : std::uint8_t { Plain, ReadOnly, ToCommit };
+
+    BatchForm form_of(std::span<const Statement> statements);
     Result<std::vector<Outcome>> run_pipelined(std::span<const Statement> statements,
-                                               RowLimit limit);
+                                               RowLimit limit, BatchForm form);
+    Result<std::vector<Outcome>> send_all(std::span<const Statement> statements, RowLimit limit,
+                                          BatchForm form);
     Result<std::vector<Outcome>> collect_all(std::span<const Statement> statements,
                                              std::vector<RowForm> forms, RowLimit limit);
     bool can_pipeline(std::span<const Statement> statements) const;

@@ -188,6 +188,34 @@ Result<void> Link::wait_either(Deadline deadline) {
     }
 }
 
+Result<void> Link::wait_beside(Event& event, bool to_write, Deadline deadline) {
+    struct Wakeup : Dormant {
+        Event* event;
+        Event called;
+    };
+    if (has_pending_plaintext()) return {};
+    // What libpq has read itself the descriptor has not seen, so the kernel is asked.
+    auto readable = [](int fd) { return is_ready(fd, POLLIN | POLLRDHUP) ? 0L : -EAGAIN; };
+    auto writable = [](int fd) { return is_ready(fd, POLLOUT) ? 0L : -EAGAIN; };
+    if (WEFT_TRY(socket_.try_once(kReadable, readable)).has_value()) return {};
+    if (to_write && WEFT_TRY(socket_.try_once(kWritable, writable)).has_value()) return {};
+    Wakeup wakeup;
+    wakeup.event = &event;
+    wakeup.on_ready = [](Dormant& dormant, std::uint8_t) {
+        auto& self = static_cast<Wakeup&>(dormant);
+        self.event->set();
+        self.called.set();
+    };
+    bool armed = WEFT_TRY(socket_.arm(wakeup, to_write ? kReadable | kWritable : kReadable));
+    if (!armed) return {};
+    Result<void> waited = event.wait_until(deadline);
+    // One who is being called is waited for: it lives in this frame.
+    if (!socket_.disarm(wakeup)) {
+        shield(Deadline::never(), [&] { static_cast<void>(wakeup.called.wait()); });
+    }
+    return waited;
+}
+
 Result<void> Link::sent(int accepted) {
     if (accepted != 0) return {};
     if (is_broken()) return connection_lost();
@@ -240,7 +268,12 @@ Result<void> Link::enter_pipeline() {
 }
 
 Result<void> Link::sync() {
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+    // Without handing each to the kernel by itself.
+    if (PQsendPipelineSync(pg()) != 1) return sent(0);
+#else
     if (PQpipelineSync(pg()) != 1) return sent(0);
+#endif
     ++syncs_;
     return {};
 }

@@ -21,6 +21,7 @@
 #include "weft/base/time.h"
 #include "weft/data/postgres/internal/cancel.h"
 #include "weft/fiber/io.h"
+#include "weft/sync/event.h"
 
 namespace weft::data::postgres {
 
@@ -65,6 +66,12 @@ public:
     bool has_next();
     // Waits until there is something to read, and takes it in.
     Result<void> receive(Deadline deadline = Deadline::never());
+
+    // Takes in what has come, without waiting. False: the connection is lost, and next() tells.
+    bool take_in() { return PQconsumeInput(pg()) != 0; }
+    // Waits until there is something to read, or room to write if that is wanted, or the event is
+    // set. Fibers.
+    Result<void> wait_beside(Event& event, bool to_write, Deadline deadline);
 
     // Pipelines: so many syncs are to come.
     Result<void> enter_pipeline();

@@ -85,6 +85,14 @@ Result<void> RowForm::append(const PGresult* result, int row, Rows& rows) const 
     return {};
 }
 
+bool RowForm::fits(const PGresult* result) const {
+    if (PQnfields(result) != static_cast<int>(types.size())) return false;
+    for (std::size_t at = 0; at < types.size(); ++at) {
+        if (PQftype(result, static_cast<int>(at)) != types[at]) return false;
+    }
+    return true;
+}
+
 // ---------------------------------------------------------------- sending
 
 Session::Session(std::unique_ptr<Link> link, const SessionOptions& options)
@@ -117,34 +125,106 @@ Result<RowForm> Session::start(const Statement& statement) {
         dirty_ = dirty_ || may_change_session(text);
         WEFT_TRY(link_->sent(PQsendQuery(link_->pg(), text.c_str())));
     } else {
-        if (options_.prepare) WEFT_TRY(find_or_prepare(statement, text));
-        form = WEFT_TRY(send(statement, text));
+        const Prepared* prepared = nullptr;
+        if (options_.prepare) {
+            std::string key = cache_key(text, statement.parameters());
+            prepared = WEFT_TRY(find_or_prepare(statement, {text, std::move(key)}));
+        }
+        form = WEFT_TRY(send(text, statement.parameters(), prepared));
     }
     request_rows_singly(link_->pg());
     WEFT_TRY(link_->flush());
     return form;
 }
 
+Result<void> Session::queue_command(const char* text) {
+    return link_->sent(
+        PQsendQueryParams(link_->pg(), text, 0, nullptr, nullptr, nullptr, nullptr, kTextFormat));
+}
+
+bool Session::has_no_rows(const Statement& statement) {
+    const Prepared* prepared = cache_.find(phrase_of(statement).key);
+    return prepared && prepared->column_types.empty();
+}
+
+bool Session::only_reads(const Statement& statement) {
+    return postgres::only_reads(statement.plain_text());
+}
+
 bool Session::can_queue(const Statement& statement) const {
     return !statement.parameters().empty() || !has_several_commands(text_of(statement));
 }
 
-std::string Session::key_of(const Statement& statement) {
-    return cache_key(text_of(statement), statement.parameters());
+Phrase Session::phrase_of(const Statement& statement) {
+    Phrase phrase;
+    phrase.text = text_of(statement);
+    phrase.key = cache_key(phrase.text, statement.parameters());
+    return phrase;
 }
 
 Result<void> Session::prepare(const Statement& statement) {
-    if (options_.prepare) WEFT_TRY(find_or_prepare(statement, text_of(statement)));
+    if (options_.prepare) WEFT_TRY(find_or_prepare(statement, phrase_of(statement)));
     return {};
 }
 
 Result<RowForm> Session::queue(const Statement& statement) {
-    return send(statement, text_of(statement));
+    Phrase phrase = phrase_of(statement);
+    const Prepared* prepared = options_.prepare ? cache_.find(phrase.key) : nullptr;
+    return send(phrase.text, statement.parameters(), prepared);
 }
 
-Result<RowForm> Session::send(const Statement& statement, const std::string& text) {
-    const std::vector<Value>& values = statement.parameters();
-    const Prepared* prepared = options_.prepare ? cache_.find(cache_key(text, values)) : nullptr;
+std::shared_ptr<const Prepared> Session::description_of(const Phrase& phrase) {
+    Prepared described;
+    if (!options_.prepare) {
+        if (has_several_commands(phrase.text) || may_change_session(phrase.text)) return nullptr;
+    } else {
+        const Prepared* prepared = cache_.find(phrase.key);
+        if (!prepared || prepared->changes_session) return nullptr;
+        described = *prepared;
+    }
+    return std::make_shared<const Prepared>(std::move(described));
+}
+
+Result<Session::Queued> Session::queue_known(const std::string& key, const std::string& text,
+                                             const std::vector<Value>& values,
+                                             const Prepared& known) {
+    Queued queued;
+    if (!options_.prepare) {
+        queued.form = WEFT_TRY(send(text, values, nullptr));
+        return queued;
+    }
+    if (const Prepared* prepared = cache_.find(key)) {
+        queued.form = WEFT_TRY(send(text, values, prepared));
+        return queued;
+    }
+    // What is wrong with the values is found before anything is sent.
+    WEFT_TRY(Parameters::make(values, known.parameter_types));
+    PGconn* pg = link_->pg();
+    int accepted = 1;
+    if (std::string forgotten = cache_.evict(); !forgotten.empty()) {
+        std::string deallocate = "deallocate " + forgotten;
+        accepted = PQsendQueryParams(pg, deallocate.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
+                                     kTextFormat);
+        ++queued.before;
+    }
+    Prepared mine = known;
+    mine.name = cache_.next_name();
+    accepted = accepted != 0 ? PQsendPrepare(pg, mine.name.c_str(), text.c_str(),
+                                             static_cast<int>(mine.parameter_types.size()),
+                                             mine.parameter_types.data())
+                             : 0;
+    ++queued.before;
+    const Prepared& prepared = cache_.add(key, std::move(mine));
+    Result<RowForm> form = connection_lost();
+    if (accepted != 0) form = send(text, values, &prepared);
+    // Half of it may have been sent.
+    if (!form) link_->set_broken();
+    queued.form = WEFT_TRY(std::move(form));
+    return queued;
+}
+
+Result<RowForm> Session::send(const std::string& text, const std::vector<Value>& values,
+                              const Prepared* prepared) {
     if (!prepared) {
         std::vector<Oid> types = natural_types(values);
         Parameters parameters = WEFT_TRY(Parameters::make(values, types));
@@ -164,12 +244,10 @@ Result<RowForm> Session::send(const Statement& statement, const std::string& tex
 
 // ---------------------------------------------------------------- preparing
 
-Result<const Prepared*> Session::find_or_prepare(const Statement& statement,
-                                                 const std::string& text) {
-    std::string key = cache_key(text, statement.parameters());
-    if (const Prepared* found = cache_.find(key)) return found;
-    Prepared prepared = WEFT_TRY(prepare_now(text, statement.parameters()));
-    return &cache_.add(key, std::move(prepared));
+Result<const Prepared*> Session::find_or_prepare(const Statement& statement, const Phrase& phrase) {
+    if (const Prepared* found = cache_.find(phrase.key)) return found;
+    Prepared prepared = WEFT_TRY(prepare_now(phrase.text, statement.parameters()));
+    return &cache_.add(phrase.key, std::move(prepared));
 }
 
 // Prepares and describes in one round trip, and lets another statement go.
@@ -239,13 +317,13 @@ Result<Prepared> Session::prepare_now(const std::string& text, const std::vector
     return prepared;
 }
 
-bool Session::forget_if_stale(const Statement& statement, const Error& error) {
+bool Session::forget_if_stale(const std::string& key, const Error& error) {
     // 26000: somebody has dropped it. 0A000: "cached plan must not change result type". 42P05: it
     // is there already, in a session that a pooler has lent to others.
     constexpr std::array<std::string_view, 3> kStale = {"26000", "0A000", "42P05"};
     std::string state = sqlstate_of(error);
     if (!options_.prepare || std::ranges::find(kStale, state) == kStale.end()) return false;
-    cache_.drop(key_of(statement));
+    cache_.drop(key);
     return true;
 }
 

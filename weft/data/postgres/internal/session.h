@@ -34,6 +34,14 @@ struct RowForm {
 
     void take_from(const PGresult* result);
     Result<void> append(const PGresult* result, int row, Rows& rows) const;
+    // Whether the columns of the result are of these types.
+    bool fits(const PGresult* result) const;
+};
+
+// A statement as PostgreSQL takes it, and what it is found by.
+struct Phrase {
+    std::string text;
+    std::string key;
 };
 
 class Session {
@@ -52,8 +60,25 @@ public:
     Result<RowForm> queue(const Statement& statement);
     Result<void> prepare(const Statement& statement);
     bool can_queue(const Statement& statement) const;
-    // Of statements that are prepared once.
-    static std::string key_of(const Statement& statement);
+    // A command of our own in a pipeline.
+    Result<void> queue_command(const char* text);
+    // Whether it is prepared, and gives no rows.
+    bool has_no_rows(const Statement& statement);
+    // By its first word. A function that it calls may write all the same.
+    static bool only_reads(const Statement& statement);
+    static Phrase phrase_of(const Statement& statement);
+    // What other sessions need to know for queue_known(); null if the statement cannot be run
+    // beside those of others.
+    std::shared_ptr<const Prepared> description_of(const Phrase& phrase);
+    struct Queued {
+        RowForm form;
+        unsigned before = 0;  // so many answers come before its own
+    };
+    // Queues one in a pipeline that another session has described, and prepares it first if need
+    // be. Whoever sees that fail says so by forget().
+    Result<Queued> queue_known(const std::string& key, const std::string& text,
+                               const std::vector<Value>& values, const Prepared& known);
+    void forget(const std::string& key) { cache_.drop(key); }
     // So many different ones at once stay prepared.
     std::size_t pipeline_max() const {
         return options_.prepare ? options_.statements_max : kBatchStatementsMax;
@@ -67,21 +92,23 @@ public:
     Result<std::string> command(const std::string& text);
 
     // The statement failed so that it may be tried once more, as if it had never been prepared.
-    bool forget_if_stale(const Statement& statement, const Error& error);
+    bool forget_if_stale(const std::string& key, const Error& error);
     // After each exchange: what it has done to the session.
     void note_end();
     // Something was left behind that the next user would see.
     bool is_dirty() const { return dirty_; }
     void set_dirty() { dirty_ = true; }
     Result<void> discard();
+    // What the server says that it has done.
+    void note_tag(const PGresult* result, Outcome& outcome);
 
 private:
-    Result<const Prepared*> find_or_prepare(const Statement& statement, const std::string& text);
+    Result<const Prepared*> find_or_prepare(const Statement& statement, const Phrase& phrase);
     Result<Prepared> prepare_now(const std::string& text, const std::vector<Value>& values);
     Result<ResultPointer> describe(const std::string& name, const std::string& text,
                                    const std::vector<Oid>& types, const std::string& forget);
-    Result<RowForm> send(const Statement& statement, const std::string& text);
-    void note_tag(const PGresult* result, Outcome& outcome);
+    Result<RowForm> send(const std::string& text, const std::vector<Value>& values,
+                         const Prepared* prepared);
 
     std::unique_ptr<Link> link_;
     SessionOptions options_;

@@ -58,6 +58,11 @@ bool may_change_session(std::string_view text) {
     });
 }
 
+bool only_reads(std::string_view text) {
+    constexpr std::array<std::string_view, 3> kReading = {"select", "values", "table"};
+    return contains(kReading, first_word(text));
+}
+
 bool changes_settings(std::string_view text) {
     constexpr std::array<std::string_view, 9> kWords = {
         "set", "reset", "discard", "begin", "start", "commit", "end", "rollback", "?"};

@@ -1,0 +1,35 @@
+// The way of single statements: over a connection of their own while one is free, beside those of
+// others when none is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "weft/base/result.h"
+#include "weft/data/pool.h"
+#include "weft/data/postgres/internal/session.h"
+#include "weft/data/postgres/internal/shared_queue.h"
+#include "weft/data/provider.h"
+
+namespace weft::data::postgres {
+
+class PostgresShared final : public SharedConnections {
+public:
+    explicit PostgresShared(const std::shared_ptr<Pool>& pool)
+        : pool_(pool), queue_(std::make_shared<SharedQueue>(pool)) {}
+    ~PostgresShared() override { queue_->close(); }
+
+    Result<Outcome> run(const Statement& statement, RowLimit limit,
+                        std::string_view purpose) override;
+    std::uint64_t count() const override { return queue_->count(); }
+
+private:
+    Result<Outcome> run_alone(const Statement& statement, RowLimit limit, std::string_view purpose,
+                              const Phrase& phrase, bool is_known);
+
+    const std::shared_ptr<Pool> pool_;
+    const std::shared_ptr<SharedQueue> queue_;
+};
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,214 @@
+#include "weft/data/postgres/internal/shared_line.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/data/failure.h"
+#include "weft/data/postgres/internal/connection.h"
+#include "weft/fiber/turn.h"
+
+namespace weft::data::postgres {
+namespace {
+
+// Those who were just answered may come again at once.
+constexpr Nanoseconds kLinger = std::chrono::milliseconds(1);
+// A line gives its connection back so often in any case, for the pool to look at its age.
+constexpr Nanoseconds kTerm = std::chrono::seconds(5);
+
+}  // namespace
+
+void SharedLine::run() {
+    do {
+        Result<Lease> lease = queue_.acquire();
+        if (!lease) return queue_.give_up(lease.error());
+        queue_.join(*this);
+        serve(static_cast<PostgresConnection&>(**lease).session());
+        queue_.leave(*this);
+    } while (queue_.goes_on());
+}
+
+void SharedLine::serve(Session& session) {
+    Link& link = session.link();
+    yields_ = false;
+    term_end_ = Clock::now() + kTerm;
+    if (!link.enter_pipeline()) return link.set_broken();
+    while (take_turn(session)) {}
+    if (link.is_broken()) {
+        lose();
+    } else if (PQpipelineStatus(link.pg()) != PQ_PIPELINE_OFF) {
+        // An error says so by breaking the link.
+        static_cast<void>(link.leave_pipeline());
+    }
+    session.note_end();
+}
+
+bool SharedLine::take_turn(Session& session) {
+    Link& link = session.link();
+    // What comes after the look at the queue is seen by the wait.
+    wake_.reset();
+    yields_ = yields_ || queue_.has_to_yield() || Clock::now() >= term_end_;
+    send_more(session);
+    bool to_write = PQflush(link.pg()) > 0;
+    read(session);
+    count();
+    if (link.is_broken()) return false;
+    if (sent_.empty()) return !yields_ && wait_for_more();
+    if (!is_wanted()) {
+        stop(session);
+        return !link.is_broken();
+    }
+    bool has_room = !yields_ && sent_.size() < kLineDepthMax && !queue_.is_empty();
+    if (has_room && !to_write) return true;
+    // The end of the fiber's own token is the end of the runtime; whoever waits is told.
+    if (!link.wait_beside(wake_, to_write, Deadline::never())) {
+        link.tidy();
+        link.set_broken();
+        return false;
+    }
+    return true;
+}
+
+bool SharedLine::wait_for_more() {
+    if (!queue_.is_empty()) return true;
+    return wake_.wait_until(Deadline::after(kLinger)).has_value();
+}
+
+// ---------------------------------------------------------------- sending
+
+void SharedLine::send_more(Session& session) {
+    while (!yields_ && sent_.size() < kLineDepthMax && !session.link().is_broken()) {
+        RequestPointer request = queue_.take();
+        if (!request) return;
+        if (request->is_wanted()) send(session, std::move(request));
+    }
+}
+
+void SharedLine::send(Session& session, RequestPointer request) {
+    Link& link = session.link();
+    Result<Session::Queued> queued =
+        session.queue_known(request->key, request->text, request->values, *request->known);
+    if (!queued) {
+        // Nothing of it was sent, unless the connection is lost.
+        request->settle(queued.error());
+        return;
+    }
+    bool is_first = sent_.empty();
+    sent_.push_back({.request = std::move(request),
+                     .form = std::move(queued->form),
+                     .before = queued->before,
+                     .unprepared = queued->before > 0});
+    if (!link.sync()) return link.set_broken();
+    if (!is_first) return;
+    head_begun_ = Clock::now();
+    request_rows_singly(link.pg());
+}
+
+// ---------------------------------------------------------------- answers
+
+void SharedLine::read(Session& session) {
+    Link& link = session.link();
+    if (sent_.empty()) return;
+    // Of a connection that is lost the results say so.
+    static_cast<void>(link.take_in());
+    while (!sent_.empty() && link.has_next()) {
+        turn::may_wait("postgres.receive", this);
+        ResultPointer result(PQgetResult(link.pg()));
+        if (result) take_result(session, result.get());
+        if (link.is_broken()) return;
+        // Each has to be asked for when it has become the next one.
+        bool is_end = !result || PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC;
+        if (!result && !sent_.empty() && sent_.front().before > 0) --sent_.front().before;
+        if (is_end && !sent_.empty()) request_rows_singly(link.pg());
+    }
+}
+
+void SharedLine::take_result(Session& session, const PGresult* result) {
+    Sent& head = sent_.front();
+    switch (PQresultStatus(result)) {
+    case PGRES_PIPELINE_SYNC: session.link().synced(); return finish_head(session);
+    case PGRES_FATAL_ERROR:
+        if (!head.failure) head.failure = to_error(result);
+        return;
+    case PGRES_PIPELINE_ABORTED: return;
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_SINGLE_TUPLE:
+#ifdef LIBPQ_HAS_CHUNK_MODE
+    case PGRES_TUPLES_CHUNK:
+#endif
+        // The last of what comes before it.
+        if (head.before == 1) head.unprepared = false;
+        if (head.before > 0) return;
+        take_rows(head, result);
+        return session.note_tag(result, head.outcome);
+    // Only statements get here that have none of the others.
+    default: return session.link().set_broken();
+    }
+}
+
+void SharedLine::take_rows(Sent& head, const PGresult* result) {
+    if (head.failure || !head.request->is_wanted()) return;
+    if (!head.form.columns && PQnfields(result) > 0) head.form.take_from(result);
+    if (head.outcome.rows.columns().empty() && head.form.columns)
+        head.outcome.rows = Rows(head.form.columns);
+    if (PQntuples(result) == 0) return;
+    if (!head.form.fits(result)) {
+        // Somebody has changed the table since it was described.
+        head.failure = data::to_error("postgres", "0A000", "the columns have changed");
+        return;
+    }
+    const RowLimit& limit = head.request->limit;
+    for (int row = 0; row < PQntuples(result); ++row) {
+        if (head.outcome.rows.size() >= limit.rows_max) {
+            queue_.forget(head.request->key);
+            if (limit.beyond == RowLimit::Beyond::Stop)
+                return head.request->settle(std::move(head.outcome));
+            return head.request->settle(row_limit_error("postgres", limit.rows_max));
+        }
+        Result<void> added = head.form.append(result, row, head.outcome.rows);
+        if (added) continue;
+        head.failure = added.error();
+        return;
+    }
+}
+
+void SharedLine::finish_head(Session& session) {
+    Sent head = std::move(sent_.front());
+    sent_.pop_front();
+    Instant now = Clock::now();
+    if (now - head_begun_ > kSlow) queue_.forget(head.request->key);
+    head_begun_ = now;
+    if (!head.failure) return head.request->settle(std::move(head.outcome));
+    bool stale = session.forget_if_stale(head.request->key, *head.failure);
+    if (stale || head.unprepared) {
+        session.forget(head.request->key);
+        queue_.forget(head.request->key);
+    }
+    head.request->stale = stale && head.request->is_wanted();
+    head.request->settle(*head.failure);
+}
+
+// ---------------------------------------------------------------- ends
+
+bool SharedLine::is_wanted() const {
+    return std::ranges::any_of(sent_, [](const Sent& sent) { return sent.request->is_wanted(); });
+}
+
+void SharedLine::stop(Session& session) {
+    Link& link = session.link();
+    link.tidy();
+    for (const Sent& sent : sent_) {
+        if (sent.unprepared) session.forget(sent.request->key);
+    }
+    sent_.clear();
+    count();
+    if (!link.is_broken() && !link.enter_pipeline()) link.set_broken();
+}
+
+void SharedLine::lose() {
+    for (Sent& sent : sent_) sent.request->settle(sent.failure ? *sent.failure : connection_lost());
+    sent_.clear();
+    count();
+}
+
+}  // namespace weft::data::postgres

@@ -1,0 +1,202 @@
+#include "weft/data/postgres/internal/shared_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/async/context.h"
+#include "weft/data/failure.h"
+#include "weft/data/postgres/internal/shared_line.h"
+#include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
+
+namespace weft::data::postgres {
+namespace {
+
+// What is known of more statements than these is forgotten.
+constexpr std::size_t kKnownMax = 1024;
+
+}  // namespace
+
+// ---------------------------------------------------------------- requests
+
+void Request::settle(Result<Outcome> result) {
+    if (!is_wanted()) return;
+    outcome.emplace(std::move(result));
+    Phase waiting = Phase::Waiting;
+    // Release: the outcome is there for the caller, who acquires by the event or by abandon().
+    if (phase.compare_exchange_strong(waiting, Phase::Settled, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed))
+        done.set();
+}
+
+bool Request::abandon() {
+    Phase waiting = Phase::Waiting;
+    // Acquire: see settle().
+    return phase.compare_exchange_strong(waiting, Phase::Abandoned, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
+}
+
+// ---------------------------------------------------------------- what is known
+
+Known SharedQueue::find(const std::string& key) const {
+    SpinGuard guard(lock_);
+    auto found = known_.find(key);
+    return found == known_.end() ? nullptr : found->second;
+}
+
+void SharedQueue::learn(const std::string& key, Known known) {
+    std::unordered_map<std::string, Known> old;
+    SpinGuard guard(lock_);
+    if (known_.size() >= kKnownMax) old.swap(known_);
+    known_.insert_or_assign(key, std::move(known));
+}
+
+void SharedQueue::forget(const std::string& key) {
+    SpinGuard guard(lock_);
+    known_.erase(key);
+}
+
+// ---------------------------------------------------------------- callers
+
+std::optional<Result<Outcome>> SharedQueue::carry(const RequestPointer& request) {
+    if (!push(request)) return std::nullopt;
+    Result<void> waited = wait_for(request);
+    if (!waited && request->abandon()) {
+        if (!withdraw(request)) wake_lines();
+        return waited.error();
+    }
+    // Not to be done again by itself unless the server has refused it before it began.
+    if (request->stale) return std::nullopt;
+    // Relaxed: a count.
+    carried_.fetch_add(1, std::memory_order_relaxed);
+    return std::move(request->outcome);
+}
+
+Result<void> SharedQueue::wait_for(const RequestPointer& request) {
+    // To be sent it has as long as others have to get a connection.
+    Result<void> done = request->done.wait_until(Deadline::after(pool_->options().acquire_timeout));
+    if (done || done.error().kind() != ErrorKind::TimedOut) return done;
+    WEFT_TRY(CancelToken::current().check());
+    if (withdraw(request)) return too_late();
+    return request->done.wait();
+}
+
+Error SharedQueue::too_late() const {
+    return data::to_error("postgres", kPoolTimeoutState, "no connection in time");
+}
+
+bool SharedQueue::push(const RequestPointer& request) {
+    SharedLine* least = nullptr;
+    bool starts = false;
+    {
+        SpinGuard guard(lock_);
+        if (closed_ || waiting_.size() >= pool_->options().waiters_max) return false;
+        waiting_.push_back(request);
+        std::size_t load = waiting_.size();
+        for (SharedLine* line : serving_) {
+            load += line->burden();
+            if (!least || line->burden() < least->burden()) least = line;
+        }
+        starts = lines_ < pool_->options().connections_max && load > lines_ * kLineLoad;
+        lines_ += starts;
+        // Under the lock: a line leaves before it goes.
+        if (least) least->wake();
+    }
+    // Without a line, and none to be had, nobody would carry it.
+    if (starts && !start_line()) {
+        SpinGuard guard(lock_);
+        if (lines_ > 0) return true;
+        return std::erase(waiting_, request) == 0;
+    }
+    return true;
+}
+
+bool SharedQueue::withdraw(const RequestPointer& request) {
+    SpinGuard guard(lock_);
+    return std::erase(waiting_, request) > 0;
+}
+
+bool SharedQueue::start_line() {
+    // Below nobody's context: it outlives whoever began it.
+    async::Context root = async::Context::background();
+    Result<void> started =
+        spawn_detached([self = shared_from_this()] { SharedLine(*self).run(); },
+                       [self = shared_from_this()](const Error& error) { self->give_up(error); },
+                       {.name = "shared statements", .token = root.token().state()});
+    if (started) return true;
+    SpinGuard guard(lock_);
+    --lines_;
+    return false;
+}
+
+void SharedQueue::wake_lines() {
+    SpinGuard guard(lock_);
+    for (SharedLine* line : serving_) line->wake();
+}
+
+void SharedQueue::close() {
+    SpinGuard guard(lock_);
+    closed_ = true;
+    for (SharedLine* line : serving_) line->wake();
+}
+
+// ---------------------------------------------------------------- lines
+
+RequestPointer SharedQueue::take() {
+    SpinGuard guard(lock_);
+    if (waiting_.empty()) return nullptr;
+    RequestPointer request = std::move(waiting_.front());
+    waiting_.pop_front();
+    return request;
+}
+
+bool SharedQueue::is_empty() const {
+    SpinGuard guard(lock_);
+    return waiting_.empty();
+}
+
+void SharedQueue::join(SharedLine& line) {
+    SpinGuard guard(lock_);
+    serving_.push_back(&line);
+}
+
+void SharedQueue::leave(SharedLine& line) {
+    SpinGuard guard(lock_);
+    std::erase(serving_, &line);
+}
+
+// Others than lines wait for a connection, or there are to be none.
+bool SharedQueue::has_to_yield() const {
+    // Relaxed: a moment's value, looked at again and again.
+    if (pool_->waiting() > acquiring_.load(std::memory_order_relaxed)) return true;
+    if (pool_->is_closed() || !CancelToken::current().check()) return true;
+    SpinGuard guard(lock_);
+    return closed_;
+}
+
+Result<Lease> SharedQueue::acquire() {
+    // Relaxed: as above.
+    acquiring_.fetch_add(1, std::memory_order_relaxed);
+    Result<Lease> lease = pool_->acquire("shared statements");
+    acquiring_.fetch_sub(1, std::memory_order_relaxed);
+    return lease;
+}
+
+bool SharedQueue::goes_on() {
+    SpinGuard guard(lock_);
+    if (!waiting_.empty()) return true;
+    --lines_;
+    return false;
+}
+
+void SharedQueue::give_up(const Error& error) {
+    std::deque<RequestPointer> left;
+    {
+        SpinGuard guard(lock_);
+        // The other lines may have more luck.
+        if (--lines_ == 0) left.swap(waiting_);
+    }
+    for (const RequestPointer& request : left) request->settle(error);
+}
+
+}  // namespace weft::data::postgres
