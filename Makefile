@@ -31,13 +31,13 @@ test: ## build and run every test of the plain build
 	@scripts/lanes test
 
 test-deep: ## NDEBUG, sanitizers, forced migration, simulation, fuzz corpora, peers, npm, browser
-	@scripts/setup build js data deep docs cost peers \
+	@scripts/setup build js data odbc deep docs cost peers \
 	    $(if $(wildcard bench/smoke),bench bench-http bench-js)
 	@scripts/setup browser || true  # without it one lane is UNAVAILABLE
 	@scripts/lanes deep
 
 test-long: ## the same tests with their full counts (hours)
-	@scripts/setup build js data deep
+	@scripts/setup build js data odbc deep
 	@scripts/lanes long
 
 test-flaky: ## every test 30 times, loaded and on one cpu [COUNT=n]; pieces: scripts/flaky --help

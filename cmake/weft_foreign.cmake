@@ -33,6 +33,7 @@ if(WEFT_NET)
                       libbrotlidec libbrotlienc libzstd)
     pkg_check_modules(sqlite REQUIRED IMPORTED_TARGET sqlite3)
     pkg_check_modules(postgres REQUIRED IMPORTED_TARGET libpq)
+    pkg_check_modules(odbc REQUIRED IMPORTED_TARGET odbc)
 endif()
 
 # What libweft is linked with; and, for programs that link it statically, the same by name: with
@@ -65,6 +66,13 @@ if(WEFT_TESTS)
     if(postgres_servers OR WEFT_INITDB)
         set(WEFT_HAS_POSTGRES ON)
     endif()
+    # The same of MariaDB, and the drivers of ODBC.
+    find_program(WEFT_MARIADB mariadb-install-db)
+    foreach(driver sqlite3odbc psqlodbcw maodbc tdsodbc)
+        find_file(WEFT_ODBC_${driver} NAMES lib${driver}.so ${driver}.so
+                  PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/odbc /usr/lib64 /usr/lib/odbc
+                  NO_DEFAULT_PATH)
+    endforeach()
 endif()
 
 # ccache refuses precompiled headers unless told that their macros and times do not matter.

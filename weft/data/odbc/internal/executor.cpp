@@ -1,0 +1,151 @@
+#include "weft/data/odbc/internal/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "weft/data/failure.h"
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/cancel.h"
+
+namespace weft::data::odbc {
+namespace {
+
+// Between two cancels of the same work, longer each time.
+constexpr Nanoseconds kStopPause = std::chrono::milliseconds(10);
+constexpr Nanoseconds kStopPauseMax = std::chrono::milliseconds(200);
+
+}  // namespace
+
+Stopper::~Stopper() {
+    requests_.close();
+    if (started_) env::join_thread(thread_);
+}
+
+void Stopper::ask(std::shared_ptr<Session> session, std::uint64_t number) {
+    {
+        std::lock_guard guard(start_);
+        if (!started_) {
+            thread_ = env::start_thread([](void* self) { static_cast<Stopper*>(self)->serve(); },
+                                        this, "weft-odbc-stop");
+            started_ = thread_.handle != 0;
+        }
+    }
+    static_cast<void>(requests_.try_send(Request{std::move(session), number}));
+}
+
+void Stopper::serve() {
+    while (Result<Request> request = requests_.receive()) request->session->stop(request->number);
+}
+
+// Shared by the one who waits and the thread that runs it.
+struct Executor::Job {
+    enum class State : std::uint8_t { Queued, Taken, Withdrawn };
+
+    // Whether it is the caller's to run, or to take back.
+    bool try_move(State to) {
+        State queued = State::Queued;
+        // Relaxed: what the winner needs was published by the queue, or is its own.
+        return state.compare_exchange_strong(queued, to, std::memory_order_relaxed,
+                                             std::memory_order_relaxed);
+    }
+
+    std::shared_ptr<Session> session;
+    std::uint64_t number = 0;
+    Body body;
+    Atomic<State> state{State::Queued};
+    Event done;
+    EnvThread thread = {};  // of a plain thread that asked
+};
+
+void Executor::perform(Job& job) {
+    if (!job.try_move(Job::State::Taken)) return;
+    job.session->begin_work(job.number);
+    job.body(*job.session);
+    job.session->end_work();
+    finish(job);
+}
+
+// What was given up meanwhile ends here, where it may block.
+void Executor::finish(Job& job) {
+    job.body = {};
+    job.session.reset();
+    job.done.set();
+}
+
+std::shared_ptr<Executor::Job> Executor::start(Body body) {
+    auto job = std::make_shared<Job>();
+    job->session = session_;
+    job->number = ++asked_;
+    job->body = std::move(body);
+    if (BlockingPool* pool = blocking_internal::pool_here()) {
+        pool->run_detached([job] { perform(*job); });
+        return job;
+    }
+    job->thread = env::start_thread([](void* raw) { perform(*static_cast<Job*>(raw)); }, job.get(),
+                                    "weft-odbc");
+    if (job->thread.handle == 0) perform(*job);
+    return job;
+}
+
+// Whether it has ended.
+bool Executor::stop(Job& job) {
+    Deadline end = Deadline::after(kTidyTimeout);
+    bool is_plain = job.thread.handle != 0;
+    return shield(is_plain ? Deadline::never() : end, [&] {
+        for (Nanoseconds pause = kStopPause;; pause = std::min(pause * 2, kStopPauseMax)) {
+            stopper_->ask(session_, job.number);
+            if (job.done.wait_for(pause)) return true;
+            if (!is_plain && end.expired(Clock::now())) return false;
+        }
+    });
+}
+
+Executor::End Executor::run_body(Body body, Result<void>& waited) {
+    if (!session_) {
+        waited = data::to_error(kName, "08003", "the connection was given up");
+        return End::Lost;
+    }
+    waited = CancelToken::current().check();
+    if (!waited) return End::Unrun;
+    std::shared_ptr<Job> job = start(std::move(body));
+    waited = job->done.wait();
+    End end = End::Done;
+    if (!waited && job->try_move(Job::State::Withdrawn)) {
+        end = End::Unrun;
+    } else if (!waited && !stop(*job)) {
+        end = End::Lost;
+        session_.reset();
+    }
+    if (job->thread.handle != 0) env::join_thread(job->thread);
+    return end;
+}
+
+Result<void> Executor::connect(Deadline deadline) {
+    WEFT_TRY(CancelToken::current().check());
+    auto outcome = std::make_shared<Result<void>>();
+    std::shared_ptr<Job> job = start([outcome](Session& session) { *outcome = session.connect(); });
+    Result<void> waited = job->done.wait_until(deadline);
+    if (!waited && job->thread.handle != 0)
+        static_cast<void>(shield(Deadline::never(), [&] { return job->done.wait(); }));
+    if (job->thread.handle != 0) env::join_thread(job->thread);
+    if (waited) return *outcome;
+    static_cast<void>(job->try_move(Job::State::Withdrawn));
+    session_.reset();
+    WEFT_TRY(CancelToken::current().check());
+    return data::to_error(kName, "08001", "no answer in time");
+}
+
+Executor::~Executor() {
+    if (!session_) return;
+    shield(Deadline::after(kTidyTimeout), [&] {
+        std::shared_ptr<Job> job = start([](Session& session) { session.close_rows(); });
+        session_.reset();
+        Result<void> waited = job->done.wait();
+        if (job->thread.handle == 0) return;
+        if (!waited) static_cast<void>(shield(Deadline::never(), [&] { return job->done.wait(); }));
+        env::join_thread(job->thread);
+    });
+}
+
+}  // namespace weft::data::odbc

@@ -1,0 +1,37 @@
+// Handles of ODBC, which end themselves.
+#pragma once
+
+#include <sql.h>
+#include <sqlext.h>
+
+#include <utility>
+
+namespace weft::data::odbc {
+
+template <SQLSMALLINT kKind>
+class Handle {
+public:
+    Handle() = default;
+    Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+    Handle& operator=(Handle&& other) noexcept {
+        std::swap(raw_, other.raw_);
+        return *this;
+    }
+    ~Handle() {
+        if (raw_) SQLFreeHandle(kKind, raw_);
+    }
+
+    // Of its parent: an environment has none.
+    bool allocate(SQLHANDLE parent) { return SQL_SUCCEEDED(SQLAllocHandle(kKind, parent, &raw_)); }
+    SQLHANDLE get() const { return raw_; }
+    explicit operator bool() const { return raw_ != nullptr; }
+
+private:
+    SQLHANDLE raw_ = nullptr;
+};
+
+using Environment = Handle<SQL_HANDLE_ENV>;
+using Link = Handle<SQL_HANDLE_DBC>;
+using StatementHandle = Handle<SQL_HANDLE_STMT>;
+
+}  // namespace weft::data::odbc

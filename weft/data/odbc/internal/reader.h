@@ -1,0 +1,68 @@
+// How the rows of a statement are read: the types of its columns say what they hold.
+#pragma once
+
+#include <sql.h>
+#include <sqlext.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/result.h"
+#include "weft/data/odbc/internal/wide.h"
+#include "weft/data/odbc/odbc.h"
+#include "weft/data/rows.h"
+#include "weft/data/value.h"
+
+namespace weft::data::odbc {
+
+// Of one value; a driver gives it in pieces.
+inline constexpr std::size_t kValueBytesMax = std::size_t{1} << 30;
+
+class Reader {
+public:
+    // Of a statement that was executed. Without columns it gives no rows.
+    static Result<Reader> make(SQLHSTMT statement, OdbcDialect dialect);
+
+    const Columns& columns() const { return columns_; }
+    bool has_rows() const { return !forms_.empty(); }
+    // The row that the statement stands on.
+    Result<void> read(Rows& rows);
+
+private:
+    // In which of its types the driver is asked for a value.
+    enum class Form : std::uint8_t { Text, Bytes, Bit, Integer, Real };
+    struct ColumnForm {
+        Form form = Form::Text;
+        Type type = Type::Text;  // what the text is, if it is of that form
+    };
+
+    Reader(SQLHSTMT statement, OdbcDialect dialect) : statement_(statement), dialect_(dialect) {}
+
+    static ColumnForm form_of(SQLSMALLINT sql_type, const std::string& name, bool is_unsigned,
+                              OdbcDialect dialect);
+    Result<Column> describe(SQLUSMALLINT position);
+    Result<Value> cell(SQLUSMALLINT position, ColumnForm form);
+    template <class Number>
+    Result<std::optional<Number>> number(SQLUSMALLINT position, SQLSMALLINT c_type);
+    // The value in pieces; nothing if it is null.
+    template <class Buffer>
+    Result<bool> pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& into);
+    Result<Value> text_cell(SQLUSMALLINT position, Type type);
+    Error error() const;
+    Error not_text(SQLUSMALLINT position) const;
+
+    SQLHSTMT statement_;
+    OdbcDialect dialect_;
+    Columns columns_;
+    std::vector<ColumnForm> forms_;
+    Wide wide_;  // kept for the next value, as is the other
+    std::string bytes_;
+};
+
+// A text of a database as the value that its column is of; a text where it does not have that form.
+Value typed_value(Type type, std::string text);
+
+}  // namespace weft::data::odbc

@@ -1,0 +1,407 @@
+#include "weft/data/odbc/internal/session.h"
+
+#include <mutex>
+#include <utility>
+
+#include "weft/data/failure.h"
+#include "weft/data/odbc/internal/call.h"
+#include "weft/data/odbc/internal/script.h"
+#include "weft/data/odbc/internal/wide.h"
+
+namespace weft::data::odbc {
+namespace {
+
+// A cancel that is on its way may still hit the next statement, and hardly two of them.
+constexpr int kSettlingsMax = 3;
+
+bool is_done(SQLRETURN code) { return SQL_SUCCEEDED(code) || code == SQL_NO_DATA; }
+
+bool is_stale(const Error& error) {
+    std::string state = sqlstate_of(error);
+    return state == "0A000" || state == "26000";
+}
+
+}  // namespace
+
+Session::~Session() {
+    cursor_.reset();
+    cache_.clear();
+    // A driver refuses to disconnect in the middle of a transaction.
+    if (is_connected_ && in_transaction_) SQLEndTran(SQL_HANDLE_DBC, link_.get(), SQL_ROLLBACK);
+    if (is_connected_) SQLDisconnect(link_.get());
+}
+
+void Session::begin_work(std::uint64_t number) {
+    {
+        std::lock_guard guard(stop_mutex_);
+        number_ = number;
+    }
+    if (!cursor_) settle_after_cancel();
+}
+
+void Session::end_work() {
+    std::lock_guard guard(stop_mutex_);
+    number_ = 0;
+}
+
+void Session::stop(std::uint64_t number) {
+    // Held while the driver cancels, so that the work cannot go on to another statement meanwhile.
+    std::lock_guard guard(stop_mutex_);
+    stopped_ = number;
+    if (number_ != number || !waiting_) return;
+    was_cancelled_ = true;
+    SQLCancel(waiting_);
+}
+
+// A statement that nobody misses takes a cancel that comes late. It must not be counted as work
+// that is stopped already, so the calls here are made without asking.
+void Session::settle_after_cancel() {
+    {
+        std::lock_guard guard(stop_mutex_);
+        if (!std::exchange(was_cancelled_, false)) return;
+    }
+    if (facts_.dialect == OdbcDialect::Other) {
+        is_broken_ = true;
+        return;
+    }
+    Wide text = to_wide("select 1");
+    for (int settlings = 0; settlings < kSettlingsMax; ++settlings) {
+        StatementHandle handle;
+        if (!handle.allocate(link_.get())) break;
+        SQLRETURN code =
+            SQLExecDirectW(handle.get(), text.data(), static_cast<SQLINTEGER>(text.size()));
+        if (is_done(code)) return;
+        Error error = statement_error(handle, Phase::WithoutValues);
+        // In a transaction that has failed nothing is taken, and nothing was cancelled.
+        if (cause_of(error) != Cause::Cancelled) return note_failure(error);
+    }
+    is_broken_ = true;
+}
+
+ConnectionState Session::state() const {
+    if (is_broken_) return ConnectionState::Broken;
+    if (!in_transaction_) return ConnectionState::Idle;
+    return transaction_failed_ ? ConnectionState::Failed : ConnectionState::Transaction;
+}
+
+Error Session::link_error(Phase phase) const {
+    return to_error(diagnose(SQL_HANDLE_DBC, link_.get()), facts_.dialect, phase);
+}
+
+Error Session::statement_error(const StatementHandle& handle, Phase phase) const {
+    return to_error(diagnose(SQL_HANDLE_STMT, handle.get()), facts_.dialect, phase);
+}
+
+void Session::note_failure(const Error& error) {
+    bool is_dead = number_of(SQL_ATTR_CONNECTION_DEAD, SQL_CD_FALSE) == SQL_CD_TRUE;
+    if (is_dead || is_connection_lost(error)) {
+        is_broken_ = true;
+        return;
+    }
+    if (!in_transaction_ || cursor_ || transaction_failed_) return;
+    std::string_view text = alive_text(facts_.dialect);
+    if (text.empty()) {
+        // What SQLite undoes by itself (an interrupted write, a full disk), and deadlocks.
+        Cause cause = cause_of(error);
+        transaction_failed_ = cause == Cause::Cancelled || cause == Cause::Resources ||
+                              cause == Cause::Serialization || error.kind() == ErrorKind::Cancelled;
+        return;
+    }
+    // The work may be stopped; this question is asked all the same.
+    Wide wide = to_wide(text);
+    StatementHandle handle;
+    std::int64_t alive = 0;
+    SQLLEN length = 0;
+    transaction_failed_ = !handle.allocate(link_.get()) ||
+                          !SQL_SUCCEEDED(SQLExecDirectW(handle.get(), wide.data(),
+                                                        static_cast<SQLINTEGER>(wide.size()))) ||
+                          !SQL_SUCCEEDED(SQLFetch(handle.get())) ||
+                          !SQL_SUCCEEDED(SQLGetData(handle.get(), 1, SQL_C_SBIGINT, &alive,
+                                                    sizeof(alive), &length)) ||
+                          alive == 0;
+}
+
+Result<StatementHandle> Session::new_statement() {
+    StatementHandle handle;
+    if (!handle.allocate(link_.get())) return link_error(Phase::WithoutValues);
+    if (options_.statement_timeout.count() > 0) {
+        auto seconds = static_cast<SQLULEN>(options_.statement_timeout.count());
+        SQLSetStmtAttr(handle.get(), SQL_ATTR_QUERY_TIMEOUT, reinterpret_cast<SQLPOINTER>(seconds),
+                       0);
+    }
+    return handle;
+}
+
+Result<Session::Active> Session::execute(const Statement& statement) {
+    if (is_broken_) return data::to_error(kName, "08003", "the connection was lost");
+    std::string text =
+        statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Question);
+    if (access_ == Access::Read && may_allow_writes(text))
+        return data::to_error(kName, "25006", "the handle may only read");
+    if (may_change_session(text)) is_dirty_ = true;
+    stream_rows(first_word(text) == "select");
+    Result<Active> active = statement.parameters().empty()
+                                ? execute_direct(text)
+                                : execute_prepared(text, statement.parameters());
+    if (active) active->writes = is_write(text);
+    return active;
+}
+
+Result<Session::Active> Session::execute_direct(const std::string& text) {
+    StatementHandle handle = WEFT_TRY(new_statement());
+    Wide wide = to_wide(text);
+    SQLRETURN code = SQL_ERROR;
+    {
+        Call call(*this, handle);
+        WEFT_TRY(call.check());
+        code = SQLExecDirectW(handle.get(), wide.data(), static_cast<SQLINTEGER>(wide.size()));
+    }
+    if (!is_done(code)) return statement_error(handle, Phase::WithoutValues);
+    Parameters none = WEFT_TRY(Parameters::make({}, facts_.dialect));
+    Reader reader = WEFT_TRY(Reader::make(handle.get(), facts_.dialect));
+    Active active{std::move(handle), {}, std::move(none), std::move(reader)};
+    WEFT_TRY(find_rows(active, code));
+    return active;
+}
+
+Result<StatementHandle> Session::prepare(const std::string& text, std::size_t parameters_given) {
+    StatementHandle handle = WEFT_TRY(new_statement());
+    Wide wide = to_wide(text);
+    SQLRETURN code = SQL_ERROR;
+    {
+        Call call(*this, handle);
+        WEFT_TRY(call.check());
+        code = SQLPrepareW(handle.get(), wide.data(), static_cast<SQLINTEGER>(wide.size()));
+    }
+    if (!SQL_SUCCEEDED(code)) return statement_error(handle, Phase::WithoutValues);
+    SQLSMALLINT wanted = 0;
+    code = SQLNumParams(handle.get(), &wanted);
+    if (SQL_SUCCEEDED(code) && static_cast<std::size_t>(wanted) != parameters_given) {
+        return data::to_error(kName, "07001",
+                              "the statement has " + std::to_string(wanted) + " parameters, and " +
+                                  std::to_string(parameters_given) + " values were given");
+    }
+    return handle;
+}
+
+Result<Session::Active> Session::execute_prepared(const std::string& text,
+                                                  const std::vector<Value>& values) {
+    std::string key = StatementCache::key_of(text, values);
+    Parameters parameters = WEFT_TRY(Parameters::make(values, facts_.dialect));
+    StatementHandle handle = cache_.take(key);
+    for (bool is_kept = static_cast<bool>(handle);; is_kept = false) {
+        if (!handle) handle = WEFT_TRY(prepare(text, values.size()));
+        SQLRETURN code = parameters.bind(handle.get());
+        if (SQL_SUCCEEDED(code)) {
+            Call call(*this, handle);
+            WEFT_TRY(call.check());
+            code = SQLExecute(handle.get());
+        }
+        if (is_done(code)) {
+            Reader reader = WEFT_TRY(Reader::make(handle.get(), facts_.dialect));
+            Active active{std::move(handle), std::move(key), std::move(parameters),
+                          std::move(reader)};
+            WEFT_TRY(find_rows(active, code));
+            return active;
+        }
+        Error error = statement_error(handle, Phase::WithValues);
+        // A table was changed since it was prepared; it has not been run.
+        if (!is_kept || in_transaction_ || !is_stale(error)) return error;
+        handle = StatementHandle();
+    }
+}
+
+// To the first result that has columns, past those that only count rows.
+Result<void> Session::find_rows(Active& active, SQLRETURN code) {
+    while (!active.reader.has_rows()) {
+        SQLLEN count = 0;
+        if (code != SQL_NO_DATA && SQL_SUCCEEDED(SQLRowCount(active.handle.get(), &count)) &&
+            count > 0)
+            active.affected += static_cast<std::uint64_t>(count);
+        if (!WEFT_TRY(next_result(active))) return {};
+        code = SQL_SUCCESS;
+    }
+    return {};
+}
+
+Result<bool> Session::next_result(Active& active) {
+    SQLRETURN code = SQL_ERROR;
+    {
+        Call call(*this, active.handle);
+        WEFT_TRY(call.check());
+        code = SQLMoreResults(active.handle.get());
+    }
+    if (code == SQL_NO_DATA) return false;
+    if (!SQL_SUCCEEDED(code)) return statement_error(active.handle, Phase::WithValues);
+    active.reader = WEFT_TRY(Reader::make(active.handle.get(), facts_.dialect));
+    return true;
+}
+
+Result<bool> Session::next_row(Active& active) {
+    if (!active.reader.has_rows()) return false;
+    SQLRETURN code = SQL_ERROR;
+    {
+        Call call(*this, active.handle);
+        WEFT_TRY(call.check());
+        code = SQLFetch(active.handle.get());
+    }
+    if (code == SQL_NO_DATA) return false;
+    if (!SQL_SUCCEEDED(code)) return statement_error(active.handle, Phase::WithValues);
+    return true;
+}
+
+// Without another look at what it may still give.
+void Session::release(Active active) {
+    SQLRETURN closed = SQLFreeStmt(active.handle.get(), SQL_CLOSE);
+    SQLFreeStmt(active.handle.get(), SQL_RESET_PARAMS);
+    if (!active.key.empty() && SQL_SUCCEEDED(closed))
+        cache_.put(std::move(active.key), std::move(active.handle));
+}
+
+Result<Outcome> Session::collect(Active& active, RowLimit limit) {
+    Outcome outcome{
+        .rows = Rows(active.reader.columns()), .affected_rows = 0, .last_insert_id = {}};
+    bool stops = limit.beyond == RowLimit::Beyond::Stop;
+    bool goes_on = !stops || active.writes;
+    while (WEFT_TRY(next_row(active))) {
+        if (outcome.rows.size() == limit.rows_max) {
+            if (stops) break;
+            return row_limit_error(kName, limit.rows_max);
+        }
+        WEFT_TRY(active.reader.read(outcome.rows));
+        // The one row that was asked for is there; what writes goes on to its end.
+        if (!goes_on && outcome.rows.size() == limit.rows_max) break;
+    }
+    SQLLEN count = 0;
+    if (active.reader.has_rows() && active.writes &&
+        SQL_SUCCEEDED(SQLRowCount(active.handle.get(), &count)) && count > 0)
+        active.affected += static_cast<std::uint64_t>(count);
+    outcome.affected_rows = active.affected;
+    // What fails behind the first result is told by the results that follow.
+    while (goes_on && active.reader.has_rows()) {
+        if (!WEFT_TRY(next_result(active))) break;
+        while (!active.reader.has_rows()) {
+            if (!WEFT_TRY(next_result(active))) return outcome;
+        }
+    }
+    return outcome;
+}
+
+Result<Outcome> Session::run_once(const Statement& statement, RowLimit limit) {
+    Result<Active> active = execute(statement);
+    Result<Outcome> outcome = active ? collect(*active, limit) : Result<Outcome>(active.error());
+    if (outcome) {
+        release(std::move(*active));
+        return outcome;
+    }
+    // Ended before the transaction is looked at: a driver may have one statement at a time.
+    if (active) active->handle = StatementHandle();
+    note_failure(outcome.error());
+    return outcome;
+}
+
+Result<Outcome> Session::run(const Statement& statement, RowLimit limit) {
+    return run_once(statement, limit);
+}
+
+Result<std::vector<Outcome>> Session::run_all(std::span<const Statement> statements, RowLimit limit,
+                                              bool atomic) {
+    if (atomic) WEFT_TRY(begin({}));
+    std::vector<Outcome> outcomes;
+    outcomes.reserve(statements.size());
+    for (const Statement& statement : statements) {
+        Result<Outcome> outcome = run_once(statement, limit);
+        if (!outcome) {
+            if (atomic) static_cast<void>(end(false));
+            return outcome.error().with_context("statement", std::to_string(outcomes.size() + 1));
+        }
+        outcomes.push_back(std::move(*outcome));
+    }
+    if (atomic) WEFT_TRY(end(true));
+    return outcomes;
+}
+
+Result<void> Session::run_script(const std::string& text) {
+    std::vector<std::string> statements;
+    if (takes_scripts(facts_.dialect)) {
+        statements.push_back(text);
+    } else {
+        statements = split_script(text);
+    }
+    for (const std::string& statement : statements) {
+        Result<Active> active = execute(Statement(statement));
+        Result<bool> more = active ? next_result(*active) : Result<bool>(active.error());
+        while (more && *more) more = next_result(*active);
+        if (more) continue;
+        if (active) active->handle = StatementHandle();
+        note_failure(more.error());
+        return more.error();
+    }
+    return {};
+}
+
+Result<void> Session::tell(std::string_view text) {
+    Active active = WEFT_TRY(execute_direct(std::string(text)));
+    return {};
+}
+
+Result<std::optional<Value>> Session::ask(std::string_view text) {
+    Active active = WEFT_TRY(execute_direct(std::string(text)));
+    Outcome outcome = WEFT_TRY(collect(active, {.rows_max = 1, .beyond = RowLimit::Beyond::Stop}));
+    if (outcome.rows.empty() || outcome.rows.columns().empty()) return std::optional<Value>();
+    return std::optional<Value>(outcome.rows[0][0]);
+}
+
+Result<Columns> Session::open_rows(const Statement& statement) {
+    Result<Active> active = execute(statement);
+    if (!active) {
+        note_failure(active.error());
+        return active.error();
+    }
+    cursor_.emplace(std::move(*active));
+    return cursor_->reader.columns();
+}
+
+Result<Rows> Session::fetch(std::size_t rows_max) {
+    if (!cursor_) return Rows();
+    Rows rows(cursor_->reader.columns());
+    Result<void> failed;
+    while (rows.size() < rows_max) {
+        Result<bool> has_row = next_row(*cursor_);
+        if (has_row && !*has_row) break;
+        failed = has_row ? cursor_->reader.read(rows) : Result<void>(has_row.error());
+        if (!failed) break;
+    }
+    if (failed) return rows;
+    cursor_.reset();
+    note_failure(failed.error());
+    return failed.error();
+}
+
+void Session::close_rows() {
+    if (!cursor_) return;
+    release(std::move(*cursor_));
+    cursor_.reset();
+}
+
+Result<void> Session::validate() {
+    Result<void> answered = tell("select 1");
+    if (!answered) note_failure(answered.error());
+    return answered;
+}
+
+Result<void> Session::reset() {
+    if (!std::exchange(is_dirty_, false)) return {};
+    if (facts_.dialect == OdbcDialect::Sqlite) {
+        // A transaction that a text began; without one it is an error, which says just that.
+        static_cast<void>(tell("rollback"));
+        return {};
+    }
+    std::string_view text = reset_text(facts_.dialect);
+    if (text.empty()) return data::to_error(kName, "08003", "the session was changed");
+    cache_.clear();
+    WEFT_TRY(tell(text));
+    return prepare_session();
+}
+
+}  // namespace weft::data::odbc

@@ -1,0 +1,101 @@
+#include <array>
+#include <utility>
+
+#include "weft/data/failure.h"
+#include "weft/data/odbc/internal/session.h"
+
+namespace weft::data::odbc {
+
+Result<void> Session::step(TransactionStep step, unsigned depth,
+                           const TransactionOptions& options) {
+    if (is_broken_) return data::to_error(kName, "08003", "the connection was lost");
+    switch (step) {
+    case TransactionStep::Begin: return begin(options);
+    case TransactionStep::Commit: return end(true);
+    case TransactionStep::Rollback: return end(false);
+    default: break;
+    }
+    std::string text = savepoint_text(facts_.dialect, step, depth);
+    if (text.empty()) return {};
+    Result<void> told = tell(text);
+    if (told && step == TransactionStep::RollbackToSavepoint) transaction_failed_ = false;
+    if (!told) note_failure(told.error());
+    return told;
+}
+
+Result<void> Session::begin(const TransactionOptions& options) {
+    if (!facts_.has_transactions)
+        return data::to_error(kName, kUnsupportedState, "the driver has no transactions");
+    bool can_read_only = !reads_only_text(facts_.dialect).empty();
+    if (options.read_only && !can_read_only)
+        return data::to_error(kName, kUnsupportedState, "no transactions that only read");
+    WEFT_TRY(set_isolation(options.isolation));
+    WEFT_TRY(set_autocommit(false));
+    in_transaction_ = true;
+    transaction_failed_ = false;
+    transaction_reads_ = options.read_only && access_ != Access::Read;
+    Result<void> begun;
+    for (const std::string& text : begin_texts(facts_.dialect, options.read_only)) {
+        if (begun) begun = tell(text);
+    }
+    if (begun) return {};
+    note_failure(begun.error());
+    if (!is_broken_) static_cast<void>(end(false));
+    return begun;
+}
+
+Result<void> Session::end(bool commit) {
+    SQLRETURN code = SQLEndTran(SQL_HANDLE_DBC, link_.get(), commit ? SQL_COMMIT : SQL_ROLLBACK);
+    Result<void> ended;
+    if (!SQL_SUCCEEDED(code)) {
+        ended = link_error(Phase::WithValues);
+        // A commit that failed may have left it open.
+        SQLRETURN undone = SQLEndTran(SQL_HANDLE_DBC, link_.get(), SQL_ROLLBACK);
+        if (!SQL_SUCCEEDED(undone)) is_broken_ = true;
+        if (is_connection_lost(ended.error())) is_broken_ = true;
+    }
+    in_transaction_ = false;
+    transaction_failed_ = false;
+    if (is_broken_) return ended;
+    Result<void> usual = set_autocommit(true);
+    if (std::string_view text = end_text(facts_.dialect, transaction_reads_);
+        usual && !text.empty())
+        usual = tell(text);
+    if (usual && isolation_before_) {
+        bool is_back = set_number(SQL_ATTR_TXN_ISOLATION, *isolation_before_);
+        if (!is_back) is_broken_ = true;
+        isolation_before_.reset();
+    }
+    if (!usual) is_broken_ = true;
+    return ended;
+}
+
+// What was set before does not matter as much as that it is so now.
+Result<void> Session::set_autocommit(bool on) {
+    SQLULEN wanted = on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
+    if (set_number(SQL_ATTR_AUTOCOMMIT, wanted)) return {};
+    return data::to_error(kName, kUnsupportedState, "the driver does not switch autocommit");
+}
+
+// The weakest that the driver has and that is strong enough.
+Result<void> Session::set_isolation(Isolation isolation) {
+    if (isolation == Isolation::Default) return {};
+    constexpr std::array<std::pair<Isolation, SQLULEN>, 3> kLevels{{
+        {Isolation::ReadCommitted, SQL_TXN_READ_COMMITTED},
+        {Isolation::RepeatableRead, SQL_TXN_REPEATABLE_READ},
+        {Isolation::Serializable, SQL_TXN_SERIALIZABLE},
+    }};
+    SQLUINTEGER known = 0;
+    SQLGetInfoW(link_.get(), SQL_TXN_ISOLATION_OPTION, &known, sizeof(known), nullptr);
+    SQLULEN before = number_of(SQL_ATTR_TXN_ISOLATION, 0);
+    for (auto [level, number] : kLevels) {
+        if (level < isolation || (known & number) == 0) continue;
+        if (before == number) return {};
+        if (!set_number(SQL_ATTR_TXN_ISOLATION, number)) continue;
+        if (before != 0) isolation_before_ = before;
+        return {};
+    }
+    return data::to_error(kName, kUnsupportedState, "the driver has no such isolation");
+}
+
+}  // namespace weft::data::odbc
