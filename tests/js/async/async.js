@@ -121,3 +121,47 @@ test("SC_7 withTimeout: a job that ends at its deadline or later is late", async
     return "too late";
   }), Error, "async: timeout");
 });
+
+test("SC_7 kinds of errors are those of C++", async () => {
+  const kindOf = async (act) => {
+    try {
+      await act();
+    } catch (error) {
+      return error.kind;
+    }
+  };
+  const ended = new CancellationController();
+  ended.cancel();
+  const pool = new Pool({ workers: 1, queueSize: 1 });
+  const held = Promise.withResolvers();
+  pool.trySubmit(() => held.promise);
+  pool.trySubmit(() => {});
+  assertEquals([
+    await kindOf(() => Task.run()),
+    await kindOf(() => pool.trySubmit(() => {})),
+    await kindOf(() => pool.submit(() => {}, { signal: ended.signal })),
+    await kindOf(() => withTimeout(0, () => {})),
+  ], ["Misuse", "Limit", "Cancelled", "TimedOut"]);
+  held.resolve();
+  await pool.close();
+  assertEquals(await kindOf(() => pool.submit(() => {})), "Closed");
+});
+
+test("SC_7 an error that nobody waited for is reported", async () => {
+  let reported;
+  const listener = (event) => {
+    event.preventDefault();
+    reported = event.error;
+  };
+  addEventListener("error", listener);
+  (() => new Group().go(() => { throw new Error("of nobody"); }))();
+  // Memory that lives for a while and is thrown away makes the collector look at all that is old.
+  let kept = [];
+  for (let round = 0; round < 3000 && reported === undefined; ++round) {
+    for (let i = 0; i < 100; ++i) kept.push(new Array(1000).fill(round));
+    if (kept.length > 2000) kept = [];
+    await Time.delay(1);
+  }
+  removeEventListener("error", listener);
+  assertEquals(reported?.message, "of nobody");
+});

@@ -4,7 +4,9 @@
 // A job is a function (sync or async) that is given a context: { signal, deadline, check() }. The
 // context can be passed on wherever { signal, deadline } is taken. An error that nobody waited for
 // is reported when its owner is collected.
+const { valueKind } = native;
 const { events } = realm;
+const { kinds, tryGet } = realm.inspecting;
 const {
   CancellationController, CancelledError, TimeoutError, begin, budgetMs, durationMs, signalOf,
   systemClock,
@@ -137,6 +139,9 @@ class Outcome {
     if (this.failed) return false;
     this.failed = true;
     this.error = error;
+    // Until its stack is a text, an error keeps what its frames were called on; that may be the
+    // owner itself, which would then never be collected.
+    if (valueKind(error) === kinds.kError) tryGet(error, "stack");
     return true;
   }
   // For the one who waits.

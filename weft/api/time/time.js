@@ -288,6 +288,9 @@ realm.modules["weft:time"] = {
   Deadline,
   CancellationController,
   CancellationSignal,
+  // The same two: what a worker is told by is no other kind of signal.
+  WorkerCancellationController: CancellationController,
+  WorkerCancellationSignal: CancellationSignal,
   TimeoutError,
   CancelledError,
   InvalidDeadlineError,
