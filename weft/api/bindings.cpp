@@ -15,6 +15,7 @@
 #include "weft/api/node/bindings.h"
 #include "weft/api/serve/bindings.h"
 #include "weft/api/streams/bindings.h"
+#include "weft/api/test/bindings.h"
 #include "weft/api/url/bindings.h"
 #include "weft/api/websocket/bindings.h"
 #include "weft/api/weft_http/bindings.h"
@@ -46,7 +47,7 @@ std::span<const js::Binding> bindings() {
                  clone_bindings(),      global_bindings(),      crypto_bindings(),
                  fetch_bindings(),      data_bindings(),        serve_bindings(),
                  websocket_bindings(),  weft_http_bindings(),   node_bindings(),
-                 node_file_bindings(),
+                 node_file_bindings(),  test_bindings(),
              })
             joined.insert(joined.end(), room.begin(), room.end());
         return joined;

@@ -76,6 +76,14 @@ struct ApplicationOptions {
     std::function<void()> on_files;  // files() has become another; the owner's thread
 };
 
+// One file of tests; see weft/api/test/.
+struct TestRunOptions {
+    std::string file;      // absolute
+    std::string settings;  // JSON: timeoutMs, filter, bail, update, frozen, snapshots
+    // What became of each test, as JSON; in the worker's loop.
+    std::function<void(std::string_view json)> on_event;
+};
+
 struct ApplicationCounters {
     std::uint64_t requests = 0;
     std::uint64_t answered = 0;
@@ -104,6 +112,9 @@ public:
     virtual const Routes& routes() const = 0;
     // Waits until nothing is pending: no timer, no task. The error is an uncaught one.
     virtual Result<void> run_to_end() = 0;
+
+    // Instead of load(): loads a file of tests and runs them. The error is why it could not go on.
+    virtual Result<void> test(const TestRunOptions& options) = 0;
 
     // In the worker's loop.
     virtual http::LoopOutcome begin(http::Request& request, http::LoopCall& call) = 0;

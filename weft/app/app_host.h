@@ -7,9 +7,11 @@
 // to see it; every other kind for what it is not.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/app/config.h"
@@ -37,6 +39,20 @@ struct ScriptConfig {
     bool prints_value = false;  // writes what the text's last expression comes to
 };
 
+// One file of `weft test`.
+struct TestFile {
+    std::string path;      // absolute
+    std::string settings;  // as api::TestRunOptions has them
+    std::chrono::milliseconds timeout{};
+    Environment env;
+    std::vector<std::string> allow_fetch;
+    std::vector<std::string> allow_read;
+    unsigned place = 0;  // the pinned worker, of so many
+    unsigned places = 1;
+    // What became of each test, as JSON; on the place's thread.
+    std::function<void(std::string_view json)> on_event;
+};
+
 class AppHost {
 public:
     virtual ~AppHost() = default;
@@ -61,6 +77,9 @@ public:
     virtual Result<int> run(const ScriptConfig& script) = 0;
     // Compiles the file and everything that it imports, and runs none of it.
     virtual Result<void> check(const std::string& entry) = 0;
+    // Runs the tests of a file in an isolate of its own; any place has one file at a time. The
+    // error is why it could not go on.
+    virtual Result<void> test(const TestFile& file) = 0;
 };
 
 }  // namespace weft::app

@@ -21,12 +21,13 @@ namespace {
 
 constexpr std::uint16_t kDefaultPort = 8080;
 constexpr unsigned kIsolatesMax = 256;
-constexpr std::array<std::string_view, 5> kVerbs = {"serve", "run", "eval", "check", "migrate"};
+constexpr std::array<std::string_view, 6> kVerbs = {"serve", "run",     "eval",
+                                                    "check", "migrate", "test"};
 
 constexpr const char* kExits =
     "Exit codes:\n"
     "  0  all went well\n"
-    "  1  the script threw, was rejected, or cannot be loaded\n"
+    "  1  the script threw, was rejected, or cannot be loaded; a test failed\n"
     "  2  the command line or the configuration is wrong\n"
     "  3  the machine refuses: an address is taken, a file cannot be read\n"
     "  4  the JavaScript engine is not installed\n";
@@ -58,6 +59,15 @@ constexpr const char* kMigrateExamples =
     "  weft migrate status --database shop.db     which of the files were applied\n"
     "  weft migrate up                            the database of weft.json\n\n"
     "Each file is applied once, in the order of their names and in a transaction of its own.\n\n";
+
+constexpr const char* kTestExamples =
+    "Examples:\n"
+    "  weft test                                  every *.test.js below the present folder\n"
+    "  weft test src/login.test.ts --filter 'wrong password'\n"
+    "  weft test --update                         writes the snapshots anew\n"
+    "  weft test --jobs 4 --junit report.xml      for a build server\n\n"
+    "Files are named *.test.* or *_test.*, with js, mjs, cjs, jsx, ts, mts, cts or tsx. Each runs\n"
+    "in an isolate of its own; the module weft:test has test, describe and expect.\n\n";
 
 std::string footer(const char* examples) { return std::string(examples) + kExits; }
 
@@ -120,6 +130,28 @@ void add_migrate(CLI::App& app, MigrateCommand& migrate) {
     verb.footer(footer(kMigrateExamples));
 }
 
+void add_test(CLI::App& app, TestCommand& test) {
+    constexpr unsigned kTimeoutMsMax = 3'600'000;
+    CLI::App& verb = *app.add_subcommand("test", "run files of tests");
+    verb.add_option("paths", test.paths, "files, and folders with files of tests [.]")
+        ->type_name("FILE|FOLDER");
+    verb.add_option("--filter", test.filter, "only tests with this in their name")
+        ->type_name("TEXT");
+    verb.add_option("--jobs", test.jobs, "so many files at once [as many as processors]")
+        ->type_name("N")
+        ->check(CLI::Range(1U, kIsolatesMax).description(""));
+    verb.add_option("--junit", test.junit, "write a report in JUnit's form")->type_name("FILE");
+    verb.add_option_function<unsigned>(
+            "--timeout", [&test](unsigned ms) { test.timeout = std::chrono::milliseconds(ms); },
+            "milliseconds that a test may take [5000]")
+        ->type_name("MS")
+        ->check(CLI::Range(1U, kTimeoutMsMax).description(""));
+    verb.add_flag("--bail", test.bail, "stop after the first failure");
+    verb.add_flag("--update", test.update, "write snapshots anew");
+    add_common(verb, test);
+    verb.footer(footer(kTestExamples));
+}
+
 // What stands behind the first word is the script's own, also if it begins with a dash.
 CLI::App& add_script(CLI::App& app, const char* name, const char* what, const char* examples,
                      ScriptCommand& script) {
@@ -173,6 +205,8 @@ Command parsed(std::span<const std::string> arguments) {
     add_serve(app, serve);
     MigrateCommand migrate;
     add_migrate(app, migrate);
+    TestCommand test;
+    add_test(app, test);
     CLI::App& run_verb =
         add_script(app, "run", "run a file until nothing is pending", kRunExamples, run);
     CLI::App& eval_verb =
@@ -194,6 +228,7 @@ Command parsed(std::span<const std::string> arguments) {
     if (eval_verb.parsed()) return script_of(eval_verb, eval, "a text, such as '1 + 1'");
     if (check_verb.parsed()) return script_of(check_verb, check, "a file");
     if (app.got_subcommand("migrate")) return migrate;
+    if (app.got_subcommand("test")) return test;
     if (app.get_subcommands().empty()) return Answer{Exit::Usage, app.help()};
     if (serve.path.empty() && serve.config.empty()) {
         return usage("weft serve needs a file, a folder or --config");

@@ -3,11 +3,12 @@
 //     weft serve app.js --port 8080        weft run tool.js one two
 //     weft serve --config weft.json        weft eval '1 + 1'
 //     weft check app.js                    weft migrate up --database shop.db
-//     weft --version
+//     weft test --filter login             weft --version
 //
 // Any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,7 +23,7 @@ namespace weft::app {
 // What the program ends with.
 enum class Exit : int {
     Ok = 0,
-    Script = 1,   // the script threw, was rejected, or cannot be loaded
+    Script = 1,   // the script threw, was rejected, or cannot be loaded; a test failed
     Usage = 2,    // the command line or the configuration is wrong
     Machine = 3,  // an address is taken, a file cannot be read, and the like
     Engine = 4,   // the JavaScript engine is not there
@@ -64,13 +65,26 @@ struct MigrateCommand {
     std::string folder = "migrations";
 };
 
+struct TestCommand {
+    std::vector<std::string> paths = {};  // files and folders; none: the present folder
+    std::string filter = {};              // part of a test's name
+    std::string junit = {};               // a file to be written
+    unsigned jobs = 0;                    // 0: not given
+    std::chrono::milliseconds timeout{5000};
+    bool bail = false;
+    bool update = false;
+    std::vector<std::string> allow_fetch = {};
+    std::vector<std::string> allow_read = {};
+    std::string env_file = {};
+};
+
 // The command was answered by words: help, a version, or what is wrong with it.
 struct Answer {
     Exit exit = Exit::Ok;
     std::string text;
 };
 
-using Command = std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand>;
+using Command = std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand, TestCommand>;
 
 // Without the program's name.
 Command parse_command_line(std::span<const std::string> arguments);

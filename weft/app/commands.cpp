@@ -10,6 +10,8 @@
 #include "weft/app/migrate.h"
 #include "weft/app/supervisor.h"
 #include "weft/app/terminal.h"
+#include "weft/app/test_files.h"
+#include "weft/app/test_report.h"
 #include "weft/app/watch.h"
 #include "weft/async/group.h"
 #include "weft/base/format.h"
@@ -116,7 +118,57 @@ Result<int> run_one(Runtime& runtime, const ScriptCommand& command, const OpenHo
     return host->run(script);
 }
 
+// One fiber a place; they share a thread, and so the list of what is still to be run.
+Result<void> run_tests(AppHost& host, const TestCommand& command,
+                       const std::vector<std::string>& files, unsigned places, TestReport& report) {
+    Environment env;
+    if (!command.env_file.empty()) env = WEFT_TRY(load_env_file(command.env_file));
+    std::size_t next = 0;
+    auto run_place = [&](unsigned place) {
+        while (next < files.size() && !(command.bail && report.has_failed())) {
+            const std::string& path = files[next++];
+            TestOutcome outcome(path);
+            Result<void> ran = host.test({
+                .path = path,
+                .settings = test_settings(command, path),
+                .timeout = command.timeout,
+                .env = env,
+                .allow_fetch = command.allow_fetch,
+                .allow_read = absolute_paths(command.allow_read),
+                .place = place,
+                .places = places,
+                .on_event = [&](std::string_view json) { outcome.add(json); },
+            });
+            if (!ran) outcome.fail(ran.error().message());
+            write_snapshots(outcome);
+            report.add(std::move(outcome));
+        }
+    };
+    async::Group group;
+    for (unsigned place = 0; place < places; ++place)
+        WEFT_TRY(group.go([&, place] { run_place(place); }));
+    return group.wait();
+}
+
 }  // namespace
+
+int test(const TestCommand& command, const OpenHost& open_host) {
+    auto files = find_tests(command.paths);
+    if (!files) {
+        complain(files.error());
+        return static_cast<int>(Exit::Usage);
+    }
+    unsigned places = command.jobs != 0 ? command.jobs : RuntimeOptions::default_workers();
+    places = std::min(places, static_cast<unsigned>(files->size()));
+    TestReport report;
+    return ended(on_runtime(places, [&](Runtime& runtime) -> Result<int> {
+        std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
+        WEFT_TRY(run_tests(*host, command, *files, places, report));
+        report.finish();
+        if (!command.junit.empty()) WEFT_TRY(report.write_junit(command.junit));
+        return static_cast<int>(report.has_failed() ? Exit::Script : Exit::Ok);
+    }));
+}
 
 int serve(const ServeCommand& command, const OpenHost& open_host) {
     auto config = config_of(command);
@@ -154,6 +206,7 @@ int execute(const Command& command, const OpenHost& open_host) {
     }
     if (const auto* served = std::get_if<ServeCommand>(&command)) return serve(*served, open_host);
     if (const auto* migration = std::get_if<MigrateCommand>(&command)) return migrate(*migration);
+    if (const auto* tests = std::get_if<TestCommand>(&command)) return test(*tests, open_host);
     return run_script(std::get<ScriptCommand>(command), open_host);
 }
 

@@ -19,6 +19,7 @@ void write_places(const ServeConfig& config, const std::vector<net::Address>& ad
 
 int execute(const Command& command, const OpenHost& open_host);
 int serve(const ServeCommand& command, const OpenHost& open_host);
+int test(const TestCommand& command, const OpenHost& open_host);
 int run_script(const ScriptCommand& command, const OpenHost& open_host);
 
 }  // namespace weft::app

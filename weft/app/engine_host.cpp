@@ -370,4 +370,23 @@ Result<void> EngineHost::check(const std::string& entry) {
     });
 }
 
+Result<void> EngineHost::test(const TestFile& file) {
+    api::ApplicationOptions options;
+    options.name = std::filesystem::path(file.path).filename().string();
+    options.worker = runtime_.worker_count() - file.places + file.place;
+    options.entry = file.path;
+    options.env = file.env;
+    options.allow_fetch = file.allow_fetch;
+    options.allow_read = file.allow_read;
+    options.is_script = true;
+    options.limits.cpu = file.timeout;
+    return on_place(file.place, [&]() -> Result<void> {
+        std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+        Result<void> outcome = application->test(
+            {.file = file.path, .settings = file.settings, .on_event = file.on_event});
+        application->close();
+        return outcome;
+    });
+}
+
 }  // namespace weft::app

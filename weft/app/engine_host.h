@@ -37,6 +37,7 @@ public:
     Result<void> reload() override;
     Result<int> run(const ScriptConfig& script) override;
     Result<void> check(const std::string& entry) override;
+    Result<void> test(const TestFile& file) override;
 
 private:
     struct Loaded {

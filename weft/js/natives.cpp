@@ -1,5 +1,6 @@
 #include "weft/js/natives.h"
 
+#include "weft/js/describe.h"
 #include "weft/js/isolate.h"
 #include "weft/js/task.h"
 
@@ -18,6 +19,11 @@ void report_uncaught(Call& call) {
     call.isolate().report_uncaught(call[0], v8::Exception::CreateMessage(call.v8(), call[0]));
 }
 
+void error_text(Call& call) {
+    v8::Local<v8::Message> message = v8::Exception::CreateMessage(call.v8(), call[0]);
+    call.give(std::string_view(describe_error(call.v8(), call.context(), call[0], message)));
+}
+
 void current_request(Call& call) { call.give(call.isolate().current_request()); }
 
 void pending_begins(Call& call) { call.isolate().pending_begins(); }
@@ -34,6 +40,7 @@ constexpr Binding kBindings[] = {
     bind<time_origin>("timeOrigin", "(): number"),
     bind<run_microtasks>("runMicrotasks", "(): void"),
     bind<report_uncaught>("reportUncaught", "(error: unknown): void"),
+    bind<error_text>("errorText", "(error: unknown): string"),
     bind<current_request>("currentRequest", "(): number"),
     bind<pending_begins>("pendingBegins", "(): void"),
     bind<pending_ends>("pendingEnds", "(): void"),

@@ -7,6 +7,7 @@
 #include "weft/api/bindings.h"
 #include "weft/api/data/data_store.h"
 #include "weft/api/fetch/fetch_client.h"
+#include "weft/api/test/test_run.h"
 #include "weft/api/websocket/sockets.h"
 #include "weft/api/weft_http/file_store.h"
 #include "weft/async/scope.h"
@@ -145,10 +146,11 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
             if (on_uncaught_) return on_uncaught_(text);
             write_uncaught(options_.name, text);
         };
-        options.on_ended_by_force = [made = world.get()](double request, js::TurnEnd end) {
+        options.on_ended_by_force = [this, made = world.get()](double request, js::TurnEnd end) {
+            if (test_run_) return test_run_->ended(request, end);
             made->calls->terminated(request, end);
         };
-        options.on_condemned = [this] { wake_.set(); };
+        options.on_condemned = [this] { heap_is_full(); };
         Result<std::unique_ptr<js::Isolate>> isolate = js::Isolate::create(std::move(options));
         if (!isolate) {
             made = isolate.error();
@@ -163,8 +165,8 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         world->calls = std::make_unique<ServerCalls>(
             *world->isolate, *fetch_client_, options_.limits, counters_, world->tasks->token());
         world->isolate->v8()->SetData(kCallsSlot, world->calls.get());
-        world->isolate->find_token = [calls = world->calls.get()](double number) {
-            return calls->token_of(number);
+        world->isolate->find_token = [this, calls = world->calls.get()](double number) {
+            return test_run_ && number != 0 ? test_run_->token_of(number) : calls->token_of(number);
         };
         world->isolate->on_idle = [this, calls = world->calls.get()] {
             calls->on_idle();
@@ -173,6 +175,12 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
     });
     WEFT_TRY(made);
     return world;
+}
+
+void JsApplication::heap_is_full() {
+    // Tests that ran once must not run again in another isolate.
+    if (test_run_) return test_run_->end(Error(ErrorKind::OutOfMemory, "the heap is full"));
+    wake_.set();
 }
 
 Result<void> JsApplication::load() {

@@ -30,6 +30,7 @@ class DataStore;
 class FetchClient;
 class FileStore;
 class Sockets;
+class TestRun;
 
 class JsApplication final : public Application {
 public:
@@ -43,6 +44,7 @@ public:
     const Routes& routes() const override { return routes_; }
     Routes& declared_routes() { return routes_; }
     Result<void> run_to_end() override;
+    Result<void> test(const TestRunOptions& options) override;  // test/test_run.cpp
     http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
     void drain() override;
@@ -57,6 +59,7 @@ public:
     DataStore& data_store() { return *data_store_; }
     FileStore& file_store() { return *file_store_; }
     js::Isolate& isolate() { return *world_->isolate; }
+    TestRun* test_run() { return test_run_.get(); }  // null: it runs no tests
     static JsApplication& of(js::Isolate& isolate) {
         return *static_cast<JsApplication*>(isolate.v8()->GetData(1));
     }
@@ -78,6 +81,7 @@ private:
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);
+    void heap_is_full();
     void replace();
     std::unique_ptr<World> make_next_world();
     void end_world(std::unique_ptr<World> world, CallFailure failure);
@@ -102,6 +106,7 @@ private:
     Event* idle_ = nullptr;     // of run_to_end()
     std::function<void(std::string_view text)> on_uncaught_;
     Routes routes_;
+    std::unique_ptr<TestRun> test_run_;
     bool has_handler_ = false;
     bool closed_ = false;
 };
