@@ -17,7 +17,7 @@ HOSTS = re.compile(
     r"(?:.*\.)?(apache\.org|debian\.org|kernel\.org|github\.com|cmake\.org|go\.dev|golang\.org"
     r"|cppreference\.com|open-std\.org|wg21\.link|isocpp\.org|gnu\.org|llvm\.org|man7\.org"
     r"|rfc-editor\.org|ietf\.org|w3\.org"
-    r"|w3c\.github\.io|andreubotella\.github\.io|whatwg\.org"
+    r"|w3c\.github\.io|wicg\.github\.io|andreubotella\.github\.io|whatwg\.org"
     r"|nodejs\.org|tc39\.es|wintertc\.org|ecma-international\.org"
     r"|boost\.org|tokio\.rs|rust-lang\.org|crates\.io|docs\.rs|keepachangelog\.com|semver\.org"
     r"|json-schema\.org"

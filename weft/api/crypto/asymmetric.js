@@ -1,13 +1,14 @@
-// RSA, elliptic curves, Ed25519 and X25519 of Web Cryptography.
+// RSA, elliptic curves, Ed25519, Ed448, X25519 and X448 of Web Cryptography.
 const {
   cryptoAgree, cryptoEcGenerate, cryptoEcNumbers, cryptoEcOfNumbers, cryptoEcOfPoint,
   cryptoEdwardsGenerate, cryptoEdwardsNumbers, cryptoEdwardsOfNumber, cryptoEqual, cryptoKeyNature,
-  cryptoRsaGenerate, cryptoRsaNumbers, cryptoRsaOaep, cryptoRsaOfNumbers, cryptoSign, cryptoVerify,
+  cryptoPublicOf, cryptoRsaGenerate, cryptoRsaNumbers, cryptoRsaOaepDecryptLater,
+  cryptoRsaOaepEncrypt, cryptoRsaOfNumbers, cryptoSign, cryptoSignLater, cryptoVerify,
 } = native;
 const {
   checkJwk, commonUsages, dataError, exportedJwk, fromBase64Url, innerOf, members, newKey, noAccess,
-  notSupported, operationError, paramsConverter, register, required, requireUsages, requiredLater,
-  toBase64Url,
+  notSupported, operationError, paramsConverter, rawAlias, register, required, requireUsages,
+  requiredLater, toBase64Url,
 } = realm.crypto;
 const { converters } = realm.webidl;
 const {
@@ -15,6 +16,7 @@ const {
 } = realm.primordials;
 
 const none = [];
+const noBytes = new Uint8Array(0);
 
 function requireType(key, type) {
   if (key.type !== type) throw noAccess(`This takes a ${type} key.`);
@@ -33,6 +35,15 @@ function newPair(pair, algorithm, extractable, usages, privateUsages, publicUsag
   };
 }
 
+// The public half of a private key.
+function registerPublic(name, publicUsages) {
+  register("getPublicKey", name, undefined, (key, usages) => {
+    requireType(key, "private");
+    requireUsages(usages, publicUsages);
+    return newKey("public", true, key.algorithm, usages, required(cryptoPublicOf(key.data)));
+  });
+}
+
 // A DER form, checked: { kind, curve, bits, exponent, der }.
 function natureOf(isPrivate, keyData, kind) {
   const nature = cryptoKeyNature(isPrivate, keyData);
@@ -42,6 +53,7 @@ function natureOf(isPrivate, keyData, kind) {
 
 // ---- RSA
 
+const rsaBitsMin = 256;
 const rsaBitsMax = 16384;
 const rsaNumberNames = ["n", "e", "d", "p", "q", "dp", "dq", "qi"];
 
@@ -51,6 +63,21 @@ const toRsaGenerate = paramsConverter("RsaHashedKeyGenParams", [
   members.hash,
 ]);
 const toRsaImport = paramsConverter("RsaHashedImportParams", [members.hash]);
+
+// What OpenSSL makes of them may take forever, or be no key: an exponent is odd and three or more,
+// and has, as in SP 800-56B §6.2, 256 bits at most.
+function checkRsaGenerate({ modulusLength, publicExponent }) {
+  if (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax) {
+    throw operationError(`A modulus has ${rsaBitsMin} to ${rsaBitsMax} bits.`);
+  }
+  let first = 0;
+  while (first < publicExponent.length && publicExponent[first] === 0) first++;
+  const length = publicExponent.length - first;
+  const last = length === 0 ? 0 : publicExponent[publicExponent.length - 1];
+  if (length > 32 || last % 2 === 0 || (length === 1 && last < 3)) {
+    throw operationError("This can be no public exponent.");
+  }
+}
 
 function rsaAlgorithm(name, hash, nature) {
   return {
@@ -79,12 +106,13 @@ function registerRsa(name, use, algs, privateUsages, publicUsages) {
 
   register("generateKey", name, toRsaGenerate, async (params, extractable, usages) => {
     requireUsages(usages, both);
+    checkRsaGenerate(params);
     const { modulusLength, publicExponent, hash } = params;
-    if (modulusLength < 256 || modulusLength > rsaBitsMax) throw operationError();
     const pair = await requiredLater(cryptoRsaGenerate(modulusLength, publicExponent));
     const algorithm = { name, modulusLength, publicExponent, hash };
     return newPair(pair, algorithm, extractable, usages, privateUsages, publicUsages);
-  });
+  }, checkRsaGenerate);
+  registerPublic(name, publicUsages);
 
   register("importKey", name, toRsaImport, ({ hash }, format, keyData, extractable, usages) => {
     let isPrivate = format === "pkcs8";
@@ -138,37 +166,47 @@ registerRsa("RSA-PSS", "sig", algsOf("PS"), ["sign"], ["verify"]);
 registerRsa("RSA-OAEP", "enc", algsOf("RSA-OAEP", "-"), ["decrypt", "unwrapKey"],
   ["encrypt", "wrapKey"]);
 
-// A scheme of signatures; options(params, key) gives [hash, saltBytes].
-function registerSignature(name, toParams, options) {
+// A scheme of signatures; options(params, key) gives [hash, saltBytes]. `sign` is one of the leaves.
+function registerSignature(name, toParams, sign, options, check) {
   register("sign", name, toParams, (params, key, data) => {
     requireType(key, "private");
+    check?.(params);
     const [hash, salt] = options(params, key);
-    return required(cryptoSign(name, hash, salt, key.data, data));
-  });
+    return sign(name, hash, salt, key.data, data);
+  }, check);
   register("verify", name, toParams, (params, key, signature, data) => {
     requireType(key, "public");
+    check?.(params);
     const [hash, salt] = options(params, key);
     return cryptoVerify(name, hash, salt, key.data, signature, data) === true;
-  });
+  }, check);
 }
-registerSignature("RSASSA-PKCS1-v1_5", undefined, (params, key) => [key.algorithm.hash, 0]);
+const signNow = (name, hash, salt, key, data) => required(cryptoSign(name, hash, salt, key, data));
+const signLater = (name, hash, salt, key, data) =>
+  requiredLater(cryptoSignLater(name, hash, salt, key, data));
+registerSignature("RSASSA-PKCS1-v1_5", undefined, signLater,
+  (params, key) => [key.algorithm.hash, 0]);
 registerSignature("RSA-PSS",
-  paramsConverter("RsaPssParams", [members.integer("saltLength", "unsigned long")]),
+  paramsConverter("RsaPssParams", [members.integer("saltLength", "unsigned long")]), signLater,
   (params, key) => [key.algorithm.hash, params.saltLength]);
-registerSignature("ECDSA", paramsConverter("EcdsaParams", [members.hash]),
+registerSignature("ECDSA", paramsConverter("EcdsaParams", [members.hash]), signNow,
   (params) => [params.hash, 0]);
-registerSignature("Ed25519", undefined, () => ["", 0]);
+registerSignature("Ed25519", undefined, signNow, () => ["", 0]);
+registerSignature("Ed448", paramsConverter("ContextParams", [members.optionalBytes("context")]),
+  signNow, () => ["", 0], ({ context = noBytes }) => {
+    if (context.length > 255) throw operationError("A context has 255 bytes at most.");
+    // OpenSSL 3.0 has no way to name one.
+    if (context.length > 0) throw notSupported("A context of Ed448 is not supported.");
+  });
 
 const toOaepParams = paramsConverter("RsaOaepParams", [members.optionalBytes("label")]);
-register("encrypt", "RSA-OAEP", toOaepParams, ({ label }, key, data) => {
+register("encrypt", "RSA-OAEP", toOaepParams, ({ label = noBytes }, key, data) => {
   requireType(key, "public");
-  const { hash } = key.algorithm;
-  return required(cryptoRsaOaep(true, hash, key.data, label ?? new Uint8Array(0), data));
+  return required(cryptoRsaOaepEncrypt(key.algorithm.hash, key.data, label, data));
 });
-register("decrypt", "RSA-OAEP", toOaepParams, ({ label }, key, data) => {
+register("decrypt", "RSA-OAEP", toOaepParams, ({ label = noBytes }, key, data) => {
   requireType(key, "private");
-  const { hash } = key.algorithm;
-  return required(cryptoRsaOaep(false, hash, key.data, label ?? new Uint8Array(0), data));
+  return requiredLater(cryptoRsaOaepDecryptLater(key.algorithm.hash, key.data, label, data));
 });
 
 // ---- elliptic curves
@@ -196,19 +234,26 @@ function ecOfJwk(jwk, namedCurve, isPrivate) {
   return cryptoEcOfNumbers(namedCurve, x, y, d);
 }
 
+function requireCurve({ namedCurve }) {
+  if (curves[namedCurve] === undefined) {
+    throw notSupported(`The curve '${namedCurve}' is not supported.`);
+  }
+}
+
 function registerEc(name, use, privateUsages, publicUsages) {
   const both = [...publicUsages, ...privateUsages];
+  registerPublic(name, publicUsages);
 
-  register("generateKey", name, toCurve, ({ namedCurve }, extractable, usages) => {
+  register("generateKey", name, toCurve, (params, extractable, usages) => {
     requireUsages(usages, both);
-    if (curves[namedCurve] === undefined) {
-      throw notSupported(`The curve '${namedCurve}' is not supported.`);
-    }
+    requireCurve(params);
+    const { namedCurve } = params;
     const pair = required(cryptoEcGenerate(namedCurve));
     return newPair(pair, { name, namedCurve }, extractable, usages, privateUsages, publicUsages);
-  });
+  }, requireCurve);
 
-  register("importKey", name, toCurve, ({ namedCurve }, format, keyData, extractable, usages) => {
+  register("importKey", name, toCurve, ({ namedCurve }, given, keyData, extractable, usages) => {
+    const format = rawAlias(given, "raw-public");
     const isPrivate = format === "pkcs8" || (format === "jwk" && keyData.d !== undefined);
     if (!ArrayPrototypeIncludes(["raw", "spki", "pkcs8", "jwk"], format)) {
       throw notSupported(`A key of ${name} has no form '${format}'.`);
@@ -230,9 +275,10 @@ function registerEc(name, use, privateUsages, publicUsages) {
     if (nature.curve !== namedCurve) throw dataError();
     return newKey(isPrivate ? "private" : "public", extractable, { name, namedCurve }, usages,
       nature.der);
-  });
+  }, requireCurve);
 
-  register("exportKey", name, undefined, (format, key) => {
+  register("exportKey", name, undefined, (given, key) => {
+    const format = rawAlias(given, "raw-public");
     const isPrivate = key.type === "private";
     if (format !== "raw" && format !== "jwk") return exportedDer(name, format, key);
     if (format === "raw") requireType(key, "public");
@@ -255,16 +301,28 @@ const deriveUsages = ["deriveKey", "deriveBits"];
 registerEc("ECDSA", "sig", ["sign"], ["verify"]);
 registerEc("ECDH", "enc", deriveUsages, none);
 
-// ---- Ed25519 and X25519
+// ---- Ed25519, Ed448, X25519 and X448
+
+// The length of a key, and the members `alg` that are allowed, of which the first is exported.
+const edwards = {
+  __proto__: null,
+  Ed25519: { bytes: 32, algs: ["Ed25519", "EdDSA"] },
+  Ed448: { bytes: 57, algs: ["Ed448", "EdDSA"] },
+  X25519: { bytes: 32 },
+  X448: { bytes: 56 },
+};
 
 function registerEdwards(name, use, privateUsages, publicUsages) {
+  registerPublic(name, publicUsages);
+
   register("generateKey", name, undefined, (params, extractable, usages) => {
     requireUsages(usages, [...publicUsages, ...privateUsages]);
     const pair = required(cryptoEdwardsGenerate(name));
     return newPair(pair, { name }, extractable, usages, privateUsages, publicUsages);
   });
 
-  register("importKey", name, undefined, (params, format, keyData, extractable, usages) => {
+  register("importKey", name, undefined, (params, given, keyData, extractable, usages) => {
+    const format = rawAlias(given, "raw-public");
     const isPrivate = format === "pkcs8" || (format === "jwk" && keyData.d !== undefined);
     if (!ArrayPrototypeIncludes(["raw", "spki", "pkcs8", "jwk"], format)) {
       throw notSupported(`A key of ${name} has no form '${format}'.`);
@@ -277,7 +335,8 @@ function registerEdwards(name, use, privateUsages, publicUsages) {
     return newKey(isPrivate ? "private" : "public", extractable, { name }, usages, nature.der);
   });
 
-  register("exportKey", name, undefined, (format, key) => {
+  register("exportKey", name, undefined, (given, key) => {
+    const format = rawAlias(given, "raw-public");
     const isPrivate = key.type === "private";
     if (format !== "raw" && format !== "jwk") return exportedDer(name, format, key);
     if (format === "raw") requireType(key, "public");
@@ -285,13 +344,14 @@ function registerEdwards(name, use, privateUsages, publicUsages) {
     if (format === "raw") return x;
     const jwk = { kty: "OKP", crv: name, x: toBase64Url(x) };
     if (isPrivate) jwk.d = toBase64Url(d);
-    if (name === "Ed25519") jwk.alg = "Ed25519";
+    jwk.alg = edwards[name].algs?.[0];
     return exportedJwk(key, jwk);
   });
 }
 
 function edwardsOf(name, isPrivate, bytes) {
-  const der = bytes.length === 32 ? cryptoEdwardsOfNumber(name, isPrivate, bytes) : undefined;
+  const der = bytes.length === edwards[name].bytes
+    ? cryptoEdwardsOfNumber(name, isPrivate, bytes) : undefined;
   if (der === undefined) throw dataError();
   return der;
 }
@@ -299,8 +359,10 @@ function edwardsOf(name, isPrivate, bytes) {
 function edwardsOfJwk(name, use, jwk, isPrivate, extractable, usages) {
   checkJwk(jwk, "OKP", use, extractable, usages);
   if (jwk.crv !== name || jwk.x === undefined) throw dataError();
-  if (name === "Ed25519" && jwk.alg !== undefined && jwk.alg !== "Ed25519" &&
-      jwk.alg !== "EdDSA") throw dataError();
+  const { algs } = edwards[name];
+  if (algs !== undefined && jwk.alg !== undefined && !ArrayPrototypeIncludes(algs, jwk.alg)) {
+    throw dataError();
+  }
   const x = fromBase64Url(jwk.x);
   if (!isPrivate) return edwardsOf(name, false, x);
   const der = edwardsOf(name, true, fromBase64Url(jwk.d));
@@ -310,14 +372,15 @@ function edwardsOfJwk(name, use, jwk, isPrivate, extractable, usages) {
 }
 
 registerEdwards("Ed25519", "sig", ["sign"], ["verify"]);
+registerEdwards("Ed448", "sig", ["sign"], ["verify"]);
 registerEdwards("X25519", "enc", deriveUsages, none);
+registerEdwards("X448", "enc", deriveUsages, none);
 
 // ---- agreement
 
 // The first bits; those behind the last one are zero.
 function firstBits(secret, length) {
   if (length === null) return secret;
-  if (secret.byteLength * 8 < length) throw operationError("The secret is not so long.");
   const bytes = TypedArrayPrototypeSlice(new Uint8Array(secret), 0, MathCeil(length / 8));
   if (length % 8 !== 0) bytes[bytes.length - 1] &= 0xff << (8 - (length % 8));
   return bytes.buffer;
@@ -327,15 +390,27 @@ function registerAgreement(name) {
   const toParams = paramsConverter("EcdhKeyDeriveParams", [
     { key: "public", converter: converters.CryptoKey, required: true },
   ]);
-  register("deriveBits", name, toParams, (params, key, length) => {
-    requireType(key, "private");
+  const publicOf = (params) => {
     const other = innerOf(params.public);
     requireType(other, "public");
-    if (other.algorithm.name !== name || other.algorithm.namedCurve !== key.algorithm.namedCurve) {
+    if (other.algorithm.name !== name) throw noAccess("The keys are of different kinds.");
+    return other;
+  };
+  const checkLength = ({ algorithm }, length) => {
+    const { bytes } = edwards[name] ?? curves[algorithm.namedCurve];
+    if (length !== null && length > bytes * 8) throw operationError("The secret is not so long.");
+  };
+  register("deriveBits", name, toParams, (params, key, length) => {
+    requireType(key, "private");
+    const other = publicOf(params);
+    if (other.algorithm.namedCurve !== key.algorithm.namedCurve) {
       throw noAccess("The keys are of different kinds.");
     }
-    return firstBits(required(cryptoAgree(key.data, other.data)), length);
-  });
+    const secret = required(cryptoAgree(key.data, other.data));
+    checkLength(key, length);
+    return firstBits(secret, length);
+  }, (params, length) => checkLength(publicOf(params), length));
 }
 registerAgreement("ECDH");
 registerAgreement("X25519");
+registerAgreement("X448");

@@ -54,6 +54,15 @@ Result<Octets> run(const EVP_CIPHER* cipher, Direction direction, Bytes key, Byt
     return out;
 }
 
+const EVP_CIPHER* cipher_of(Aead kind, Bytes key) {
+    switch (kind) {
+    case Aead::AesGcm: return choose(key, EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm);
+    case Aead::AesOcb: return choose(key, EVP_aes_128_ocb, EVP_aes_192_ocb, EVP_aes_256_ocb);
+    case Aead::ChaCha20Poly1305: break;
+    }
+    return EVP_chacha20_poly1305();
+}
+
 }  // namespace
 
 Result<Octets> aes_cbc(Direction direction, Bytes key, Bytes iv, Bytes data) {
@@ -91,40 +100,44 @@ Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes da
     return out;
 }
 
-Result<Octets> aes_gcm(Direction direction, Bytes key, Bytes iv, Bytes additional,
-                       std::size_t tag_bytes, Bytes data) {
-    const EVP_CIPHER* cipher = choose(key, EVP_aes_128_gcm, EVP_aes_192_gcm, EVP_aes_256_gcm);
+Result<Octets> aead(Aead kind, Direction direction, const Sealing& sealing, Bytes data) {
+    const EVP_CIPHER* cipher = cipher_of(kind, sealing.key);
     bool encrypts = direction == Direction::Encrypt;
-    if (!encrypts && data.size() < tag_bytes)
-        return Error(ErrorKind::Other, "aes-gcm: shorter than its tag");
+    auto tag_bytes = static_cast<int>(sealing.tag_bytes);
+    if (!encrypts && data.size() < sealing.tag_bytes)
+        return Error(ErrorKind::Other, "aead: shorter than its tag");
     CipherContext context(EVP_CIPHER_CTX_new());
-    if (EVP_CipherInit_ex(context.get(), cipher, nullptr, nullptr, nullptr, encrypts) != 1 ||
-        EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_IVLEN, static_cast<int>(iv.size()),
-                            nullptr) != 1 ||
-        EVP_CipherInit_ex(context.get(), nullptr, nullptr, data_of(key), data_of(iv), encrypts) !=
-            1)
-        return failed("aes-gcm");
+    EVP_CIPHER_CTX* raw = context.get();
+    if (EVP_CipherInit_ex(raw, cipher, nullptr, nullptr, nullptr, encrypts) != 1 ||
+        EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_SET_IVLEN, static_cast<int>(sealing.iv.size()),
+                            nullptr) != 1)
+        return failed("aead");
+    // RFC 7253 §4.2: the length of the tag is part of the nonce, so OCB must know it beforehand.
+    if (kind == Aead::AesOcb &&
+        EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_SET_TAG, tag_bytes, nullptr) != 1)
+        return failed("aead");
+    if (EVP_CipherInit_ex(raw, nullptr, nullptr, data_of(sealing.key), data_of(sealing.iv),
+                          encrypts) != 1)
+        return failed("aead");
     int ignored = 0;
-    if (!additional.empty() &&
-        EVP_CipherUpdate(context.get(), nullptr, &ignored, data_of(additional),
-                         static_cast<int>(additional.size())) != 1)
-        return failed("aes-gcm");
-    Bytes text = encrypts ? data : data.first(data.size() - tag_bytes);
+    if (!sealing.additional.empty() &&
+        EVP_CipherUpdate(raw, nullptr, &ignored, data_of(sealing.additional),
+                         static_cast<int>(sealing.additional.size())) != 1)
+        return failed("aead");
+    Bytes text = encrypts ? data : data.first(data.size() - sealing.tag_bytes);
     Octets out;
-    WEFT_TRY(update(context.get(), text, out));
+    WEFT_TRY(update(raw, text, out));
     if (!encrypts) {
-        Octets tag(data.end() - static_cast<std::ptrdiff_t>(tag_bytes), data.end());
-        if (EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, static_cast<int>(tag_bytes),
-                                tag.data()) != 1)
-            return failed("aes-gcm");
+        Octets tag(data.end() - tag_bytes, data.end());
+        if (EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_SET_TAG, tag_bytes, tag.data()) != 1)
+            return failed("aead");
     }
-    WEFT_TRY(finish(context.get(), out));
+    WEFT_TRY(finish(raw, out));
     if (encrypts) {
         std::size_t length = out.size();
-        out.resize(length + tag_bytes);
-        if (EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, static_cast<int>(tag_bytes),
-                                out.data() + length) != 1)
-            return failed("aes-gcm");
+        out.resize(length + sealing.tag_bytes);
+        if (EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_GET_TAG, tag_bytes, out.data() + length) != 1)
+            return failed("aead");
     }
     return out;
 }

@@ -1,6 +1,7 @@
 #include "weft/api/crypto/bindings.h"
 #include "weft/api/crypto/cipher.h"
 #include "weft/api/crypto/digest.h"
+#include "weft/api/crypto/keccak.h"
 #include "weft/api/crypto/sign.h"
 #include "weft/base/function.h"
 #include "weft/fiber/blocking.h"
@@ -101,13 +102,18 @@ Octets copied(js::Call& call, int at) {
     return {bytes.begin(), bytes.end()};
 }
 
-// A thread of the pool does the work; what these cost is their purpose.
+// A thread of the pool does the work.
+void bytes_later(js::Call& call, std::string_view name,
+                 std::move_only_function<Result<Octets>()> make) {
+    js::start_task(call, name, [make = std::move(make)]() mutable -> Result<js::Settled> {
+        Octets octets = WEFT_TRY(blocking([&] { return make(); }));
+        return js::settled(std::move(octets));
+    });
+}
+
+// What these cost is their purpose.
 void derive_later(js::Call& call, std::move_only_function<Result<Octets>()> derive) {
-    js::start_task(call, "derive a key",
-                   [derive = std::move(derive)]() mutable -> Result<js::Settled> {
-                       Octets octets = WEFT_TRY(blocking([&] { return derive(); }));
-                       return js::settled(std::move(octets));
-                   });
+    bytes_later(call, "derive a key", std::move(derive));
 }
 
 void scrypt_later(js::Call& call) {
@@ -124,7 +130,37 @@ void pbkdf2_later(js::Call& call) {
                  });
 }
 
-// ---- AES
+// ---- functions of any output length
+
+crypto::Strength strength(const js::Call& call) {
+    return call.integer(0) == 128 ? crypto::Strength::Bits128 : crypto::Strength::Bits256;
+}
+
+// (strength, functionName, customization, outputBits, data)
+void cshake(js::Call& call) {
+    call.give_bytes(
+        crypto::cshake(strength(call), call.bytes(1), call.bytes(2), call.bytes(4), size(call, 3)));
+}
+
+// (strength, key, customization, outputBits, data)
+void kmac(js::Call& call) {
+    call.give_bytes(
+        crypto::kmac(strength(call), call.bytes(1), call.bytes(2), call.bytes(4), size(call, 3)));
+}
+
+// (strength, domain, outputBytes, data)
+void turbo_shake(js::Call& call) {
+    call.give_bytes(crypto::turbo_shake(strength(call), static_cast<unsigned char>(call.integer(1)),
+                                        call.bytes(3), size(call, 2)));
+}
+
+// (strength, customization, outputBytes, data)
+void kangaroo_twelve(js::Call& call) {
+    call.give_bytes(
+        crypto::kangaroo_twelve(strength(call), call.bytes(1), call.bytes(3), size(call, 2)));
+}
+
+// ---- AES and ChaCha20
 
 void aes_cbc(js::Call& call) {
     give(call, crypto::aes_cbc(direction(call, 0), call.bytes(1), call.bytes(2), call.bytes(3)));
@@ -135,9 +171,15 @@ void aes_ctr(js::Call& call) {
                                call.bytes(3)));
 }
 
-void aes_gcm(js::Call& call) {
-    give(call, crypto::aes_gcm(direction(call, 0), call.bytes(1), call.bytes(2), call.bytes(3),
-                               size(call, 4), call.bytes(5)));
+crypto::Aead aead_named(std::string_view name) {
+    if (name == "AES-GCM") return crypto::Aead::AesGcm;
+    return name == "AES-OCB" ? crypto::Aead::AesOcb : crypto::Aead::ChaCha20Poly1305;
+}
+
+// (name, encrypts, key, iv, additional, tagBytes, data)
+void aead(js::Call& call) {
+    crypto::Sealing sealing{call.bytes(2), call.bytes(3), call.bytes(4), size(call, 5)};
+    give(call, crypto::aead(aead_named(call.text(0)), direction(call, 1), sealing, call.bytes(6)));
 }
 
 void aes_kw(js::Call& call) {
@@ -145,6 +187,8 @@ void aes_kw(js::Call& call) {
 }
 
 // ---- keys
+
+void public_of(js::Call& call) { give(call, crypto::public_of(call.bytes(0))); }
 
 void key_nature(js::Call& call) {
     auto nature = crypto::nature_of(half(call, 0), call.bytes(1));
@@ -212,7 +256,7 @@ void edwards_of_number(js::Call& call) {
 crypto::Scheme scheme_named(std::string_view name) {
     if (name == "RSASSA-PKCS1-v1_5") return crypto::Scheme::RsaPkcs1;
     if (name == "RSA-PSS") return crypto::Scheme::RsaPss;
-    return name == "ECDSA" ? crypto::Scheme::Ecdsa : crypto::Scheme::Ed25519;
+    return name == "ECDSA" ? crypto::Scheme::Ecdsa : crypto::Scheme::Edwards;
 }
 
 // (scheme, hash, saltBytes, key, data)
@@ -230,9 +274,27 @@ void verify(js::Call& call) {
     if (good) call.give(*good);
 }
 
-void rsa_oaep(js::Call& call) {
-    auto act = call.flag(0) ? crypto::rsa_oaep_encrypt : crypto::rsa_oaep_decrypt;
-    give(call, act(call.text(1), call.bytes(2), call.bytes(3), call.bytes(4)));
+// (hash, key, label, data)
+void rsa_oaep_encrypt(js::Call& call) {
+    give(call, crypto::rsa_oaep_encrypt(call.text(0), call.bytes(1), call.bytes(2), call.bytes(3)));
+}
+
+// The private half of RSA takes milliseconds, which other requests should not wait for.
+
+// As sign().
+void sign_later(js::Call& call) {
+    bytes_later(call, "sign",
+                [scheme = scheme_named(call.text(0)), hash = call.text(1), salt = size(call, 2),
+                 key = copied(call, 3),
+                 data = copied(call, 4)] { return crypto::sign({scheme, hash, salt}, key, data); });
+}
+
+// (hash, key, label, data)
+void rsa_oaep_decrypt_later(js::Call& call) {
+    bytes_later(
+        call, "decrypt",
+        [hash = call.text(0), key = copied(call, 1), label = copied(call, 2),
+         data = copied(call, 3)] { return crypto::rsa_oaep_decrypt(hash, key, label, data); });
 }
 
 void agree(js::Call& call) { give(call, crypto::agree(call.bytes(0), call.bytes(1))); }
@@ -263,22 +325,35 @@ constexpr js::Binding kBindings[] = {
                            "(hash: string, password: BufferSource, salt: BufferSource, "
                            "iterations: number, lengthBytes: number): Promise<ArrayBuffer>",
                            js::Awaits::Cancellable),
+    js::bind<cshake>("cryptoCshake",
+                     "(strength: number, functionName: BufferSource, customization: BufferSource, "
+                     "outputBits: number, data: BufferSource): ArrayBuffer"),
+    js::bind<kmac>("cryptoKmac",
+                   "(strength: number, key: BufferSource, customization: BufferSource, "
+                   "outputBits: number, data: BufferSource): ArrayBuffer"),
+    js::bind<turbo_shake>("cryptoTurboShake",
+                          "(strength: number, domain: number, outputBytes: number, data: "
+                          "BufferSource): ArrayBuffer"),
+    js::bind<kangaroo_twelve>("cryptoKangarooTwelve",
+                              "(strength: number, customization: BufferSource, outputBytes: "
+                              "number, data: BufferSource): ArrayBuffer"),
     js::bind<aes_cbc>("cryptoAesCbc",
                       "(encrypts: boolean, key: BufferSource, iv: BufferSource, data: "
                       "BufferSource): ArrayBuffer | undefined"),
     js::bind<aes_ctr>("cryptoAesCtr",
                       "(key: BufferSource, counter: BufferSource, counterBits: number, data: "
                       "BufferSource): ArrayBuffer | undefined"),
-    js::bind<aes_gcm>("cryptoAesGcm",
-                      "(encrypts: boolean, key: BufferSource, iv: BufferSource, additional: "
-                      "BufferSource, tagBytes: number, data: BufferSource): ArrayBuffer | "
-                      "undefined"),
+    js::bind<aead>("cryptoAead",
+                   "(name: string, encrypts: boolean, key: BufferSource, iv: BufferSource, "
+                   "additional: BufferSource, tagBytes: number, data: BufferSource): ArrayBuffer "
+                   "| undefined"),
     js::bind<aes_kw>("cryptoAesKw",
                      "(encrypts: boolean, key: BufferSource, data: BufferSource): ArrayBuffer | "
                      "undefined"),
     js::bind<key_nature>("cryptoKeyNature",
                          "(isPrivate: boolean, der: BufferSource): [kind: string, curve: string, "
                          "bits: number, exponent: ArrayBuffer, der: ArrayBuffer] | undefined"),
+    js::bind<public_of>("cryptoPublicOf", "(privateDer: BufferSource): ArrayBuffer | undefined"),
     js::bind<rsa_generate>("cryptoRsaGenerate",
                            "(bits: number, exponent: BufferSource): Promise<ArrayBuffer[]>",
                            js::Awaits::Cancellable),
@@ -308,9 +383,17 @@ constexpr js::Binding kBindings[] = {
     js::bind<verify>("cryptoVerify",
                      "(scheme: string, hash: string, saltBytes: number, key: BufferSource, "
                      "signature: BufferSource, data: BufferSource): boolean | undefined"),
-    js::bind<rsa_oaep>("cryptoRsaOaep",
-                       "(encrypts: boolean, hash: string, key: BufferSource, label: BufferSource, "
-                       "data: BufferSource): ArrayBuffer | undefined"),
+    js::bind<sign_later>("cryptoSignLater",
+                         "(scheme: string, hash: string, saltBytes: number, key: BufferSource, "
+                         "data: BufferSource): Promise<ArrayBuffer>",
+                         js::Awaits::Cancellable),
+    js::bind<rsa_oaep_encrypt>("cryptoRsaOaepEncrypt",
+                               "(hash: string, key: BufferSource, label: BufferSource, data: "
+                               "BufferSource): ArrayBuffer | undefined"),
+    js::bind<rsa_oaep_decrypt_later>("cryptoRsaOaepDecryptLater",
+                                     "(hash: string, key: BufferSource, label: BufferSource, "
+                                     "data: BufferSource): Promise<ArrayBuffer>",
+                                     js::Awaits::Cancellable),
     js::bind<agree>("cryptoAgree",
                     "(privateKey: BufferSource, publicKey: BufferSource): ArrayBuffer | undefined"),
 };

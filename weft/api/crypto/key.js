@@ -2,8 +2,10 @@
 // https://www.w3.org/TR/webcrypto-2/
 //
 // A room of algorithms registers its operations in realm.crypto:
-//     register("encrypt", "AES-GCM", toParams, run)   run(params, key, data) gives an ArrayBuffer
-// toParams converts the dictionary; undefined stands for one with a name alone.
+//     register("encrypt", "AES-GCM", toParams, run, check)
+// run(params, key, data) gives an ArrayBuffer. toParams converts the dictionary; undefined stands
+// for one with a name alone. check(params, length) throws for parameters that fit no key and no
+// data: run() calls it where the standard says so, and SubtleCrypto.supports() by itself.
 const { DOMException, clone, webidl } = realm;
 const { converters } = webidl;
 const {
@@ -69,11 +71,7 @@ clone.serializable({
 
 const allUsages = [
   "encrypt", "decrypt", "sign", "verify", "deriveKey", "deriveBits", "wrapKey", "unwrapKey",
-];
-
-// Those of key encapsulation are known words, of which no algorithm here makes use.
-const knownUsages = [
-  ...allUsages, "encapsulateKey", "encapsulateBits", "decapsulateKey", "decapsulateBits",
+  "encapsulateKey", "encapsulateBits", "decapsulateKey", "decapsulateBits",
 ];
 
 // Each once, in the order of the standard.
@@ -126,9 +124,9 @@ function requireUsages(usages, allowed) {
 
 const registry = { __proto__: null };
 
-function register(operation, name, toParams, run) {
+function register(operation, name, toParams, run, check) {
   const table = registry[operation] ??= { __proto__: null };
-  table[StringPrototypeToUpperCase(name)] = { name, toParams, run };
+  table[StringPrototypeToUpperCase(name)] = { name, toParams, run, check };
 }
 
 function find(operation, name) {
@@ -141,6 +139,13 @@ const toAlgorithm = webidl.dictionaryConverter("Algorithm", [
 
 function toIdentifier(value, prefix, context) {
   return webidl.isObject(value) ? value : converters.DOMString(value, prefix, context);
+}
+
+// What is built on a hash needs one of a fixed length.
+function normalizeHash(identifier) {
+  const { entry, name } = normalize(identifier, "digest");
+  if (entry.toParams !== undefined) throw notSupported(`'${name}' is no hash of a fixed length.`);
+  return name;
 }
 
 function normalize(identifier, operation) {
@@ -156,7 +161,7 @@ function normalize(identifier, operation) {
   const keys = ObjectKeys(params);
   for (let i = 0; i < keys.length; i++) {
     const value = params[keys[i]];
-    if (keys[i] === "hash") params.hash = normalize(value, "digest").name;
+    if (keys[i] === "hash") params.hash = normalizeHash(value);
     else if (webidl.isBufferSource(value)) params[keys[i]] = webidl.copyBytes(value);
   }
   params.entry = entry;
@@ -236,7 +241,8 @@ const toJwk = webidl.dictionaryConverter("JsonWebKey", [
   text("kty"), text("use"), { key: "key_ops", converter: converters["sequence<DOMString>"] },
   text("alg"), { key: "ext", converter: converters.boolean }, text("crv"), text("x"), text("y"),
   text("d"), text("n"), text("e"), text("p"), text("q"), text("dp"), text("dq"), text("qi"),
-  { key: "oth", converter: webidl.sequenceConverter(toOtherPrimes) }, text("k"),
+  { key: "oth", converter: webidl.sequenceConverter(toOtherPrimes) }, text("k"), text("pub"),
+  text("priv"),
 ]);
 
 // What every kind of key checks. `use` is what the member of that name must be.
@@ -260,10 +266,15 @@ function checkJwk(jwk, kty, use, extractable, usages) {
   }
 }
 
-// The members that every exported key has.
+// The members that every exported key has. There is no `alg` for some combinations.
 function exportedJwk(inner, own) {
+  if (own.alg === undefined) delete own.alg;
   return { ...own, key_ops: ArrayPrototypeSlice(inner.usages), ext: inner.extractable };
 }
+
+// "raw" has other names since there are several kinds of raw keys: those of algorithms that had it
+// are known by both.
+const rawAlias = (format, alias) => (format === alias ? "raw" : format);
 
 // Text of ASCII and bytes.
 function bytesOfText(source) {
@@ -279,8 +290,8 @@ function textOfBytes(bytes) {
 
 realm.crypto = {
   __proto__: null,
-  CryptoKey, bytesOfText, checkJwk, commonUsages, dataError, exportedJwk, find, fromBase64Url,
-  innerOf, knownUsages, members, newKey, noAccess, normalize, notSupported, operationError,
-  paramsConverter, problem, register, requireUsages, textOfBytes, toBase64Url, toIdentifier, toJwk,
+  CryptoKey, allUsages, bytesOfText, checkJwk, commonUsages, dataError, exportedJwk, find, fromBase64Url,
+  innerOf, members, newKey, noAccess, normalize, notSupported, operationError,
+  paramsConverter, problem, rawAlias, register, requireUsages, textOfBytes, toBase64Url, toIdentifier, toJwk,
 };
 realm.expose({ CryptoKey });

@@ -6,7 +6,9 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace weft::crypto {
 namespace {
@@ -86,7 +88,28 @@ Result<Octets> written(T* thing) {
     return der;
 }
 
-const char* edwards_name(std::string_view kind) { return kind == "Ed25519" ? "ED25519" : "X25519"; }
+// The curves of RFC 7748 and RFC 8032.
+struct Edwards {
+    std::string_view name;
+    const char* openssl_name;
+    int nid;
+};
+constexpr Edwards kEdwards[] = {
+    {"Ed25519", "ED25519", EVP_PKEY_ED25519},
+    {"X25519", "X25519", EVP_PKEY_X25519},
+    {"Ed448", "ED448", EVP_PKEY_ED448},
+    {"X448", "X448", EVP_PKEY_X448},
+};
+
+const Edwards* edwards_where(auto fits) {
+    const Edwards* found = std::ranges::find_if(kEdwards, fits);
+    return found == std::end(kEdwards) ? nullptr : found;
+}
+
+// Of a name that the scripts know.
+const char* edwards_name(std::string_view kind) {
+    return edwards_where([&](const Edwards& one) { return one.name == kind; })->openssl_name;
+}
 
 }  // namespace
 
@@ -122,6 +145,11 @@ Result<KeyPair> encode_pair(EVP_PKEY* key) {
     return pair;
 }
 
+Result<Octets> public_of(Bytes private_der) {
+    KeyHandle key = WEFT_TRY(parse_key(Half::Private, private_der));
+    return encode_key(Half::Public, key.get());
+}
+
 Result<KeyNature> nature_of(Half half, Bytes der) {
     KeyHandle key = WEFT_TRY(parse_key(half, der));
     KeyNature nature;
@@ -136,16 +164,20 @@ Result<KeyNature> nature_of(Half half, Bytes der) {
     }
     case EVP_PKEY_EC: {
         const Curve* curve = curve_of(key.get());
-        if (!curve) return Error(ErrorKind::Other, "key: of another curve");
+        if (!curve) return failed("key: of another curve");
         nature.kind = "EC";
         nature.curve = curve->name;
         KeyContext context(EVP_PKEY_CTX_new(key.get(), nullptr));
         if (EVP_PKEY_public_check(context.get()) != 1) return failed("key");
         break;
     }
-    case EVP_PKEY_ED25519: nature.kind = "Ed25519"; break;
-    case EVP_PKEY_X25519: nature.kind = "X25519"; break;
-    default: return Error(ErrorKind::Other, "key: of another kind");
+    default: {
+        int id = EVP_PKEY_get_base_id(key.get());
+        const Edwards* edwards = edwards_where([&](const Edwards& one) { return one.nid == id; });
+        if (!edwards) return failed("key: of another kind");
+        nature.kind = edwards->name;
+        break;
+    }
     }
     nature.der = WEFT_TRY(encode_key(half, key.get()));
     return nature;
@@ -222,7 +254,7 @@ Result<Octets> rsa_of_numbers(Half half, const std::vector<Bytes>& numbers) {
 Result<std::vector<Octets>> ec_numbers(Half half, Bytes der) {
     KeyHandle key = WEFT_TRY(parse_key(half, der));
     const Curve* curve = curve_of(key.get());
-    if (!curve) return Error(ErrorKind::Other, "key: of another curve");
+    if (!curve) return failed("key: of another curve");
     std::vector<Octets> numbers;
     Number x = number_of(key.get(), OSSL_PKEY_PARAM_EC_PUB_X);
     Number y = number_of(key.get(), OSSL_PKEY_PARAM_EC_PUB_Y);
@@ -290,8 +322,11 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
 
 Result<std::vector<Octets>> edwards_numbers(Half half, Bytes der) {
     KeyHandle key = WEFT_TRY(parse_key(half, der));
-    std::vector<Octets> numbers(half == Half::Public ? 1 : 2, Octets(32));
-    std::size_t length = 32;
+    std::vector<Octets> numbers(half == Half::Public ? 1 : 2);
+    // Both have the same length, which OpenSSL tells when it is given no room.
+    std::size_t length = 0;
+    if (EVP_PKEY_get_raw_public_key(key.get(), nullptr, &length) != 1) return failed("key");
+    for (Octets& number : numbers) number.resize(length);
     if (EVP_PKEY_get_raw_public_key(key.get(), room_of(numbers[0]), &length) != 1)
         return failed("key");
     if (half == Half::Private &&

@@ -22,10 +22,11 @@ struct KeyPair {
 Result<KeyHandle> parse_key(Half half, Bytes der);
 Result<Octets> encode_key(Half half, EVP_PKEY* key);
 Result<KeyPair> encode_pair(EVP_PKEY* key);
+Result<Octets> public_of(Bytes private_der);
 
 // What a DER form holds.
 struct KeyNature {
-    std::string kind;   // "RSA", "EC", "Ed25519", "X25519"
+    std::string kind;   // "RSA", "EC", "Ed25519", "X25519", "Ed448", "X448"
     std::string curve;  // of EC: "P-256", "P-384", "P-521"
     unsigned bits = 0;  // of RSA: the modulus
     Octets exponent;    // of RSA: the public one, big-endian
@@ -47,7 +48,7 @@ Result<std::vector<Octets>> ec_numbers(Half half, Bytes der);
 Result<Octets> ec_of_point(std::string_view curve, Bytes point);
 Result<Octets> ec_of_numbers(std::string_view curve, Bytes x, Bytes y, Bytes d);
 
-// The public key and, of a private one, the private key: 32 bytes each.
+// The public key and, of a private one, the private key: 32 bytes each, 56 of X448, 57 of Ed448.
 Result<std::vector<Octets>> edwards_numbers(Half half, Bytes der);
 Result<Octets> edwards_of_number(std::string_view kind, Half half, Bytes number);
 

@@ -4,7 +4,10 @@
 #include <openssl/rsa.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <utility>
 
 namespace weft::crypto {
 namespace {
@@ -51,29 +54,61 @@ bool set_padding(const Signing& signing, EVP_PKEY_CTX* context) {
            EVP_PKEY_CTX_set_rsa_pss_saltlen(context, static_cast<int>(signing.salt_bytes)) == 1;
 }
 
-// FIPS 186-5, RFC 8032 §5.1.7: some points of small order would verify for any message. They are
-// refused as keys and as R, as Web Cryptography asks.
-bool is_small_order(Bytes point) {
-    static constexpr unsigned char kPoints[][32] = {
-        {0x01},
-        {0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
-        {0x00},
-        {0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b,
-         0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39,
-         0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a},
-        {0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4,
-         0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6,
-         0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05},
+// RFC 8032 §5.1.7 and §5.2.7: some points of small order would verify for any message. They are
+// refused as keys and as R, as Web Cryptography asks. A point is its y; the sign of x stands in the
+// highest bit of the last byte.
+bool is_one_of(std::span<const Octets> points, Bytes point) {
+    Octets y(point.begin(), point.end());
+    y.back() &= std::byte{0x7f};
+    return std::ranges::find(points, y) != points.end();
+}
+
+Octets octets(std::initializer_list<unsigned char> bytes, std::size_t length) {
+    Octets made(length);
+    std::ranges::transform(bytes, made.begin(), [](unsigned char byte) { return std::byte{byte}; });
+    return made;
+}
+
+bool is_small_order_25519(Bytes point) {
+    static const std::array<Octets, 5> kPoints = {
+        octets({0x01}, 32),
+        octets({0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+               32),
+        octets({}, 32),
+        octets({0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b,
+                0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39,
+                0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a},
+               32),
+        octets({0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4,
+                0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6,
+                0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05},
+               32),
     };
-    for (const auto& known : kPoints) {
-        // The sign stands in the highest bit.
-        if (std::memcmp(known, point.data(), 31) == 0 &&
-            (static_cast<unsigned char>(point[31]) & 0x7f) == known[31])
-            return true;
-    }
-    return false;
+    return is_one_of(kPoints, point);
+}
+
+// y is 1, -1 or, of the two points of order 4, 0. -1 is p - 1 with p = 2^448 - 2^224 - 1.
+bool is_small_order_448(Bytes point) {
+    static const std::array<Octets, 3> kPoints = [] {
+        Octets minus_one(57, std::byte{0xff});
+        minus_one[0] = minus_one[28] = std::byte{0xfe};
+        minus_one[56] = std::byte{0};
+        return std::array<Octets, 3>{octets({0x01}, 57), std::move(minus_one), octets({}, 57)};
+    }();
+    return is_one_of(kPoints, point);
+}
+
+bool may_verify_edwards(EVP_PKEY* key, Bytes signature) {
+    std::size_t length = 0;
+    if (EVP_PKEY_get_raw_public_key(key, nullptr, &length) != 1) return false;
+    Octets point(length);
+    if (signature.size() != 2 * length ||
+        EVP_PKEY_get_raw_public_key(key, room_of(point), &length) != 1)
+        return false;
+    auto is_small = length == 32 ? is_small_order_25519 : is_small_order_448;
+    return !is_small(point) && !is_small(signature.first(length));
 }
 
 Result<Octets> oaep(bool encrypts, std::string_view hash, KeyHandle key, Bytes label, Bytes data) {
@@ -105,7 +140,7 @@ Result<Octets> sign(const Signing& signing, Bytes private_key, Bytes data) {
     KeyHandle key = WEFT_TRY(parse_key(Half::Private, private_key));
     DigestContext context(EVP_MD_CTX_new());
     EVP_PKEY_CTX* inner = nullptr;
-    const EVP_MD* hash = signing.scheme == Scheme::Ed25519 ? nullptr : hash_of(signing.hash);
+    const EVP_MD* hash = signing.scheme == Scheme::Edwards ? nullptr : hash_of(signing.hash);
     if (EVP_DigestSignInit(context.get(), &inner, hash, nullptr, key.get()) != 1 ||
         !set_padding(signing, inner))
         return failed("sign");
@@ -128,17 +163,13 @@ Result<bool> verify(const Signing& signing, Bytes public_key, Bytes signature, B
         der = WEFT_TRY(der_of_pair(signature, field_bytes(key.get())));
         signature = der;
     }
-    if (signing.scheme == Scheme::Ed25519) {
-        Octets point(32);
-        std::size_t length = 32;
-        if (signature.size() != 64 ||
-            EVP_PKEY_get_raw_public_key(key.get(), room_of(point), &length) != 1 ||
-            is_small_order(point) || is_small_order(signature.first(32)))
-            return false;
+    if (signing.scheme == Scheme::Edwards && !may_verify_edwards(key.get(), signature)) {
+        ERR_clear_error();
+        return false;
     }
     DigestContext context(EVP_MD_CTX_new());
     EVP_PKEY_CTX* inner = nullptr;
-    const EVP_MD* hash = signing.scheme == Scheme::Ed25519 ? nullptr : hash_of(signing.hash);
+    const EVP_MD* hash = signing.scheme == Scheme::Edwards ? nullptr : hash_of(signing.hash);
     if (EVP_DigestVerifyInit(context.get(), &inner, hash, nullptr, key.get()) != 1 ||
         !set_padding(signing, inner))
         return failed("verify");

@@ -9,11 +9,11 @@
 
 namespace weft::crypto {
 
-enum class Scheme : std::uint8_t { RsaPkcs1, RsaPss, Ecdsa, Ed25519 };
+enum class Scheme : std::uint8_t { RsaPkcs1, RsaPss, Ecdsa, Edwards };
 
 struct Signing {
     Scheme scheme;
-    std::string_view hash;       // not of Ed25519
+    std::string_view hash;       // not of Edwards
     std::size_t salt_bytes = 0;  // of RsaPss
 };
 
@@ -25,7 +25,7 @@ Result<bool> verify(const Signing& signing, Bytes public_key, Bytes signature, B
 Result<Octets> rsa_oaep_encrypt(std::string_view hash, Bytes public_key, Bytes label, Bytes data);
 Result<Octets> rsa_oaep_decrypt(std::string_view hash, Bytes private_key, Bytes label, Bytes data);
 
-// The shared secret: the x coordinate of ECDH, the 32 bytes of X25519.
+// The shared secret: the x coordinate of ECDH, the 32 bytes of X25519, the 56 of X448.
 Result<Octets> agree(Bytes private_key, Bytes public_key);
 
 }  // namespace weft::crypto

@@ -6,16 +6,18 @@ const { cryptoRandom, cryptoUuid } = native;
 const { webidl } = realm;
 const { converters, requiredArguments } = webidl;
 const {
-  bytesOfText, dataError, find, innerOf, knownUsages, noAccess, normalize, notSupported, problem,
-  textOfBytes, toIdentifier, toJwk,
+  allUsages, bytesOfText, dataError, find, innerOf, noAccess, normalize, notSupported, problem,
+  supports, textOfBytes, toIdentifier, toJwk,
 } = realm.crypto;
 const {
   ArrayPrototypeIncludes, JSONParse, JSONStringify, ObjectKeys, TypeError,
   TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetSymbolToStringTag, Uint8Array,
 } = realm.primordials;
 
-const toFormat = webidl.enumConverter("KeyFormat", ["raw", "spki", "pkcs8", "jwk"]);
-const toUsages = webidl.sequenceConverter(webidl.enumConverter("KeyUsage", knownUsages));
+const toFormat = webidl.enumConverter("KeyFormat", [
+  "raw-public", "raw-private", "raw-seed", "raw-secret", "raw", "spki", "pkcs8", "jwk",
+]);
+const toUsages = webidl.sequenceConverter(webidl.enumConverter("KeyUsage", allUsages));
 const toLength = webidl.nullableConverter(converters["unsigned long"]);
 const enforced = { __proto__: null, enforceRange: true };
 const toKey = converters.CryptoKey;
@@ -178,7 +180,7 @@ class SubtleCrypto {
     const inner = requireFor(params, baseKey, "deriveKey");
     const length = lengthParams.entry.run(lengthParams);
     const secret = await params.entry.run(params, inner, length);
-    return importKey(importParams, "raw", new Uint8Array(secret), extractable, usages);
+    return importKey(importParams, "raw-secret", new Uint8Array(secret), extractable, usages);
   }
 
   async deriveBits(algorithm, baseKey, length = null) {
@@ -250,9 +252,27 @@ class SubtleCrypto {
     const importParams = normalize(unwrappedKeyAlgorithm, "importKey");
     const wrapped = webidl.copyBytes(wrappedKey);
     const inner = requireFor(params, unwrappingKey, "unwrapKey");
-    const bytes = params.entry.run(params, inner, wrapped);
+    const bytes = await params.entry.run(params, inner, wrapped);
     const keyData = format === "jwk" ? jwkOfBytes(bytes) : new Uint8Array(bytes);
     return importKey(importParams, format, keyData, extractable, usages);
+  }
+
+  async getPublicKey(key, keyUsages) {
+    this.#brand;
+    const prefix = "Failed to execute 'getPublicKey' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 2, prefix);
+    key = toKey(key, prefix, "Argument 1");
+    const usages = toUsages(keyUsages, prefix, "Argument 2");
+    const inner = innerOf(key);
+    const entry = find("getPublicKey", inner.algorithm.name);
+    if (entry === undefined) throw notSupported(`${inner.algorithm.name} has no public keys.`);
+    return entry.run(inner, usages);
+  }
+
+  static supports(operation, algorithm, third = undefined) {
+    const prefix = "Failed to execute 'supports' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 2, prefix);
+    return supports(operation, algorithm, third, prefix);
   }
 }
 webidl.configureInterface(SubtleCrypto);

@@ -3,7 +3,7 @@
 "use strict";
 
 const {
-  cryptoAesCbc, cryptoAesCtr, cryptoAesGcm, cryptoDigest, cryptoEqual, cryptoHkdf, cryptoHmac,
+  cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoDigest, cryptoEqual, cryptoHkdf, cryptoHmac,
   cryptoPbkdf2, cryptoPbkdf2Later, cryptoRandom, cryptoScrypt, cryptoScryptLater, cryptoUuid,
 } = native;
 const { invalid } = load("events");
@@ -307,7 +307,7 @@ class Cipher extends Transform {
     if (this.#mode === "cbc") return cryptoAesCbc(this.#encrypts, this.#key, this.#iv, data);
     if (this.#mode === "ctr") return cryptoAesCtr(this.#key, this.#iv, 128, data);
     const tag = this.#encrypts ? new Uint8Array(0) : this.#tag ?? new Uint8Array(0);
-    return cryptoAesGcm(this.#encrypts, this.#key, this.#iv, this.#additional, kTagBytes,
+    return cryptoAead("AES-GCM", this.#encrypts, this.#key, this.#iv, this.#additional, kTagBytes,
       Buffer.concat([data, tag]));
   }
   _transform(chunk, encoding, callback) {
