@@ -45,9 +45,9 @@ std::span<const js::Binding> bindings() {
                  streams_bindings(),    url_bindings(),         encoding_bindings(),
                  base64_bindings(),     headers_bindings(),     console_bindings(),
                  clone_bindings(),      global_bindings(),      crypto_bindings(),
-                 fetch_bindings(),      data_bindings(),        serve_bindings(),
-                 websocket_bindings(),  weft_http_bindings(),   node_bindings(),
-                 node_file_bindings(),  test_bindings(),
+                 lattice_bindings(),    fetch_bindings(),       data_bindings(),
+                 serve_bindings(),      websocket_bindings(),   weft_http_bindings(),
+                 node_bindings(),       node_file_bindings(),   test_bindings(),
              })
             joined.insert(joined.end(), room.begin(), room.end());
         return joined;

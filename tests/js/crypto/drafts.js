@@ -180,3 +180,104 @@ test("JS_9 crypto: exponents that make no key of RSA are refused at once", async
     await assertRejects(() => generate(Uint8Array.from(exponent)), "OperationError");
   }
 });
+
+// Of the seeds that count up, what OpenSSL 3.5 makes: the hash of the public key, and for ML-KEM
+// the secret of a ciphertext of zeros, which no encapsulation gives.
+const lattices = {
+  "ML-KEM-512": ["3ae268dccc5456ac0d0f9b39257dc48fe081383b97c400512d712b739762daee", 768,
+    "fc3ccf20a37dd91d9f511da5e6cb92039b1414db5b0880741178ccfb143212ff"],
+  "ML-KEM-768": ["0b7934c83125c788995e2ba6bd761e33046b3e40571be53e023309a29f398cc9", 1088,
+    "c8fbeddafdacef2ffeb8b354ea644f11b5c150f3e2c4a74ce38abba8f854ae16"],
+  "ML-KEM-1024": ["c7b8fa0aa471d5ae18922d6ccad5b31e1d84f92ae723abfd13747018740a8530", 1568,
+    "294cb5b6b0f37a047745a2a69991f66ac85936e1b077e717eaeb26bb0ba42c68"],
+  "ML-DSA-44": ["9f107644c1084526af3bc8098680b05499a2325a644e388fb4f970e058d19d46"],
+  "ML-DSA-65": ["d666806e11cee19a7c989f7445f90dd419cf4d2d51db8c0fdb4c0f0a542238c9"],
+  "ML-DSA-87": ["91dc389cfaa01470b7f66eee45a4ae9026d154817c754dfe22298b3fa241ffcd"],
+};
+
+test("JS_9 crypto: ML-KEM of FIPS 203", async () => {
+  for (const name of ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"]) {
+    const [hash, size, refused] = lattices[name];
+    const key = await subtle.importKey("raw-seed", counted(0, 64), name, true,
+      ["decapsulateBits", "decapsulateKey"]);
+    const shown = await subtle.getPublicKey(key, ["encapsulateBits", "encapsulateKey"]);
+    const raw = await subtle.exportKey("raw-public", shown);
+    assertEquals(hex(await subtle.digest("SHA-256", raw)), hash);
+    assertEquals(hex(await subtle.decapsulateBits(name, key, new Uint8Array(size))), refused);
+    const { sharedKey, ciphertext } = await subtle.encapsulateBits(name, shown);
+    assertEquals(hex(await subtle.decapsulateBits(name, key, ciphertext)), hex(sharedKey));
+    const changed = new Uint8Array(ciphertext);
+    changed[size - 1] ^= 1;
+    assert(hex(await subtle.decapsulateBits(name, key, changed)) !== hex(sharedKey));
+    await assertRejects(() => subtle.decapsulateBits(name, key, changed.subarray(1)),
+      "OperationError");
+    // A coefficient that is no residue.
+    const wrong = new Uint8Array(raw);
+    wrong.set([0xff, 0xff], 0);
+    await assertRejects(() => subtle.importKey("raw-public", wrong, name, true, []), "DataError");
+  }
+});
+
+test("JS_9 crypto: a key of ML-KEM becomes a key of AES", async () => {
+  const name = "ML-KEM-768";
+  const { publicKey, privateKey } = await subtle.generateKey(name, false,
+    ["encapsulateKey", "decapsulateKey"]);
+  const made = await subtle.encapsulateKey(name, publicKey, "AES-GCM", false, ["encrypt"]);
+  const same = await subtle.decapsulateKey(name, privateKey, made.ciphertext, "AES-GCM", false,
+    ["decrypt"]);
+  const params = { name: "AES-GCM", iv: new Uint8Array(12) };
+  const sealed = await subtle.encrypt(params, made.sharedKey, bytes("text"));
+  assertEquals(new TextDecoder().decode(await subtle.decrypt(params, same, sealed)), "text");
+  await assertRejects(() => subtle.encapsulateBits(name, publicKey), "InvalidAccessError");
+});
+
+test("JS_9 crypto: ML-DSA of FIPS 204", async () => {
+  for (const name of ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]) {
+    const key = await subtle.importKey("raw-seed", counted(0, 32), name, true, ["sign"]);
+    const shown = await subtle.getPublicKey(key, ["verify"]);
+    const raw = await subtle.exportKey("raw-public", shown);
+    assertEquals(hex(await subtle.digest("SHA-256", raw)), lattices[name][0]);
+    const params = { name, context: bytes("context") };
+    const signature = new Uint8Array(await subtle.sign(params, key, bytes("text")));
+    const verify = (...given) => subtle.verify(...given);
+    assertEquals(await verify(params, shown, signature, bytes("text")), true);
+    assertEquals(await verify(params, shown, signature, bytes("test")), false);
+    assertEquals(await verify(name, shown, signature, bytes("text")), false);
+    assertEquals(await verify(params, shown, signature.subarray(1), bytes("text")), false);
+    // The last bytes count the hints; more than there may be are no signature.
+    signature[signature.length - 1] = 255;
+    assertEquals(await verify(params, shown, signature, bytes("text")), false);
+    await assertRejects(() => subtle.sign({ name, context: new Uint8Array(256) }, key, bytes("")),
+      "OperationError");
+  }
+});
+
+test("JS_9 crypto: the forms of the keys of ML-KEM and ML-DSA", async () => {
+  const key = await subtle.importKey("raw-seed", counted(0, 32), "ML-DSA-44", true, ["sign"]);
+  const jwk = await subtle.exportKey("jwk", key);
+  assertEquals(jwk.kty, "AKP");
+  assertEquals(jwk.alg, "ML-DSA-44");
+  await subtle.importKey("jwk", jwk, "ML-DSA-44", true, ["sign"]);
+  await assertRejects(() => subtle.importKey("jwk", { ...jwk, priv: toUrl("00".repeat(32)) },
+    "ML-DSA-44", true, ["sign"]), "DataError");
+  const der = new Uint8Array(await subtle.exportKey("pkcs8", key));
+  assertEquals(hex(der.subarray(0, 24)), "3034020100300b0609608648016503040311042280200001");
+  const load = (data, name = "ML-DSA-44") => subtle.importKey("pkcs8", data, name, true, ["sign"]);
+  assertEquals(hex(await subtle.exportKey("raw-seed", await load(der))),
+    hex(counted(0, 32)));
+  await assertRejects(() => load(der, "ML-DSA-65"), "DataError");
+  await assertRejects(() => load(der.subarray(0, 53)), "DataError");
+  // The choice says that the whole key stands there.
+  const expanded = new Uint8Array(der);
+  expanded[20] = 0x04;
+  await assertRejects(() => load(expanded), "NotSupportedError");
+  // Every byte changed, once: no crash, and no other key under the same name.
+  for (let at = 0; at < der.length - 32; at++) {
+    // The version, which OpenSSL leaves to its callers.
+    if (at === 4) continue;
+    const changed = new Uint8Array(der);
+    changed[at] ^= 0x55;
+    const outcome = await load(changed).then(() => "loaded", (error) => error.name);
+    assert(["DataError", "NotSupportedError"].includes(outcome), `byte ${at}: ${outcome}`);
+  }
+});

@@ -9,5 +9,6 @@
 namespace weft::api {
 
 std::span<const js::Binding> crypto_bindings();
+std::span<const js::Binding> lattice_bindings();  // ML-KEM and ML-DSA
 
 }  // namespace weft::api

@@ -257,6 +257,68 @@ class SubtleCrypto {
     return importKey(importParams, format, keyData, extractable, usages);
   }
 
+  async encapsulateKey(encapsulationAlgorithm, encapsulationKey, sharedKeyAlgorithm, extractable,
+    keyUsages) {
+    this.#brand;
+    const prefix = "Failed to execute 'encapsulateKey' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 5, prefix);
+    const algorithm = toIdentifier(encapsulationAlgorithm, prefix, "Argument 1");
+    const key = toKey(encapsulationKey, prefix, "Argument 2");
+    sharedKeyAlgorithm = toIdentifier(sharedKeyAlgorithm, prefix, "Argument 3");
+    extractable = !!extractable;
+    const usages = toUsages(keyUsages, prefix, "Argument 5");
+    const params = normalize(algorithm, "encapsulate");
+    const importParams = normalize(sharedKeyAlgorithm, "importKey");
+    const inner = requireFor(params, key, "encapsulateKey");
+    const { sharedKey, ciphertext } = params.entry.run(params, inner);
+    return {
+      sharedKey: importKey(
+        importParams, "raw-secret", new Uint8Array(sharedKey), extractable, usages),
+      ciphertext,
+    };
+  }
+
+  async encapsulateBits(encapsulationAlgorithm, encapsulationKey) {
+    this.#brand;
+    const prefix = "Failed to execute 'encapsulateBits' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 2, prefix);
+    const algorithm = toIdentifier(encapsulationAlgorithm, prefix, "Argument 1");
+    const key = toKey(encapsulationKey, prefix, "Argument 2");
+    const params = normalize(algorithm, "encapsulate");
+    return params.entry.run(params, requireFor(params, key, "encapsulateBits"));
+  }
+
+  async decapsulateKey(decapsulationAlgorithm, decapsulationKey, ciphertext, sharedKeyAlgorithm,
+    extractable, keyUsages) {
+    this.#brand;
+    const prefix = "Failed to execute 'decapsulateKey' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 6, prefix);
+    const algorithm = toIdentifier(decapsulationAlgorithm, prefix, "Argument 1");
+    const key = toKey(decapsulationKey, prefix, "Argument 2");
+    ciphertext = converters.BufferSource(ciphertext, prefix, "Argument 3");
+    sharedKeyAlgorithm = toIdentifier(sharedKeyAlgorithm, prefix, "Argument 4");
+    extractable = !!extractable;
+    const usages = toUsages(keyUsages, prefix, "Argument 6");
+    const params = normalize(algorithm, "decapsulate");
+    const importParams = normalize(sharedKeyAlgorithm, "importKey");
+    ciphertext = webidl.copyBytes(ciphertext);
+    const inner = requireFor(params, key, "decapsulateKey");
+    const shared = new Uint8Array(params.entry.run(params, inner, ciphertext));
+    return importKey(importParams, "raw-secret", shared, extractable, usages);
+  }
+
+  async decapsulateBits(decapsulationAlgorithm, decapsulationKey, ciphertext) {
+    this.#brand;
+    const prefix = "Failed to execute 'decapsulateBits' on 'SubtleCrypto'";
+    requiredArguments(arguments.length, 3, prefix);
+    const algorithm = toIdentifier(decapsulationAlgorithm, prefix, "Argument 1");
+    const key = toKey(decapsulationKey, prefix, "Argument 2");
+    ciphertext = converters.BufferSource(ciphertext, prefix, "Argument 3");
+    const params = normalize(algorithm, "decapsulate");
+    ciphertext = webidl.copyBytes(ciphertext);
+    return params.entry.run(params, requireFor(params, key, "decapsulateBits"), ciphertext);
+  }
+
   async getPublicKey(key, keyUsages) {
     this.#brand;
     const prefix = "Failed to execute 'getPublicKey' on 'SubtleCrypto'";

@@ -1,0 +1,118 @@
+#include "weft/api/crypto/sponge.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace weft::crypto {
+namespace {
+
+constexpr std::size_t kLaneBytes = 8;
+
+// FIPS 202 §3.2.5, Algorithm 5.
+constexpr std::uint64_t kRoundConstants[Sponge::kAllRounds] = {
+    0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
+    0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
+    0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
+    0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003,
+    0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
+    0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
+};
+
+// §3.2.2 and §3.2.3: the lanes in the order in which rho and pi together walk them.
+struct Step {
+    std::size_t lane;
+    int rotation;
+};
+constexpr Step kWalk[] = {
+    {10, 1},  {7, 3},   {11, 6},  {17, 10}, {18, 15}, {3, 21},  {5, 28},  {16, 36},
+    {8, 45},  {21, 55}, {24, 2},  {4, 14},  {15, 27}, {23, 41}, {19, 56}, {13, 8},
+    {12, 25}, {2, 43},  {20, 62}, {14, 18}, {22, 39}, {9, 61},  {6, 20},  {1, 44},
+};
+
+std::uint64_t lane_of(Bytes data) {
+    std::uint64_t lane = 0;
+    for (std::size_t at = kLaneBytes; at-- > 0;)
+        lane = lane << 8 | std::to_integer<std::uint64_t>(data[at]);
+    return lane;
+}
+
+}  // namespace
+
+Sponge::~Sponge() { OPENSSL_cleanse(lanes_, sizeof lanes_); }
+
+void Sponge::absorb(Bytes data) {
+    while (!data.empty()) {
+        if (at_ % kLaneBytes == 0 && data.size() >= kLaneBytes) {
+            lanes_[at_ / kLaneBytes] ^= lane_of(data);
+            data = data.subspan(kLaneBytes);
+            advance(kLaneBytes);
+        } else {
+            add(std::to_integer<unsigned char>(data.front()));
+            data = data.subspan(1);
+            advance(1);
+        }
+    }
+}
+
+void Sponge::finish(unsigned char domain) {
+    add(domain);
+    lanes_[rate_bytes_ / kLaneBytes - 1] ^= std::uint64_t{0x80} << 56;
+    permute();
+    at_ = 0;
+}
+
+void Sponge::squeeze(ByteSpace out) {
+    for (std::byte& byte : out) {
+        if (at_ == rate_bytes_) {
+            permute();
+            at_ = 0;
+        }
+        byte = static_cast<std::byte>(lanes_[at_ / kLaneBytes] >> (8 * (at_ % kLaneBytes)));
+        ++at_;
+    }
+}
+
+Octets Sponge::squeeze(std::size_t length_bytes) {
+    Octets out(length_bytes);
+    squeeze(ByteSpace(out));
+    return out;
+}
+
+void Sponge::add(unsigned char byte) {
+    lanes_[at_ / kLaneBytes] ^= std::uint64_t{byte} << (8 * (at_ % kLaneBytes));
+}
+
+void Sponge::advance(std::size_t bytes) {
+    at_ += bytes;
+    if (at_ < rate_bytes_) return;
+    permute();
+    at_ = 0;
+}
+
+// RFC 9861 §2.1: fewer rounds are the last ones.
+void Sponge::permute() {
+    for (int round = kAllRounds - rounds_; round < kAllRounds; ++round) {
+        std::uint64_t columns[5];
+        for (std::size_t x = 0; x < 5; ++x)
+            columns[x] =
+                lanes_[x] ^ lanes_[x + 5] ^ lanes_[x + 10] ^ lanes_[x + 15] ^ lanes_[x + 20];
+        for (std::size_t x = 0; x < 5; ++x) {
+            std::uint64_t mixed = columns[(x + 4) % 5] ^ std::rotl(columns[(x + 1) % 5], 1);
+            for (std::size_t y = 0; y < kLanes; y += 5) lanes_[y + x] ^= mixed;
+        }
+        std::uint64_t carried = lanes_[1];
+        for (const Step& step : kWalk)
+            carried = std::exchange(lanes_[step.lane], std::rotl(carried, step.rotation));
+        for (std::size_t y = 0; y < kLanes; y += 5) {
+            std::copy_n(lanes_ + y, 5, columns);
+            for (std::size_t x = 0; x < 5; ++x)
+                lanes_[y + x] ^= ~columns[(x + 1) % 5] & columns[(x + 2) % 5];
+        }
+        lanes_[0] ^= kRoundConstants[round];
+    }
+}
+
+}  // namespace weft::crypto

@@ -1,0 +1,47 @@
+// The sponge of FIPS 202: bytes go in, and bytes of any number come out. What it held is wiped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/api/crypto/octets.h"
+
+namespace weft::crypto {
+
+class Sponge {
+public:
+    static constexpr std::size_t kRateShake128 = 168;
+    static constexpr std::size_t kRateShake256 = 136;
+    static constexpr std::size_t kRateSha3_512 = 72;
+    static constexpr unsigned char kDomainSha3 = 0x06;
+    static constexpr unsigned char kDomainShake = 0x1f;
+    static constexpr int kAllRounds = 24;
+
+    explicit Sponge(std::size_t rate_bytes, int rounds = kAllRounds)
+        : rate_bytes_(rate_bytes), rounds_(rounds) {}
+    ~Sponge();
+    Sponge(const Sponge&) = delete;
+    Sponge& operator=(const Sponge&) = delete;
+
+    void absorb(Bytes data);
+    // Between the two: the byte holds the bits of the domain and the first one of the padding.
+    void finish(unsigned char domain);
+    void squeeze(ByteSpace out);
+    Octets squeeze(std::size_t length_bytes);
+
+    [[nodiscard]] std::size_t rate_bytes() const { return rate_bytes_; }
+
+private:
+    static constexpr std::size_t kLanes = 25;
+
+    void add(unsigned char byte);
+    void advance(std::size_t bytes);
+    void permute();
+
+    std::uint64_t lanes_[kLanes] = {};
+    std::size_t rate_bytes_;
+    std::size_t at_ = 0;
+    int rounds_;
+};
+
+}  // namespace weft::crypto
