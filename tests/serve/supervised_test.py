@@ -7,7 +7,7 @@ import time
 import unittest
 from pathlib import Path
 
-from outcomes_test import BOMBS, UNSURVIVED
+from bombs_test import BOMBS, UNSURVIVED
 from served import PATIENCE_S, SANITIZED, Weft, main
 
 APP = """
