@@ -120,6 +120,14 @@ class Weft:
                 return int(line.split()[1]) * 1024
         raise AssertionError("no VmRSS")
 
+    def peak_rss(self):
+        if SANITIZED:
+            return 0
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError("no VmHWM")
+
     def cpu_ticks(self):
         """Of all threads; a hundred make a second."""
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()

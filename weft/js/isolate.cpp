@@ -27,6 +27,9 @@ constexpr std::uint64_t kNeighbours = 16;
 constexpr std::size_t kYoungBytes = std::size_t{12} * 1024 * 1024;
 // V8 10.2 ends the process when the grant at the limit is too small for what it is doing.
 constexpr std::size_t kHeapGrantBytesMin = std::size_t{256} * 1024 * 1024;
+// What lies outside of the heap beside the ArrayBuffers that are counted by themselves: memories of
+// WebAssembly, and what natives have read. V8 looks at it after so many bytes more, too.
+constexpr std::int64_t kOutsideBytes = std::int64_t{64} * 1024 * 1024;
 
 std::pair<std::uintptr_t, std::uintptr_t> own_stack() {
     pthread_attr_t attributes;
@@ -125,6 +128,7 @@ Result<void> Isolate::open() {
     isolate_->SetStackLimit(stack_bottom_ + kStackReserveBytes);
     isolate_->SetCaptureStackTraceForUncaughtExceptions(true, 20);
     isolate_->AddNearHeapLimitCallback(on_near_heap_limit, this);
+    isolate_->AddGCEpilogueCallback(on_collected, this, v8::kGCTypeMarkSweepCompact);
     isolate_->SetPromiseRejectCallback([](v8::PromiseRejectMessage message) {
         of(v8::Isolate::GetCurrent()).on_rejection(message);
     });
@@ -199,6 +203,7 @@ Isolate::~Isolate() {
     context_.Reset();
     watched_.reset();
     isolate_->RemoveNearHeapLimitCallback(on_near_heap_limit, 0);
+    isolate_->RemoveGCEpilogueCallback(on_collected, this);
     isolate_->Exit();
     isolate_->Dispose();
     Platform::start(nullptr).remove_isolate(isolate_);
@@ -485,6 +490,18 @@ std::size_t Isolate::on_near_heap_limit(void* self, std::size_t current, std::si
     isolate.heap_full_ = true;
     isolate.isolate_->TerminateExecution();
     return current + grant;
+}
+
+// V8 collects whenever what lies outside of its heap has grown by much, and knows then what is
+// left. The memories of WebAssembly pass the allocator by, and no limit of V8's own is for all of
+// them.
+void Isolate::on_collected(v8::Isolate* engine, v8::GCType, v8::GCCallbackFlags, void* self) {
+    auto& isolate = *static_cast<Isolate*>(self);
+    std::int64_t outside = engine->AdjustAmountOfExternalAllocatedMemory(0);
+    auto limit = static_cast<std::int64_t>(isolate.options_.limits.buffer_bytes) + kOutsideBytes;
+    if (outside <= limit || isolate.heap_full_) return;
+    isolate.heap_full_ = true;
+    engine->TerminateExecution();
 }
 
 // ---------------------------------------------------------------- whose turn it is

@@ -226,6 +226,8 @@ private:
     void attach(Awaiting& awaiting, const v8::Global<v8::Promise>& promise);
     static void on_settled(const v8::FunctionCallbackInfo<v8::Value>& info);
     static std::size_t on_near_heap_limit(void* self, std::size_t current, std::size_t initial);
+    static void on_collected(v8::Isolate* isolate, v8::GCType type, v8::GCCallbackFlags flags,
+                             void* self);
     bool is_on_own_stack() const;
 
     IsolateOptions options_;
