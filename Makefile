@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 comma := ,
 .PHONY: help run demo install test test-deep test-long test-flaky test-cross bench bench-http
-.PHONY: bench-js wpt cost lint format docs clean
+.PHONY: bench-js bench-data wpt cost lint format docs clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -64,6 +64,10 @@ bench-http: ## the same for the HTTP servers
 bench-js: ## the same for JavaScript, beside Node, Deno, Bun, workerd (from npm), Go [WEFT=program]
 	@scripts/setup build js bench-js
 	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' WEFT='$(WEFT)' bench/run js
+
+bench-data: ## the same for databases: C++ and JavaScript, beside libpq, Bun, postgres.js, pg, pgx
+	@scripts/setup build js data bench-js
+	@ONLY='$(ONLY)' PEERS='$(PEERS)' ROUNDS='$(ROUNDS)' WEFT='$(WEFT)' bench/run data
 
 cost: ## instructions, locked operations, system calls of an operation [ONLY=row,...]
 	@scripts/setup build js cost

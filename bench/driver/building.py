@@ -75,11 +75,12 @@ def cargo_program(name: str, folder: str) -> Program:
                    {"CARGO_TARGET_DIR": str(target)})
 
 
-def npm_program(name: str, package: str, path: str) -> Program:
-    """A package that is nothing but the program of one kind of machine, so no script need run."""
+def npm_program(name: str, package: str, path: str, *others: str) -> Program:
+    """A package that is nothing but the program of one kind of machine, so no script need run; or
+    modules."""
     folder = OUTPUT / "npm" / name
     command = ["npm", "install", "--prefix", str(folder), "--ignore-scripts", "--no-audit",
-               "--no-fund", "--no-save", package]
+               "--no-fund", "--no-save", package, *others]
     return Program(name, (), "npm", command, folder / "node_modules" / path, {})
 
 
@@ -93,7 +94,17 @@ def npm_programs() -> dict[str, Program]:
         "js.bun": npm_program("bun", bun, f"{bun}/bin/bun"),
         "js.deno": npm_program("deno", deno, f"{deno}/deno"),
         "js.workerd": npm_program("workerd", workerd, f"{workerd}/bin/workerd"),
+        "data.modules": npm_program("data", "postgres@3", "postgres/package.json", "pg@8",
+                                    "pg-cursor@2"),
     }
+
+
+def go_module(name: str, folder: str) -> Program:
+    """With its own modules, which the proxy of Go gives."""
+    binary = OUTPUT / name
+    command = [find_go(), "build", "-C", str(BENCH / "peers" / folder), "-o", str(binary), "."]
+    return Program(name, (f"bench/peers/{folder}/*.go", f"bench/peers/{folder}/go.*"), find_go(),
+                   command, binary, {})
 
 
 def make_programs() -> dict[str, Program]:
@@ -114,6 +125,10 @@ def make_programs() -> dict[str, Program]:
         "http.epoll": cxx_program("http_epoll", f"{bare}/http_epoll.cpp"),
         "http.load": cxx_program("http_load", "bench/load/http_load.cpp", "-lssl", "-lcrypto"),
         "js.go": go_program("go_js", "go_js"),
+        "data.go": go_module("go_data", "data/go"),
+        "data.libpq": cxx_program("data_libpq", "bench/peers/data/libpq.cpp",
+                                  "-I/usr/include/postgresql", "-lpq"),
+        "data.c": cxx_program("data_sqlite", "bench/peers/data/sqlite.cpp", "-lsqlite3"),
     } | npm_programs()
 
 
@@ -126,6 +141,7 @@ MAJOR = {"js.node20": "v20."}
 # Our programs: Peer.built_as → binary and target.
 OURS = {"weft": ("weft_bench", "weft_bench"), "sim": ("weft-sim", "weft-sim"),
         "http.weft": ("weft-bench-http", "weft-bench-http"),
+        "data.weft": ("weft-bench-data", "weft-bench-data"),
         "js.weft": ("weft", "weft_program weft_js_library")}
 
 

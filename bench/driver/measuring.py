@@ -8,6 +8,8 @@ from pathlib import Path
 
 from .building import Unavailable
 from .catalog import Metric, Peer
+from .data_measuring import RUNS as DATA_RUNS
+from .data_measuring import measure_data
 from .http_measuring import RUNS as HTTP_RUNS
 from .http_measuring import measure_http
 from .js_measuring import RUNS as JS_RUNS
@@ -126,6 +128,8 @@ def measure(peer: Peer, metric: Metric, built: dict) -> Figures:
         return measure_http(peer, metric, built)
     if metric.kind in JS_RUNS:
         return measure_js(peer, metric, built)
+    if metric.kind in DATA_RUNS:
+        return measure_data(peer, metric, built)
     binary = built["sim" if metric.kind == "sim" else peer.built_as]
     if isinstance(binary, Unavailable):
         raise Failed(binary.reason)

@@ -7,21 +7,22 @@ from pathlib import Path
 
 from .building import BENCH
 from .catalog import COLUMN_UNITS, FIBERS, NEVER_AVAILABLE, Peer, Suite, column_row
+from .data_catalog import DATA
 from .http_catalog import HTTP
 from .js_catalog import JS
 from .results import RESULTS_FOLDER, Results, load_all, name_of
 from .targets import Target, targets_of, verdict
 
 REPORT_FILE = BENCH / "RESULTS.md"
-SUITES = {suite.name: suite for suite in (FIBERS, HTTP, JS)}
+SUITES = {suite.name: suite for suite in (FIBERS, HTTP, JS, DATA)}
 TITLES = {"fibers": "Summary: fibers", "http": "Summary: HTTP servers",
-          "js": "Summary: JavaScript"}
+          "js": "Summary: JavaScript", "data": "Summary: databases"}
 
 HEAD = """# Results
 
-Written by `make bench`, `make bench-http` and `make bench-js`, for each kind of processor that they
-ran on; the single rounds are in [results/](results). Figures are medians. A row's name leads to its
-table, with every peer.
+Written by `make bench`, `make bench-http`, `make bench-js` and `make bench-data`, for each kind of
+processor that they ran on; the single rounds are in [results/](results). Figures are medians. A
+row's name leads to its table, with every peer.
 """
 
 TABLES_HEAD = """# Results on {cpu}

@@ -126,6 +126,10 @@ def js_targets(row: str, limit: float | None, **factors: float) -> list[Target]:
     return [*limits, *(Ahead(row, "weft1", peer, factor) for peer, factor in factors.items())]
 
 
+def from_js(row: str, **factors: float) -> list[Target]:
+    return [Ahead(row, "weft-js", peer, factor) for peer, factor in factors.items()]
+
+
 def echo_targets(row: str) -> list[Target]:
     return [
         Within(row, "weft1", "epoll1", 1.05),
@@ -178,6 +182,14 @@ TARGETS: list[Target] = [
     *js_targets("js-coldstart", 29), *js_targets("js-rss_idle", 34),
     *js_targets("js-rss_load", 50),
     *js_targets("js-isolate_ms", 3.3), *js_targets("js-isolate_mib", 1.6),
+    Within("data-pg_select", "weft1", "libpq", 1 / 0.97),
+    *from_js("data-pg_select", bun=1, postgresjs=2.5),
+    Within("data-pg_batch20", "weft1", "libpq", 1 / 0.9), *from_js("data-pg_batch20", bun=3),
+    *from_js("data-pg_tx3", bun=2.5), *from_js("data-pg_rows10k", bun=1),
+    *from_js("data-pg_stream1m", bun=1.3), AtMost("data-cursor_ndjson", "weft-js", 400),
+    *from_js("data-sqlite_select", bun=0.8), *from_js("data-sqlite_scan", node=3),
+    Within("data-sqlite_insert", "weft1", "c", 1 / 0.9),
+    AtMost("data-cancel_ms", "weft1", 3), AtMost("data-cancel_ms", "weft-js", 3),
 ]
 
 
