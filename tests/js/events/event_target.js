@@ -131,6 +131,20 @@ test("JS_9 events carry their members", () => {
   assertThrows(() => new PromiseRejectionEvent("x", {}), TypeError);
 });
 
+test("JS_9 QuotaExceededError: what was asked and what there is", () => {
+  const error = new QuotaExceededError("no", { quota: 1, requested: 2 });
+  assert(error instanceof DOMException && error instanceof Error);
+  assertEquals([error.name, error.code, error.message, error.quota, error.requested],
+    ["QuotaExceededError", 22, "no", 1, 2]);
+  assertEquals(new QuotaExceededError().quota, null);
+  const copy = structuredClone(error);
+  assert(copy instanceof QuotaExceededError && copy !== error);
+  assertEquals([copy.quota, copy.requested], [1, 2]);
+  assertThrows(() => new QuotaExceededError("", { quota: -1 }), RangeError);
+  assertThrows(() => new QuotaExceededError("", { quota: 2, requested: 1 }), RangeError);
+  assertThrows(() => new QuotaExceededError("", { quota: NaN }), TypeError);
+});
+
 test("JS_9 DOMException: name, code, message, stack and prototype", () => {
   const error = new DOMException("no", "AbortError");
   assertEquals([error.name, error.message, error.code], ["AbortError", "no", 20]);

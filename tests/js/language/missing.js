@@ -55,3 +55,13 @@ test("JS_2 RegExp.escape: the text matches itself and nothing else", () => {
 test("JS_2 Symbol.dispose and Symbol.asyncDispose are there", () => {
   assertEquals([typeof Symbol.dispose, typeof Symbol.asyncDispose], ["symbol", "symbol"]);
 });
+
+test("JS_2 Error.isError", () => {
+  assert(Error.isError(new TypeError()) && Error.isError(new DOMException()));
+  class Own extends Error {}
+  assert(Error.isError(new Own()));
+  for (const other of [undefined, null, 1, "Error", {}, Error.prototype, Object.create(new Error())]) {
+    assert(!Error.isError(other));
+  }
+  assertEquals(Error.isError.length, 1);
+});

@@ -301,7 +301,11 @@ const { structuredClone } = {
 serializables[0] = {
   is: realm.isDOMException,
   clone(value) {
-    const copy = new DOMException(value.message, value.name);
+    const copy = realm.isQuotaExceededError(value)
+      ? new realm.QuotaExceededError(value.message, {
+        quota: value.quota ?? undefined, requested: value.requested ?? undefined,
+      })
+      : new DOMException(value.message, value.name);
     if (typeof value.stack === "string") hide(copy, "stack", value.stack);
     return copy;
   },

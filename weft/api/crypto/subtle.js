@@ -368,7 +368,7 @@ class Crypto {
       throw problem("TypeMismatchError", `${prefix}: the array is not one of integers`);
     }
     if (TypedArrayPrototypeGetByteLength(array) > kRandomBytesMax) {
-      throw problem("QuotaExceededError",
+      throw new realm.QuotaExceededError(
         `${prefix}: ${kRandomBytesMax} bytes can be had at once, no more`);
     }
     cryptoRandom(array);

@@ -1,8 +1,12 @@
 // DOMException: the errors of the web platform, told apart by name.
 // https://webidl.spec.whatwg.org/#idl-DOMException
 
-const { ErrorCaptureStackTrace, ErrorPrototype, ObjectSetPrototypeOf } = realm.primordials;
-const { converters, configureInterface, defineConstants } = realm.webidl;
+const {
+  ErrorCaptureStackTrace, ErrorPrototype, ObjectSetPrototypeOf, RangeError,
+} = realm.primordials;
+const {
+  converters, configureInterface, defineConstants, dictionaryConverter,
+} = realm.webidl;
 
 // The names that have a legacy code.
 const legacyCodes = {
@@ -87,8 +91,44 @@ ObjectSetPrototypeOf(DOMException.prototype, ErrorPrototype);
 configureInterface(DOMException);
 defineConstants(DOMException, constants);
 
+// https://webidl.spec.whatwg.org/#quotaexceedederror
+const toQuotaOptions = dictionaryConverter("QuotaExceededErrorOptions", [
+  { key: "quota", converter: converters.double },
+  { key: "requested", converter: converters.double },
+]);
+
+class QuotaExceededError extends DOMException {
+  #quota;
+  #requested;
+
+  constructor(message = "", options = undefined) {
+    const prefix = "Failed to construct 'QuotaExceededError'";
+    message = converters.DOMString(message, prefix, "Argument 1");
+    const { quota = null, requested = null } = toQuotaOptions(options, prefix, "Argument 2");
+    super(message, "QuotaExceededError");
+    if (quota !== null && quota < 0) throw new RangeError(`${prefix}: the quota is negative`);
+    if (requested !== null && requested < 0) {
+      throw new RangeError(`${prefix}: what was requested is negative`);
+    }
+    if (quota !== null && requested !== null && requested < quota) {
+      throw new RangeError(`${prefix}: what was requested is less than the quota`);
+    }
+    this.#quota = quota;
+    this.#requested = requested;
+  }
+
+  get quota() { return this.#quota; }
+  get requested() { return this.#requested; }
+
+  static {
+    realm.isQuotaExceededError = (value) => realm.isDOMException(value) && #quota in value;
+  }
+}
+configureInterface(QuotaExceededError);
+
 converters.DOMException = realm.webidl.interfaceConverter("DOMException", isDOMException);
 
 realm.DOMException = DOMException;
+realm.QuotaExceededError = QuotaExceededError;
 realm.isDOMException = (value) => realm.webidl.isObject(value) && isDOMException(value);
-realm.expose({ DOMException });
+realm.expose({ DOMException, QuotaExceededError });

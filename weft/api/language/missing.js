@@ -3,7 +3,7 @@
 
 const {
   Array, ArrayBuffer, ArrayBufferPrototype, ArrayBufferPrototypeGetByteLength,
-  ArrayPrototypePush, FunctionPrototypeCall, Map, MapPrototypeGet, MapPrototypeSet, MathMin,
+  ArrayPrototypePush, Error, FunctionPrototypeCall, Map, MapPrototypeGet, MapPrototypeSet, MathMin,
   Object, ObjectDefineProperty, Promise, ReflectApply, RegExp, RegExpPrototypeExec, String,
   StringPrototype, StringPrototypeCharCodeAt, StringPrototypeReplace, StringPrototypeSlice, Symbol,
   SymbolAsyncIterator, SymbolIterator, TypeError, TypedArrayPrototypeSet, Uint8Array,
@@ -76,6 +76,17 @@ defineMissing(ArrayBufferPrototype, {
 defineMissing(Array, {
   fromAsync(items, map = undefined, thisArg = undefined) {
     return collect(this, items, map, thisArg);
+  },
+});
+
+// https://tc39.es/ecma262/#sec-error.iserror
+const kNativeError = 9;
+
+defineMissing(Error, {
+  isError(value) {
+    if (!isObject(value)) return false;
+    if (native.valueKind(value) === kNativeError) return !realm.language.isWasmException(value);
+    return realm.isDOMException(value);
   },
 });
 

@@ -1,11 +1,17 @@
 // WebAssembly as part of a program: a module that V8 compiles beside the script is work under way,
 // so that a program which awaits it does not end before.
 //
+// Also where V8 10.2 does otherwise than the standard and JavaScript can mend it.
+//
 // For the host, realm.language:
-//     complete()    in every new context: the engine adds WebAssembly to it behind the snapshot
+//     complete()              in every new context: the engine adds WebAssembly to it behind the
+//                             snapshot
+//     isWasmException(value)  for Error.isError()
 
 const {
-  ObjectDefineProperty, PromisePrototypeThen, ReflectApply, ReflectGetOwnPropertyDescriptor,
+  FunctionPrototype, MathTrunc, Number, NumberIsFinite, ObjectDefineProperty, ObjectPrototype, ObjectSetPrototypeOf,
+  PromisePrototypeThen, RangeError, ReflectApply, ReflectGetOwnPropertyDescriptor,
+  ReflectGetPrototypeOf, SymbolToStringTag,
 } = realm.primordials;
 
 function counted(name, original) {
@@ -24,6 +30,62 @@ function counted(name, original) {
   }[name];
 }
 
+function setLength(operation, length) {
+  ObjectDefineProperty(operation, "length", { __proto__: null, value: length });
+}
+
+function hide(holder, key, value, writable) {
+  ObjectDefineProperty(holder, key, {
+    __proto__: null, value, writable, enumerable: false, configurable: true,
+  });
+}
+
+let exceptionPrototype;
+
+// V8 10.2 has it as a kind of Error; the standard does not.
+function mendException(Exception) {
+  const { prototype } = Exception;
+  exceptionPrototype = prototype;
+  setLength(Exception, 2);
+  hide(prototype, SymbolToStringTag, "WebAssembly.Exception", false);
+  if (ReflectGetPrototypeOf(prototype) === ObjectPrototype) return;
+  ObjectSetPrototypeOf(Exception, FunctionPrototype);
+  ObjectSetPrototypeOf(prototype, ObjectPrototype);
+  hide(prototype, "constructor", Exception, true);
+  const { getArg } = prototype;
+  const property = ReflectGetOwnPropertyDescriptor(prototype, "getArg");
+  property.value = {
+    getArg(tag, index) {
+      if (arguments.length < 2) return ReflectApply(getArg, this, arguments);
+      const number = MathTrunc(Number(index));
+      if (!NumberIsFinite(number) || number < 0 || number > 0xffffffff) {
+        throw new RangeError("The index is no argument's");
+      }
+      return ReflectApply(getArg, this, [tag, number]);
+    },
+  }.getArg;
+  ObjectDefineProperty(prototype, "getArg", property);
+}
+
+realm.language.isWasmException = (value) => {
+  if (exceptionPrototype === undefined) return false;
+  for (let holder = ReflectGetPrototypeOf(value); holder !== null;
+    holder = ReflectGetPrototypeOf(holder)) {
+    if (holder === exceptionPrototype) return true;
+  }
+  return false;
+};
+
+// The setter is one of Web IDL, for which an argument left out is undefined.
+function mendGlobal(prototype) {
+  const property = ReflectGetOwnPropertyDescriptor(prototype, "value");
+  const { set } = property;
+  property.set = ReflectGetOwnPropertyDescriptor({
+    set value(value) { ReflectApply(set, this, [value]); },
+  }, "value").set;
+  ObjectDefineProperty(prototype, "value", property);
+}
+
 realm.language.complete = () => {
   const { WebAssembly } = globalThis;
   if (WebAssembly === undefined) return;
@@ -32,4 +94,7 @@ realm.language.complete = () => {
     property.value = counted(name, property.value);
     ObjectDefineProperty(WebAssembly, name, property);
   }
+  if (WebAssembly.Exception !== undefined) mendException(WebAssembly.Exception);
+  mendGlobal(WebAssembly.Global.prototype);
+  setLength(WebAssembly.Table.prototype.set, 1);
 };
