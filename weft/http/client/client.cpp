@@ -265,10 +265,19 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
     return response;
 }
 
+// RFC 9110 §15.5.20: a client that receives 421 (Misdirected Request) MAY retry the request,
+// whether or not its method is idempotent, over a different connection.
+bool Client::is_misdirected(const ClientResponse& response, const ClientRequest& request,
+                            const Attempt& attempt) {
+    constexpr std::uint16_t kMisdirected = 421;
+    return response.status == kMisdirected && (!attempt.with_body || request.body.text());
+}
+
 Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, Attempt& attempt) {
     attempt.fresh = false;
     Result<ClientResponse> response = send_once(url, request, attempt);
-    if (response || !attempt.may_repeat) return response;
+    bool repeats = response ? is_misdirected(*response, request, attempt) : attempt.may_repeat;
+    if (!repeats) return response;
     pool_->tally.retried.add();
     attempt.fresh = true;
     return send_once(url, request, attempt);

@@ -36,6 +36,7 @@
 #include "weft/http/body.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/chunked.h"
+#include "weft/http/wire/content_coding.h"
 #include "weft/http/wire/head.h"
 #include "weft/http/wire/target.h"
 #include "weft/net/address.h"
@@ -80,6 +81,8 @@ struct ClientLimits {
     wire::HeadLimits head = {.head_bytes = 256 * 1024, .field_bytes = 64 * 1024, .fields = 500};
     wire::ChunkedLimits chunked = {};       // of responses; Other
     std::uint64_t body_bytes = UINT64_MAX;  // of a response, decoded; Limit
+    // From how many decoded bytes on they may not be a hundred times what came; Limit.
+    std::uint64_t ratio_from_bytes = wire::DecoderLimits{}.ratio_from_bytes;
 };
 
 // A proxy for requests to elsewhere: http by absolute targets, https through CONNECT.
@@ -217,6 +220,8 @@ private:
     Result<bool> is_wanted(ClientConnection& connection, const Attempt& attempt) const;
     bool may_repeat(ClientConnection& connection, const ClientRequest& request,
                     const Attempt& attempt, const Error& error) const;
+    static bool is_misdirected(const ClientResponse& response, const ClientRequest& request,
+                               const Attempt& attempt);
     static bool follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt);
     bool decodes(const ClientRequest& request) const;
 

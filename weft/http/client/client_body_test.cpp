@@ -251,6 +251,18 @@ TEST(ClientBody, HTTP_5_content_is_decoded) {
     EXPECT_EQ(fetch_coded("Content-Encoding: unheard-of\r\n", "as it is"), "as it is");
 }
 
+TEST(ClientBody, HTTP_5_from_which_size_on_content_is_a_bomb_can_be_said) {
+    constexpr std::size_t kContentBytes = 8 << 20;
+    std::string coded = encoded(wire::Coding::Gzip, std::string(kContentBytes, '\0'));
+    ClientOptions options;
+    options.limits.ratio_from_bytes = kContentBytes;
+    Result<std::string> text = fetch_coded("Content-Encoding: gzip\r\n", coded, options);
+    ASSERT_TRUE(text) << text.error().message();
+    EXPECT_EQ(text->size(), kContentBytes);
+    options.limits.ratio_from_bytes = kContentBytes - 1;
+    EXPECT_EQ(kind_of(fetch_coded("Content-Encoding: gzip\r\n", coded, options)), ErrorKind::Limit);
+}
+
 TEST(ClientBody, HTTP_5_a_bomb_ends_as_a_limit) {
     std::string bomb = encoded(wire::Coding::Gzip, std::string(64 << 20, '\0'));
     EXPECT_EQ(kind_of(fetch_coded("Content-Encoding: gzip\r\n", bomb)), ErrorKind::Limit);

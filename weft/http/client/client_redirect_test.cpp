@@ -126,6 +126,53 @@ TEST(ClientRedirect, HTTP_5_a_body_that_cannot_be_sent_twice_is_not) {
     EXPECT_EQ(outcome.seen.size(), 1U);
 }
 
+// Says 421 until there is another connection.
+struct Misdirected {
+    int connections = 0;
+    std::vector<std::string> seen;
+
+    Result<ClientResponse> send(std::string method, Body body) {
+        Result<ClientResponse> response = ErrorKind::Other;
+        auto serve = [this](Peer& peer) {
+            bool is_first = connections++ == 0;
+            seen.push_back(peer.read_request());
+            if (is_first)
+                peer.say("HTTP/1.1 421 Misdirected Request\r\nContent-Length: 2\r\n\r\nno");
+            else
+                peer.respond("yes");
+        };
+        in_runtime(1, [&] {
+            return with_server(serve, [&](const Address& address) -> Result<void> {
+                Client client;
+                ClientRequest request{
+                    .method = std::move(method), .url = url_of(address), .body = std::move(body)};
+                response = client.send(request);
+                return {};
+            });
+        });
+        return response;
+    }
+};
+
+TEST(ClientRedirect, HTTP_5_a_misdirected_request_is_sent_again_on_another_connection) {
+    Misdirected server;
+    Result<ClientResponse> response = server.send("POST", "text");
+    ASSERT_TRUE(response) << response.error().message();
+    EXPECT_EQ(response->status, 200);
+    EXPECT_EQ(server.connections, 2);
+    ASSERT_EQ(server.seen.size(), 2U);
+    EXPECT_TRUE(server.seen[1].ends_with("text"));
+}
+
+TEST(ClientRedirect, HTTP_5_a_misdirected_request_that_cannot_be_sent_twice_is_not) {
+    Misdirected server;
+    Result<ClientResponse> response = server.send(
+        "POST", Body::produced([](BodyWriter& writer) { return writer.write("once"); }));
+    ASSERT_TRUE(response) << response.error().message();
+    EXPECT_EQ(response->status, 421);
+    EXPECT_EQ(server.connections, 1);
+}
+
 TEST(ClientRedirect, HTTP_5_other_statuses_and_a_missing_location_are_not_followed) {
     for (const char* status : {"300", "304", "305", "306", "309"}) {
         Outcome outcome = follow(status, "GET");

@@ -15,7 +15,9 @@ Result<std::unique_ptr<ResponseBody>> ResponseBody::create(Lease lease,
     auto body = std::make_unique<ResponseBody>(std::move(lease), whole);
     // A response without content has nothing to decode, whatever its fields say.
     if (!coding || !body->lease_) return body;
-    body->decoder_ = WEFT_TRY(wire::Decoder::create(*coding, {.content_bytes = body->bytes_max_}));
+    const ClientLimits& limits = body->lease_->origin->pool().options().limits;
+    body->decoder_ = WEFT_TRY(wire::Decoder::create(
+        *coding, {.content_bytes = body->bytes_max_, .ratio_from_bytes = limits.ratio_from_bytes}));
     body->coded_ = std::make_unique<std::byte[]>(kReadBufferBytes);
     body->size_.reset();
     return body;
