@@ -150,7 +150,7 @@ class EventSource extends EventTarget {
   }
 
   #connect() {
-    const headers = { __proto__: null, accept: "text/event-stream", "cache-control": "no-store" };
+    const headers = { __proto__: null, accept: "text/event-stream" };
     // NB: the header takes bytes; ids that are not ASCII are sent as UTF-8.
     if (this.#lastEventId !== "") headers["last-event-id"] = utf8AsLatin1(this.#lastEventId);
     const abort = new AbortController();

@@ -1,26 +1,24 @@
 // fetch(). https://fetch.spec.whatwg.org/#fetch-method
 //
-// The network is the host's: connections, redirects, content codings and the policy of which hosts
-// may be reached are behind native.fetchStart. Here is the rest: the request, aborting, the schemes
-// without a network, the response.
+// The network is the host's: connections, content codings and the policy of which hosts may be
+// reached are behind native.fetchStart, which knows of one request and its response. Here is the
+// rest: aborting, redirects, the schemes without a network, the response.
 //
-// NB: there is no page whose origin could be protected, so there is no CORS protocol, no referrer
-// and no cache of responses: `mode`, `credentials`, `referrer` and `cache` are only kept.
+// NB: there is no cache of responses and no cookie jar: `credentials` is only kept, and of `cache`
+// the header fields are sent that keep the caches of others from answering.
 
-const {
-  base64DecodeBytes, fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart,
-  percentDecode,
-} = native;
-const {
-  blob, body: bodies, events, headers: headerLists, http, mime, streamAccess, webidl,
-} = realm;
+const { fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart } = native;
+const { body: bodies, events, fetching, headers: headerLists, http, streamAccess, webidl } = realm;
+const { networkError, originOf } = fetching;
 const { requiredArguments } = webidl;
 const {
-  ArrayPrototypePush, ArrayPrototypeSlice, Error, PromisePrototypeThen, ReflectApply,
-  RegExpPrototypeExec, RegExpPrototypeSymbolReplace, StringPrototypeCharCodeAt,
-  StringPrototypeIndexOf, StringPrototypeSlice,
-  StringPrototypeStartsWith, TypeError, Uint8Array, markHandled, newPromise,
+  ArrayPrototypePush, ArrayPrototypeSlice, Error, NumberPrototypeToString, ObjectSetPrototypeOf,
+  PromisePrototypeThen, ReflectApply, RegExpPrototypeSymbolReplace, RegExpPrototypeTest,
+  StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice,
+  StringPrototypeStartsWith, StringPrototypeToUpperCase, markHandled, newPromise,
 } = realm.primordials;
+
+const kRedirectsMax = 20;
 
 // https://fetch.spec.whatwg.org/#bad-port
 const badPorts = { __proto__: null };
@@ -35,89 +33,49 @@ const badPorts = { __proto__: null };
   for (let i = 0; i < ports.length; i++) badPorts[ports[i]] = true;
 }
 
-function networkError(message, cause) {
-  return cause === undefined ? new TypeError(message) : new TypeError(message, { cause });
+// ---- responses
+
+function withoutFragment(url) {
+  const hash = StringPrototypeIndexOf(url, "#");
+  return hash === -1 ? url : StringPrototypeSlice(url, 0, hash);
 }
 
-// ---- schemes without a network: https://fetch.spec.whatwg.org/#scheme-fetch
-
-function localResponse(request, url, bytes, list) {
-  const inner = new bodies.InnerBody(bodies.BYTES, bytes, null);
-  return http.newFetchResponse({
-    status: 200,
-    statusText: "OK",
-    headers: list,
-    url,
-    redirected: false,
-    type: "basic",
-    body: request.method === "HEAD" ? null : inner,
-  });
-}
-
-// https://fetch.spec.whatwg.org/#data-url-processor
-function fetchData(request) {
-  const hash = StringPrototypeIndexOf(request.url, "#");
-  const input = StringPrototypeSlice(request.url, 5, hash === -1 ? undefined : hash);
-  const comma = StringPrototypeIndexOf(input, ",");
-  if (comma === -1) throw networkError("The data: URL has no comma");
-  let type = RegExpPrototypeSymbolReplace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g,
-    StringPrototypeSlice(input, 0, comma), "");
-  let bytes = percentDecode(StringPrototypeSlice(input, comma + 1));
-  const base64 = RegExpPrototypeExec(/; *base64$/i, type);
-  if (base64 !== null) {
-    bytes = base64DecodeBytes(native.latin1Decode(bytes));
-    if (bytes === undefined) throw networkError("The data: URL is no valid base64");
-    type = StringPrototypeSlice(type, 0, type.length - base64[0].length);
+// Gives the response to who fetches; `inner` is what newFetchResponse() takes.
+function deliver(request, settling, inner) {
+  inner.url = withoutFragment(inner.url);
+  const { integrity } = request.settings;
+  if (integrity !== "") {
+    verify(integrity, settling, inner);
+    return null;
   }
-  if (StringPrototypeStartsWith(type, ";")) type = `text/plain${type}`;
-  const mimeType = mime.parse(type) ?? mime.parse("text/plain;charset=US-ASCII");
-  return localResponse(request, request.url, new Uint8Array(bytes),
-    ["Content-Type", mime.serialize(mimeType)]);
+  const response = http.newFetchResponse(inner);
+  settling.resolve(response);
+  return response;
 }
 
-// The range of a "Range: bytes=…" request, [first, behind the last], or undefined.
-// https://fetch.spec.whatwg.org/#simple-range-header-value
-function rangeOf(value, size) {
-  const match = RegExpPrototypeExec(/^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)$/, value);
-  if (match === null || (match[1] === "" && match[2] === "")) return undefined;
-  if (match[1] === "") return [size > +match[2] ? size - +match[2] : 0, size];
-  const first = +match[1];
-  const last = match[2] === "" ? size - 1 : +match[2];
-  if (last < first && match[2] !== "") return undefined;
-  return first >= size ? undefined : [first, last >= size ? size : last + 1];
-}
-
-function fetchBlob(request) {
-  const found = request.blob ?? blob.resolve(request.url);
-  if (request.method !== "GET" || found === undefined) {
-    throw networkError("There is no such blob: URL, or the method is not GET");
+// https://fetch.spec.whatwg.org/#concept-main-fetch, step 22
+function verify(integrity, settling, inner) {
+  if (inner.body === null || inner.type === "opaque") {
+    settling.reject(networkError("There is no body whose integrity could be seen"));
+    return;
   }
-  const size = blob.sizeOf(found);
-  const type = mime.parse(blob.typeOf(found)) === null ? "" : blob.typeOf(found);
-  const list = ["Content-Length", `${size}`, "Content-Type", type];
-  const wanted = headerLists.get(request.headerList, "range");
-  if (wanted === null) return localResponse(request, request.url, blob.bytesOf(found), list);
-  const range = rangeOf(wanted, size);
-  if (range === undefined) throw networkError("The range of the blob: URL is not there");
-  const bytes = new Uint8Array(blob.bytesOf(found).buffer, range[0], range[1] - range[0]);
-  return http.newFetchResponse({
-    status: 206,
-    statusText: "Partial Content",
-    headers: ["Content-Length", `${bytes.length}`, "Content-Type", type, "Content-Range",
-      `bytes ${range[0]}-${range[1] - 1}/${size}`],
-    url: request.url,
-    redirected: false,
-    type: "basic",
-    body: new bodies.InnerBody(bodies.BYTES, new Uint8Array(bytes), null),
-  });
+  bodies.allBytes(inner.body, (bytes) => {
+    if (!fetching.matchesIntegrity(bytes, integrity)) {
+      settling.reject(networkError("The body is not what the integrity of the request says"));
+      return;
+    }
+    inner.body = new bodies.InnerBody(bodies.BYTES, bytes, null);
+    settling.resolve(http.newFetchResponse(inner));
+  }, (error) => settling.reject(error));
 }
 
 // ---- http and https
 
 // Appends the header fields of a request, and those that it has though nobody gave them.
-function completeHeaders(all, request, body) {
-  const { headerList } = request;
-  if (headerList.length === 0 && (request.method === "GET" || request.method === "HEAD")) {
+function completeHeaders(all, { url, method, headerList, body, page, request }) {
+  const { cache } = request.settings;
+  if (headerList.length === 0 && (method === "GET" || method === "HEAD") && page === null &&
+      cache === "default") {
     ArrayPrototypePush(all, "accept", "*/*", "accept-language", "*", "user-agent",
       realm.userAgent ?? "Weft");
     return;
@@ -133,20 +91,78 @@ function completeHeaders(all, request, body) {
   if (headerLists.has(list, "range") && !headerLists.has(list, "accept-encoding")) {
     ArrayPrototypePush(list, "accept-encoding", "identity");
   }
-  if (body === null && (request.method === "POST" || request.method === "PUT")) {
+  if (body === null && (method === "POST" || method === "PUT")) {
     headerLists.set(list, "content-length", "0");
   }
-  for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
+  if (page !== null) page.setHeaders(list, method, url);
+  addCacheHeaders(list, cache);
+  pushCombined(all, list);
+}
+
+// https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch, steps 8.17 and 8.18
+function addCacheHeaders(list, cache) {
+  if (cache === "no-cache" && !headerLists.has(list, "cache-control")) {
+    ArrayPrototypePush(list, "cache-control", "max-age=0");
+  } else if (cache === "no-store" || cache === "reload") {
+    if (!headerLists.has(list, "pragma")) ArrayPrototypePush(list, "pragma", "no-cache");
+    if (!headerLists.has(list, "cache-control")) {
+      ArrayPrototypePush(list, "cache-control", "no-cache");
+    }
+  }
+}
+
+// One field for each name, though it was appended several times.
+function pushCombined(all, list) {
+  for (let i = 0; i < list.length; i += 2) {
+    const lowered = headerLists.lower(list[i]);
+    let first = 0;
+    while (headerLists.lower(list[first]) !== lowered) first += 2;
+    if (first < i) continue;
+    // RFC 9113 §8.2.3: the pieces of a Cookie are joined by "; ".
+    ArrayPrototypePush(all, list[i],
+      headerLists.get(list, lowered, lowered === "cookie" ? "; " : ", "));
+  }
+}
+
+// [handle, status, statusText, name, value, ...], as the host gives it
+const kFirstField = 3;
+
+// https://fetch.spec.whatwg.org/#concept-response-location-url; undefined: it has none
+function locationOf(head, current) {
+  const list = ArrayPrototypeSlice(head, kFirstField);
+  let location;
+  for (let i = 0; i < list.length; i += 2) {
+    if (headerLists.lower(list[i]) !== "location") continue;
+    if (location !== undefined && location !== list[i + 1]) {
+      throw networkError("The redirect leads to several places");
+    }
+    location = list[i + 1];
+  }
+  if (location === undefined) return undefined;
+  // Bytes that are no ASCII go back as they came, whatever text they are.
+  location = RegExpPrototypeSymbolReplace(/[\x80-\xff]/g, location, (byte) =>
+    `%${StringPrototypeToUpperCase(
+      NumberPrototypeToString(StringPrototypeCharCodeAt(byte, 0), 16))}`);
+  const href = realm.url.parseHref(location, current);
+  if (href === undefined) throw networkError("The redirect leads to something that is no URL");
+  const hash = StringPrototypeIndexOf(current, "#");
+  return hash === -1 || StringPrototypeIndexOf(href, "#") !== -1 ? href
+    : href + StringPrototypeSlice(current, hash);
 }
 
 let lastStream = 0;
 
-// One call of fetch() that went to the network.
+// One call of fetch() that goes to the network: a request, and another one for each redirect.
 class Exchange {
   constructor(request, settling) {
     this.request = request;
     this.settling = settling;
     this.id = ++lastStream;   // names the exchange to the natives, and the stream of its body
+    this.url = request.url;   // these three as they are after redirects
+    this.method = request.method;
+    this.headerList = request.headerList;
+    this.redirects = 0;
+    this.page = fetching.pageOf(request);
     this.body = null;         // what is sent
     this.inner = null;        // the body of the response
     this.response = null;
@@ -155,22 +171,32 @@ class Exchange {
   }
 
   start() {
-    const { request } = this;
-    const { signal } = request;
+    const { signal } = this.request;
+    this.checkURL();
     this.body = this.takeBody();
-    const streamed = streamAccess.isStream(this.body);
     if (signal !== null) {
       this.onAbort = () => this.abort(events.abortReason(signal));
       events.addAbortAlgorithm(signal, this.onAbort);
     }
+    this.ask();
+    if (streamAccess.isStream(this.body)) this.send();
+  }
+
+  // https://fetch.spec.whatwg.org/#concept-main-fetch, as far as it looks at the URL
+  checkURL() {
+    const port = portOf(this.url);
+    if (badPorts[port]) throw networkError(`The port ${port} is not allowed`);
+    if (this.page !== null) this.page.enter(this.url);
+  }
+
+  ask() {
+    const streamed = streamAccess.isStream(this.body);
     const all = [
-      request.method, request.url, streamed ? null : this.body,
-      request.settings.redirect === "follow", streamed ? this.id : 0, this.id,
+      this.method, this.url, streamed ? null : this.body, streamed ? this.id : 0, this.id,
     ];
-    completeHeaders(all, request, this.body);
+    completeHeaders(all, this);
     PromisePrototypeThen(ReflectApply(fetchStart, undefined, all),
-      (head) => this.succeed(head), (error) => this.fail(error));
-    if (streamed) this.send();
+      (head) => this.receive(head), (error) => this.fail(error));
   }
 
   // The body as it is sent, and used from now on.
@@ -190,44 +216,102 @@ class Exchange {
   }
 
   send() {
-    streamAccess.readEach(this.body, (chunk) => fetchBodyWrite(this.id, chunk),
-      () => fetchBodyEnd(this.id),
+    const { id } = this;
+    streamAccess.readEach(this.body, (chunk) => fetchBodyWrite(id, chunk), () => fetchBodyEnd(id),
       (error) => {
-        if (this.aborted) return;
-        fetchAbort(this.id);
+        // A redirect that came early has left the body behind.
+        if (this.aborted || this.id !== id) return;
+        fetchAbort(id);
         this.settling.reject(networkError("The body of the request failed", error));
       });
   }
 
-  // head: [handle, status, statusText, url or undefined, name, value, ...]
-  succeed(head) {
-    const handle = head[0];
-    const status = head[1];
+  // https://fetch.spec.whatwg.org/#concept-http-fetch, what is to be done with a response
+  receive(head) {
     if (this.aborted) {
-      fetchBodyCancel(handle);
+      fetchBodyCancel(head[0]);
       return;
     }
-    const { request } = this;
-    const noBody = request.method === "HEAD" || http.isNullBodyStatus(status);
-    if (request.settings.redirect === "error" && isRedirect(status)) {
-      fetchBodyCancel(handle);
-      this.fail(new Error("there was a redirect, which the request does not allow"));
-      return;
-    }
+    const { redirect } = this.request.settings;
     // NB: a redirect in manual mode is given as it is, not as an opaque response: a server must be
     // able to look at it.
-    if (noBody) fetchBodyCancel(handle);
+    if (!isRedirect(head[1]) || redirect === "manual") {
+      this.succeed(head);
+      return;
+    }
+    try {
+      if (redirect === "error") {
+        throw new Error("there was a redirect, which the request does not allow");
+      }
+      const url = locationOf(head, this.url);
+      if (url === undefined) {
+        this.succeed(head);
+        return;
+      }
+      fetchBodyCancel(head[0]);
+      this.follow(head, url);
+    } catch (error) {
+      fetchBodyCancel(head[0]);
+      this.fail(error);
+    }
+  }
+
+  // https://fetch.spec.whatwg.org/#concept-http-redirect-fetch
+  follow(head, url) {
+    if (!RegExpPrototypeTest(/^https?:/, url)) {
+      throw networkError("The redirect leads to a scheme without a network");
+    }
+    if (++this.redirects > kRedirectsMax) {
+      throw networkError(`There are more redirects than ${kRedirectsMax}`);
+    }
+    // 8. If request's mode is "cors", locationURL includes credentials, and request's origin is not
+    //    same origin with locationURL's origin, then return a network error.
+    // NB: a request without an origin would tell credentials that the application has not given.
+    if (RegExpPrototypeTest(/^https?:\/\/[^/]*@/, url)) {
+      throw networkError("The redirect leads to a URL with credentials");
+    }
+    const status = head[1];
+    if (status !== 303 && streamAccess.isStream(this.body)) {
+      throw networkError("The body of the request was a stream, which cannot be sent again");
+    }
+    const drops = status === 303 ? this.method !== "GET" && this.method !== "HEAD"
+      : (status === 301 || status === 302) && this.method === "POST";
+    const leaves = originOf(this.url) !== originOf(url);
+    if (drops || leaves) this.headerList = ArrayPrototypeSlice(this.headerList);
+    if (drops) {
+      this.method = "GET";
+      if (streamAccess.isStream(this.body)) this.id = ++lastStream;
+      this.body = null;
+      removeAll(this.headerList, bodyFields);
+    }
+    // Secrets are for the origin that they were given for.
+    if (leaves) removeAll(this.headerList, secretFields);
+    if (this.page !== null) {
+      this.page.redirected(this.url, url, ArrayPrototypeSlice(head, kFirstField));
+    }
+    this.url = url;
+    this.checkURL();
+    this.ask();
+  }
+
+  succeed(head) {
+    const handle = head[0];
+    const type = this.page === null ? "basic" : this.page.type;
+    if (this.method === "HEAD" || http.isNullBodyStatus(head[1])) fetchBodyCancel(handle);
     else this.inner = new bodies.InnerBody(bodies.FETCH, handle, null);
-    this.response = http.newFetchResponse({
-      status,
+    // NB: an opaque response has its body too, though nobody can read it: an abort ends it.
+    // https://fetch.spec.whatwg.org/#concept-filtered-response-opaque
+    this.response = deliver(this.request, this.settling, type === "opaque" ? {
+      status: 0, statusText: "", headers: [], url: "", redirected: false, type, body: null,
+    } : {
+      status: head[1],
       statusText: head[2],
-      headers: ArrayPrototypeSlice(head, 4),
-      url: head[3] ?? request.url,
-      redirected: head[3] !== undefined,
-      type: "basic",
+      headers: ArrayPrototypeSlice(head, kFirstField),
+      url: this.url,
+      redirected: this.redirects > 0,
+      type,
       body: this.inner,
     });
-    this.settling.resolve(this.response);
   }
 
   fail(error) {
@@ -258,6 +342,17 @@ class Exchange {
   }
 }
 
+// NB: applications may have put accessors of these names on Object.prototype.
+ObjectSetPrototypeOf(Exchange.prototype, null);
+
+const bodyFields =
+  ["content-encoding", "content-language", "content-length", "content-location", "content-type"];
+const secretFields = ["authorization", "cookie", "proxy-authorization"];
+
+function removeAll(list, names) {
+  for (let i = 0; i < names.length; i++) headerLists.remove(list, names[i]);
+}
+
 // The port that a serialized URL of the network names; -1: none.
 function portOf(url) {
   const begin = StringPrototypeIndexOf(url, "//") + 2;
@@ -280,13 +375,11 @@ function isRedirect(status) {
 function dispatch(request, settling) {
   const { url } = request;
   if (StringPrototypeStartsWith(url, "https:") || StringPrototypeStartsWith(url, "http:")) {
-    const port = portOf(url);
-    if (badPorts[port]) throw networkError(`The port ${port} is not allowed`);
     new Exchange(request, settling).start();
   } else if (StringPrototypeStartsWith(url, "data:")) {
-    settling.resolve(fetchData(request));
+    deliver(request, settling, fetching.fetchData(request));
   } else if (StringPrototypeStartsWith(url, "blob:")) {
-    settling.resolve(fetchBlob(request));
+    deliver(request, settling, fetching.fetchBlob(request));
   } else {
     throw networkError(`'${url}' has a scheme that fetch does not know`);
   }

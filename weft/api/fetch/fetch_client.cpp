@@ -7,12 +7,14 @@
 namespace weft::api {
 namespace {
 
-constexpr unsigned kRedirectsMax = 20;  // as the Fetch standard says
+// Content that a few bytes stand for is refused by other clients much sooner. Who reads a fetch
+// piece by piece may want all of it, and one who reads it whole has the limit of its heap.
+constexpr std::uint64_t kRatioFromBytes = 256 * 1024 * 1024;
 
-http::ClientOptions client_options(const net::EgressPolicy& egress, unsigned redirects) {
+http::ClientOptions client_options(const net::EgressPolicy& egress) {
     http::ClientOptions options;
-    options.redirects = redirects;
-    options.plain_redirect = http::PlainRedirect::Follow;
+    options.redirects = 0;
+    options.limits.ratio_from_bytes = kRatioFromBytes;
     options.user_agent = "Weft";
     options.check_address = [&egress](std::string_view host, const net::Address& address) {
         return egress.check(host, address);
@@ -30,8 +32,7 @@ http::ClientOptions client_options(const net::EgressPolicy& egress, unsigned red
 }  // namespace
 
 FetchClient::FetchClient(const net::EgressPolicy& egress)
-    : following_(std::make_unique<http::Client>(client_options(egress, kRedirectsMax))),
-      plain_(std::make_unique<http::Client>(client_options(egress, 0))) {}
+    : client_(std::make_unique<http::Client>(client_options(egress))) {}
 
 FetchClient::~FetchClient() = default;
 

@@ -32,17 +32,14 @@ struct Fetched {
     double reading = 0;  // the task of the last read; 0: there was none
 };
 
-enum class FollowRedirects : bool { No, Yes };
-
 class FetchClient {
 public:
     // The policy outlives the client.
     explicit FetchClient(const net::EgressPolicy& egress);
     ~FetchClient();
 
-    http::Client& client(FollowRedirects follow) {
-        return follow == FollowRedirects::Yes ? *following_ : *plain_;
-    }
+    // It follows no redirects: what they change in a request is the script's business.
+    http::Client& client() { return *client_; }
     // What the text says, or what is wrong with it. Most programs fetch from few places.
     http::RequestUrl parse(const std::string& text);
     Result<double> keep(std::shared_ptr<Fetched> fetched);
@@ -72,8 +69,7 @@ private:
         http::RequestUrl url;
     };
 
-    std::unique_ptr<http::Client> following_;
-    std::unique_ptr<http::Client> plain_;
+    std::unique_ptr<http::Client> client_;
     TicketTable<std::shared_ptr<Fetched>> fetched_{kFetchedMax};
     std::unordered_map<double, std::shared_ptr<BodyQueue>> uploads_;
     std::unordered_map<double, double> tasks_;

@@ -47,22 +47,16 @@ js::Settled failed(const Error& error) {
     };
 }
 
-// [handle, status, statusText, url, name, value, ...]; url is undefined if it is the one asked.
-v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, double handle,
-                                   const std::string& asked) {
-    constexpr std::size_t kFirstField = 4;
+// [handle, status, statusText, name, value, ...]
+v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, double handle) {
+    constexpr std::size_t kFirstField = 3;
     v8::Isolate* engine = isolate.v8();
     const http::Headers& headers = fetched.response.headers;
     std::vector<v8::Local<v8::Value>> values;
     values.reserve(kFirstField + 2 * headers.size());
-    std::string url = fetched.response.url.to_string();
     values.push_back(v8::Number::New(engine, handle));
     values.push_back(v8::Integer::New(engine, fetched.response.status));
     values.push_back(from_latin1(engine, http::wire::reason_phrase(fetched.response.status)));
-    if (url == asked)
-        values.push_back(v8::Undefined(engine));
-    else
-        values.push_back(from_latin1(engine, url));
     for (const http::Headers::Field& field : headers) {
         values.push_back(from_latin1(engine, field.name));
         values.push_back(from_latin1(engine, field.value));
@@ -72,26 +66,22 @@ v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, doubl
 
 struct Asked {
     http::ClientRequest request;
-    std::string url;
-    FollowRedirects follow = FollowRedirects::Yes;
     std::shared_ptr<BodyQueue> upload;
 };
 
-// (method, url, body, follow, streamId, id, name, value, ...): streamId is the number of a body
+// (method, url, body, streamId, id, name, value, ...): streamId is the number of a body
 // that comes by fetchBodyWrite, or 0; by id the fetch can be given up.
 Asked read_request(js::Call& call) {
-    constexpr int kFirstField = 6;
+    constexpr int kFirstField = 5;
     Asked asked;
     FetchClient& fetches = client_of(call);
     asked.request.method = call.text(0);
-    asked.url = call.text(1);
-    asked.request.url = fetches.parse(asked.url);
+    asked.request.url = fetches.parse(call.text(1));
     if (call[2]->IsString())
         asked.request.body = http::Body(call.text(2));
     else if (!call[2]->IsNull() && !call[2]->IsUndefined())
         asked.request.body = http::Body(std::string(as_text(call.bytes(2))));
-    asked.follow = call.flag(3) ? FollowRedirects::Yes : FollowRedirects::No;
-    if (double upload = call.number(4); upload != 0) {
+    if (double upload = call.number(3); upload != 0) {
         asked.upload = fetches.open_upload(upload);
         asked.request.body = http::Body::produced(
             [queue = asked.upload](http::BodyWriter& writer) { return queue->produce(writer); });
@@ -106,11 +96,11 @@ void fetch_start(js::Call& call) {
     JsApplication& application = JsApplication::of(call.isolate());
     js::Isolate& isolate = call.isolate();
     double owner = isolate.current_request();
-    double id = call.number(5);
+    double id = call.number(4);
     auto work = [&application, &calls = calls_of(call), owner, id,
                  asked = read_request(call)]() mutable -> Result<js::Settled> {
         FetchClient& fetches = application.fetch_client();
-        Result<http::ClientResponse> response = fetches.client(asked.follow).send(asked.request);
+        Result<http::ClientResponse> response = fetches.client().send(asked.request);
         fetches.forget_task(id);
         if (asked.upload) asked.upload->break_off();
         if (!response) return failed(response.error());
@@ -118,9 +108,8 @@ void fetch_start(js::Call& call) {
         fetched->whole = fetched->response.take_whole();
         double handle = WEFT_TRY(fetches.keep(fetched));
         calls.owns_fetch(owner, handle);
-        return js::Settled([fetched, handle, url = asked.url](js::Isolate& here) {
-            return describe(here, *fetched, handle, url);
-        });
+        return js::Settled(
+            [fetched, handle](js::Isolate& here) { return describe(here, *fetched, handle); });
     };
     call.give(js::start_task(isolate, "fetch", std::move(work), isolate.find_token(owner)));
     application.fetch_client().remember_task(id, js::last_task(isolate));
@@ -219,7 +208,7 @@ void fetch_body_end(js::Call& call) {
 constexpr js::Binding kBindings[] = {
     js::bind<fetch_start>("fetchStart",
                           "(method: string, url: string, body: string | BufferSource | null, "
-                          "follow: boolean, streamId: number, id: number, ...headers: string[]): "
+                          "streamId: number, id: number, ...headers: string[]): "
                           "Promise<unknown[]>",
                           js::Awaits::Cancellable),
     js::bind<fetch_abort>("fetchAbort", "(id: number): void"),

@@ -13,6 +13,7 @@
 //     listFromInit(init, guard, prefix)   a new list from a HeadersInit, checked and normalized
 //     get(list, name), has(list, name), append(list, name, value), set(...), remove(list, name)
 //         for names in lower case that need no check
+//     lower(name)                  a header name in lower case
 //     toHeadersInit                the converter of Web IDL
 // Guards: "none", "request", "request-no-cors", "response", "immutable".
 //
@@ -112,11 +113,11 @@ function sameName(name, lowered) {
 
 // ---- header lists
 
-function get(list, lowered) {
+function get(list, lowered, separator = ", ") {
   let value = null;
   for (let i = 0; i < list.length; i += 2) {
     if (!sameName(list[i], lowered)) continue;
-    value = value === null ? list[i + 1] : `${value}, ${list[i + 1]}`;
+    value = value === null ? list[i + 1] : `${value}${separator}${list[i + 1]}`;
   }
   return value;
 }
@@ -472,6 +473,7 @@ realm.headers = {
   listFromInit,
   fill,
   listOf,
+  lower,
   newHeaders,
   newLazyHeaders,
   remove,

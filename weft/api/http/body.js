@@ -12,6 +12,7 @@
 //     extract(init, keepalive)     sets extracted.body and extracted.type from a BodyInit
 //     toBodyInit                   the converter of Web IDL
 //     isUnusable(body)             disturbed or locked
+//     allBytes(inner, onEnd, onFailure)   onEnd(Uint8Array), also at once; uses the body
 //     cloned(body)                 { first, second }: two bodies with the same bytes
 //     streamOf(inner)
 //     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch } |
@@ -481,6 +482,7 @@ realm.body = {
   InnerBody,
   REQUEST,
   STREAM,
+  allBytes,
   bytesOfText,
   cloned,
   extract,

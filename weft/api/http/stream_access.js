@@ -11,7 +11,8 @@
 //     closedAndLocked()            the stream of a body that was consumed without a stream
 //     readAll(stream, onEnd, onFailure)    onEnd(Uint8Array[]), onFailure(error); locks the stream
 //     readEach(stream, take, onEnd, onFailure)    take(Uint8Array) gives a promise,
-//                                  or undefined when it can take more at once
+//                                  or undefined when it can take more at once; what it throws ends
+//                                  the reading
 //     cancel(stream, reason), tee(stream), pipeThrough(stream, transform)
 //     joined(chunks)               one Uint8Array of many
 
@@ -103,7 +104,14 @@ class Collector {
     }
     if (this.take !== null) {
       // No promise: there is room for more.
-      PromisePrototypeThen(this.take(chunk) ?? PromiseResolve(undefined), this.next, this.onError);
+      let taken;
+      try {
+        taken = this.take(chunk) ?? PromiseResolve(undefined);
+      } catch (error) {
+        this.onError(error);
+        return;
+      }
+      PromisePrototypeThen(taken, this.next, this.onError);
       return;
     }
     ArrayPrototypePush(this.chunks, chunk);
