@@ -102,6 +102,19 @@ const paths = {
     const events = await seen(ws, []);
     return Response.json([ws.protocol, ...events]);
   },
+  credentials(request) {
+    const given = request.headers.get("authorization");
+    const { socket, response } = upgradeWebSocket(request);
+    socket.onopen = () => { socket.send(String(given)); socket.close(1000); };
+    return response;
+  },
+  async authorized(request) {
+    const url = new URL("/credentials", request.url);
+    url.username = "me@home";
+    url.password = "a:b";
+    const ws = new WebSocket(url);
+    return Response.json([ws.url === url.href.replace("http", "ws"), ...await seen(ws, [])]);
+  },
   async refused(request) {
     return Response.json(await seen(new WebSocket(new URL("/ok", request.url)), []));
   },
@@ -309,6 +322,11 @@ class WebSocketTest(ServeTest):
     def test_JS_9_WebSocket_says_which_subprotocol_was_chosen(self):
         self.assertEqual(self.weft.json("/protocols"),
                          ["chat.2", "open", "chat.2", [1000, "", True]])
+
+    def test_JS_9_WebSocket_sends_the_credentials_of_its_url(self):
+        credentials = base64.b64encode(b"me@home:a:b").decode()
+        self.assertEqual(self.weft.json("/authorized"),
+                         [True, "open", f"Basic {credentials}", [1000, "", True]])
 
     def test_JS_9_WebSocket_that_is_refused_blocked_or_closed_early_ends_with_1006(self):
         self.assertEqual(self.weft.json("/refused"), ["error", [1006, "", False]])

@@ -29,10 +29,18 @@ test("JS_9 WebSocket: the constructor checks its URL", () => {
 });
 
 test("JS_9 WebSocket: the constructor checks its subprotocols", () => {
-  for (const protocols of ["", "a b", "a,b", ["a", "a"], ["\u00e9"], [""]]) {
+  for (const protocols of ["", "a b", "a,b", ["a", "a"], ["a", "A"], ["\u00e9"],
+    [""], { protocols: ["a", "a"] }, { protocols: "a b" }]) {
     assertDom("SyntaxError", () => new WebSocket(kBlocked, protocols));
   }
   assertThrows(() => new WebSocket(kBlocked, [Symbol()]), TypeError);
+});
+
+test("JS_9 WebSocket: the constructor takes an object of options", async () => {
+  for (const options of [{}, null, { protocols: "a" }, { protocols: ["a", "b"] }]) {
+    await ended(new WebSocket(kBlocked, options));
+  }
+  assertThrows(() => new WebSocket(kBlocked, { protocols: [Symbol()] }), TypeError);
 });
 
 test("JS_9 WebSocket: http and https stand for ws and wss", async () => {

@@ -12,8 +12,9 @@
 //     queueUntilOpen(socket)                from now on it takes what is sent before that
 
 const {
-  taskCancel, taskLast, utf8Encode, websocketBuffered, websocketClose, websocketConnect,
-  websocketDrop, websocketOpened, websocketReceive, websocketRun, websocketSend,
+  base64EncodeBytes, percentDecode, taskCancel, taskLast, utf8Encode, websocketBuffered,
+  websocketClose, websocketConnect, websocketDrop, websocketOpened, websocketReceive, websocketRun,
+  websocketSend,
 } = native;
 const { blob: blobs, events, messaging, url: urls, webidl } = realm;
 const { CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent } = events;
@@ -21,7 +22,7 @@ const { brandCheck, converters, internal, isBufferSource, isObject, requiredArgu
 const {
   ArrayIsArray, ArrayPrototypeIndexOf, ArrayPrototypePush, PromisePrototypeThen,
   RegExpPrototypeExec, RegExpPrototypeTest, StringPrototypeIndexOf, StringPrototypeSlice,
-  SymbolIterator, Uint8Array, markHandled,
+  StringPrototypeToLowerCase, SymbolIterator, Uint8Array, markHandled,
 } = realm.primordials;
 
 const CONNECTING = 0;
@@ -33,7 +34,28 @@ const kAbnormal = 1006;
 const kNoStatus = 1005;
 const kReasonBytesMax = 123;
 
-const toProtocols = webidl.sequenceConverter(converters.DOMString);
+const toSequence = webidl.sequenceConverter(converters.DOMString);
+
+// (DOMString or sequence<DOMString>)
+function toProtocols(value, prefix, context) {
+  if (isObject(value) && value[SymbolIterator] !== undefined && value[SymbolIterator] !== null) {
+    return toSequence(value, prefix, context);
+  }
+  return [converters.DOMString(value, prefix, context)];
+}
+
+const toWebSocketInit = webidl.dictionaryConverter("WebSocketInit", [
+  { key: "protocols", converter: toProtocols },
+]);
+
+// (DOMString or sequence<DOMString> or WebSocketInit)
+function toInit(value, prefix, context) {
+  if (value === undefined || value === null) return [];
+  if (isObject(value) && (value[SymbolIterator] === undefined || value[SymbolIterator] === null)) {
+    return toWebSocketInit(value, prefix, context).protocols ?? [];
+  }
+  return toProtocols(value, prefix, context);
+}
 
 // https://websockets.spec.whatwg.org/#dom-websocket-websocket, steps 2 to 7
 function checkedUrl(url, prefix) {
@@ -55,11 +77,13 @@ function checkedUrl(url, prefix) {
 }
 
 // If any of the values occur more than once or are no tokens, then throw a "SyntaxError".
+// NB: values that differ in case alone are the same one, as its tests and all others have it.
 function checkedProtocols(protocols, prefix) {
   const seen = [];
   for (let i = 0; i < protocols.length; i++) {
     const protocol = protocols[i];
-    if (ArrayPrototypeIndexOf(seen, protocol) >= 0) {
+    const lowered = StringPrototypeToLowerCase(protocol);
+    if (ArrayPrototypeIndexOf(seen, lowered) >= 0) {
       throw new realm.DOMException(`${prefix}: the subprotocol '${protocol}' is there twice`,
         "SyntaxError");
     }
@@ -67,9 +91,21 @@ function checkedProtocols(protocols, prefix) {
       throw new realm.DOMException(`${prefix}: the subprotocol '${protocol}' is no token`,
         "SyntaxError");
     }
-    ArrayPrototypePush(seen, protocol);
+    ArrayPrototypePush(seen, lowered);
   }
-  return seen;
+  return protocols;
+}
+
+// The URL that is connected to, and the header fields of the handshake.
+function handshakeOf(url) {
+  const base = realm.http.baseURL;
+  const fields = base === undefined ? [] : ["Origin", realm.fetching.originOf(base)];
+  const match = RegExpPrototypeExec(/^(wss?:\/\/)([^/?]*)@/, url);
+  if (match === null) return { href: url, fields };
+  const colon = StringPrototypeIndexOf(match[2], ":");
+  const credentials = percentDecode(colon === -1 ? `${match[2]}:` : match[2]);
+  ArrayPrototypePush(fields, "Authorization", `Basic ${base64EncodeBytes(credentials)}`);
+  return { href: match[1] + StringPrototypeSlice(url, match[0].length), fields };
 }
 
 let isWebSocket;
@@ -97,11 +133,7 @@ class WebSocket extends EventTarget {
     const prefix = "Failed to construct 'WebSocket'";
     requiredArguments(arguments.length, 1, prefix);
     url = converters.USVString(url, prefix, "Argument 1");
-    if (protocols === undefined) protocols = [];
-    else if (isObject(protocols) && protocols[SymbolIterator] !== undefined &&
-             protocols[SymbolIterator] !== null) {
-      protocols = toProtocols(protocols, prefix, "Argument 2");
-    } else protocols = [converters.DOMString(protocols, prefix, "Argument 2")];
+    protocols = toInit(protocols, prefix, "Argument 2");
     const href = checkedUrl(url, prefix);
     protocols = checkedProtocols(protocols, prefix);
     super();
@@ -116,7 +148,8 @@ class WebSocket extends EventTarget {
       messaging.postTask(() => this.#finish(kAbnormal, "", `The port ${port[1]} is not allowed`));
       return;
     }
-    const opening = websocketConnect(this.#url, protocols, []);
+    const { href, fields } = handshakeOf(this.#url);
+    const opening = websocketConnect(href, protocols, fields);
     this.#task = taskLast();
     PromisePrototypeThen(opening, ({ socket, protocol }) => {
       this.#task = 0;
