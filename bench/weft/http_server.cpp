@@ -49,9 +49,11 @@ http::LoopOutcome hello_in_loop(http::Request& request, http::LoopCall&) {
 
 weft::Result<void> write_events(http::BodyWriter& writer) {
     const std::string padding(kEventPadding, 'x');
+    std::string event;
     for (int number = 0;; ++number) {
         WEFT_TRY(weft::sleep_for(kEventPeriod));
-        WEFT_TRY(writer.write("data: " + std::to_string(number) + " " + padding + "\n\n"));
+        event.assign("data: ").append(std::to_string(number)).append(" ").append(padding);
+        WEFT_TRY(writer.write(event.append("\n\n")));
         WEFT_TRY(writer.flush());
     }
 }
