@@ -142,10 +142,10 @@ inline __m128i load(const char* text) {
 }
 inline __m128i all(char c) { return _mm_set1_epi8(c); }
 inline unsigned mask_of(__m128i marks) { return static_cast<unsigned>(_mm_movemask_epi8(marks)); }
-// Compared with signs, what lies above ASCII lies below the blank too.
+// Counted from the first, without a sign, what lies before it lies far behind the last.
 inline __m128i between(__m128i text, char first, char last) {
-    return _mm_and_si128(_mm_cmpgt_epi8(text, all(static_cast<char>(first - 1))),
-                         _mm_cmplt_epi8(text, all(static_cast<char>(last + 1))));
+    __m128i distance = _mm_sub_epi8(text, all(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(distance, all(static_cast<char>(last - first))), distance);
 }
 
 // Those of sixteen characters that the class does not have.
@@ -154,6 +154,7 @@ inline unsigned not_of_field_value(__m128i text) {
     return mask_of(_mm_or_si128(_mm_andnot_si128(_mm_cmpeq_epi8(text, all('\t')), control),
                                 _mm_cmpeq_epi8(text, all(0x7f))));
 }
+// Compared with signs, what lies above ASCII lies below the blank too.
 inline __m128i not_of_target(__m128i text) {
     __m128i quote_or_hash = _mm_cmpeq_epi8(_mm_and_si128(text, all(~1)), all('"'));
     __m128i angle = _mm_cmpeq_epi8(_mm_and_si128(text, all(~2)), all('<'));

@@ -64,11 +64,12 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
         return Progress::Failed;
     };
     while (true) {
-        if (read_usual_field(at, end, limits, old_forms, headers, said)) continue;
-        if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') [[likely]] {
+        if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') {
             at += 2;
             return Progress::Done;
         }
+        if (read_usual_field(at, end, limits, old_forms, headers, said)) [[likely]]
+            continue;
         Headers::Field field;
         FieldReader reader(at, end, old_forms);
         FieldReader::Line line = reader.next(field);
