@@ -485,8 +485,13 @@ Result<void> Descriptor::wait_writable(Deadline deadline, const CancelToken& tok
 Result<bool> Descriptor::arm(Dormant& dormant, std::uint8_t events) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    auto others = static_cast<std::uint8_t>(kBoth & ~events);
-    IoRegistration* here = WEFT_TRY(registration(others, this_worker()));
+    // Acquire: the registration is made; pairs with registration(). Who closes after this look
+    // retires it, which the registration tells or the dormant is told.
+    IoRegistration* here = registration_.load(std::memory_order_acquire);
+    if (!here || here->is_detached()) [[unlikely]] {
+        auto others = static_cast<std::uint8_t>(kBoth & ~events);
+        here = WEFT_TRY(registration(others, this_worker()));
+    }
     return here->arm(dormant, events);
 }
 
