@@ -251,13 +251,15 @@ Result<void> Socket::write_all(std::span<const Bytes> parts, Deadline deadline) 
 }
 
 Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
-    if (parts.size() == 1) {
-        // The common case, by the cheaper call.
-        Result<std::optional<std::size_t>> sent = descriptor_.try_write(parts[0]);
-        if (!sent) [[unlikely]]
-            return with_peer(sent.error(), "write to");
-        return sent->value_or(0);
-    }
+    // One part is the common case, and has a cheaper call.
+    if (parts.size() != 1) return try_write_several(parts);
+    Result<std::optional<std::size_t>> sent = descriptor_.try_write(parts[0]);
+    if (!sent) [[unlikely]]
+        return with_peer(sent.error(), "write to");
+    return sent->value_or(0);
+}
+
+Result<std::size_t> Socket::try_write_several(std::span<const Bytes> parts) {
     std::array<iovec, kPartsMax> room;
     std::size_t total = 0;
     for (Remainder rest(parts); !rest.empty();) {

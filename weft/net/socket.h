@@ -74,6 +74,7 @@ private:
                                      const SocketOptions& options);
     Result<void> send_by_kernel(int file, std::uint64_t offset, std::uint64_t count,
                                 Deadline deadline);
+    Result<std::size_t> try_write_several(std::span<const Bytes> parts);
     Error with_peer(const Error& error, std::string_view action) const;
     Result<void> send_copied(int file, std::uint64_t offset, std::uint64_t count,
                              Deadline deadline);
