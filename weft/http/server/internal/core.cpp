@@ -101,8 +101,11 @@ ServerShard::Rest ServerShard::put_to_sleep(Connection& connection,
     if (!*armed) return Rest::Ready;
     connection.state = Connection::State::Asleep;
     connection.asleep_since = now;
-    (fresh ? fresh_ : idle_).push_back(connection);
-    core_.note_deadline(Deadline::after(core_.sleep_of(fresh), now));
+    Idle& list = fresh ? fresh_ : idle_;
+    bool first = list.empty();
+    list.push_back(connection);
+    // Behind others it is looked at when they are.
+    if (first) core_.note_deadline(Deadline::after(core_.sleep_of(fresh), now));
     if (exchange) pool(exchange);
     return Rest::Asleep;
 }
