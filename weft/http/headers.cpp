@@ -39,27 +39,25 @@ static_assert(std::is_trivially_copyable_v<Headers::Field> &&
 
 Headers& Headers::operator=(Headers&& other) noexcept {
     if (this == &other) return *this;
-    overflow_.reset();
     fields_ = inline_fields();
     capacity_ = kInlineFields;
-    owner_.reset();
-    take(other);
+    size_ = std::exchange(other.size_, 0);
+    overflow_ = std::move(other.overflow_);
+    owner_ = std::move(other.owner_);
+    valid_ = std::exchange(other.valid_, true);
+    text_bytes_ = std::exchange(other.text_bytes_, 0);
+    take_rooms(other);
     return *this;
 }
 
-// Into an object that has nothing of its own. The other is empty afterwards.
-void Headers::take(Headers& other) {
-    size_ = std::exchange(other.size_, 0);
-    valid_ = std::exchange(other.valid_, true);
-    overflow_ = std::move(other.overflow_);
-    owner_ = std::move(other.owner_);
+// The last step of a move: the fields and their texts. The other is empty afterwards.
+void Headers::take_rooms(Headers& other) {
     if (other.fields_ != other.inline_fields()) {
         fields_ = std::exchange(other.fields_, other.inline_fields());
         capacity_ = std::exchange(other.capacity_, kInlineFields);
     } else {
         std::uninitialized_copy_n(other.fields_, size_, fields_);
     }
-    text_bytes_ = std::exchange(other.text_bytes_, 0);
     if (text_bytes_ == 0) return;
     // All of it: a number that the compiler knows is copied faster than fewer.
     std::memcpy(text_room_, other.text_room_, kInlineTextBytes);

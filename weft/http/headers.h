@@ -39,7 +39,15 @@ public:
     };
 
     Headers() : fields_(inline_fields()) {}
-    Headers(Headers&& other) noexcept : Headers() { take(other); }
+    Headers(Headers&& other) noexcept
+        : fields_(inline_fields()),
+          size_(std::exchange(other.size_, 0)),
+          overflow_(std::move(other.overflow_)),
+          owner_(std::move(other.owner_)),
+          valid_(std::exchange(other.valid_, true)),
+          text_bytes_(std::exchange(other.text_bytes_, 0)) {
+        take_rooms(other);
+    }
     Headers& operator=(Headers&& other) noexcept;
     Headers copy() const;  // owns all its texts
 
@@ -93,7 +101,7 @@ private:
         std::construct_at(fields_ + size_++, field);
     }
     void grow(std::size_t capacity);
-    void take(Headers& other);
+    void take_rooms(Headers& other);
     void clear_rest();
     std::string_view keep(std::string_view text) {
         if (text.size() > kInlineTextBytes - text_bytes_) [[unlikely]]
