@@ -96,7 +96,7 @@ void Headers::add(std::string_view name, std::string_view value) {
         valid_ = false;
         return;
     }
-    append({keep(name), keep(value)});
+    add_checked(name, value);
 }
 
 void Headers::set(std::string_view name, std::string_view value) {
@@ -104,7 +104,7 @@ void Headers::set(std::string_view name, std::string_view value) {
         valid_ = false;
         return;
     }
-    if (size_ == 0) return append({keep(name), keep(value)});
+    if (size_ == 0) return add_checked(name, value);
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
     Field* end = fields_ + size_;
     Field* first = std::find_if(fields_, end, same);

@@ -63,7 +63,11 @@ public:
     void reserve(std::size_t fields) {
         if (fields > capacity_) grow(fields);
     }
-    // The caller has checked the field, and its text outlives this object (or the next clear()).
+    // The caller has checked the field.
+    void add_checked(std::string_view name, std::string_view value) {
+        append({keep(name), keep(value)});
+    }
+    // The same, and its text outlives this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
     // What borrowed texts lie in: kept as long as this object (or until the next clear()), together
     // with whoever else shares it.

@@ -59,7 +59,7 @@ void KnownFields::add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Loca
                       http::Headers& headers) {
     for (const Field& field : fields_) {
         if (field.name != name || field.value != value) continue;
-        if (!field.frames) headers.add(field.name_text, field.value_text);
+        if (!field.frames) headers.add_checked(field.name_text, field.value_text);
         return;
     }
     std::string name_text = to_latin1(isolate, name);
@@ -67,6 +67,7 @@ void KnownFields::add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Loca
     bool frames = frames_message(name_text);
     if (!frames) headers.add(name_text, value_text);
     if (value_text.size() > kValueBytesMax || ++misses_ % kMissesForPlace != 0) return;
+    if (!http::is_token(name_text) || !http::is_field_value(value_text)) return;
     Field& place = fields_[misses_ / kMissesForPlace % kFields];
     place.name.Reset(isolate, name);
     place.value.Reset(isolate, value);
