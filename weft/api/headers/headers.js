@@ -271,7 +271,7 @@ function toHeadersInit(init, prefix, context) {
   }
   if (!isProxy(init) && ObjectGetOwnPropertySymbols(init).length === 0) {
     const keys = ObjectKeys(init);
-    const list = [];
+    let list = [];
     let isChecked = true;
     for (let i = 0; i < keys.length; i++) {
       let key = keys[i];
@@ -282,7 +282,9 @@ function toHeadersInit(init, prefix, context) {
         isChecked = false;
         value = toByteString(value, prefix, context);
       }
-      ArrayPrototypePush(list, key, value);
+      // NB: push() gives an empty array room for sixteen more; most records have a single field.
+      if (i === 0) list = [key, value];
+      else ArrayPrototypePush(list, key, value);
     }
     return new FlatRecord(list, isChecked);
   }
