@@ -47,17 +47,6 @@ bool ReadBuffer::move_to(std::size_t capacity) {
     return true;
 }
 
-void ReadBuffer::hold() {
-    holds_ = true;
-    floor_ = begin_;
-}
-
-void ReadBuffer::let_go() {
-    holds_ = false;
-    floor_ = 0;
-    held_memory_.reset();
-}
-
 void ReadBuffer::clear() {
     let_go();
     begin_ = end_ = 0;

@@ -27,8 +27,16 @@ public:
     ByteSpace space();
     void filled(std::size_t count) { end_ += count; }
 
-    void hold();  // what was consumed stays where it is
-    void let_go();
+    // What was consumed stays where it is.
+    void hold() {
+        holds_ = true;
+        floor_ = begin_;
+    }
+    void let_go() {
+        holds_ = false;
+        floor_ = 0;
+        if (held_memory_) held_memory_.reset();
+    }
     void clear();
 
 private:

@@ -64,9 +64,12 @@ Deadline age_limit(Nanoseconds age, Instant begun) {
         begun);
 }
 
-bool can_be_sent(const Response& response) {
+bool can_be_written(const Response& response) {
     return response.headers.is_valid() && !sets_framing(response.headers) &&
            response.status >= (response.upgrade ? 101 : 200) && response.status <= 999;
+}
+bool can_be_sent(std::string_view method, const Response& response) {
+    return can_be_written(response) && !is_false_tunnel(method, response);
 }
 
 }  // namespace
@@ -327,20 +330,25 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     const ServerLimits& limits = options.limits;
     const wire::RequestHead& head = exchange.parser.head();
     CancelState* token = exchange.scope->state();
-    check(outcome, request, exchange);
+    if (!outcome || !can_be_sent(request.method(), *outcome)) [[unlikely]]
+        replace(outcome, request, exchange);
     Response& response = *outcome;
-    ResponseWriter::Manner manner{.head_only = head.method == "HEAD",
-                                  .keep_alive = head.keep_alive && may_go_on(exchange.now) &&
-                                                exchange.body.can_be_dropped(limits.linger_bytes),
-                                  .version = head.version,
-                                  .server_name = options.server_name,
-                                  .drain = shard_.core().drain_token(),
-                                  .may_wait = may_wait == MayWait::Yes};
     if (response.upgrade) return hand_over(request, exchange, response);
+    bool keep_alive = head.keep_alive && may_go_on(exchange.now) &&
+                      exchange.body.can_be_dropped(limits.linger_bytes);
     // From here on the word would stand within the response.
     if (exchange.body.has_before_wait()) exchange.body.set_before_wait(nullptr);
-    ResponseWriter writer(*stream_, exchange, limits);
-    Result<void> written = write(writer, response, manner, exchange);
+    ResponseWriter writer(*stream_, exchange, limits,
+                          {.head_only = head.method == "HEAD",
+                           .keep_alive = keep_alive,
+                           .version = head.version,
+                           .server_name = options.server_name,
+                           .drain = shard_.core().drain_token(),
+                           .may_wait = may_wait == MayWait::Yes});
+    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+    bool is_watched = response.body.as_produced() || response.afterwards;
+    Result<void> written =
+        is_watched ? write_watched(writer, response, exchange) : writer.write_response(response);
     if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
         log_failed_body(request, written.error(), shard_.core().log_limit());
     if (options.on_access) {
@@ -375,13 +383,10 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     return Next::Again;
 }
 
-Result<void> Connection::write(ResponseWriter& writer, Response& response,
-                               const ResponseWriter::Manner& manner, Exchange& exchange) {
-    if (!response.body.as_produced() && !response.afterwards) [[likely]]
-        return writer.write_response(response, manner);
-    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+Result<void> Connection::write_watched(ResponseWriter& writer, Response& response,
+                                       Exchange& exchange) {
     WatchTime watched(*this, exchange);
-    WEFT_TRY(writer.write_response(response, manner));
+    WEFT_TRY(writer.write_response(response));
     if (!response.afterwards) return {};
     WEFT_TRY(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
     call_afterwards(response);
@@ -421,16 +426,22 @@ void Connection::begin_body(Exchange& exchange, Interim* interim) {
 Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
                                           EarlySender& early) {
     if (std::optional<Response> refused = refused_before(exchange)) return std::move(*refused);
-    if (is_seated()) [[likely]]
-        return call_admitted(request, exchange, early);
-    Permits& permits = shard_.core().permits();
-    if (!permits.take(shard_.index(), limits().queue_delay)) return shed();
     struct GiveBack {
-        ~GiveBack() { permits.give_back(shard); }
-        Permits& permits;
+        ~GiveBack() {
+            if (permits) [[unlikely]]
+                permits->give_back(shard);
+        }
+        Permits* permits;
         std::size_t shard;
-    } at_end{permits, shard_.index()};
-    return call_admitted(request, exchange, early);
+    } at_end{nullptr, shard_.index()};
+    if (!is_seated()) [[unlikely]] {
+        Permits& permits = shard_.core().permits();
+        if (!permits.take(shard_.index(), limits().queue_delay)) return shed();
+        at_end.permits = &permits;
+    }
+    WatchTime watched(*this, exchange);
+    if (Result<void> sent = early.lend(); !sent) return sent.error();
+    return call_handler(request, exchange.scope->lend_context());
 }
 
 // What the handler is not asked about.
@@ -447,10 +458,10 @@ std::optional<Response> Connection::refused_before(const Exchange& exchange) {
 // Of those that have a seat no more can be in handlers than were awake when the last one began.
 bool Connection::is_seated() const { return shard_.awake() <= shard_.core().seats(); }
 
-// What can be sent, whatever came of the call.
-void Connection::check(Result<Response>& outcome, const Request& request, Exchange& exchange) {
+// By what can be sent, whatever came of the call.
+void Connection::replace(Result<Response>& outcome, const Request& request, Exchange& exchange) {
     if (!outcome) outcome = explain(outcome.error(), request, exchange, exchange.scope->state());
-    if (!can_be_sent(*outcome)) {
+    if (!can_be_written(*outcome)) {
         outcome =
             failure_response(request, "the response cannot be sent", shard_.core().log_limit());
     }
@@ -460,13 +471,6 @@ void Connection::check(Result<Response>& outcome, const Request& request, Exchan
 Response Connection::shed() {
     shard_.tally.shed.add();
     return Response::plain(503).with("retry-after", "1");
-}
-
-Result<Response> Connection::call_admitted(Request& request, Exchange& exchange,
-                                           EarlySender& early) {
-    WatchTime watched(*this, exchange);
-    if (Result<void> sent = early.lend(); !sent) return sent.error();
-    return call_handler(request, exchange.scope->lend_context());
 }
 
 Result<Response> Connection::call_handler(Request& request, async::Context& context) {
@@ -512,11 +516,11 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
 Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
                                     std::string_view reason) {
     Response response = Response::text(std::string(reason) + "\n", status);
-    ResponseWriter writer(*stream_, exchange, shard_.core().limits());
-    Result<void> written =
-        writer.write_response(response, {.head_only = exchange.buffer.view().starts_with("HEAD "),
-                                         .keep_alive = false,
-                                         .server_name = shard_.core().options().server_name});
+    ResponseWriter writer(*stream_, exchange, shard_.core().limits(),
+                          {.head_only = exchange.buffer.view().starts_with("HEAD "),
+                           .keep_alive = false,
+                           .server_name = shard_.core().options().server_name});
+    Result<void> written = writer.write_response(response);
     if (shard_.core().options().on_access) {
         report({.request = nullptr,
                 .peer = peer_,
@@ -540,8 +544,8 @@ Connection::Next Connection::hand_over(const Request& request, Exchange& exchang
         if (!body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time)))
             return refuse(exchange, 400, "a body that does not end before another protocol begins");
     }
-    ResponseWriter writer(*stream_, exchange, limits);
-    if (!writer.write_response(response, {})) return Next::End;
+    ResponseWriter writer(*stream_, exchange, limits, {});
+    if (!writer.write_response(response)) return Next::End;
     bool sent = send_output(*stream_, exchange.output, limits.write_time).has_value();
     // Now, and not when the other protocol has ended, which may be tomorrow.
     if (shard_.core().options().on_access) {

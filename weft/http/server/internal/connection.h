@@ -125,13 +125,11 @@ private:
     Result<Response> call_handler(Request& request, async::Context& context);
     Response shed();
     std::optional<Response> refused_before(const Exchange& exchange);
-    Result<Response> call_admitted(Request& request, Exchange& exchange, EarlySender& early);
     Result<Response> call_in_turn(Request& request, Exchange& exchange, EarlySender& early);
-    void check(Result<Response>& outcome, const Request& request, Exchange& exchange);
+    void replace(Result<Response>& outcome, const Request& request, Exchange& exchange);
     Response explain(const Error& error, const Request& request, Exchange& exchange,
                      CancelState* token);
-    Result<void> write(ResponseWriter& writer, Response& response,
-                       const ResponseWriter::Manner& manner, Exchange& exchange);
+    Result<void> write_watched(ResponseWriter& writer, Response& response, Exchange& exchange);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next hand_over(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;

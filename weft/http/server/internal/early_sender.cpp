@@ -8,8 +8,8 @@
 
 namespace weft::http {
 
-Result<void> EarlySender::lend() {
-    if (output_.empty() || change(State::Idle, State::Lent)) return {};
+Result<void> EarlySender::lend_output() {
+    if (change(State::Idle, State::Lent)) return {};
     join();
     // Relaxed: the fiber sees it by its start.
     state_.store(State::Lent, std::memory_order_relaxed);
@@ -19,9 +19,7 @@ Result<void> EarlySender::lend() {
     return send_output(stream_, output_, time_);
 }
 
-Result<void> EarlySender::take_back() {
-    // Relaxed: there was nothing to lend, or the fiber has seen nothing of it.
-    if (state_.load(std::memory_order_relaxed) == State::Absent) return {};
+Result<void> EarlySender::take_output_back() {
     if (change(State::Lent, State::Idle)) return {};
     // Relaxed: only a sender that has begun leaves it like that.
     if (state_.load(std::memory_order_relaxed) != State::Sending) return {};

@@ -26,8 +26,15 @@ public:
 
     // From lend() on the output is the sender's. take_back() waits if it is being sent; it may be
     // called twice.
-    Result<void> lend();
-    Result<void> take_back();
+    Result<void> lend() {
+        if (output_.empty()) return {};
+        return lend_output();
+    }
+    Result<void> take_back() {
+        // Relaxed: there was nothing to lend, or the fiber has seen nothing of it.
+        if (state_.load(std::memory_order_relaxed) == State::Absent) return {};
+        return take_output_back();
+    }
     // Waits for the fiber. Always, at the end.
     void end();
 
@@ -44,6 +51,8 @@ private:
         return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel,
                                               std::memory_order_acquire);
     }
+    Result<void> lend_output();
+    Result<void> take_output_back();
     void run();
     void join();
 

@@ -15,6 +15,12 @@ namespace {
 // RFC 9110 §8.6, §15.2: a server must not send a body, or the length of one, with these.
 bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
 
+// RFC 9110 §7.8: who sends Upgrade MUST name it in Connection, so that nobody passes it on.
+std::string_view lasting_with_upgrade(std::string_view lasting) {
+    if (lasting.empty()) return "upgrade";
+    return lasting == "close" ? "upgrade, close" : "upgrade, keep-alive";
+}
+
 // Where "\r\n" and the digits of most chunks will stand; what needs more or fewer is moved.
 constexpr std::string_view kChunkHeadRoom = "----";
 
@@ -91,11 +97,6 @@ Result<void> append_informational(std::string& output, wire::Version version, st
     return {};
 }
 
-bool is_false_tunnel(std::string_view method, const Response& response) {
-    return method == "CONNECT" && response.status >= 200 && response.status < 300 &&
-           !response.upgrade;
-}
-
 void call_afterwards(Response& response) {
     try {
         response.afterwards();
@@ -105,8 +106,7 @@ void call_afterwards(Response& response) {
     }
 }
 
-Result<void> ResponseWriter::write_response(Response& response, const Manner& manner) {
-    manner_ = manner;
+Result<void> ResponseWriter::write_response(Response& response) {
     if (response.upgrade) {
         coding_ = Coding::None;
         write_head(response);
@@ -131,8 +131,16 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     }
     write_head(response);
     if (manner_.head_only || has_no_body(response.status) || response.status == 304) return {};
-    Result<void> written = write_body(response);
-    if (written) return {};
+    Result<void> written;
+    if (auto text = body.text()) {
+        written = write_text(response, *text);
+    } else if (const auto* part = body.as_file()) {
+        written = write_file(*part);
+    } else {
+        written = write_produced(*body.as_produced());
+    }
+    if (written) [[likely]]
+        return {};
     // A client that does not read shall not have its data kept for it in the kernel; nor shall one
     // take a part for the whole.
     if (coding_ == Coding::UntilClose || written.error().kind() == ErrorKind::TimedOut)
@@ -140,15 +148,7 @@ Result<void> ResponseWriter::write_response(Response& response, const Manner& ma
     return written;
 }
 
-Result<void> ResponseWriter::write_body(Response& response) {
-    Body& body = response.body;
-    if (auto text = body.text()) return write_text(response, *text);
-    if (const auto* part = body.as_file()) return write_file(*part);
-    return write_produced(*body.as_produced());
-}
-
 void ResponseWriter::write_head(const Response& response) {
-    wire::ResponseHeadText head{.status = response.status, .headers = response.headers};
     bool has_date = false;
     bool has_server = manner_.server_name.empty();
     bool has_upgrade = false;
@@ -157,25 +157,21 @@ void ResponseWriter::write_head(const Response& response) {
         has_server |= equal_without_case(field.name, "server");
         has_upgrade |= equal_without_case(field.name, "upgrade");
     }
-    if (!has_date) head.date_line = exchange_.date_line();
-    if (!has_server) head.server = manner_.server_name;
-    if (coding_ == Coding::Length) head.length = length_;
-    head.is_chunked = coding_ == Coding::Chunked;
     std::string_view lasting;
     if (!response.upgrade && !manner_.keep_alive) {
         lasting = "close";
     } else if (!response.upgrade && manner_.version == wire::Version::Http10) {
         lasting = "keep-alive";
     }
-    // RFC 9110 §7.8: who sends Upgrade MUST name it here, so that nobody passes it on.
-    if (has_upgrade) {
-        head.connection = lasting.empty()      ? "upgrade"
-                          : lasting == "close" ? "upgrade, close"
-                                               : "upgrade, keep-alive";
-    } else {
-        head.connection = lasting;
-    }
-    wire::append_response_head(exchange_.output, head);
+    bool has_length = coding_ == Coding::Length;
+    wire::append_response_head(exchange_.output,
+                               {.status = response.status,
+                                .headers = response.headers,
+                                .date_line = has_date ? std::string_view() : exchange_.date_line(),
+                                .server = has_server ? std::string_view() : manner_.server_name,
+                                .connection = has_upgrade ? lasting_with_upgrade(lasting) : lasting,
+                                .length = has_length ? std::optional(length_) : std::nullopt,
+                                .is_chunked = coding_ == Coding::Chunked});
 }
 
 Result<void> ResponseWriter::write_text(Response& response, std::string_view text) {

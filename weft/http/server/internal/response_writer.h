@@ -33,16 +33,16 @@ Result<void> append_informational(std::string& output, wire::Version version, st
                                   const Headers& headers);
 
 // RFC 9110 §9.3.6: a 2xx to CONNECT makes a tunnel of the connection, and here nobody has taken it.
-bool is_false_tunnel(std::string_view method, const Response& response);
+inline bool is_false_tunnel(std::string_view method, const Response& response) {
+    return method == "CONNECT" && response.status >= 200 && response.status < 300 &&
+           !response.upgrade;
+}
 
 // What a response wants done when it has been sent.
 void call_afterwards(Response& response);
 
 class ResponseWriter final : public BodyWriter {
 public:
-    ResponseWriter(net::Stream& stream, Exchange& exchange, const ServerLimits& limits)
-        : stream_(stream), exchange_(exchange), limits_(limits) {}
-
     struct Manner {
         bool head_only = false;  // HEAD
         bool keep_alive = true;
@@ -51,8 +51,12 @@ public:
         CancelState* drain = nullptr;  // cancelled when the server drains
         bool may_wait = true;          // false: a small text stays in the output, however full
     };
+    ResponseWriter(net::Stream& stream, Exchange& exchange, const ServerLimits& limits,
+                   const Manner& manner)
+        : stream_(stream), exchange_(exchange), limits_(limits), manner_(manner) {}
+
     // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
-    Result<void> write_response(Response& response, const Manner& manner);
+    Result<void> write_response(Response& response);
     bool keep_alive() const { return manner_.keep_alive; }
     // The producer of a body gave up by itself: neither the client nor the network was at fault.
     bool producer_failed() const { return producer_failed_; }
@@ -68,7 +72,6 @@ private:
     enum class Coding : std::uint8_t { None, Length, Chunked, UntilClose };
 
     void write_head(const Response& response);
-    Result<void> write_body(Response& response);
     Result<void> write_text(Response& response, std::string_view text);
     Result<void> write_rest(Response& response, std::span<Bytes> parts);
     Result<void> write_file(const Body::FilePart& part);
