@@ -257,7 +257,9 @@ function prepareTransfer(value, memory) {
 
 function checkTransfer({ value, kind }) {
   if (kind !== undefined) {
-    if (kind.isDetached(value)) throw refuse(`${nameOf(value)} has been transferred before.`);
+    if (kind.isDetached(value)) {
+      throw refuse(`${nameOf(value)} is locked, or has been transferred before.`);
+    }
     return;
   }
   if (webidl.isDetached(value)) throw refuse("A detached ArrayBuffer could not be transferred.");
