@@ -281,3 +281,28 @@ test("JS_9 crypto: the forms of the keys of ML-KEM and ML-DSA", async () => {
     assert(["DataError", "NotSupportedError"].includes(outcome), `byte ${at}: ${outcome}`);
   }
 });
+
+test("JS_9 crypto: Argon2 of RFC 9106 §5", async () => {
+  const vectors = {
+    Argon2d: "512b391b6f1162975371d30919734294f868e3be3984f3c1a13a4db9fabe4acb",
+    Argon2i: "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8",
+    Argon2id: "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659",
+  };
+  const filled = (length, value) => new Uint8Array(length).fill(value);
+  for (const [name, expected] of Object.entries(vectors)) {
+    const key = await subtle.importKey("raw-secret", filled(32, 1), name, false, ["deriveBits"]);
+    const params = {
+      name, nonce: filled(16, 2), secretValue: filled(8, 3), associatedData: filled(12, 4),
+      memory: 32, passes: 3, parallelism: 4,
+    };
+    assertEquals(hex(await subtle.deriveBits(params, key, 256)), expected);
+    for (const wrong of [{ memory: 31 }, { memory: 2 ** 21 + 1 }, { passes: 0 },
+      { parallelism: 0 }, { version: 16 }]) {
+      await assertRejects(() => subtle.deriveBits({ ...params, ...wrong }, key, 256),
+        "OperationError");
+    }
+    await assertRejects(() => subtle.deriveBits(params, key, 24), "OperationError");
+    await assertRejects(() => subtle.importKey("raw", filled(32, 1), name, false, ["deriveBits"]),
+      "NotSupportedError");
+  }
+});

@@ -1,3 +1,4 @@
+#include "weft/api/crypto/argon2.h"
 #include "weft/api/crypto/bindings.h"
 #include "weft/api/crypto/cipher.h"
 #include "weft/api/crypto/digest.h"
@@ -128,6 +129,18 @@ void pbkdf2_later(js::Call& call) {
                   iterations = static_cast<unsigned>(call.integer(3)), length = size(call, 4)] {
                      return crypto::pbkdf2(hash, password, salt, iterations, length);
                  });
+}
+
+// (type, password, nonce, secret, associated, lanes, kibibytes, passes, lengthBytes)
+void argon2_later(js::Call& call) {
+    auto number = [&](int at) { return static_cast<std::uint32_t>(call.integer(at)); };
+    derive_later(
+        call, [type = static_cast<crypto::Argon2Type>(call.integer(0)), password = copied(call, 1),
+               nonce = copied(call, 2), secret = copied(call, 3), associated = copied(call, 4),
+               lanes = number(5), kibibytes = number(6), passes = number(7), length = number(8)] {
+            return crypto::argon2(
+                {type, password, nonce, secret, associated, lanes, kibibytes, passes}, length);
+        });
 }
 
 // ---- functions of any output length
@@ -324,6 +337,11 @@ constexpr js::Binding kBindings[] = {
     js::bind<pbkdf2_later>("cryptoPbkdf2Later",
                            "(hash: string, password: BufferSource, salt: BufferSource, "
                            "iterations: number, lengthBytes: number): Promise<ArrayBuffer>",
+                           js::Awaits::Cancellable),
+    js::bind<argon2_later>("cryptoArgon2Later",
+                           "(type: number, password: BufferSource, nonce: BufferSource, secret: "
+                           "BufferSource, associated: BufferSource, lanes: number, kibibytes: "
+                           "number, passes: number, lengthBytes: number): Promise<ArrayBuffer>",
                            js::Awaits::Cancellable),
     js::bind<cshake>("cryptoCshake",
                      "(strength: number, functionName: BufferSource, customization: BufferSource, "

@@ -1,7 +1,7 @@
-// HMAC, KMAC, AES, ChaCha20-Poly1305, HKDF and PBKDF2 of Web Cryptography.
+// HMAC, KMAC, AES, ChaCha20-Poly1305, HKDF, PBKDF2 and Argon2 of Web Cryptography.
 const {
-  cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoAesKw, cryptoEqual, cryptoHkdf, cryptoHmac,
-  cryptoKmac, cryptoPbkdf2Later, cryptoRandom,
+  cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoAesKw, cryptoArgon2Later, cryptoEqual, cryptoHkdf,
+  cryptoHmac, cryptoKmac, cryptoPbkdf2Later, cryptoRandom,
 } = native;
 const {
   checkJwk, dataError, exportedJwk, fromBase64Url, hashes, members, newKey, notSupported,
@@ -281,9 +281,9 @@ register("getKeyLength", chacha.name, undefined, () => 256);
 
 const deriveUsages = ["deriveKey", "deriveBits"];
 
-function registerDerivation(name, toParams, run, check) {
+function registerDerivation(name, toParams, run, check, raw = "raw") {
   register("importKey", name, undefined, (params, format, keyData, extractable, usages) => {
-    if (rawAlias(format, "raw-secret") !== "raw") {
+    if (format !== raw && format !== "raw-secret") {
       throw notSupported(`A key of ${name} has no form '${format}'.`);
     }
     requireUsages(usages, deriveUsages);
@@ -322,3 +322,32 @@ registerDerivation("PBKDF2",
   ({ iterations }) => {
     if (iterations === 0) throw operationError("PBKDF2 needs one iteration at least.");
   });
+
+// ---- Argon2
+
+const toArgon2Params = paramsConverter("Argon2Params", [
+  members.bytes("nonce"), members.integer("parallelism", "unsigned long"),
+  members.integer("memory", "unsigned long"), members.integer("passes", "unsigned long"),
+  members.integer("version", "octet", false), members.optionalBytes("secretValue"),
+  members.optionalBytes("associatedData"),
+]);
+const kArgon2Version = 19;
+const kLanesMax = 2 ** 24 - 1;
+// RFC 9106 §4 recommends two gibibytes; a program that asks for more would end the process.
+const kKibibytesMax = 2 ** 21;
+
+function checkArgon2({ memory, parallelism, passes, version = kArgon2Version }, length) {
+  if (length < 32) throw operationError("Argon2 gives 32 bits at least.");
+  if (version !== kArgon2Version) throw operationError("The version of Argon2 is 19.");
+  if (parallelism === 0 || parallelism > kLanesMax || passes === 0) throw operationError();
+  if (memory < 8 * parallelism) throw operationError("Each lane of Argon2 needs 8 kibibytes.");
+  if (memory > kKibibytesMax) throw operationError("Argon2 can have two gibibytes at most.");
+}
+
+const argon2Names = ["Argon2d", "Argon2i", "Argon2id"];
+for (let type = 0; type < argon2Names.length; type++) {
+  registerDerivation(argon2Names[type], toArgon2Params, (params, key, length) =>
+    requiredLater(cryptoArgon2Later(type, key.data, params.nonce, params.secretValue ?? noBytes,
+      params.associatedData ?? noBytes, params.parallelism, params.memory, params.passes, length)),
+  checkArgon2, "raw-secret");
+}
