@@ -360,5 +360,90 @@ class Overstaying(ServeTest):
         self.assertIn("held a request for more than 700 ms", self.weft.log())
 
 
+REPORTS = """
+import { router } from "weft:http";
+const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
+const aborted = [];
+const app = router();
+const pending = async (ctx) => {
+  ctx.signal.addEventListener("abort", () => aborted.push(ctx.routePattern));
+  await sleep(60_000);
+};
+app.get("/ok", () => "ok");
+app.get("/throws", async () => { await null; throw new Error("on purpose"); });
+app.get("/later", async () => {
+  await new Promise((go) => setTimeout(() => { setTimeout(go, 1); throw new Error("late"); }, 1));
+  return "ok";
+});
+app.get("/loop", () => { for (;;); });
+app.get("/aborted", () => aborted);
+app.get("/pending", pending);
+app.get("/short", pending).deadline(200);
+app.get("/long", pending).deadline(60_000);
+app.get("/left", async (ctx) => {
+  await sleep(20);
+  return ctx.deadline.remainingMs();
+}).deadline(400);
+let wrong;
+try { app.get("/wrong", () => "").deadline("1s"); } catch (error) { wrong = error.message; }
+app.get("/told", () => wrong);
+export default app;
+"""
+
+
+class Reports(ServeTest):
+    SOURCE = REPORTS
+    OPTIONS = {"limits": {"handlerDeadlineMs": 3000, "cpuMs": 50}}
+
+    def test_JS_16_reports_name_the_request_and_are_counted(self):
+        answer = self.weft.ask("/throws?key=secret", headers={"x-request-id": "abc-1"})
+        self.assert_failed(answer, "HandlerThrew")
+        self.assertEqual(answer.headers["x-request-id"], "abc-1")
+        self.assertRegex(
+            self.weft.log(),
+            r": GET /throws \(request abc-1\): uncaught error, number \d+\n"
+            r"(.*\n){3}Error: on purpose")
+        self.assertIn("warn: GET /throws (request abc-1): The handler threw an error\n",
+                      self.weft.log())
+        made = self.weft.ask("/throws").headers["x-request-id"]
+        self.assertRegex(made, "^[0-9a-f]{16}$")
+        self.assertEqual(self.weft.log().count(f"GET /throws (request {made}): "), 2)
+        # Also what nobody awaits, in a timer of the request.
+        self.assertEqual(self.weft.ask("/later", headers={"x-request-id": "abc-2"}).text, "ok")
+        self.assertRegex(self.weft.log(), r"GET /later \(request abc-2\): uncaught error, number")
+        self.assertNotIn("secret", self.weft.log())
+        numbers = [int(line.rpartition(" ")[2]) for line in self.weft.log().splitlines()
+                   if "uncaught error, number" in line]
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+    def test_JS_5_the_log_names_the_limit_that_was_reached(self):
+        self.assert_failed(self.weft.ask("/pending", headers={"x-request-id": "p"}),
+                           "HandlerDeadline")
+        self.assertIn("GET /pending (request p): Promise did not resolve in time: "
+                      "limits.handlerDeadlineMs\n", self.weft.log())
+        self.assert_failed(self.weft.ask("/loop", headers={"x-request-id": "l"}), "CpuLimit")
+        self.assertIn("GET /loop (request l): The handler computed too long and was ended: "
+                      "limits.cpuMs\n", self.weft.log())
+
+    def test_JS_5_a_route_may_have_a_deadline_of_its_own(self):
+        begun = time.monotonic()
+        self.assert_failed(self.weft.ask("/short"), "HandlerDeadline",
+                           "Promise did not resolve in time")
+        # That of all requests is three seconds.
+        self.assertLess(time.monotonic() - begun, 2.5)
+        self.assertIn("Promise did not resolve in time: the deadline of its route",
+                      self.weft.log())
+        self.weft.until(lambda: "/short" in self.weft.json("/aborted"), "the signal")
+        left = self.weft.json("/left")
+        self.assertLessEqual(left, 380)
+        # A later one than that of all requests changes nothing.
+        begun = time.monotonic()
+        self.assertIn("takes milliseconds, not 1s", self.weft.ask("/told").text)
+        self.assert_failed(self.weft.ask("/long"), "HandlerDeadline")
+        self.assertGreaterEqual(time.monotonic() - begun, 2.9)
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assert_answers()
+
+
 if __name__ == "__main__":
     main()

@@ -74,6 +74,19 @@ class Supervised(unittest.TestCase):
         self.assertGreater(deaths, 0)
         self.assertEqual(weft.log().count("another is started"), deaths, weft.log()[-2000:])
 
+    @unittest.skipIf(SANITIZED, "V8 asks for more than the sanitizer has")
+    def test_JS_7_what_ends_the_process_is_reported_with_the_request_and_its_stack(self):
+        weft = self.serve(BOMBS, limits={"heapMiB": 64, "cpuMs": 20_000})
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            weft.ask("/replace", headers={"x-request-id": "last"})
+        self.answer_after_death(weft)
+        self.assertRegex(weft.log(), r"""weft: fatal: V8: .*out of memory
+  weft \d+\.\d+\.\d+, V8 \d+\.\d+\.\S+, build [0-9a-f]{16,}
+  \S+: GET /replace \(request last\)
+  at replace \(\S+app\.js:\d+:\d+\)
+  at fetch \(\S+app\.js:\d+:\d+\)
+""")
+
     def test_JS_7_a_process_that_dies_is_replaced_at_once_behind_the_same_listener(self):
         weft = self.serve(APP)
         best = 60

@@ -8,6 +8,7 @@
 #include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/fiber/runtime.h"
+#include "weft/js/crash_report.h"
 #include "weft/js/describe.h"
 #include "weft/js/modules.h"
 #include "weft/js/platform.h"
@@ -127,6 +128,7 @@ Result<void> Isolate::open() {
     isolate_->SetMicrotasksPolicy(v8::MicrotasksPolicy::kExplicit);
     isolate_->SetStackLimit(stack_bottom_ + kStackReserveBytes);
     isolate_->SetCaptureStackTraceForUncaughtExceptions(true, 20);
+    report_crashes_of(*isolate_);
     isolate_->AddNearHeapLimitCallback(on_near_heap_limit, this);
     isolate_->AddGCEpilogueCallback(on_collected, this, v8::kGCTypeMarkSweepCompact);
     isolate_->SetPromiseRejectCallback([](v8::PromiseRejectMessage message) {

@@ -91,6 +91,8 @@ struct IsolateOptions {
     std::span<const char> snapshot;
     std::span<const PreludeScript> prelude;
     IsolateLimits limits;
+    // What runs now, for reports: "shop: GET /users (request 41d2...)".
+    std::function<std::string()> whereabouts;
     // An error that nobody caught, as text for people: with a code frame and a stack.
     std::function<void(std::string_view text)> on_uncaught;
     // A turn was ended by force, TooLong or Flooded, while it ran for this request. In the loop,

@@ -40,9 +40,9 @@ v8::Local<v8::Object> to_object(v8::Isolate* isolate, v8::Local<v8::Context> con
 }
 
 // A line of the log has no room for a code frame and a stack.
-void write_uncaught(std::string_view name, std::string_view text) {
+void write_uncaught(std::string_view where, std::uint64_t count, std::string_view text) {
     if (!log_enabled(LogLevel::Error)) return;
-    std::string lines = format("weft: error: {}: uncaught error\n", name);
+    std::string lines = format("weft: error: {}: uncaught error, number {}\n", where, count);
     lines += text;
     lines += '\n';
     std::fwrite(lines.data(), 1, lines.size(), stderr);
@@ -141,11 +141,12 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
             options.limits.patience = std::max<Nanoseconds>(kPatienceMin, 4 * options_.limits.cpu);
         options.limits.heap_bytes = options_.limits.heap_bytes;
         options.limits.buffer_bytes = options_.limits.heap_bytes;
-        options.on_uncaught = [this](std::string_view text) {
+        options.on_uncaught = [this, made = world.get()](std::string_view text) {
             ++counters_.uncaught;
             if (on_uncaught_) return on_uncaught_(text);
-            write_uncaught(options_.name, text);
+            write_uncaught(whereabouts(*made), counters_.uncaught, text);
         };
+        options.whereabouts = [this, made = world.get()] { return whereabouts(*made); };
         options.on_ended_by_force = [this, made = world.get()](double request, js::TurnEnd end) {
             if (test_run_) return test_run_->ended(request, end);
             made->calls->terminated(request, end);
@@ -181,6 +182,12 @@ void JsApplication::heap_is_full() {
     // Tests that ran once must not run again in another isolate.
     if (test_run_) return test_run_->end(Error(ErrorKind::OutOfMemory, "the heap is full"));
     wake_.set();
+}
+
+std::string JsApplication::whereabouts(const World& world) const {
+    if (!world.calls) return options_.name;
+    std::string request = world.calls->describe(world.isolate->current_request());
+    return request.empty() ? options_.name : format("{}: {}", options_.name, request);
 }
 
 Result<void> JsApplication::load() {

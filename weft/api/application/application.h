@@ -78,6 +78,7 @@ private:
     JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options);
     Result<void> open_scope();
     Result<std::unique_ptr<World>> make_world();
+    std::string whereabouts(const World& world) const;
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);

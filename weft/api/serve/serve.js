@@ -9,8 +9,8 @@
 //   expire(id, why)        its response has been sent, and waitUntil() has held it for too long
 
 const {
-  respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail, requestHold,
-  requestDeadline, requestRelease, requestWatch, continuationSet,
+  respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail,
+  requestHold, requestDeadline, requestLimit, requestRelease, requestWatch, continuationSet,
 } = native;
 const { asyncContext, body: bodies, events, http, streams, time, timers, websocket } = realm;
 const {
@@ -55,6 +55,13 @@ function find(id) {
 class ExecutionContext {
   #call;
   #deadline = null;
+
+  // For routers: the request is to be answered so many milliseconds after it came.
+  static limit(context, ms) {
+    if (context !== null && typeof context === "object" && #call in context) {
+      requestLimit(context.#call.id, ms);
+    }
+  }
 
   constructor(call) {
     this.#call = call;
@@ -273,4 +280,7 @@ function expire(id, why) {
   timers.endRequest(id);
 }
 
-realm.serve = { install, dispatch, abort, warn, end, expire };
+const { limit } = ExecutionContext;
+delete ExecutionContext.limit;
+
+realm.serve = { limit, install, dispatch, abort, warn, end, expire };

@@ -258,6 +258,11 @@ void request_deadline(js::Call& call) {
     if (found) call.give(calls_of(call).remaining_ms(*found));
 }
 
+void request_limit(js::Call& call) {
+    auto span = std::chrono::duration<double, std::milli>(call.number(1));
+    calls_of(call).set_deadline(call.number(0), saturate(span));
+}
+
 void request_watch(js::Call& call) {
     calls_of(call).watch_promise(call.number(0), call[1].As<v8::Promise>());
 }
@@ -280,6 +285,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<request_hold>("requestHold", "(id: number): void"),
     js::bind<request_release>("requestRelease", "(id: number): boolean"),
     js::bind<request_deadline>("requestDeadline", "(id: number): number | undefined"),
+    js::bind<request_limit>("requestLimit", "(id: number, ms: number): void"),
     js::bind<request_watch>("requestWatch", "(id: number, promise: Promise<unknown>): void"),
     js::bind<request_wants_signal>("requestWantsSignal", "(id: number): void"),
     js::bind<respond>("respond",

@@ -6,6 +6,8 @@
 #include "weft/api/fetch/fetch_client.h"
 #include "weft/api/serve/body_queue.h"
 #include "weft/base/assert.h"
+#include "weft/base/env.h"
+#include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/js/describe.h"
 
@@ -20,29 +22,44 @@ constexpr Nanoseconds kBatchTime = std::chrono::milliseconds(5);
 
 constexpr std::string_view kClientGone = "The client went away";
 
-http::Response failed_response(CallFailure failure) {
-    FailureText what = text_of(failure);
-    return http::Response::text(std::string(what.text), what.status).with("weft-error", what.code);
+// Others write these: a line of the log stays a line.
+constexpr std::size_t kIdBytesMax = 64;
+constexpr std::size_t kPathBytesMax = 256;
+
+// "GET /users (request 41d2...)". What is secret is often in the query.
+std::string name_of(ServerCall& call) {
+    const http::Request& request = *call.request;
+    if (call.id.empty()) {
+        std::string_view given = request.header("x-request-id").value_or("");
+        call.id = given.empty() ? format("{:016x}", env::random(RandomStream::Workload))
+                                : std::string(given.substr(0, kIdBytesMax));
+    }
+    std::string_view target = request.target();
+    return format("{} {} (request {})", request.method(),
+                  target.substr(0, std::min(target.find('?'), kPathBytesMax)), call.id);
 }
 
 }  // namespace
 
 FailureText text_of(CallFailure failure) {
     switch (failure) {
-    case CallFailure::Threw: return {500, "The handler threw an error", "HandlerThrew"};
+    case CallFailure::Threw: return {500, "The handler threw an error", "HandlerThrew", ""};
     case CallFailure::NotAResponse:
-        return {500, "The handler did not return a Response", "NotAResponse"};
-    case CallFailure::TooLate: return {500, "Promise did not resolve in time", "HandlerDeadline"};
+        return {500, "The handler did not return a Response", "NotAResponse", ""};
+    case CallFailure::TooLate:
+        return {500, "Promise did not resolve in time", "HandlerDeadline",
+                "limits.handlerDeadlineMs"};
     case CallFailure::Hung:
         return {500, "Promise did not resolve in time: nothing is pending that could settle it",
-                "HandlerHung"};
+                "HandlerHung", ""};
     case CallFailure::CpuLimit:
-        return {500, "The handler computed too long and was ended", "CpuLimit"};
+        return {500, "The handler computed too long and was ended", "CpuLimit", "limits.cpuMs"};
     case CallFailure::MicrotaskLimit:
         return {500, "The handler ran too many microtasks in one turn and was ended",
-                "MicrotaskLimit"};
-    case CallFailure::HeapLimit: return {500, "The application ran out of memory", "HeapLimit"};
-    case CallFailure::Closed: return {503, "The application is closing", "Closed"};
+                "MicrotaskLimit", "limits.microtasks"};
+    case CallFailure::HeapLimit:
+        return {500, "The application ran out of memory", "HeapLimit", "limits.heapMiB"};
+    case CallFailure::Closed: return {503, "The application is closing", "Closed", ""};
     }
     std::unreachable();
 }
@@ -92,6 +109,8 @@ void ServerCall::reset() {
     kept_body.reset();
     body_taken = answered = wants_signal = watched = false;
     held = waits = 0;
+    own_deadline.reset();
+    id.clear();
     lingers = false;
     body_error.reset();
     context = {};
@@ -126,7 +145,7 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
     opened.body = body;
     opened.begun = loop_call.begun();
     Result<double> number = open(std::move(call));
-    if (!number) return failed_response(CallFailure::Closed);
+    if (!number) return failed_response({}, CallFailure::Closed);
     opened.reply = loop_call.keep([this, number = *number](http::KeptEnd) { client_gone(number); });
     // Two handlers that compute for ever must not hold the worker's other connections twice as long
     // as one: between two jobs it looks at them.
@@ -236,7 +255,7 @@ void ServerCalls::fail(double number, CallFailure failure) {
     ServerCall* call = find(number);
     if (!call || call->answered) return;
     count_failure(*call, failure);
-    answer(number, failed_response(failure));
+    answer(number, failed_response(*call, failure));
 }
 
 void ServerCalls::fail_body(double number) {
@@ -253,11 +272,29 @@ void ServerCalls::fail_body(double number) {
     end_if_over(number, *call);
 }
 
-void ServerCalls::count_failure(const ServerCall& call, CallFailure failure) {
+std::string ServerCalls::describe(double number) {
+    ServerCall* call = find(number);
+    return call && call->request ? name_of(*call) : std::string();
+}
+
+http::Response ServerCalls::failed_response(const ServerCall& call, CallFailure failure) const {
+    FailureText what = text_of(failure);
+    http::Response response =
+        http::Response::text(std::string(what.text), what.status).with("weft-error", what.code);
+    if (!call.id.empty()) response.headers.set("x-request-id", call.id);
+    return response;
+}
+
+void ServerCalls::count_failure(ServerCall& call, CallFailure failure) {
     ++counters_.failed;
-    if (call.request)
-        log(LogLevel::Warn, "{} {}: {}", call.request->method(), call.request->target(),
-            text_of(failure).text);
+    if (!call.request) return;
+    FailureText what = text_of(failure);
+    std::string limit;
+    if (failure == CallFailure::TooLate && call.own_deadline)
+        limit = ": the deadline of its route";
+    else if (!what.key.empty())
+        limit = format(": {}", what.key);
+    log(LogLevel::Warn, "{}: {}{}", name_of(call), what.text, limit);
 }
 
 // The script is told first, while it can still ask what the request was; what it answers to that
@@ -270,7 +307,7 @@ void ServerCalls::give_up(double number, CallFailure failure) {
     call_hook(abort_, number, text_of(failure).text);
     call = find(number);
     if (call && (call->fiber || call->reply))
-        deliver(number, *call, failed_response(failure));
+        deliver(number, *call, failed_response(*call, failure));
     else if (call)
         end_if_over(number, *call);
 }
@@ -350,9 +387,23 @@ void ServerCalls::owns_fetch(double number, double fetch) {
         fetches_.drop(fetch);
 }
 
+Instant ServerCalls::deadline_of(const ServerCall& call) const {
+    return call.own_deadline.value_or(call.begun + limits_.handler_deadline);
+}
+
 double ServerCalls::remaining_ms(const ServerCall& call) const {
-    Nanoseconds left = call.begun + limits_.handler_deadline - Clock::now();
+    Nanoseconds left = deadline_of(call) - Clock::now();
     return std::max(0.0, static_cast<double>(left.count()) / 1e6);
+}
+
+void ServerCalls::set_deadline(double number, Nanoseconds span) {
+    ServerCall* call = find(number);
+    if (!call || call->answered) return;
+    Instant deadline = call->begun + span;
+    if (deadline >= deadline_of(*call)) return;
+    call->own_deadline = deadline;
+    own_deadlines_.emplace(deadline, js::TaskTable::to_ticket(number));
+    arm_deadline();
 }
 
 // In the loop, and not in a turn. The script reads what it may still want to know of the request.
@@ -394,19 +445,37 @@ std::optional<CancelToken> ServerCalls::token_of(double number) {
 
 // ---------------------------------------------------------------- what ends by itself
 
+// Of those that are not answered yet.
+std::optional<Instant> ServerCalls::next_deadline() {
+    auto is_open = [this](Ticket ticket) {
+        std::unique_ptr<ServerCall>* call = calls_.find(ticket);
+        return call && !(*call)->answered;
+    };
+    while (!waiting_.empty() && !is_open(waiting_.front().ticket)) waiting_.pop_front();
+    while (!own_deadlines_.empty() && !is_open(own_deadlines_.begin()->second))
+        own_deadlines_.erase(own_deadlines_.begin());
+    std::optional<Instant> next;
+    if (!waiting_.empty()) next = waiting_.front().deadline;
+    if (own_deadlines_.empty()) return next;
+    return std::min(next.value_or(Instant::max()), own_deadlines_.begin()->first);
+}
+
 void ServerCalls::arm_deadline() {
-    while (!waiting_.empty()) {
-        std::unique_ptr<ServerCall>* call = calls_.find(waiting_.front().ticket);
-        if (call && !(*call)->answered) return deadline_timer_.set(waiting_.front().deadline);
-        waiting_.pop_front();
-    }
+    if (std::optional<Instant> next = next_deadline()) deadline_timer_.set(*next);
 }
 
 void ServerCalls::check_deadlines() {
     Instant now = Clock::now();
-    while (!waiting_.empty() && waiting_.front().deadline <= now) {
-        Ticket ticket = waiting_.front().ticket;
-        waiting_.pop_front();
+    while (std::optional<Instant> next = next_deadline()) {
+        if (*next > now) break;
+        Ticket ticket{};
+        if (!own_deadlines_.empty() && own_deadlines_.begin()->first == *next) {
+            ticket = own_deadlines_.begin()->second;
+            own_deadlines_.erase(own_deadlines_.begin());
+        } else {
+            ticket = waiting_.front().ticket;
+            waiting_.pop_front();
+        }
         give_up(js::TaskTable::to_number(ticket), CallFailure::TooLate);
     }
     arm_deadline();
@@ -448,7 +517,7 @@ void ServerCalls::check_hung() {
     if (now - last_hung_check_ < kHungCheckPause) {
         // check_deadlines() looks again then.
         Instant again = last_hung_check_ + kHungCheckPause;
-        return deadline_timer_.set(std::min(again, waiting_.front().deadline));
+        return deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
     }
     last_hung_check_ = now;
     isolate_.collect_garbage();
@@ -488,6 +557,7 @@ void ServerCalls::fail_all(CallFailure failure) {
         end_if_over(number, *call);
     }
     waiting_.clear();
+    own_deadlines_.clear();
     lingering_.clear();
     deadline_timer_.cancel();
     linger_timer_.cancel();

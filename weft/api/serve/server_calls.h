@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ struct FailureText {
     std::uint16_t status;
     std::string_view text;
     std::string_view code;
+    std::string_view key;  // of the limit that was reached; may be empty
 };
 FailureText text_of(CallFailure failure);
 
@@ -67,6 +69,8 @@ struct ServerCall {
     unsigned waits = 0;               // of these by waitUntil
     bool lingers = false;             // only waitUntil holds it, which is being timed
     Instant begun{};
+    std::optional<Instant> own_deadline;  // of its route
+    std::string id;                       // by which log and client name it; made with the first
     bool watched = false;                 // `promise` was set
     CancelToken context;                  // the server's, of this request
     http::Reply reply;                    // of a request from the loop
@@ -114,6 +118,8 @@ public:
 
     // ---- for the natives
     ServerCall* find(double number);
+    // "GET /users (request 41d2...)"; empty when it is over or there is none.
+    std::string describe(double number);
     void answer(double number, http::Response&& response);
     void fail(double number, CallFailure failure);
     // The handler has passed on that it could not read the body: the server knows the status for
@@ -131,6 +137,8 @@ public:
     void body_ended(double number, bool cut_off);
     // A response that goes when the request ends, if nobody has read it by then.
     void owns_fetch(double number, double fetch);
+    // Earlier than that of all requests.
+    void set_deadline(double number, Nanoseconds span);
     double remaining_ms(const ServerCall& call) const;
     void watch_promise(double number, v8::Local<v8::Promise> promise);
     js::Isolate& isolate() { return isolate_; }
@@ -158,7 +166,10 @@ private:
     js::TurnEnd call_hook(const v8::Global<v8::Function>& hook, double number,
                           std::string_view text);
     void deliver(double number, ServerCall& call, http::Response&& response);
-    void count_failure(const ServerCall& call, CallFailure failure);
+    void count_failure(ServerCall& call, CallFailure failure);
+    http::Response failed_response(const ServerCall& call, CallFailure failure) const;
+    Instant deadline_of(const ServerCall& call) const;
+    std::optional<Instant> next_deadline();
     // In the loop, and not in a turn.
     void give_up(double number, CallFailure failure);
     void end_if_over(double number, ServerCall& call);
@@ -181,7 +192,8 @@ private:
     v8::Global<v8::Function> warn_;
     v8::Global<v8::Function> end_;
     v8::Global<v8::Function> expire_;
-    std::deque<Waiting> waiting_;    // by deadline, which is the same span for all
+    std::deque<Waiting> waiting_;  // by deadline, which is the same span for all
+    std::multimap<Instant, Ticket> own_deadlines_;
     std::deque<Waiting> lingering_;  // held by waitUntil alone; by deadline, as above
     Record deadline_record_;
     LoopTimer deadline_timer_;

@@ -189,6 +189,17 @@ class Route {
     this.handler = handler;
     this.middleware = middleware;
     this.label = null;
+    this.deadlineMs = null;
+  }
+
+  // The request is to be answered so many milliseconds after it came; the limit of the application
+  // counts all the same.
+  deadline(ms) {
+    if (typeof ms !== "number" || !(ms > 0)) {
+      throw new TypeError(`deadline() takes milliseconds, not ${String(ms)}`);
+    }
+    this.deadlineMs = ms;
+    return this;
   }
 
   name(label) {
@@ -396,6 +407,7 @@ class Router {
     try {
       if (matched !== null) {
         const { route } = matched;
+        if (route.deadlineMs !== null) realm.serve.limit(outer, route.deadlineMs);
         return await call(route.middleware, 0, ctx, route.handler, `${method} ${route.pattern}`);
       }
       return await this.#unmatched(ctx, texts);
