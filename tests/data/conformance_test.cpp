@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -278,6 +279,26 @@ TEST(Conformance, DAT_4_every_case_holds_for_mariadb_by_odbc) {
         Database maker = WEFT_TRY(open_odbc({testing::odbc_mariadb("shop")}));
         WEFT_TRY(maker.exec(Statement("create database " + name)));
         return open_odbc({testing::odbc_mariadb(name)});
+    });
+}
+
+// By FreeTDS, against a double.
+TEST(Conformance, DAT_4_every_case_holds_for_tds_by_odbc) {
+    if (!testing::kOdbcTds) GTEST_SKIP() << "UNAVAILABLE: tdsodbc is not installed";
+    run_cases("odbc-tds", [](std::size_t number) {
+        return open_odbc({testing::odbc_tds("case_" + std::to_string(number))});
+    });
+}
+
+// WEFT_MSSQL_DSN is a connection string of an empty database, in which the cases run in turn.
+TEST(Conformance, DAT_4_every_case_holds_for_sql_server) {
+    const char* place = std::getenv("WEFT_MSSQL_DSN");
+    if (!place) GTEST_SKIP() << "UNAVAILABLE: WEFT_MSSQL_DSN is not set";
+    run_cases("odbc-tds", [&](std::size_t) -> Result<Database> {
+        Database database = WEFT_TRY(open_odbc({place}));
+        for (const char* table : {"c", "p", "t"})
+            WEFT_TRY(database.exec(Statement(std::string("drop table if exists ") + table)));
+        return database;
     });
 }
 

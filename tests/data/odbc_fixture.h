@@ -34,6 +34,13 @@ inline constexpr bool kOdbcMariaDb = false;
 #define WEFT_ODBC_MAODBC ""
 #endif
 
+#ifdef WEFT_ODBC_TDSODBC
+inline constexpr bool kOdbcTds = true;
+#else
+inline constexpr bool kOdbcTds = false;
+#define WEFT_ODBC_TDSODBC ""
+#endif
+
 // Files of SQLite, each of which is there as long as this.
 class OdbcFiles {
 public:
@@ -64,6 +71,19 @@ inline std::string odbc_mariadb(const std::string& database) {
     LiveServer& server = mariadb_server();
     return "Driver=" WEFT_ODBC_MAODBC ";Server=127.0.0.1;Port=" + server.word("port") +
            ";Database=" + database + ";UID=weft;PWD=" + server.word("password");
+}
+
+// FreeTDS against a server of our own, which is a double: tds/server.
+inline LiveServer& tds_server() {
+    static LiveServer server(WEFT_TDS_SERVER);
+    return server;
+}
+
+inline std::string odbc_tds(const std::string& database) {
+    LiveServer& server = tds_server();
+    return "Driver=" WEFT_ODBC_TDSODBC ";TDS_Version=7.4;Server=127.0.0.1;Port=" +
+           server.word("port") + ";Database=" + database +
+           ";UID=weft;PWD=" + server.word("password");
 }
 
 }  // namespace weft::data::testing

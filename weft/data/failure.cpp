@@ -54,6 +54,7 @@ constexpr std::array kMeanings{
     Meaning{"HY008", Cause::Cancelled, ErrorKind::Cancelled},
     Meaning{"HYC00", Cause::Unsupported, ErrorKind::Unavailable},
     Meaning{"HYT", Cause::TimedOut, ErrorKind::TimedOut},
+    Meaning{"IM", Cause::Unsupported, ErrorKind::Unavailable},
     Meaning{"WF001", Cause::RowLimit, ErrorKind::Limit},
     Meaning{"WF002", Cause::PoolExhausted, ErrorKind::TimedOut},
     Meaning{"WF003", Cause::PoolExhausted, ErrorKind::Limit},

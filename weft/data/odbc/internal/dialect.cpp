@@ -103,6 +103,16 @@ std::string_view alive_text(OdbcDialect dialect) {
     }
 }
 
+// MariaDB's driver closes the statement where it finds that nothing runs, also under the hands of
+// the thread that is about to.
+std::string_view session_number_text(OdbcDialect dialect) {
+    return dialect == OdbcDialect::MariaDb ? "select connection_id()" : "";
+}
+
+std::string kill_text(std::int64_t session_number) {
+    return "kill query " + std::to_string(session_number);
+}
+
 std::string_view reset_text(OdbcDialect dialect) {
     return dialect == OdbcDialect::Postgres ? "discard all" : "";
 }
@@ -113,10 +123,10 @@ bool takes_scripts(OdbcDialect dialect) {
 
 bool may_change_session(std::string_view text) {
     std::string word = first_word(text);
-    constexpr std::array<std::string_view, 11> kHarmless = {"select", "insert", "update",  "delete",
-                                                            "with",   "values", "table",   "merge",
-                                                            "create", "drop",   "truncate"};
-    if (std::ranges::find(kHarmless, word) == kHarmless.end() && word != "alter") return true;
+    constexpr std::array<std::string_view, 14> kHarmless = {
+        "select", "insert", "update", "delete",   "with",  "values", "table",
+        "merge",  "create", "drop",   "truncate", "alter", "show",   "waitfor"};
+    if (std::ranges::find(kHarmless, word) == kHarmless.end()) return true;
     std::string all = lower_text(text);
     constexpr std::array<std::string_view, 7> kMarks = {
         "temp", "set_config", "lock", "alter session", ":=", "into @", "#"};

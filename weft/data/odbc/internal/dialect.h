@@ -2,6 +2,7 @@
 // none for savepoints, sessions that only read, or whether a transaction still goes on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ std::string savepoint_text(OdbcDialect dialect, TransactionStep step, unsigned d
 // A query that tells whether the transaction still goes on: it fails, or gives 0, if not. Empty
 // where only the error tells.
 std::string_view alive_text(OdbcDialect dialect);
+// Where SQLCancel is not safe beside a call that has just ended: a query for the number of the
+// session, and what another session says to end its statement. Empty where SQLCancel is.
+std::string_view session_number_text(OdbcDialect dialect);
+std::string kill_text(std::int64_t session_number);
 // Makes a session as good as new; empty where only a new one is.
 std::string_view reset_text(OdbcDialect dialect);
 // Whether a text with several statements can be given whole.

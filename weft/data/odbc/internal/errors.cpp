@@ -30,7 +30,7 @@ constexpr std::array kMariaDb{
     Native{1021, "53100"}, Native{1037, "53200"}, Native{1038, "53200"}, Native{1040, "53300"},
     Native{1203, "53300"}, Native{1114, "53100"}, Native{1053, "57P01"}, Native{1927, "57P01"},
     Native{2002, "08001"}, Native{2003, "08001"}, Native{2006, "08S01"}, Native{2013, "08S01"},
-    Native{1366, "22007"}, Native{1265, "22000"}, Native{4166, "55P03"},
+    Native{1366, "22007"}, Native{1265, "22000"}, Native{2057, "0A000"},
 };
 constexpr std::array kSqlServer{
     Native{2601, "23505"},  Native{2627, "23505"}, Native{515, "23502"},   Native{1205, "40001"},
@@ -90,6 +90,8 @@ std::string_view connect_state(const Diagnosis& diagnosis) {
     const std::string& text = diagnosis.text;
     if (has(text, "password authentication failed") || has(text, "no password supplied"))
         return "28P01";
+    // Whose database it is, is not known yet.
+    if (has(text, "Login failed for user")) return "28000";
     if (has(text, "Can't open lib")) return "IM003";
     if (has(text, "does not exist") && has(text, "database")) return "3D000";
     std::string_view state = diagnosis.sqlstate;

@@ -45,9 +45,11 @@ std::optional<Type> type_named(std::string_view name) {
     return found->second;
 }
 
+// Only where nothing follows it.
 void trim_fraction(std::string& text) {
     std::size_t dot = text.rfind('.');
     if (dot == std::string::npos || !text.ends_with('0')) return;
+    if (text.find_first_not_of("0123456789", dot + 1) != std::string::npos) return;
     std::size_t last = text.find_last_not_of('0');
     text.resize(last == dot ? dot : last + 1);
 }
@@ -101,7 +103,7 @@ Value typed_value(Type type, std::string text) {
     case Type::Timestamp:
     case Type::OffsetDateTime:
         join_offset(text);
-        if (!text.ends_with('Z')) trim_fraction(text);
+        trim_fraction(text);
         value = Value::timestamp(text);
         if (!value) value = Value::instant(text);
         if (!value) value = Value::offset_date_time(text);

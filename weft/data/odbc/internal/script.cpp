@@ -54,7 +54,8 @@ public:
 
 private:
     void take(std::size_t length, bool is_blank) {
-        current_.append(rest_.substr(0, length));
+        // What stands before a statement is left out: a driver may take a semicolon in it for one.
+        if (has_text_ || !is_blank) current_.append(rest_.substr(0, length));
         rest_.remove_prefix(length);
         has_text_ |= !is_blank;
     }

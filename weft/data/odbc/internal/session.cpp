@@ -44,15 +44,6 @@ void Session::end_work() {
     number_ = 0;
 }
 
-void Session::stop(std::uint64_t number) {
-    // Held while the driver cancels, so that the work cannot go on to another statement meanwhile.
-    std::lock_guard guard(stop_mutex_);
-    stopped_ = number;
-    if (number_ != number || !waiting_) return;
-    was_cancelled_ = true;
-    SQLCancel(waiting_);
-}
-
 // A statement that nobody misses takes a cancel that comes late. It must not be counted as work
 // that is stopped already, so the calls here are made without asking.
 void Session::settle_after_cancel() {
@@ -70,7 +61,9 @@ void Session::settle_after_cancel() {
         if (!handle.allocate(link_.get())) break;
         SQLRETURN code =
             SQLExecDirectW(handle.get(), text.data(), static_cast<SQLINTEGER>(text.size()));
-        if (is_done(code)) return;
+        // To its end: what is left of it would have to be cancelled again.
+        while (SQL_SUCCEEDED(code)) code = SQLFetch(handle.get());
+        if (code == SQL_NO_DATA) return;
         Error error = statement_error(handle, Phase::WithoutValues);
         // In a transaction that has failed nothing is taken, and nothing was cancelled.
         if (cause_of(error) != Cause::Cancelled) return note_failure(error);
@@ -205,8 +198,9 @@ Result<Session::Active> Session::execute_prepared(const std::string& text,
             return active;
         }
         Error error = statement_error(handle, Phase::WithValues);
-        // A table was changed since it was prepared; it has not been run.
-        if (!is_kept || in_transaction_ || !is_stale(error)) return error;
+        // A table was changed since it was prepared. What only reads can be run once more.
+        bool repeats = is_kept && !in_transaction_ && !is_write(text) && is_stale(error);
+        if (!repeats) return error;
         handle = StatementHandle();
     }
 }

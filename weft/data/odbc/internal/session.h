@@ -113,6 +113,8 @@ private:
     // After a failure: what is left of the connection and its transaction.
     void note_failure(const Error& error);
     void settle_after_cancel();
+    bool is_under_way(std::uint64_t number);
+    void say(const std::string& text);  // whatever comes of it
 
     const OdbcOptions options_;
     const Access access_;
@@ -121,6 +123,7 @@ private:
     Link link_;
     bool is_connected_ = false;
     bool is_psqlodbc_ = false;
+    std::int64_t session_number_ = 0;  // at the server, where it is needed to stop a statement
     bool streams_rows_ = false;
     StatementCache cache_{0};
     std::optional<Active> cursor_;

@@ -20,7 +20,13 @@ SQLPOINTER as_pointer(SQLULEN value) { return reinterpret_cast<SQLPOINTER>(value
 Result<void> Session::connect() {
     WEFT_TRY(open_link());
     WEFT_TRY(ask_facts());
-    cache_ = StatementCache(options_.statements_cached);
+    // SQLite's driver goes on with the columns that a table had when the statement was prepared.
+    bool caches = facts_.dialect != OdbcDialect::Sqlite;
+    cache_ = StatementCache(caches ? options_.statements_cached : 0);
+    if (std::string_view text = session_number_text(facts_.dialect); !text.empty()) {
+        std::optional<Value> number = WEFT_TRY(ask(text));
+        if (number && number->type() == Type::Integer) session_number_ = number->integer();
+    }
     return prepare_session();
 }
 

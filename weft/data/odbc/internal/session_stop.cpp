@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <mutex>
+
+#include "weft/data/odbc/internal/dialect.h"
+#include "weft/data/odbc/internal/session.h"
+#include "weft/data/odbc/internal/wide.h"
+
+namespace weft::data::odbc {
+
+bool Session::is_under_way(std::uint64_t number) {
+    std::lock_guard guard(stop_mutex_);
+    stopped_ = number;
+    return number_ == number && waiting_;
+}
+
+void Session::stop(std::uint64_t number) {
+    if (!is_under_way(number)) return;
+    Session helper(options_, access_);
+    bool kills = !session_number_text(facts_.dialect).empty();
+    if (kills && !helper.open_link()) return;
+    // Held while it is cancelled, so that the work cannot go on to another statement meanwhile.
+    std::lock_guard guard(stop_mutex_);
+    if (number_ != number || !waiting_) return;
+    was_cancelled_ = true;
+    if (kills) {
+        helper.say(kill_text(session_number_));
+    } else {
+        SQLCancel(waiting_);
+    }
+}
+
+void Session::say(const std::string& text) {
+    StatementHandle handle;
+    if (!handle.allocate(link_.get())) return;
+    Wide wide = to_wide(text);
+    SQLExecDirectW(handle.get(), wide.data(), static_cast<SQLINTEGER>(wide.size()));
+}
+
+}  // namespace weft::data::odbc
