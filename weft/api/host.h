@@ -50,7 +50,7 @@ enum class DataAccess : std::uint8_t { Read, Write, ReadWrite };
 struct DataSource {
     std::string token;     // what scripts call it: "data.main"
     std::string name;      // in logs
-    std::string provider;  // "sqlite", "postgres"
+    std::string provider;  // "sqlite", "postgres", "odbc"
     std::string place;     // a path, or a connection string
     DataAccess access = DataAccess::ReadWrite;
     unsigned connections_max = 0;  // 0: the provider's choice

@@ -50,7 +50,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 struct DataConfig {
     std::string token;     // what scripts call it: "data.main"
     std::string name;      // in "data"
-    std::string provider;  // "sqlite", "postgres"
+    std::string provider;  // "sqlite", "postgres", "odbc"
     std::string place;     // an absolute path or :memory:; a connection string, which is secret
     std::string access;    // "read", "write", "readwrite"
     unsigned connections_max = 0;  // of all isolates of the application together

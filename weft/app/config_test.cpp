@@ -302,6 +302,12 @@ TEST_F(ConfigTest, DAT_11_where_a_database_is_depends_on_its_provider) {
     ASSERT_TRUE(config.has_value()) << config.error().text();
     EXPECT_EQ(config->apps[0].data[0].provider, "postgres");
     EXPECT_EQ(config->apps[0].data[0].place, "postgres://db/shop");
+    std::string odbc = with_key(R"("connectionString": "DSN=shop;UID=shop")");
+    odbc.replace(odbc.find("\"postgres\""), 10, "\"odbc\"");
+    config = parse(odbc);
+    ASSERT_TRUE(config.has_value()) << config.error().text();
+    EXPECT_EQ(config->apps[0].data[0].provider, "odbc");
+    EXPECT_EQ(config->apps[0].data[0].place, "DSN=shop;UID=shop");
     ASSERT_EQ(setenv("WEFT_TEST_DATABASE_URL", "postgres://other/shop", 1), 0);
     config = parse(with_key(R"("connectionStringEnv": "WEFT_TEST_DATABASE_URL")"));
     ASSERT_TRUE(config.has_value()) << config.error().text();

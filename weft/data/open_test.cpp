@@ -21,6 +21,8 @@ TEST(OpenDatabase, DAT_1_the_provider_is_chosen_by_its_name) {
         // Nobody is connected to before the first statement.
         Database remote = WEFT_TRY(open_database({"postgres", "postgres://weft@127.0.0.1:1/weft"}));
         EXPECT_EQ(remote.provider().name(), "postgres");
+        Database driven = WEFT_TRY(open_database({"odbc", "DSN=nowhere;UID=weft"}));
+        EXPECT_EQ(driven.provider().name(), "odbc");
         return {};
     });
     EXPECT_TRUE(done) << done.error().message();
@@ -44,6 +46,10 @@ TEST(OpenDatabase, DAT_12_an_address_tells_its_provider) {
     EXPECT_EQ(place_of(":memory:").provider, "sqlite");
     EXPECT_EQ(place_of("postgres://db/shop").provider, "postgres");
     EXPECT_EQ(place_of("postgresql:///shop").provider, "postgres");
+    EXPECT_EQ(place_of("Driver=FreeTDS;Server=db").provider, "odbc");
+    EXPECT_EQ(place_of("DSN=shop").provider, "odbc");
+    EXPECT_EQ(place_of("driver").provider, "sqlite");
+    EXPECT_EQ(place_of("a=b.db").provider, "sqlite");
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ const cursorOptions = [...callOptions, "maxRows", "batchSize"];
 const batchOptions = [...callOptions, "maxRows", "atomic"];
 const transactionOptions = [...callOptions, "readOnly", "isolation"];
 const sqliteOptions = [...callOptions, "path", "database", "access", "maxConnections"];
-const postgresOptions = [...callOptions, "connectionString", "access", "maxConnections"];
+const serverOptions = [...callOptions, "connectionString", "access", "maxConnections"];
 
 // (statement, options) for sql`...`, (statement, parameters, options) for a string.
 function argumentsOf(statement, second, third, operation, known) {
@@ -437,9 +437,18 @@ const sqlite = ObjectFreeze({
 const postgres = ObjectFreeze({
   // { connectionString, access, maxConnections }: an address or keywords, as libpq takes them.
   async open(options) {
-    checkOptions(options, "postgres.open", postgresOptions);
+    checkOptions(options, "postgres.open", serverOptions);
     return openBy("postgres", options?.connectionString,
       "connectionString must be an address such as postgres://user@host/database", options);
+  },
+});
+
+const odbc = ObjectFreeze({
+  // { connectionString, access, maxConnections }: as the driver takes it.
+  async open(options) {
+    checkOptions(options, "odbc.open", serverOptions);
+    return openBy("odbc", options?.connectionString,
+      "connectionString must be such as Driver=...;Server=...;UID=...;PWD=...", options);
   },
 });
 
@@ -449,6 +458,6 @@ function redact(connectionString) {
 
 realm.data = { Cursor };
 realm.modules["weft:data"] = {
-  DatabaseError, isQuery: SqlQuery.isQuery, open, postgres, redact, sql, sqlite,
-  default: ObjectFreeze({ open, postgres, redact, sql, sqlite }),
+  DatabaseError, isQuery: SqlQuery.isQuery, odbc, open, postgres, redact, sql, sqlite,
+  default: ObjectFreeze({ odbc, open, postgres, redact, sql, sqlite }),
 };
