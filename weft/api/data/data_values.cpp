@@ -1,5 +1,6 @@
 #include "weft/api/data/data_values.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -68,6 +69,16 @@ Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value,
 
 v8::Local<v8::Value> new_text(v8::Isolate* engine, std::string_view text) {
     v8::Local<v8::String> made;
+    auto is_ascii = [](char c) { return static_cast<signed char>(c) >= 0; };
+    if (std::ranges::all_of(text, is_ascii)) {
+        // Without being decoded, which costs more than the rest.
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+        if (v8::String::NewFromOneByte(engine, bytes, v8::NewStringType::kNormal,
+                                       static_cast<int>(text.size()))
+                .ToLocal(&made))
+            return made;
+        return v8::Undefined(engine);
+    }
     if (!v8::String::NewFromUtf8(engine, text.data(), v8::NewStringType::kNormal,
                                  static_cast<int>(text.size()))
              .ToLocal(&made))

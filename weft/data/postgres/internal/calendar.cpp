@@ -38,9 +38,11 @@ std::int64_t days_since_1970(const Day& day) {
 }
 
 void append_padded(std::string& text, std::uint64_t number, std::size_t width) {
-    std::string digits = std::to_string(number);
-    if (digits.size() < width) text.append(width - digits.size(), '0');
-    text.append(digits);
+    char digits[20];
+    std::size_t begin = sizeof(digits);
+    for (; number > 0 || sizeof(digits) - begin < width; number /= 10)
+        digits[--begin] = static_cast<char>('0' + number % 10);
+    text.append(digits + begin, sizeof(digits) - begin);
 }
 
 // Without the mark of the years before 1, which comes last.
@@ -132,6 +134,7 @@ std::string timestamp_text(std::int64_t microseconds, std::string_view zone) {
         rest += kMicrosecondsPerDay;
     }
     std::string text;
+    text.reserve(32);  // all but the longest in one piece
     Day day = day_of(days + kDaysFrom1970To2000);
     append_date(text, day);
     text.push_back('T');

@@ -286,6 +286,9 @@ std::string_view type_name(Oid type) {
 }
 
 Result<Value> decode(Oid type, int format, std::string_view bytes) {
+    // The common ones are told from arrays without a search.
+    bool is_plain = width_of(type) != 0 || type == oid::kText || type == oid::kVarchar;
+    if (is_plain && format == kBinaryFormat) return decode_binary(type, bytes);
     if (Oid element = element_of(type)) return decode_array(element, format, bytes);
     return format == kBinaryFormat ? decode_binary(type, bytes) : decode_text(type, bytes);
 }
