@@ -15,7 +15,9 @@ foreach(prefix /usr "${PROJECT_SOURCE_DIR}/build/foreign/node/usr")
             cmake_path(GET library PARENT_PATH WEFT_V8_UNPACKED)
         endif()
         add_library(weft_v8 INTERFACE)
-        target_include_directories(weft_v8 SYSTEM INTERFACE "${include}")
+        # v8-inspector.h is only among the headers for those who build V8 itself.
+        target_include_directories(weft_v8 SYSTEM INTERFACE "${include}"
+                                   "${prefix}/include/nodejs/deps/v8/include")
         target_link_libraries(weft_v8 INTERFACE "${library}")
         break()
     endif()

@@ -24,8 +24,9 @@ MODEL = {"weft/testing/model_atomic.h"}
 
 # Rule `foreign`: header -> the places that may include it.
 SYSTEM = ["weft/fiber/", "weft/base/env.cpp", "weft/base/log.cpp", "weft/base/assert.cpp",
-          # One opens the engine's library, one asks whether a person looks.
+          # One opens the engine's library, one asks whether a person looks, one what he types.
           "weft/app/engine_library.cpp", "weft/app/supervisor.cpp", "weft/app/terminal.cpp",
+          "weft/app/line_editor.cpp",
           # libpq closes its descriptor when it likes, so a copy of it is waited for.
           "weft/data/postgres/internal/"]
 FOREIGN = [

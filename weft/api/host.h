@@ -84,6 +84,16 @@ struct TestRunOptions {
     std::function<void(std::string_view json)> on_event;
 };
 
+// A client of V8's debugger. Any thread; it ends before its application is closed.
+class DebugSession {
+public:
+    virtual ~DebugSession() = default;
+    // A message of the DevTools protocol.
+    virtual void send(std::string json) = 0;
+    // Ends the turn of JavaScript that runs now.
+    virtual void interrupt() = 0;
+};
+
 struct ApplicationCounters {
     std::uint64_t requests = 0;
     std::uint64_t answered = 0;
@@ -115,6 +125,11 @@ public:
 
     // Instead of load(): loads a file of tests and runs them. The error is why it could not go on.
     virtual Result<void> test(const TestRunOptions& options) = 0;
+
+    // `on_message` gets the answers and the events; it is called on the worker's thread and must
+    // not wait.
+    virtual std::unique_ptr<DebugSession> debug(
+        std::function<void(std::string_view json)> on_message) = 0;
 
     // In the worker's loop.
     virtual http::LoopOutcome begin(http::Request& request, http::LoopCall& call) = 0;

@@ -53,6 +53,16 @@ struct TestFile {
     std::function<void(std::string_view json)> on_event;
 };
 
+// Something that V8's debugger is asked of. Any thread.
+class DebugTarget {
+public:
+    virtual ~DebugTarget() = default;
+    // A message of the DevTools protocol.
+    virtual void send(std::string json) = 0;
+    // Ends the turn of JavaScript that runs now.
+    virtual void interrupt() = 0;
+};
+
 class AppHost {
 public:
     virtual ~AppHost() = default;
@@ -75,6 +85,11 @@ public:
 
     // Returns when nothing is pending any more. Gives the status for the program to exit with.
     virtual Result<int> run(const ScriptConfig& script) = 0;
+    // Opens an isolate with nothing in it for as long as `use` takes, and gives what that gives.
+    // `on_message` is called on the isolate's thread and must not wait.
+    virtual Result<int> debug(const ScriptConfig& script,
+                              std::function<void(std::string_view json)> on_message,
+                              std::function<Result<int>(DebugTarget& target)> use) = 0;
     // Compiles the file and everything that it imports, and runs none of it.
     virtual Result<void> check(const std::string& entry) = 0;
     // Runs the tests of a file in an isolate of its own; any place has one file at a time. The

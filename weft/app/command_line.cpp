@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint16_t kDefaultPort = 8080;
 constexpr unsigned kIsolatesMax = 256;
-constexpr std::array<std::string_view, 6> kVerbs = {"serve", "run",     "eval",
-                                                    "check", "migrate", "test"};
+constexpr std::array<std::string_view, 7> kVerbs = {"serve",   "run",  "eval", "check",
+                                                    "migrate", "test", "repl"};
 
 constexpr const char* kExits =
     "Exit codes:\n"
@@ -53,6 +53,13 @@ constexpr const char* kCheckExamples =
     "  weft check app.js\n\n"
     "Reads the file and everything that it imports, compiles it, and runs none of it.\n\n";
 
+constexpr const char* kReplExamples =
+    "Examples:\n"
+    "  weft repl\n"
+    "  > const response = await fetch(\"https://example.com/\")\n"
+    "  > import { Time } from \"weft:time\"\n"
+    "  echo '6 * 7' | weft repl                   writes 42\n\n"
+    "The history is kept in the file WEFT_REPL_HISTORY, else in ~/.local/state/weft.\n\n";
 constexpr const char* kMigrateExamples =
     "Examples:\n"
     "  weft migrate new add_users                 makes migrations/<time>_add_users.sql\n"
@@ -200,6 +207,8 @@ Command parsed(std::span<const std::string> arguments) {
     ScriptCommand run;
     ScriptCommand eval = run;
     eval.verb = ScriptCommand::Verb::Eval;
+    ScriptCommand repl = run;
+    repl.verb = ScriptCommand::Verb::Repl;
     ScriptCommand check = run;
     check.verb = ScriptCommand::Verb::Check;
     add_serve(app, serve);
@@ -207,6 +216,9 @@ Command parsed(std::span<const std::string> arguments) {
     add_migrate(app, migrate);
     TestCommand test;
     add_test(app, test);
+    CLI::App& repl_verb = *app.add_subcommand("repl", "evaluate what is typed, line by line");
+    add_common(repl_verb, repl);
+    repl_verb.footer(footer(kReplExamples));
     CLI::App& run_verb =
         add_script(app, "run", "run a file until nothing is pending", kRunExamples, run);
     CLI::App& eval_verb =
@@ -229,6 +241,7 @@ Command parsed(std::span<const std::string> arguments) {
     if (check_verb.parsed()) return script_of(check_verb, check, "a file");
     if (app.got_subcommand("migrate")) return migrate;
     if (app.got_subcommand("test")) return test;
+    if (repl_verb.parsed()) return repl;
     if (app.get_subcommands().empty()) return Answer{Exit::Usage, app.help()};
     if (serve.path.empty() && serve.config.empty()) {
         return usage("weft serve needs a file, a folder or --config");

@@ -45,9 +45,9 @@ struct ServeCommand {
 };
 
 struct ScriptCommand {
-    enum class Verb : std::uint8_t { Run, Eval, Check };
+    enum class Verb : std::uint8_t { Run, Eval, Check, Repl };
     Verb verb = Verb::Run;
-    std::string source = {};  // a path; of eval the text
+    std::string source = {};  // a path; of eval the text; of repl nothing
     std::vector<std::string> arguments = {};
     std::vector<std::string> allow_fetch = {};
     std::vector<std::string> allow_read = {};

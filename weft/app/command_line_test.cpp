@@ -54,6 +54,10 @@ public:
         log_.script = script;
         return log_.outcome;
     }
+    Result<int> debug(const ScriptConfig&, std::function<void(std::string_view)>,
+                      std::function<Result<int>(DebugTarget&)>) override {
+        return 0;
+    }
     Result<void> check(const std::string& entry) override {
         log_.checked = entry;
         if (!log_.outcome) return log_.outcome.error();
@@ -73,7 +77,7 @@ int execute_with(FakeHost::Log& log, std::vector<std::string> arguments) {
 
 TEST(CommandLine, HST_5_help_is_there_for_every_command_with_examples) {
     EXPECT_EQ(answer({"--help"}).exit, Exit::Ok);
-    for (const char* verb : {"serve", "run", "eval", "check", "migrate", "test"}) {
+    for (const char* verb : {"serve", "run", "eval", "check", "migrate", "test", "repl"}) {
         Answer help = answer({verb, "--help"});
         EXPECT_EQ(help.exit, Exit::Ok) << verb;
         EXPECT_THAT(help.text, HasSubstr("Examples:\n  weft " + std::string(verb)));

@@ -8,6 +8,7 @@
 #include "weft/app/env_file.h"
 #include "weft/app/memory_share.h"
 #include "weft/app/migrate.h"
+#include "weft/app/repl.h"
 #include "weft/app/supervisor.h"
 #include "weft/app/terminal.h"
 #include "weft/app/test_files.h"
@@ -100,7 +101,7 @@ Result<ScriptConfig> script_of(const ScriptCommand& command) {
         .location = command.location,
         .prints_value = command.verb == ScriptCommand::Verb::Eval,
     };
-    if (script.kind == ScriptConfig::Kind::File) {
+    if (!command.source.empty() && script.kind == ScriptConfig::Kind::File) {
         script.source = std::filesystem::absolute(command.source).lexically_normal().string();
     }
     if (!command.env_file.empty()) script.env = WEFT_TRY(load_env_file(command.env_file));
@@ -114,6 +115,12 @@ Result<int> run_one(Runtime& runtime, const ScriptCommand& command, const OpenHo
         WEFT_TRY(host->check(script.source));
         write_line(Stream::Out, format("{} is in order", command.source));
         return static_cast<int>(Exit::Ok);
+    }
+    if (command.verb == ScriptCommand::Verb::Repl) {
+        DebugClient client;
+        return host->debug(
+            script, [&](std::string_view json) { client.take(json); },
+            [&](DebugTarget& target) { return Repl(client).run(target); });
     }
     return host->run(script);
 }

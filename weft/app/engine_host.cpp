@@ -326,7 +326,7 @@ void EngineHost::close_all(Place& place) {
 
 // ---------------------------------------------------------------- scripts
 
-Result<int> EngineHost::run(const ScriptConfig& script) {
+api::ApplicationOptions EngineHost::script_options(const ScriptConfig& script) const {
     api::ApplicationOptions options;
     options.name = "script";
     options.worker = runtime_.worker_count() - 1;
@@ -338,6 +338,11 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
     options.location = script.location;
     // Whoever runs a script by hand can end it by hand, and reaches what he can reach.
     options.limits.cpu = std::chrono::hours(24 * 365);
+    return options;
+}
+
+Result<int> EngineHost::run(const ScriptConfig& script) {
+    api::ApplicationOptions options = script_options(script);
     if (script.kind == ScriptConfig::Kind::Text) {
         options.entry = (std::filesystem::path(script.folder) / "[eval]").string();
         options.text = script.prints_value ? evaluation_of(script.source) : script.source;
@@ -354,6 +359,36 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
         if (!outcome) return of_script(outcome.error());
         return static_cast<int>(was_clean ? Exit::Ok : Exit::Script);
     });
+}
+
+Result<int> EngineHost::debug(const ScriptConfig& script,
+                              std::function<void(std::string_view json)> on_message,
+                              std::function<Result<int>(DebugTarget& target)> use) {
+    struct Target final : DebugTarget {
+        void send(std::string json) override { session->send(std::move(json)); }
+        void interrupt() override { session->interrupt(); }
+        std::unique_ptr<api::DebugSession> session;
+    };
+    api::ApplicationOptions options = script_options(script);
+    options.entry = (std::filesystem::path(script.folder) / "[repl]").string();
+    std::unique_ptr<api::Application> application;
+    Target target;
+    WEFT_TRY(on_place(0, [&]() -> Result<void> {
+        application = WEFT_TRY(host_->open(std::move(options)));
+        target.session = application->debug(std::move(on_message));
+        return {};
+    }));
+    Result<int> outcome = use(target);
+    // What still computes must not keep the session.
+    target.session->interrupt();
+    shield(Deadline::never(), [&] {
+        static_cast<void>(on_place(0, [&] {
+            target.session.reset();
+            application->close();
+            application.reset();
+        }));
+    });
+    return outcome;
 }
 
 Result<void> EngineHost::check(const std::string& entry) {

@@ -36,6 +36,9 @@ public:
     void on_files(std::function<void()> call) override { on_files_ = std::move(call); }
     Result<void> reload() override;
     Result<int> run(const ScriptConfig& script) override;
+    Result<int> debug(const ScriptConfig& script,
+                      std::function<void(std::string_view json)> on_message,
+                      std::function<Result<int>(DebugTarget& target)> use) override;
     Result<void> check(const std::string& entry) override;
     Result<void> test(const TestFile& file) override;
 
@@ -76,6 +79,7 @@ private:
     Result<void> open_routes();
     Choice application_for(Place& place, http::Request& request);
     void close_all(Place& place);
+    api::ApplicationOptions script_options(const ScriptConfig& script) const;
 
     Runtime& runtime_;
     std::unique_ptr<api::Host> host_;

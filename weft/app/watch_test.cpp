@@ -32,6 +32,10 @@ public:
         return reloads.send(0);
     }
     Result<int> run(const ScriptConfig&) override { return 0; }
+    Result<int> debug(const ScriptConfig&, std::function<void(std::string_view)>,
+                      std::function<Result<int>(DebugTarget&)>) override {
+        return 0;
+    }
     Result<void> check(const std::string&) override { return {}; }
     Result<void> test(const TestFile&) override { return {}; }
 

@@ -10,6 +10,7 @@
 #include "weft/fiber/runtime.h"
 #include "weft/js/crash_report.h"
 #include "weft/js/describe.h"
+#include "weft/js/inspector.h"
 #include "weft/js/modules.h"
 #include "weft/js/platform.h"
 #include "weft/js/snapshot.h"
@@ -469,6 +470,26 @@ void Isolate::post_platform_tasks() {
     posted->run = [](Completion& record) {
         std::unique_ptr<Posted> own(static_cast<Posted*>(&record));
         if (auto isolate = own->isolate.lock()) (*isolate)->run_platform_tasks();
+    };
+    if (options_.runtime->post(options_.worker, *posted)) static_cast<void>(posted.release());
+}
+
+void Isolate::wake_inspector() {
+    struct Posted : Completion {
+        std::weak_ptr<Isolate*> isolate;
+    };
+    auto posted = std::make_unique<Posted>();
+    posted->isolate = self_;
+    posted->run = [](Completion& record) {
+        std::unique_ptr<Posted> own(static_cast<Posted*>(&record));
+        auto alive = own->isolate.lock();
+        if (!alive) return;
+        Isolate& self = **alive;
+        self.post([&self] {
+            self.turn([&](v8::Local<v8::Context>) {
+                if (self.inspector) self.inspector->dispatch_all();
+            });
+        });
     };
     if (options_.runtime->post(options_.worker, *posted)) static_cast<void>(posted.release());
 }

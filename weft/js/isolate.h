@@ -49,6 +49,7 @@ class Runtime;
 namespace weft::js {
 
 class ForegroundTasks;
+class Inspector;
 class Isolate;
 class Modules;
 
@@ -178,6 +179,18 @@ public:
     // Above the fibers of a request's tasks; nothing: the request is over.
     std::function<std::optional<CancelToken>(double request)> find_token;
 
+    // Any thread, while the isolate lives: ends the turn that runs now, if one does, as TooLong.
+    void interrupt() { watched_->end_now(); }
+
+    // ---- for the debugger, js/inspector.h
+    Inspector* inspector = nullptr;
+    // Any thread: the inspector empties its inbox in a turn of its own.
+    void wake_inspector();
+    // In a turn: until resume_turn() its limits do not count.
+    void pause_turn() { watched_->pause(); }
+    void resume_turn() { watched_->begin(); }
+    void enter();
+
     // ---- for the natives of js/
     void arm_timer(double deadline_ms);
     void run_microtasks();
@@ -219,7 +232,6 @@ private:
                            v8::Local<v8::Value> parent);
     void post_platform_tasks();
     void run_platform_tasks();
-    void enter();
     void begin_turn();
     TurnEnd end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught);
     void report_rejections();

@@ -30,8 +30,11 @@ v8::MaybeLocal<v8::Promise> on_dynamic_import(v8::Local<v8::Context> context, v8
                                               v8::Local<v8::String> specifier,
                                               v8::Local<v8::FixedArray>) {
     v8::Isolate* isolate = context->GetIsolate();
-    return Isolate::of(isolate).modules().import_dynamically(specifier,
-                                                             to_text(isolate, resource_name));
+    Modules& modules = Isolate::of(isolate).modules();
+    // What the debugger evaluates has no name.
+    bool is_named = resource_name->IsString() && resource_name.As<v8::String>()->Length() > 0;
+    return modules.import_dynamically(
+        specifier, is_named ? to_text(isolate, resource_name) : modules.nameless);
 }
 
 void on_import_meta(v8::Local<v8::Context> context, v8::Local<v8::Module> module,

@@ -44,6 +44,8 @@ public:
     v8::Local<v8::Object> entry() const;
     // What was looked for on the disk, whether it was loaded or not.
     DiskFiles& disk() { return files_; }
+    // What imports of texts without a name are relative to: a path, which need not be there.
+    std::string nameless = "/";
 
     // For V8's hooks.
     v8::MaybeLocal<v8::Promise> import_dynamically(v8::Local<v8::String> specifier,

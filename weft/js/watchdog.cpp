@@ -66,6 +66,17 @@ bool WatchedTurns::end() {
     return true;
 }
 
+void WatchedTurns::pause() {
+    // Whoever has ended it meanwhile has come too late.
+    static_cast<void>(end());
+}
+
+void WatchedTurns::end_now() {
+    // Relaxed: end_by_force() looks again.
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    if ((word & kStateMask) == Running) end_by_force(word);
+}
+
 void WatchedTurns::end_by_force(std::uint64_t running) {
     std::uint64_t condemned = (running & ~kStateMask) | Condemned;
     // Fails when the turn has ended meanwhile.

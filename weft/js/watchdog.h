@@ -46,6 +46,10 @@ public:
     void begin();
     // True when the turn was ended by force; the isolate is good for the next one.
     [[nodiscard]] bool end();
+    // The owner, in a turn: nothing ends it until the next begin(), which goes on with it.
+    void pause();
+    // Any thread: ends the turn that runs now, if one does.
+    void end_now();
 
 private:
     friend class Watchdog;

@@ -159,6 +159,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         }
         world->isolate = std::move(*isolate);
         world->isolate->modules().disk().on_seen = options_.on_files;
+        world->isolate->modules().nameless = options_.entry;
         world->tasks.emplace(scope_token_);
         world->isolate->v8()->SetData(1, this);
         world->sockets = std::make_unique<Sockets>(egress_);
@@ -340,6 +341,7 @@ void JsApplication::end_world(std::unique_ptr<World> world, CallFailure failure)
     world->tasks->cancel();
     world->isolate->wait_for_end();
     in_loop([&] {
+        world->inspector.reset();
         world->calls.reset();
         world->sockets.reset();
         js::Isolate::dispose(std::move(world->isolate));

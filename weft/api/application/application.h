@@ -15,6 +15,7 @@
 #include "weft/api/serve/server_calls.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
+#include "weft/js/inspector.h"
 #include "weft/js/isolate.h"
 #include "weft/js/watchdog.h"
 #include "weft/net/egress.h"
@@ -44,7 +45,9 @@ public:
     const Routes& routes() const override { return routes_; }
     Routes& declared_routes() { return routes_; }
     Result<void> run_to_end() override;
-    Result<void> test(const TestRunOptions& options) override;  // test/test_run.cpp
+    std::unique_ptr<DebugSession> debug(
+        std::function<void(std::string_view json)> on_message) override;  // debug/debug.cpp
+    Result<void> test(const TestRunOptions& options) override;            // test/test_run.cpp
     http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
     void drain() override;
@@ -53,6 +56,8 @@ public:
     ApplicationCounters counters() const override;
     std::vector<SeenFile> files() override;
 
+    // In the loop.
+    js::Inspector& inspector();
     const ApplicationOptions& options() const { return options_; }
     const net::EgressPolicy& egress() const { return egress_; }
     FetchClient& fetch_client() { return *fetch_client_; }
@@ -68,7 +73,8 @@ private:
     // An isolate and the requests in it.
     struct World {
         std::unique_ptr<js::Isolate> isolate;
-        std::optional<CancelSource> tasks;  // above all that it has started
+        std::unique_ptr<js::Inspector> inspector;  // once somebody has asked for it
+        std::optional<CancelSource> tasks;         // above all that it has started
         std::unique_ptr<Sockets> sockets;
         std::unique_ptr<ServerCalls> calls;
         World();

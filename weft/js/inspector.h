@@ -1,0 +1,85 @@
+// Inspector: V8's debugger of one isolate, which speaks the DevTools protocol.
+//
+// A session sends it JSON and is given JSON. What is sent waits in an inbox, which the owner's loop
+// empties in turns of its own; a turn that runs empties it at V8's next look around, so that a loop
+// can be paused. While V8 stands at a breakpoint, the owner's thread waits in a loop that serves
+// nothing but the inbox: neither jobs nor timers nor fibers of its worker. That time is no time of
+// the turn's limits.
+//
+// The owner's loop, unless said otherwise. Sessions end before the inspector does.
+#pragma once
+
+// tidy: allow-file threads: a thread that stands at a breakpoint waits for others
+
+#include <v8-inspector.h>
+#include <v8.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace weft::js {
+
+class Isolate;
+
+class Inspector final : private v8_inspector::V8InspectorClient {
+public:
+    using OnMessage = std::function<void(std::string_view json)>;
+
+    Inspector(Isolate& isolate, std::string_view name);
+    ~Inspector() override;
+    Inspector(const Inspector&) = delete;
+    Inspector& operator=(const Inspector&) = delete;
+
+    // Both are called on the owner's thread and must not wait, `on_left` at the end of the session,
+    // which is known by its number.
+    std::uint64_t connect(OnMessage on_message, std::function<void()> on_left);
+    void disconnect(std::uint64_t session);
+
+    // Any thread.
+    void send(std::uint64_t session, std::string json);
+    // Any thread: the session ends behind what it has sent. What stood at its breakpoint goes on.
+    void leave(std::uint64_t session);
+
+    // In a turn: does what the inbox asks for.
+    void dispatch_all();
+
+private:
+    class Channel;
+    struct Message {
+        std::uint64_t session;
+        bool leaves;
+        std::string json;
+    };
+
+    void runMessageLoopOnPause(int group) override;
+    void quitMessageLoopOnPause() override { paused_ = false; }
+    double currentTimeMS() override;
+    v8::Local<v8::Context> ensureDefaultContextInGroup(int group) override;
+    std::unique_ptr<v8_inspector::StringBuffer> resourceNameToUrl(
+        const v8_inspector::StringView& name) override;
+    void installAdditionalCommandLineAPI(v8::Local<v8::Context> context,
+                                         v8::Local<v8::Object> object) override;
+
+    void push(Message message);
+    static void on_interrupt(v8::Isolate* engine, void* data);
+
+    Isolate& isolate_;
+    std::unique_ptr<v8_inspector::V8Inspector> inspector_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Channel>> sessions_;
+    std::uint64_t last_session_ = 0;
+    bool paused_ = false;
+
+    std::mutex lock_;  // the rest
+    std::condition_variable came_;
+    std::deque<Message> inbox_;
+    bool posted_ = false;  // the loop has been told
+};
+
+}  // namespace weft::js
