@@ -6,9 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from served import LONG, MIB, WEFT, ServeTest, main
+from served import LONG, MIB, WEFT, ServeTest, in_threads, main
 
 APP = """
+import { AsyncLocalStorage } from "weft:async";
 import { open, sql } from "weft:data";
 import { Results, router } from "weft:http";
 
@@ -22,7 +23,25 @@ const numbers = (count) =>
       select x, 'some text of a row' as text from n`;
 const forever = () => new Promise(() => {});
 
+const storage = new AsyncLocalStorage();
 const app = router();
+app.get("/context", (ctx) => storage.run(ctx.query.name, async () => {
+  const found = {};
+  const look = (place) => { found[place] = storage.getStore(); };
+  await db.query(numbers(3)); look("query");
+  await db.exec(sql`insert into notes (text) values (${"x"})`).then(() => look("then"));
+  await db.transaction(async (tx) => {
+    look("transaction");
+    await tx.queryOne("select 1 as one");
+    look("in the transaction");
+  });
+  for await (const row of await db.queryCursor(numbers(3))) look(`row ${row.x}`);
+  await db.query("no statement").catch(() => look("failure"));
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 5);
+  await db.query(endless, [], { signal: controller.signal }).catch(() => look("abort"));
+  return found;
+}));
 app.get("/ok", () => "ok");
 app.get("/facts", async () =>
   ({ ...db.stats(), notes: (await readers.queryOne("select count(*) as n from notes")).n }));
@@ -94,6 +113,14 @@ class Data(ServeTest):
         for target in ("/endless", "/unheeding"):
             self.leave(target)
             self.assert_free("the statement is stopped")
+
+    def test_JS_9_async_context_follows_what_waits_for_a_database(self):
+        names = [f"request {number}" for number in range(4)]
+        found = in_threads(4, lambda at: self.weft.json(f"/context?name=request%20{at}"))
+        places = ["query", "then", "transaction", "in the transaction", "row 1", "row 2", "row 3",
+                  "failure", "abort"]
+        for name, seen in zip(names, found):
+            self.assertEqual(seen, {place: name for place in places})
 
     def test_DAT_2_a_foreign_lock_stops_nobody_else(self):
         other = sqlite3.connect(self.weft.path / "notes.db", isolation_level=None)

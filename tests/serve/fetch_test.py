@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from served import LONG, MIB, ServeTest, main
 
@@ -37,6 +38,20 @@ const paths = {
     }
   },
   last: () => Response.json(last),
+  async many(url) {
+    // By the order in which the answers came, whatever the order of the calls.
+    const order = [];
+    await Promise.all([1200, 600, 900, 300].map(async (ms) => {
+      await (await fetch(`${url}${ms}`)).text();
+      order.push(ms);
+    }));
+    return Response.json(order);
+  },
+  async crowd(url) {
+    const one = async () => (await fetch(url)).text();
+    const all = await Promise.all(Array.from({ length: 64 }, one));
+    return Response.json(all.length);
+  },
   proxy: (url) => fetch(url),
 };
 export default {
@@ -72,6 +87,8 @@ class Upstream(BaseHTTPRequestHandler):
             self.send_header("content-length", "0")
             self.end_headers()
             return
+        if self.path.startswith("/after/"):
+            time.sleep(int(self.path[7:]) / 1000)
         if self.path == "/slow":
             time.sleep(3)
         body = b"x" * (1_000_000 if self.path == "/big" else 20_000)
@@ -186,6 +203,36 @@ class Allowed(WithUpstream):
     def test_JS_11_a_response_is_passed_on(self):
         answer = self.weft.ask(self.url("proxy", "/big"))
         self.assertEqual((answer.status, len(answer.body)), (200, 1_000_000))
+
+    def test_JS_17_completions_run_in_the_order_in_which_they_come(self):
+        # Others on the machine may hold up one of the answers, but not each time.
+        expected = [300, 600, 900, 1200]
+        found = []
+        for _ in range(5):
+            found.append(self.weft.json(self.url("many", "/after/")))
+            self.assertEqual(sorted(found[-1]), expected)
+            if found[-1] == expected:
+                return
+        self.fail(found)
+
+    def test_JS_11_no_fetch_has_a_thread_of_its_own(self):
+        def threads():
+            return len(list(Path(f"/proc/{self.weft.process.pid}/task").iterdir()))
+
+        self.assertEqual(self.weft.json(self.url("crowd", "/")), 64)
+        before, most, done = threads(), 0, []
+        asked = threading.Thread(
+            target=lambda: done.append(self.weft.json(self.url("crowd", "/after/700"))))
+        begun = Upstream.asked
+        asked.start()
+        self.weft.until(lambda: Upstream.asked - begun >= 8, "fetches under way")
+        while asked.is_alive():
+            most = max(most, threads())
+            time.sleep(0.01)
+        asked.join()
+        self.assertEqual(done, [64])
+        self.assertGreater(most, 0)
+        self.assertLessEqual(most, before + 2)
 
     def test_SCP_4_the_signal_of_the_request_reaches_fetch(self):
         asked = Upstream.asked

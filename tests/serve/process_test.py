@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The process: how it rests, ends, reloads and serves several applications
 (JS-2, JS-6, JS-12, JS-15)."""
+import json
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -9,6 +11,7 @@ import unittest
 from served import PATIENCE_S, SANITIZED, ServeTest, Weft, main, read_to_end
 
 APP = """
+import { delay } from "weft:time";
 const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
 let begun = 0;
 export default {
@@ -26,6 +29,16 @@ export default {
       }));
     }
     if (pathname === "/loop") for (;;);
+    if (pathname === "/untilDrain") {
+      // What waits by the signal: a timer of weft:time, a fetch, and a stream.
+      const { signal } = request;
+      const name = (error) => error.name;
+      const timer = delay(60_000, { signal }).then(() => "late", name);
+      const fetched = fetch(searchParams.get("url"), { signal }).then(() => "late", name);
+      const stream = new ReadableStream({}).pipeTo(new WritableStream(), { signal })
+        .then(() => "late", name);
+      return Response.json(await Promise.all([timer, fetched, stream]));
+    }
     return new Response("ok");
   },
 };
@@ -64,6 +77,41 @@ class Drain(unittest.TestCase):
         for answer in answers:
             self.assertTrue(answer.startswith(b"HTTP/1.1 200"), answer)
         self.assertEqual(answers[1].count(b"\0"), 50)
+        self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
+
+    def test_SCP_4_the_signal_fires_when_the_server_drains_and_reaches_what_waits(self):
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        silent.settimeout(PATIENCE_S)
+        port = silent.getsockname()[1]
+        weft = Weft(APP, arguments=["--allow-fetch", f"127.0.0.1:{port}"])
+        self.addCleanup(weft.close)
+        client = weft.begin(f"/untilDrain?url=http://127.0.0.1:{port}/")
+        asked, _ = silent.accept()  # the fetch is under way
+        self.addCleanup(asked.close)
+        self.assertTrue(asked.recv(100))
+        weft.process.send_signal(signal.SIGTERM)
+        answer = read_to_end(client)
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200"), answer)
+        names = json.loads(answer.rpartition(b"\r\n\r\n")[2])
+        self.assertEqual(len(names), 3)
+        self.assertNotIn("late", names)
+        self.assertEqual(weft.process.wait(PATIENCE_S), 0)
+
+    def test_JS_12_answers_in_flight_at_a_drain_close_their_connections(self):
+        # They did not ask for it: the server says so and does it.
+        idle = self.weft.send("/ok")
+        idle.recv(4096)
+        asked = [self.weft.begin("/sleep?ms=700"), self.weft.begin("/stream")]
+        self.weft.process.send_signal(signal.SIGTERM)
+        idle.settimeout(PATIENCE_S)
+        self.assertEqual(idle.recv(100), b"")  # the drain has begun
+        idle.close()
+        quiet = read_to_end(asked[0])
+        self.assertTrue(quiet.startswith(b"HTTP/1.1 200"), quiet)
+        self.assertIn(b"connection: close\r\n", quiet.lower())
+        stream = read_to_end(asked[1])
+        self.assertEqual(stream.count(b"\0"), 50)
         self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
 
     def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
@@ -123,6 +171,32 @@ class Watch(unittest.TestCase):
         self.assertIn(b"v3", kept.recv(4096))
         kept.close()
         weft.until(lambda: weft.sockets() <= sockets, "the end of the old sockets")
+
+    def test_JS_12_timers_of_the_old_application_end_with_it(self):
+        source = """
+            import { every } from "weft:time";
+            setInterval(() => console.error("interval of v0"), 5);
+            every(5, () => console.error("every of v0"));
+            export default { fetch: () => new Response("v0") };"""
+        weft = Weft(source, arguments=["--watch"])
+        self.addCleanup(weft.close)
+
+        def ticks(version):
+            log = weft.log()
+            return [log.count(f"{kind} of {version}") for kind in ["interval", "every"]]
+
+        def until_ticking(version):
+            before = ticks(version)
+            weft.until(lambda: all(map(int.__lt__, before, ticks(version))), f"ticks of {version}")
+
+        until_ticking("v0")
+        (weft.path / "app.js").write_text(source.replace("v0", "v1"))
+        weft.until(lambda: weft.ask("/").text == "v1", "v1")
+        until_ticking("v1")
+        before = ticks("v0")
+        until_ticking("v1")
+        until_ticking("v1")
+        self.assertEqual(ticks("v0"), before)
 
     def test_JS_12_a_reload_that_fails_keeps_the_old_application(self):
         weft = Weft('export default { fetch: () => new Response("good") };',

@@ -12,7 +12,7 @@ namespace weft::api {
 std::span<const js::Binding> bindings();
 
 // Empty in the tool that makes it, and where V8 is another than the one that made it: whoever has
-// none runs the prelude, which takes an isolate some tens of milliseconds more.
+// none runs the prelude, which takes an isolate some 20 ms more.
 std::span<const char> snapshot();
 
 // The scripts that the snapshot was made of, in their order.
