@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "weft/data/sqlite/sqlite.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/scale.h"
 
 namespace weft::data {
 namespace {
@@ -197,11 +199,59 @@ void run_cases(std::string_view provider, Open open) {
     EXPECT_GE(count, 8U);
 }
 
+// What the process has in memory, in MiB.
+double resident_mib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmRSS:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+    }
+    return 0;
+}
+
+// Reads a million rows of a cursor. The first tenth may fill what is kept for the next.
+Result<void> read_a_million(Database database, const char* text) {
+    // The address sanitizer keeps what was freed for a while.
+    constexpr double kGrowthMaxMib = weft::testing::kSanitizer ? 400 : 8;
+    Cursor cursor = WEFT_TRY(database.query_cursor(text));
+    std::size_t count = 0;
+    double early = 0;
+    for (;;) {
+        Rows rows = WEFT_TRY(cursor.next());
+        if (rows.empty()) break;
+        count += rows.size();
+        if (early == 0 && count > 100'000) early = resident_mib();
+    }
+    EXPECT_EQ(count, 1'000'000U);
+    EXPECT_GT(early, 0);
+    EXPECT_LT(resident_mib() - early, kGrowthMaxMib);
+    return {};
+}
+
+TEST(Cursors, DAT_8_memory_stays_flat_over_a_million_rows_of_sqlite) {
+    Result<void> read = weft::run([&]() -> Result<void> {
+        return read_a_million(
+            WEFT_TRY(open_sqlite({.path = ":memory:"})),
+            "with recursive n(x) as (select 1 union all select x + 1 from n where x < 1000000) "
+            "select x, 'a row of some length, number ' || x from n");
+    });
+    EXPECT_TRUE(read) << (read ? "" : read.error().message());
+}
+
 TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
     run_cases("sqlite", [](std::size_t) { return open_sqlite({.path = ":memory:"}); });
 }
 
 #ifdef WEFT_HAS_POSTGRES
+TEST(Cursors, DAT_8_memory_stays_flat_over_a_million_rows_of_postgres) {
+    auto& server = testing::PostgresServer::get();
+    Result<void> read = weft::run([&]() -> Result<void> {
+        return read_a_million(
+            WEFT_TRY(open_postgres({.connection_string = server.local()})),
+            "select x, 'a row of some length, number ' || x from generate_series(1, 1000000) x");
+    });
+    EXPECT_TRUE(read) << (read ? "" : read.error().message());
+}
+
 TEST(Conformance, DAT_1_every_case_holds_for_postgres) {
     auto& server = testing::PostgresServer::get();
     run_cases("postgres", [&](std::size_t number) -> Result<Database> {

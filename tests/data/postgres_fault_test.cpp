@@ -61,6 +61,31 @@ TEST_F(PostgresFault, DAT_5_a_killed_backend_is_an_error_and_the_pool_recovers) 
     });
 }
 
+TEST_F(PostgresFault, DAT_5_a_connection_lost_between_rows_ends_the_cursor_and_no_other) {
+    run([&]() -> Result<void> {
+        DatabaseOptions options;
+        options.pool.connections_max = 1;
+        Database database =
+            WEFT_TRY(open_postgres({.connection_string = server->local()}, options));
+        auto observer = WEFT_TRY(connect());
+        {
+            Cursor cursor = WEFT_TRY(
+                database.query_cursor("select generate_series(1, 100000000), repeat('x', 1000)"));
+            EXPECT_FALSE(WEFT_TRY(cursor.next()).empty());
+            WEFT_TRY(kill_others(*observer));
+            Result<Rows> rows = cursor.next();
+            while (rows && !rows->empty()) rows = cursor.next();
+            EXPECT_FALSE(rows);
+            EXPECT_EQ(cause_of(rows.error()), Cause::Connection) << rows.error().message();
+        }
+        Rows rows = WEFT_TRY(database.query("select 'mine'"));
+        EXPECT_EQ(rows[0][0], Value("mine"));
+        EXPECT_EQ(database.stats().closed_broken, 1u);
+        EXPECT_EQ(database.stats().connections, 1u);
+        return {};
+    });
+}
+
 TEST_F(PostgresFault, DAT_5_a_transaction_that_is_given_back_is_rolled_back) {
     run([&]() -> Result<void> {
         auto pool = WEFT_TRY(pool_of(1));

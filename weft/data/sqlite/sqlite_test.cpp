@@ -349,6 +349,33 @@ TEST_F(SqliteTest, DAT_2_a_backup_is_the_whole_database) {
     });
 }
 
+// By SQLite's own bound, which fails where a full disk does.
+TEST_F(SqliteTest, DAT_2_a_full_database_fails_the_statement_and_stays_whole) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (x blob)"));
+        EXPECT_DONE(db.exec("insert into t values (zeroblob(100000))"));
+        EXPECT_DONE(db.query("pragma max_page_count = 40"));
+        Result<Outcome> full = db.exec("insert into t values (zeroblob(1000000))");
+        ASSERT_FALSE(full);
+        EXPECT_EQ(cause_of(full.error()), Cause::Resources) << full.error().message();
+        // In a transaction everything is undone, and the handle goes on.
+        Result<void> undone = db.transaction([&](Transaction& tx) -> Result<void> {
+            WEFT_TRY(tx.exec("delete from t"));
+            WEFT_TRY(tx.exec("insert into t values (zeroblob(1000000))"));
+            return {};
+        });
+        EXPECT_EQ(cause_of(undone.error()), Cause::Resources);
+        EXPECT_EQ(count_of(db, "t"), 1);
+        EXPECT_EQ(db.stats().in_use, 0U);
+        EXPECT_DONE(db.exec("delete from t"));
+        EXPECT_DONE(db.exec("insert into t values (zeroblob(1000))"));
+        Result<Rows> sound = db.query("pragma integrity_check");
+        ASSERT_TRUE(sound);
+        EXPECT_EQ((*sound)[0].get<std::string>(0), std::string("ok"));
+    });
+}
+
 TEST_F(SqliteTest, DAT_2_files_are_in_wal_mode_and_memory_lives_as_long_as_its_handle) {
     on_fiber([&] {
         Database db = open({.path = file()});
