@@ -227,7 +227,7 @@ Result<void> read_a_million(Database database, const char* text) {
     return {};
 }
 
-TEST(Cursors, DAT_8_memory_stays_flat_over_a_million_rows_of_sqlite) {
+TEST(Cursors, DAT_8b_memory_stays_flat_over_a_million_rows_of_sqlite) {
     Result<void> read = weft::run([&]() -> Result<void> {
         return read_a_million(
             WEFT_TRY(open_sqlite({.path = ":memory:"})),
@@ -242,7 +242,7 @@ TEST(Conformance, DAT_1_every_case_holds_for_sqlite) {
 }
 
 #ifdef WEFT_HAS_POSTGRES
-TEST(Cursors, DAT_8_memory_stays_flat_over_a_million_rows_of_postgres) {
+TEST(Cursors, DAT_8b_memory_stays_flat_over_a_million_rows_of_postgres) {
     auto& server = testing::PostgresServer::get();
     Result<void> read = weft::run([&]() -> Result<void> {
         return read_a_million(

@@ -59,7 +59,7 @@ TEST_F(PostgresBatch, DAT_7_a_row_too_many_in_a_batch_undoes_it) {
 }
 
 // The server commits at the sync, so nothing may be in front of it that is to be undone.
-TEST_F(PostgresBatch, DAT_1_a_batch_without_rows_is_one_transaction_in_one_round_trip) {
+TEST_F(PostgresBatch, DAT_3f_a_batch_without_rows_is_one_transaction_in_one_round_trip) {
     run([&]() -> Result<void> {
         auto connection = WEFT_TRY(connect());
         WEFT_TRY(
@@ -85,7 +85,7 @@ TEST_F(PostgresBatch, DAT_1_a_batch_without_rows_is_one_transaction_in_one_round
     });
 }
 
-TEST_F(PostgresBatch, DAT_1_queries_that_write_all_the_same_are_undone_with_their_batch) {
+TEST_F(PostgresBatch, DAT_3f_queries_that_write_all_the_same_are_undone_with_their_batch) {
     run([&]() -> Result<void> {
         auto connection = WEFT_TRY(connect());
         WEFT_TRY(connection->run_script(
@@ -105,7 +105,7 @@ TEST_F(PostgresBatch, DAT_1_queries_that_write_all_the_same_are_undone_with_thei
     });
 }
 
-TEST_F(PostgresBatch, DAT_1_a_statement_may_need_what_one_before_it_makes) {
+TEST_F(PostgresBatch, DAT_3f_a_statement_may_need_what_one_before_it_makes) {
     run([&]() -> Result<void> {
         auto connection = WEFT_TRY(connect());
         std::vector<Statement> batch = {"create temporary table later (i int)",

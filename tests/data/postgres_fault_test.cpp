@@ -105,7 +105,7 @@ TEST_F(PostgresFault, DAT_5_a_transaction_that_is_given_back_is_rolled_back) {
 }
 
 // Statements of many callers, some with deadlines, while backends are killed.
-TEST_F(PostgresFault, DAT_5_after_any_fault_the_pool_is_whole) {
+TEST_F(PostgresFault, DAT_5h_after_any_fault_the_pool_is_whole) {
     const std::size_t count = weft::testing::is_long() ? 50'000 : weft::testing::repeats(200);
     run([&]() -> Result<void> {
         auto pool = WEFT_TRY(pool_of(4));

@@ -207,7 +207,7 @@ TEST_F(PostgresShared, DAT_3_no_cancel_is_sent_while_another_waits_on_the_line) 
 }
 
 // Each of those on the line gets exactly one outcome, and the line goes on with another connection.
-TEST_F(PostgresShared, DAT_5_a_lost_connection_is_one_outcome_for_each_on_it) {
+TEST_F(PostgresShared, DAT_3e_DAT_5_a_lost_connection_is_one_outcome_for_each_on_it) {
     run([&]() -> Result<void> {
         Database database = WEFT_TRY(open(2));
         auto observer = WEFT_TRY(connect());

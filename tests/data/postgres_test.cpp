@@ -167,7 +167,7 @@ TEST_F(Postgres, DAT_7_a_row_too_many_ends_the_statement_at_once) {
     });
 }
 
-TEST_F(Postgres, DAT_8_rows_come_as_they_are_fetched) {
+TEST_F(Postgres, DAT_3g_DAT_8_rows_come_as_they_are_fetched) {
     run([&]() -> Result<void> {
         auto connection = WEFT_TRY(connect());
         auto rows = WEFT_TRY(

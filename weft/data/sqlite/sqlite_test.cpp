@@ -228,7 +228,7 @@ TEST_F(SqliteTest, DAT_8_a_cursor_ends_with_its_transaction) {
     });
 }
 
-TEST_F(SqliteTest, DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_never_the_next) {
+TEST_F(SqliteTest, DAT_2c_DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_never_the_next) {
     on_fiber([&] {
         Database db = memory();
         Result<Rows> late = db.query(kEndless, {.timeout = 5ms});
