@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace weft::crypto {
@@ -31,6 +33,15 @@ constexpr Step kWalk[] = {
     {8, 45},  {21, 55}, {24, 2},  {4, 14},  {15, 27}, {23, 41}, {19, 56}, {13, 8},
     {12, 25}, {2, 43},  {20, 62}, {14, 18}, {22, 39}, {9, 61},  {6, 20},  {1, 44},
 };
+
+// Calls it with 0, 1 and so on as constants: with indexes that are not known beforehand the
+// permutation takes several times as long.
+template <std::size_t count>
+void unrolled(auto&& body) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+        (body(std::integral_constant<std::size_t, i>()), ...);
+    }(std::make_index_sequence<count>());
+}
 
 std::uint64_t lane_of(Bytes data) {
     std::uint64_t lane = 0;
@@ -96,21 +107,24 @@ void Sponge::advance(std::size_t bytes) {
 void Sponge::permute() {
     for (int round = kAllRounds - rounds_; round < kAllRounds; ++round) {
         std::uint64_t columns[5];
-        for (std::size_t x = 0; x < 5; ++x)
+        unrolled<5>([&](auto x) {
             columns[x] =
                 lanes_[x] ^ lanes_[x + 5] ^ lanes_[x + 10] ^ lanes_[x + 15] ^ lanes_[x + 20];
-        for (std::size_t x = 0; x < 5; ++x) {
+        });
+        unrolled<5>([&](auto x) {
             std::uint64_t mixed = columns[(x + 4) % 5] ^ std::rotl(columns[(x + 1) % 5], 1);
-            for (std::size_t y = 0; y < kLanes; y += 5) lanes_[y + x] ^= mixed;
-        }
+            unrolled<5>([&](auto y) { lanes_[5 * y + x] ^= mixed; });
+        });
         std::uint64_t carried = lanes_[1];
-        for (const Step& step : kWalk)
-            carried = std::exchange(lanes_[step.lane], std::rotl(carried, step.rotation));
-        for (std::size_t y = 0; y < kLanes; y += 5) {
-            std::copy_n(lanes_ + y, 5, columns);
-            for (std::size_t x = 0; x < 5; ++x)
-                lanes_[y + x] ^= ~columns[(x + 1) % 5] & columns[(x + 2) % 5];
-        }
+        unrolled<std::size(kWalk)>([&](auto i) {
+            constexpr Step kStep = kWalk[i];
+            carried = std::exchange(lanes_[kStep.lane], std::rotl(carried, kStep.rotation));
+        });
+        unrolled<5>([&](auto y) {
+            std::copy_n(lanes_ + 5 * y, 5, columns);
+            unrolled<5>(
+                [&](auto x) { lanes_[5 * y + x] ^= ~columns[(x + 1) % 5] & columns[(x + 2) % 5]; });
+        });
         lanes_[0] ^= kRoundConstants[round];
     }
 }
