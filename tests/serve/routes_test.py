@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Folders and proxies that are served without entering JavaScript, and applications by path
 (HST-1, JS-18)."""
+import http.client
 import http.server
 import threading
 import time
@@ -22,7 +23,17 @@ app.get("/ok", () => "ok");
 app.get("/asked", () => asked);
 app.get("/begun", () => begun);
 app.get("/loop", () => { begun++; for (;;); });
-app.get("/later", async () => { begun++; await null; for (;;); });
+app.get("/later", async () => { begun++; await new Promise((go) => setTimeout(go, 1)); for (;;); });
+app.get("/stream", () => new Response(new ReadableStream({
+  async pull(controller) {
+    for (let i = 0; i < 40; i++) {
+      controller.enqueue(new Uint8Array(50_000).fill(65 + i % 26));
+      await new Promise((go) => setTimeout(go, 1));
+    }
+    controller.close();
+  },
+})));
+app.post("/echo", async (ctx) => new Response(await ctx.request.text()));
 export default app;
 """
 
@@ -130,6 +141,49 @@ class Routes(ServeTest):
         asked = len(self.upstream.asked)
         self.assertEqual(self.weft.ask("/api/x", "POST", b"x" * 1001).status, 413)
         self.assertEqual(len(self.upstream.asked), asked)
+
+    def in_the_loop(self, path):
+        """A client whose request computes without an end, and the clients before it."""
+        before = self.weft.cpu_ticks()
+        client = self.weft.send(path)
+        self.weft.until(lambda: self.weft.cpu_ticks() > before + 30, "the loop")
+        return client
+
+    def check_while_it_computes(self, path):
+        kept = http.client.HTTPConnection("127.0.0.1", self.weft.port, timeout=PATIENCE_S)
+        kept.request("GET", "/ok")
+        self.assertEqual(kept.getresponse().read(), b"ok")
+        looping = self.in_the_loop(path)
+        kept.request("GET", "/files/a.txt")
+        self.assertEqual(kept.getresponse().read(), b"0123456789")
+        # Those for the script wait, and lose nothing by it.
+        stream = self.weft.send("/stream", headers="connection: close\r\n")
+        echo = self.weft.send("/echo", "POST", "connection: close\r\ncontent-length: 4\r\n")
+        for target, text in [("/files/a.txt", "0123456789"), ("/assets/a.txt", "0123456789"),
+                             ("/api/x", "GET /api/x 0"), ("/up/x", "GET /up/x 0")]:
+            self.assertEqual(self.weft.ask(target).text, text)
+        looping.setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            looping.recv(1)  # it still computes
+        echo.sendall(b"echo")
+        looping.settimeout(PATIENCE_S)
+        self.assertIn(b"500", looping.recv(4096))
+        looping.close()
+        chunked = read_to_end(stream)
+        for i in range(26):
+            self.assertEqual(chunked.count(bytes([65 + i]) * 1000) > 0, True, i)
+        self.assertTrue(chunked.endswith(b"0\r\n\r\n"))
+        self.assertTrue(read_to_end(echo).endswith(b"\r\n\r\necho"))
+        kept.request("GET", "/ok")
+        self.assertEqual(kept.getresponse().read(), b"ok")
+        kept.close()
+        self.assert_answers()
+
+    def test_JS_18_routes_answer_while_a_script_computes_without_end(self):
+        self.check_while_it_computes("/loop")
+
+    def test_JS_18_routes_answer_while_a_script_computes_after_a_wait(self):
+        self.check_while_it_computes("/later")
 
     def test_HST_1_what_is_under_way_ends_well_in_a_drain(self):
         upstream = Upstream()

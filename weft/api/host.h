@@ -74,6 +74,8 @@ struct ApplicationOptions {
     bool opens_any_data = true;      // scripts may name databases themselves
     unsigned worker = 0;             // a pinned one, by its number in the runtime
     std::function<void()> on_files;  // files() has become another; the owner's thread
+    // A turn keeps the worker for long: again and again until it ends, by a thread of the host's.
+    std::function<void()> on_long_turn;
 };
 
 // One file of tests; see weft/api/test/.

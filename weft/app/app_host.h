@@ -1,10 +1,10 @@
 // AppHost: what the program `weft` asks of the JavaScript engine.
 //
-// The engine is a library of its own, libweft-js.so, which is loaded when the first script is to be
-// run (engine_library.h). It is opened with the runtime whose pinned workers own the isolates: one
-// for each isolate of the configuration. All calls are made by fibers of that runtime and may wait.
-// Errors: Exception for what the script is to blame for, its text with a code frame as the user is
-// to see it; every other kind for what it is not.
+// The engine is a library of its own, libweft-js.so, which is loaded when a script is wanted, after
+// the listeners were opened (engine_library.h). It is opened with the runtime whose pinned workers
+// own the isolates: one for each isolate of the configuration. All calls are made by fibers of that
+// runtime and may wait. Errors: Exception for what the script is to blame for, its text with a code
+// frame as the user is to see it; every other kind for what it is not.
 #pragma once
 
 #include <chrono>
@@ -67,8 +67,9 @@ class AppHost {
 public:
     virtual ~AppHost() = default;
 
-    // Opens the listeners, then loads the applications. Gives where they listen, in the order of
-    // the configuration, with the ports that were chosen for port 0.
+    // Opens the listeners and serves what needs no application, then loads the engine and the
+    // applications. Gives where they listen, in the order of the configuration, with the ports that
+    // were chosen for port 0.
     virtual Result<std::vector<net::Address>> start(const ServeConfig& config) = 0;
     // Until drain() and the end of the last request.
     virtual Result<void> serve() = 0;

@@ -1,14 +1,16 @@
-#include "weft/app/engine_host.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "weft/app/command_line.h"
+#include "weft/app/engine_host.h"
 #include "weft/app/evaluation.h"
+#include "weft/app/handover.h"
 #include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/completion.h"
+#include "weft/fiber/placement.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/request.h"
 #include "weft/net/egress.h"
@@ -70,8 +72,13 @@ Error of_script(const Error& error) { return Error(ErrorKind::Exception, error.m
 
 }  // namespace
 
-EngineHost::EngineHost(Runtime& runtime, std::unique_ptr<api::Host> host)
-    : runtime_(runtime), host_(std::move(host)) {}
+EngineHost::EngineHost(Runtime& runtime, OpenEngine open_engine)
+    : runtime_(runtime), open_engine_(std::move(open_engine)) {}
+
+Result<api::Host*> EngineHost::engine() {
+    if (!host_) host_ = WEFT_TRY(open_engine_());
+    return host_.get();
+}
 
 // Runs the function on a fiber of a pinned worker, and waits for it.
 template <class Function>
@@ -92,21 +99,7 @@ EngineHost::~EngineHost() {
 
 Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     config_ = config;
-    for (const ListenerConfig& listener : config_.listeners) {
-        if (!listener.tls) {
-            tls_.push_back(nullptr);
-            continue;
-        }
-        net::tls::ServerConfig tls;
-        tls.identities.push_back({.certificate = {.file = listener.tls->certificate},
-                                  .key = {.file = listener.tls->key}});
-        if (!listener.tls->client_ca.empty()) {
-            tls.client_certificates = net::tls::ClientCertificates::Required;
-            tls.client_authorities = {.file = listener.tls->client_ca};
-        }
-        tls_.push_back(std::make_shared<net::tls::ServerContext>(
-            WEFT_TRY(net::tls::ServerContext::create(std::move(tls)))));
-    }
+    WEFT_TRY(open_tls());
     WEFT_TRY(open_routes());
     unsigned pinned = 0;
     for (const AppConfig& app : config_.apps) pinned = std::max(pinned, app.isolates);
@@ -124,10 +117,32 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
         place->worker = runtime_.worker_count() - pinned + index;
         Place& opened = *place;
         places_.push_back(std::move(place));
-        // Connections wait in the backlog until the applications have been loaded.
         WEFT_TRY(on_place(index, [&] { return open_place(opened, addresses); }));
     }
+    for (auto& place : places_) begin_serving(*place);
+    WEFT_TRY(engine());
+    for (auto& place : places_)
+        WEFT_TRY(on_place(place->index, [&] { return load_place(*place); }));
     return addresses;
+}
+
+Result<void> EngineHost::open_tls() {
+    for (const ListenerConfig& listener : config_.listeners) {
+        if (!listener.tls) {
+            tls_.push_back(nullptr);
+            continue;
+        }
+        net::tls::ServerConfig tls;
+        tls.identities.push_back({.certificate = {.file = listener.tls->certificate},
+                                  .key = {.file = listener.tls->key}});
+        if (!listener.tls->client_ca.empty()) {
+            tls.client_certificates = net::tls::ClientCertificates::Required;
+            tls.client_authorities = {.file = listener.tls->client_ca};
+        }
+        tls_.push_back(std::make_shared<net::tls::ServerContext>(
+            WEFT_TRY(net::tls::ServerContext::create(std::move(tls)))));
+    }
+    return {};
 }
 
 Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& addresses) {
@@ -139,17 +154,11 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
     // The handler's own deadline ends with the head of its response; a body may be long.
     options.limits.request_time = std::chrono::hours(24);
     options.loop_handler = [this, &place](http::Request& request, http::LoopCall& call) {
-        Choice choice = application_for(place, request);
-        if (choice.refusal != 0) return http::LoopOutcome(http::Response::plain(choice.refusal));
-        if (choice.routes) return http::LoopOutcome(http::ByFiber{});
-        return choice.application->begin(request, call);
+        return begin(place, request, call);
     };
     place.server = std::make_unique<http::Server>(
-        [this, &place](http::Request& request, async::Context& context) -> Result<http::Response> {
-            Choice choice = application_for(place, request);
-            if (choice.refusal != 0) return http::Response::plain(choice.refusal);
-            if (choice.routes) return choice.routes->answer(request, context);
-            return choice.application->handle(request, context);
+        [this, &place](http::Request& request, async::Context& context) {
+            return handle(place, request, context);
         },
         std::move(options));
     for (std::size_t at = 0; at < addresses.size(); ++at) {
@@ -163,9 +172,27 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
             tls_[at] ? WEFT_TRY(place.server->listen_tls(addresses[at], tls_[at], listen))
                      : WEFT_TRY(place.server->listen(addresses[at], listen));
     }
-    std::vector<SeenFile> seen;
-    place.applications = WEFT_TRY(load_applications(place, seen));
     return {};
+}
+
+// A fiber of the place.
+Result<void> EngineHost::load_place(Place& place) {
+    std::vector<SeenFile> seen;
+    Applications loaded = WEFT_TRY(load_applications(place, seen));
+    static_cast<void>(exchange_applications(place, std::move(loaded)));
+    place.is_loaded.set();
+    return {};
+}
+
+// A fiber of the place. Gives the old ones.
+EngineHost::Applications EngineHost::exchange_applications(Place& place, Applications fresh) {
+    std::vector<std::shared_ptr<const NativeRoutes>> routes;
+    for (const Loaded& loaded : fresh) routes.push_back(loaded.routes);
+    {
+        SpinGuard guard(place.routes_lock);
+        place.script_routes.swap(routes);
+    }
+    return std::exchange(place.applications, std::move(fresh));
 }
 
 Result<EngineHost::Applications> EngineHost::load_applications(const Place& place,
@@ -186,6 +213,7 @@ Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned w
                                                 std::vector<SeenFile>& seen) {
     api::ApplicationOptions options = options_of(app, worker);
     options.on_files = on_files_;
+    options.on_long_turn = [this, worker] { look_after(worker); };
     options.is_supervised = !config_.inherited.empty();
     std::shared_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
     Result<void> loaded = application->load();  // tidy: allow order: of a script, not of an atomic
@@ -196,15 +224,33 @@ Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned w
     std::ranges::move(application->files(), std::back_inserter(seen));
     Result<NativeRoutes> routes = ErrorKind::Exception;
     if (loaded) {
-        routes = NativeRoutes::create(application->routes(), check_of(app));
+        const api::Routes& declared = application->routes();
+        routes = NativeRoutes::create(declared, check_of(app));
+        // Release: see look_after().
+        if (!declared.folders.empty() || !declared.proxies.empty())
+            has_routes_.store(true, std::memory_order_release);
         if (!routes) loaded = Error(ErrorKind::Exception, routes.error().message());
     }
-    if (loaded) return Loaded{std::move(application), std::move(*routes)};
+    if (loaded)
+        return Loaded{std::move(application),
+                      std::make_shared<const NativeRoutes>(std::move(*routes))};
     application->close();
     return of_script(loaded.error());
 }
 
-EngineHost::Choice EngineHost::application_for(Place& place, http::Request& request) {
+Result<void> EngineHost::open_routes() {
+    for (const AppConfig& app : config_.apps) {
+        if (!app.routes.folders.empty() || !app.routes.proxies.empty())
+            has_routes_.store(true, std::memory_order_release);
+        NativeRoutes routes = WEFT_TRY(NativeRoutes::create(app.routes, {}));
+        routes_.push_back(std::make_shared<const NativeRoutes>(std::move(routes)));
+    }
+    return {};
+}
+
+// ---------------------------------------------------------------- requests
+
+EngineHost::Choice EngineHost::choose(http::Request& request) const {
     constexpr std::uint16_t kNotFound = 404;
     constexpr std::uint16_t kContentTooLarge = 413;
     const AppConfig* app = app_for(config_, request.host(), request.path());
@@ -213,30 +259,97 @@ EngineHost::Choice EngineHost::application_for(Place& place, http::Request& requ
     std::optional<std::uint64_t> size = request.body().size();
     if (size.value_or(0) > app->limits.body_bytes) return {.refusal = kContentTooLarge};
     if (!size) request.body().set_bytes_max(app->limits.body_bytes);
-    auto index = static_cast<std::size_t>(app - config_.apps.data());
-    const Loaded& loaded = place.applications[index];
-    if (routes_[index].cover(request.path())) return {.routes = &routes_[index]};
-    if (loaded.routes.cover(request.path())) return {.routes = &loaded.routes};
-    return {.application = loaded.application.get()};
+    Choice choice{.app = static_cast<std::size_t>(app - config_.apps.data())};
+    if (routes_[choice.app]->cover(request.path())) choice.routes = &routes_[choice.app];
+    return choice;
 }
 
-Result<void> EngineHost::open_routes() {
-    for (const AppConfig& app : config_.apps)
-        routes_.push_back(WEFT_TRY(NativeRoutes::create(app.routes, {})));
-    return {};
+EngineHost::Choice EngineHost::choose(const Place& place, http::Request& request) const {
+    Choice choice = choose(request);
+    if (choice.refusal != 0 || choice.routes || place.applications.empty()) return choice;
+    const std::shared_ptr<const NativeRoutes>& declared = place.applications[choice.app].routes;
+    if (declared->cover(request.path())) choice.routes = &declared;
+    return choice;
+}
+
+// In the loop of the place.
+http::LoopOutcome EngineHost::begin(Place& place, http::Request& request,
+                                    http::LoopCall& call) const {
+    Choice choice = choose(place, request);
+    if (choice.refusal != 0) return http::Response::plain(choice.refusal);
+    if (choice.routes || place.applications.empty()) return http::ByFiber{};
+    return place.applications[choice.app].application->begin(request, call);
+}
+
+Result<http::Response> EngineHost::handle(Place& place, http::Request& request,
+                                          async::Context& context) {
+    if (worker_here() != place.worker) return handle_elsewhere(place, request, context);
+    Choice choice = choose(place, request);
+    if (choice.refusal == 0 && !choice.routes && place.applications.empty()) {
+        // Those who came early have as long as others have for an answer.
+        Result<void> waited =
+            place.is_loaded.wait_for(config_.apps[choice.app].limits.handler_deadline);
+        if (!waited && waited.error().kind() == ErrorKind::TimedOut)
+            return http::Response::plain(503).with("Retry-After", "1");
+        WEFT_TRY(waited);
+        choice = choose(place, request);
+    }
+    if (choice.refusal != 0) return http::Response::plain(choice.refusal);
+    if (choice.routes) {
+        // Kept: the applications may be loaded anew meanwhile.
+        std::shared_ptr<const NativeRoutes> routes = *choice.routes;
+        return routes->answer(request, context);
+    }
+    if (place.applications.empty()) return Error(ErrorKind::Closed, "the applications have ended");
+    return place.applications[choice.app].application->handle(request, context);
+}
+
+// On a worker that looks after the one of the place.
+Result<http::Response> EngineHost::handle_elsewhere(Place& place, http::Request& request,
+                                                    async::Context& context) {
+    Choice choice = choose(request);
+    if (choice.refusal != 0) return http::Response::plain(choice.refusal);
+    std::shared_ptr<const NativeRoutes> routes;
+    if (choice.routes) {
+        routes = *choice.routes;
+    } else {
+        SpinGuard guard(place.routes_lock);
+        if (!place.script_routes.empty()) routes = place.script_routes[choice.app];
+    }
+    if (routes && routes->cover(request.path())) return routes->answer(request, context);
+    return handle_at(runtime_, place.index, [&] { return handle(place, request, context); });
+}
+
+// Any thread. Another worker takes up what has come for this one.
+void EngineHost::look_after(unsigned worker) {
+    // Acquire: what was declared is there; pairs with the release where it is.
+    if (!has_routes_.load(std::memory_order_acquire)) return;
+    struct Look : Completion {
+        unsigned worker = 0;
+    };
+    auto look = std::make_unique<Look>();
+    look->worker = worker;
+    look->run = [](Completion& record) {
+        std::unique_ptr<Look> self(static_cast<Look*>(&record));
+        static_cast<void>(weft::look_after(self->worker));
+    };
+    // Not a pinned one; it owns the record from here on.
+    if (runtime_.post(0, *look)) static_cast<void>(look.release());
+}
+
+// ---------------------------------------------------------------- from begin to end
+
+void EngineHost::begin_serving(Place& place) {
+    auto serve_place = [this, &place] {
+        Result<void> served = place.server->serve();
+        // By this fiber: when the time to drain is over, the runtime takes no other.
+        shield(Deadline::never(), [&] { close_all(place); });
+        return served;
+    };
+    place.serving = runtime_.spawn_pinned(place.index, std::move(serve_place), {.name = "serve"});
 }
 
 Result<void> EngineHost::serve() {
-    for (auto& place : places_) {
-        auto serve_place = [this, &place = *place] {
-            Result<void> served = place.server->serve();
-            // By this fiber: when the time to drain is over, the runtime takes no other.
-            shield(Deadline::never(), [&] { close_all(place); });
-            return served;
-        };
-        place->serving =
-            runtime_.spawn_pinned(place->index, std::move(serve_place), {.name = "serve"});
-    }
     Result<void> outcome;
     for (auto& place : places_) {
         Result<void> served = place->serving.join();
@@ -291,7 +404,7 @@ Result<void> EngineHost::reload() {
                 for (Loaded& unused : fresh[at]) unused.application->close();
                 return;
             }
-            retire(place, std::exchange(place.applications, std::move(fresh[at])));
+            retire(place, exchange_applications(place, std::move(fresh[at])));
         }));
     }
     return loaded;
@@ -349,6 +462,7 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
     } else {
         options.entry = script.source;
     }
+    WEFT_TRY(engine());
     return on_place(0, [&]() -> Result<int> {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
         Result<void> outcome = application->load();  // tidy: allow order: of a script
@@ -396,6 +510,7 @@ Result<void> EngineHost::check(const std::string& entry) {
     options.name = "check";
     options.worker = runtime_.worker_count() - 1;
     options.entry = entry;
+    WEFT_TRY(engine());
     return on_place(0, [&]() -> Result<void> {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
         Result<void> outcome = application->compile();

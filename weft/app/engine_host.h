@@ -2,7 +2,11 @@
 //
 // Every pinned worker has a listener of its own for each address, a server, and one isolate of each
 // application; a request is answered by the worker that has its connection. Which application it is
-// for is told by its Host field.
+// for is told by its Host field and its path.
+//
+// The servers answer before the engine is loaded: what needs no script at once, the rest when its
+// application is there, if that is soon enough. While a script keeps a worker for long, another
+// takes up what comes for that one: it answers what needs no script, and the rest waits.
 //
 // Fibers of the runtime.
 #pragma once
@@ -18,15 +22,21 @@
 #include "weft/api/host.h"
 #include "weft/app/app_host.h"
 #include "weft/app/native_routes.h"
+#include "weft/base/atomic.h"
+#include "weft/base/spin_lock.h"
 #include "weft/fiber/fiber.h"
 #include "weft/http/server/server.h"
 #include "weft/net/tls/tls_config.h"
+#include "weft/sync/event.h"
 
 namespace weft::app {
 
 class EngineHost final : public AppHost {
 public:
-    EngineHost(Runtime& runtime, std::unique_ptr<api::Host> host);
+    // Loads the engine; on a fiber, once.
+    using OpenEngine = std::function<Result<std::unique_ptr<api::Host>>()>;
+
+    EngineHost(Runtime& runtime, OpenEngine open_engine);
     ~EngineHost() override;
 
     Result<std::vector<net::Address>> start(const ServeConfig& config) override;
@@ -45,7 +55,8 @@ public:
 private:
     struct Loaded {
         std::shared_ptr<api::Application> application;
-        NativeRoutes routes;  // that the script has declared
+        // That the script has declared; with the requests that they answer.
+        std::shared_ptr<const NativeRoutes> routes;
     };
     using Applications = std::vector<Loaded>;
     // Applications that were replaced: they end with their last request.
@@ -60,32 +71,54 @@ private:
         std::unique_ptr<http::Server> server;
         Applications applications;  // as in the configuration
         std::vector<Retiring> retiring;
+        Event is_loaded;
+        // Of its applications; for those who look from another worker.
+        SpinLock routes_lock;
+        std::vector<std::shared_ptr<const NativeRoutes>> script_routes;
         Future<void> serving;
     };
 
     template <class Function>
     auto on_place(unsigned index, Function function) const;
+    Result<api::Host*> engine();
+    Result<void> open_tls();
     Result<void> open_place(Place& place, std::vector<net::Address>& addresses);
+    void begin_serving(Place& place);
+    Result<void> load_place(Place& place);
     // What was seen of the disk is added to `seen`, whatever the outcome.
     Result<Applications> load_applications(const Place& place, std::vector<SeenFile>& seen);
     Result<Loaded> load_one(const AppConfig& app, unsigned worker, std::vector<SeenFile>& seen);
     void retire(Place& place, Applications old);
     // Who answers a request; else the status that refuses it.
     struct Choice {
-        api::Application* application = nullptr;
-        const NativeRoutes* routes = nullptr;  // instead of the application
+        std::size_t app = 0;  // in the configuration
+        // Instead of the application. Null also if it is not known yet whether there are any.
+        const std::shared_ptr<const NativeRoutes>* routes = nullptr;
         std::uint16_t refusal = 0;
     };
-    Result<void> open_routes();
-    Choice application_for(Place& place, http::Request& request);
+    // By the configuration alone; any fiber.
+    Choice choose(http::Request& request) const;
+    // Also by what scripts have declared; on the worker of the place.
+    Choice choose(const Place& place, http::Request& request) const;
+    http::LoopOutcome begin(Place& place, http::Request& request, http::LoopCall& call) const;
+    Result<http::Response> handle(Place& place, http::Request& request, async::Context& context);
+    Result<http::Response> handle_elsewhere(Place& place, http::Request& request,
+                                            async::Context& context);
+    static Applications exchange_applications(Place& place, Applications fresh);
+    void look_after(unsigned worker);
     void close_all(Place& place);
     api::ApplicationOptions script_options(const ScriptConfig& script) const;
+    Result<void> open_routes();
 
     Runtime& runtime_;
-    std::unique_ptr<api::Host> host_;
+    OpenEngine open_engine_;
+    std::unique_ptr<api::Host> host_;  // null before engine()
     ServeConfig config_;
     std::vector<std::shared_ptr<net::tls::ServerContext>> tls_;  // one a listener, or null
-    std::vector<NativeRoutes> routes_;                           // one an application
+    // One an application.
+    std::vector<std::shared_ptr<const NativeRoutes>> routes_;
+    // Somebody has declared something that is answered without a script.
+    Atomic<bool> has_routes_{false};
     std::vector<std::unique_ptr<Place>> places_;
     std::function<void()> on_files_;
     std::optional<std::vector<SeenFile>> failed_;  // of a reload that failed

@@ -36,7 +36,7 @@ std::string path_of_library() {
     return std::filesystem::exists(beside) ? beside.string() : kLibrary;
 }
 
-Result<std::unique_ptr<AppHost>> load(Runtime& runtime) {
+Result<std::unique_ptr<api::Host>> load(Runtime& runtime) {
     void* library = ::dlopen(path_of_library().c_str(), RTLD_NOW | RTLD_LOCAL | lookup());
     void* symbol = library != nullptr ? ::dlsym(library, api::kOpenHost) : nullptr;
     if (symbol == nullptr) {
@@ -46,13 +46,15 @@ Result<std::unique_ptr<AppHost>> load(Runtime& runtime) {
     }
     std::unique_ptr<api::Host> host;
     reinterpret_cast<api::OpenHost>(symbol)(runtime, host);
-    return std::unique_ptr<AppHost>(std::make_unique<EngineHost>(runtime, std::move(host)));
+    return host;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime) {
-    return blocking([&] { return load(runtime); });
+    // When it is wanted: what needs no script is served before.
+    auto open = [&runtime] { return blocking([&] { return load(runtime); }); };
+    return std::unique_ptr<AppHost>(std::make_unique<EngineHost>(runtime, open));
 }
 
 }  // namespace weft::app

@@ -1,5 +1,9 @@
 #include "weft/fiber/placement.h"
 
+#include <array>
+#include <span>
+
+#include "weft/fiber/internal/io_table.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/internal/worker.h"
 
@@ -34,6 +38,19 @@ Result<void> post_here(unsigned worker, Completion& completion) {
     if (worker >= here->scheduler().worker_count())
         return Error(ErrorKind::Misuse, "there is no such worker");
     here->scheduler().post(worker, completion);
+    return {};
+}
+
+Result<void> look_after(unsigned worker) {
+    Worker* here = this_worker();
+    if (!here) return ErrorKind::NoRuntime;
+    Scheduler& scheduler = here->scheduler();
+    if (worker >= scheduler.worker_count() || worker == here->index())
+        return Error(ErrorKind::Misuse, "there is no such other worker");
+    constexpr std::size_t kEvents = 128;
+    std::array<IoEvent, kEvents> events;
+    std::size_t count = scheduler.worker(worker).reactor().poll_for_owner(events);
+    scheduler.io().dispatch(std::span(events).first(count));
     return {};
 }
 

@@ -29,6 +29,12 @@ Instant last_look();
 // Runs the record on that worker, by one of those numbers.
 Result<void> post_here(unsigned worker, Completion& completion);
 
+// Takes up, here, what has come for the descriptors that another worker watches: their fibers wake,
+// their Dormants are called by the caller's thread. For a worker that something keeps for long
+// which is no fiber, or that is pinned: nobody else looks after it. Its timers and its records
+// wait. Does not wait, and does nothing while that worker looks itself. Fibers of another worker.
+Result<void> look_after(unsigned worker);
+
 // A worker of the runtime that the caller runs in, to be named elsewhere. A value; any thread, as
 // long as the runtime lives.
 class WorkerName {

@@ -125,5 +125,35 @@ TEST(Placement, FIB_9b_what_a_dormant_of_a_pinned_worker_spawns_stays_there) {
     EXPECT_EQ(sleeper.workers, std::vector{2U});
 }
 
+TEST(Placement, FIB_6c_another_worker_takes_up_what_comes_for_a_pinned_one_that_is_kept) {
+    Runtime runtime({.workers = 1, .pinned_workers = 1});
+    struct Sleeper : Dormant {
+        static void woken(Dormant& dormant, std::uint8_t) {
+            auto& self = static_cast<Sleeper&>(dormant);
+            self.worker.store(static_cast<int>(worker_here().value()), std::memory_order_release);
+        }
+        Atomic<int> worker{-1};
+    };
+    struct Look : Completion {
+        Look() : Completion{nullptr, [](Completion&) { EXPECT_TRUE(look_after(1)); }} {}
+    };
+    Sleeper sleeper;
+    sleeper.on_ready = Sleeper::woken;
+    Look look;
+    auto outcome = runtime.spawn_pinned(0, [&]() -> Result<void> {
+        EXPECT_EQ(look_after(1).error().kind(), ErrorKind::Misuse);  // it is the caller's own
+        Pipe pipe = WEFT_TRY(make_pipe());
+        EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
+        WEFT_TRY(pipe.writer.write_all(as_bytes("x")));
+        WEFT_TRY(runtime.post(0, look));
+        // Without a wait, as a script that computes.
+        EXPECT_TRUE(testing::eventually(
+            [&] { return sleeper.worker.load(std::memory_order_acquire) >= 0; }));
+        return {};
+    });
+    EXPECT_TRUE(outcome.join());
+    EXPECT_EQ(sleeper.worker.load(std::memory_order_acquire), 0);
+}
+
 }  // namespace
 }  // namespace weft

@@ -136,8 +136,9 @@ Result<void> Isolate::open() {
         of(v8::Isolate::GetCurrent()).on_rejection(message);
     });
     if (options_.limits.microtasks > 0) isolate_->SetPromiseHook(on_promise);
-    watched_ = std::make_unique<WatchedTurns>(*options_.watchdog, *isolate_,
-                                              options_.limits.turn_cpu, options_.limits.patience);
+    watched_ =
+        std::make_unique<WatchedTurns>(*options_.watchdog, *isolate_, options_.limits.turn_cpu,
+                                       options_.limits.patience, options_.on_long_turn);
     enter();
     return make_context();
 }

@@ -99,6 +99,8 @@ struct IsolateOptions {
     // A turn was ended by force, TooLong or Flooded, while it ran for this request. In the loop,
     // after the turn.
     std::function<void(double request, TurnEnd end)> on_ended_by_force;
+    // A turn goes on for long: again and again until it ends, by another thread. It must not wait.
+    std::function<void()> on_long_turn;
     // The heap was full: no more turns are taken. In the loop, after the turn.
     std::function<void()> on_condemned;
 };

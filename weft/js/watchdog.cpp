@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
@@ -30,11 +31,12 @@ std::int64_t cpu_ns(clockid_t clock) {
 }  // namespace
 
 WatchedTurns::WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit,
-                           Nanoseconds patience)
+                           Nanoseconds patience, std::function<void()> on_long)
     : watchdog_(watchdog),
       isolate_(isolate),
       limit_(limit),
       patience_(patience),
+      on_long_(std::move(on_long)),
       cpu_clock_(cpu_clock_of_this_thread()) {
     watchdog_.add(*this);
 }
@@ -126,11 +128,11 @@ void Watchdog::wake() {
 
 void Watchdog::run() {
     std::unique_lock lock(lock_);
-    int quiet = 0;
+    Nanoseconds quiet{};
     while (!over_) {
         Nanoseconds pause = std::chrono::seconds(1);
-        quiet = look(lock, pause) ? 0 : quiet + 1;
-        if (quiet < kQuietLooks) {
+        quiet = look(lock, pause) ? Nanoseconds::zero() : quiet + pause;
+        if (quiet <= kQuiet) {
             changed_.wait_for(lock, pause);
             continue;
         }
@@ -139,7 +141,7 @@ void Watchdog::run() {
         woken_ = look(lock, pause);
         changed_.wait(lock, [&] { return over_ || woken_; });
         asleep_.store(false, std::memory_order_relaxed);
-        quiet = 0;
+        quiet = Nanoseconds::zero();
     }
 }
 
@@ -147,6 +149,7 @@ bool Watchdog::look(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
     bool runs = false;
     for (WatchedTurns* turns : watched_) {
         pause = std::min(pause, turns->limit_ / kLooks);
+        if (turns->on_long_) pause = std::min(pause, kLongTurn);
         // seq_cst: see WatchedTurns::begin().
         std::uint64_t word = turns->word_.load(std::memory_order_seq_cst);
         std::uint64_t state = word & WatchedTurns::kStateMask;
@@ -165,6 +168,8 @@ bool Watchdog::look(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
             turns->seen_cpu_ns_ = now;
         } else if (now - turns->seen_cpu_ns_ >= turns->limit_.count()) {
             turns->end_by_force(word);
+        } else if (turns->on_long_) {
+            turns->on_long_();
         }
     }
     return runs;

@@ -20,6 +20,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -37,7 +38,10 @@ public:
     // On the isolate's own thread.
     // `patience`: how long a turn may go on after it was told to end, until the process is ended;
     // zero: for ever.
-    WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit, Nanoseconds patience);
+    // `on_long`: called by the watchdog again and again while a turn goes on that it has seen
+    // before; it must not wait. May be null.
+    WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit, Nanoseconds patience,
+                 std::function<void()> on_long = {});
     ~WatchedTurns();
     WatchedTurns(const WatchedTurns&) = delete;
     WatchedTurns& operator=(const WatchedTurns&) = delete;
@@ -63,6 +67,7 @@ private:
     v8::Isolate& isolate_;
     const Nanoseconds limit_;
     const Nanoseconds patience_;
+    const std::function<void()> on_long_;
     const clockid_t cpu_clock_;
     std::uint64_t turn_ = 0;         // the owner's count
     Atomic<std::uint64_t> word_{0};  // turn << kStateBits | state
@@ -82,7 +87,9 @@ public:
 private:
     friend class WatchedTurns;
     static constexpr int kLooks = 5;  // in the time that a turn may take
-    static constexpr int kQuietLooks = 10;
+    static constexpr Nanoseconds kLongTurn = std::chrono::milliseconds(20);
+    // So long nothing runs before the thread sleeps without a time limit.
+    static constexpr Nanoseconds kQuiet = std::chrono::seconds(1);
 
     void add(WatchedTurns& turns);
     void remove(WatchedTurns& turns);

@@ -151,6 +151,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
             if (test_run_) return test_run_->ended(request, end);
             made->calls->terminated(request, end);
         };
+        options.on_long_turn = options_.on_long_turn;
         options.on_condemned = [this] { heap_is_full(); };
         Result<std::unique_ptr<js::Isolate>> isolate = js::Isolate::create(std::move(options));
         if (!isolate) {

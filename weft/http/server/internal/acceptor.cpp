@@ -122,7 +122,7 @@ Acceptor::Backlog Acceptor::accept_some() {
         ServerShard& home = shard_.core().place(shard_);
         home.tally.accepted.add();
         // Without memory to hand it over it stays with the worker that runs this.
-        if (&home != &shard_)
+        if (&home != &shard_ || !home.is_home())
             static_cast<void>(stream->descriptor().watch_by(home.worker(), kReadable));
         Connection::begin(home, std::move(stream), std::move(peer), tls_);
     }
