@@ -286,7 +286,7 @@ class Hosts(unittest.TestCase):
                            ("a.two.example", "two"), ("ONE.example:80", "one1")]:
             with self.subTest(host):
                 self.assertEqual(weft.ask("/", headers={"host": host}).text, text)
-        self.assertEqual(weft.ask("/", headers={"host": "three.example"}).status, 404)
+        self.assertEqual(weft.ask("/", headers={"host": "three.example"}).status, 421)
         self.assertEqual(weft.ask("/loop", headers={"host": "two.example"}).code, "CpuLimit")
         self.assertEqual(weft.ask("/", headers={"host": "one.example"}).text, "one1")
 

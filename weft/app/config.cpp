@@ -291,11 +291,6 @@ private:
     RouteReader routes_{reader_, folder_};
 };
 
-std::string_view without_port(std::string_view host) {
-    if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-    return host.substr(0, host.find(':'));
-}
-
 bool is_below(std::string_view path, std::string_view prefix) {
     return path.starts_with(prefix) &&
            (path.size() == prefix.size() || prefix.empty() || path[prefix.size()] == '/');
@@ -307,6 +302,18 @@ std::size_t fit_of(std::string_view pattern, std::string_view host) {
     bool fits = pattern.starts_with('*') && host.size() >= pattern.size() &&
                 host.ends_with(pattern.substr(1));
     return fits ? pattern.size() : 0;
+}
+
+std::size_t fit_of(const AppConfig& app, std::string_view host) {
+    std::size_t fit = app.hosts.empty() ? 1 : 0;
+    for (const std::string& pattern : app.hosts) fit = std::max(fit, fit_of(pattern, host));
+    return fit;
+}
+
+std::string wanted_host(std::string_view field) {
+    std::string wanted = lower_case(std::string(without_port(field)));
+    if (wanted.ends_with('.')) wanted.pop_back();
+    return wanted;
 }
 
 }  // namespace
@@ -342,17 +349,26 @@ std::expected<ServeConfig, ConfigErrors> load_config(const std::string& file) {
     return parse_config(*text, file);
 }
 
+std::string_view without_port(std::string_view host) {
+    if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+    return host.substr(0, host.find(':'));
+}
+
+bool has_host(const ServeConfig& config, std::string_view host) {
+    std::string wanted = wanted_host(host);
+    return std::ranges::any_of(config.apps,
+                               [&](const AppConfig& app) { return fit_of(app, wanted) > 0; });
+}
+
 const AppConfig* app_for(const ServeConfig& config, std::string_view host, std::string_view path) {
     const AppConfig& first = config.apps.front();
     if (config.apps.size() == 1 && first.hosts.empty() && first.path.empty()) return &first;
-    std::string wanted = lower_case(std::string(without_port(host)));
-    if (wanted.ends_with('.')) wanted.pop_back();
+    std::string wanted = wanted_host(host);
     const AppConfig* found = nullptr;
     std::pair<std::size_t, std::size_t> best;  // how well the host fits, and how long the path is
     for (const AppConfig& app : config.apps) {
         if (!is_below(path, app.path)) continue;
-        std::size_t fit = app.hosts.empty() ? 1 : 0;
-        for (const std::string& pattern : app.hosts) fit = std::max(fit, fit_of(pattern, wanted));
+        std::size_t fit = fit_of(app, wanted);
         std::pair rank(fit, app.path.size());
         if (fit == 0 || (found != nullptr && rank <= best)) continue;
         found = &app;

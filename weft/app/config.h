@@ -67,7 +67,7 @@ struct AppConfig {
     std::vector<std::string> allow_fetch;  // as net::EgressPolicy::allow() has them
     std::vector<std::string> allow_read;   // files and folders for node:fs; absolute
     std::vector<DataConfig> data;
-    api::Routes routes;  // what is answered without it
+    api::Routes routes;       // what is answered without it
     // Scripts may name databases themselves: where no file says what there is.
     bool opens_any_data = true;
     unsigned isolates = 1;
@@ -117,6 +117,11 @@ std::expected<ServeConfig, ConfigErrors> load_config(const std::string& file);
 // The application for a Host header, which may have a port, and a path: an exact host, then the
 // longest pattern, then those without hosts; of those the longest path. Null if there is none.
 const AppConfig* app_for(const ServeConfig& config, std::string_view host, std::string_view path);
+
+// Whether any application has that host, whatever its path.
+bool has_host(const ServeConfig& config, std::string_view host);
+// What a Host header names.
+std::string_view without_port(std::string_view host);
 
 // The whole of a file; NotFound and the like name it.
 Result<std::string> read_text(const std::string& path);

@@ -174,6 +174,8 @@ TEST_F(ConfigTest, HST_1_the_host_header_selects_the_application) {
     EXPECT_EQ(name(""), "other");
     config->apps.erase(config->apps.begin());
     EXPECT_EQ(app_for(*config, "example.com", "/"), nullptr);
+    EXPECT_FALSE(has_host(*config, "example.com"));
+    EXPECT_TRUE(has_host(*config, "two.Example.com.:80"));
 }
 
 TEST_F(ConfigTest, HST_1_of_the_applications_of_a_host_the_longest_path_counts) {

@@ -7,11 +7,13 @@
 #include "weft/app/engine_host.h"
 #include "weft/app/evaluation.h"
 #include "weft/app/handover.h"
+#include "weft/async/group.h"
 #include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/completion.h"
 #include "weft/fiber/placement.h"
 #include "weft/fiber/runtime.h"
+#include "weft/http/headers.h"
 #include "weft/http/request.h"
 #include "weft/net/egress.h"
 #include "weft/net/socket.h"
@@ -128,19 +130,8 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
 
 Result<void> EngineHost::open_tls() {
     for (const ListenerConfig& listener : config_.listeners) {
-        if (!listener.tls) {
-            tls_.push_back(nullptr);
-            continue;
-        }
-        net::tls::ServerConfig tls;
-        tls.identities.push_back({.certificate = {.file = listener.tls->certificate},
-                                  .key = {.file = listener.tls->key}});
-        if (!listener.tls->client_ca.empty()) {
-            tls.client_certificates = net::tls::ClientCertificates::Required;
-            tls.client_authorities = {.file = listener.tls->client_ca};
-        }
-        tls_.push_back(std::make_shared<net::tls::ServerContext>(
-            WEFT_TRY(net::tls::ServerContext::create(std::move(tls)))));
+        tls_.emplace_back();
+        if (listener.tls) tls_.back() = WEFT_TRY(certificates_.open(*listener.tls));
     }
     return {};
 }
@@ -250,11 +241,24 @@ Result<void> EngineHost::open_routes() {
 
 // ---------------------------------------------------------------- requests
 
+// RFC 9110 §15.5.20: a client that uses a connection for another host than those that it was made
+// for is told so, and makes another connection.
+std::uint16_t EngineHost::refusal_of(const http::Request& request) const {
+    constexpr std::uint16_t kMisdirected = 421;
+    const net::TlsSession* tls = request.tls();
+    if (!tls || tls->server_name.empty()) return 0;
+    std::string_view host = without_port(request.host());
+    bool is_same = http::equal_without_case(host, tls->server_name);
+    return is_same || certificates_.are_for(tls->server_name, host) ? 0 : kMisdirected;
+}
+
 EngineHost::Choice EngineHost::choose(http::Request& request) const {
     constexpr std::uint16_t kNotFound = 404;
+    constexpr std::uint16_t kMisdirected = 421;
     constexpr std::uint16_t kContentTooLarge = 413;
+    if (std::uint16_t refusal = refusal_of(request)) return {.refusal = refusal};
     const AppConfig* app = app_for(config_, request.host(), request.path());
-    if (!app) return {.refusal = kNotFound};
+    if (!app) return {.refusal = has_host(config_, request.host()) ? kNotFound : kMisdirected};
     // A body that says itself that it is too large does not reach the script.
     std::optional<std::uint64_t> size = request.body().size();
     if (size.value_or(0) > app->limits.body_bytes) return {.refusal = kContentTooLarge};
@@ -350,6 +354,8 @@ void EngineHost::begin_serving(Place& place) {
 }
 
 Result<void> EngineHost::serve() {
+    async::Group watcher;  // ends with this block
+    if (!certificates_.is_empty()) WEFT_TRY(watcher.go([this] { return certificates_.watch(); }));
     Result<void> outcome;
     for (auto& place : places_) {
         Result<void> served = place->serving.join();

@@ -21,6 +21,7 @@
 
 #include "weft/api/host.h"
 #include "weft/app/app_host.h"
+#include "weft/app/certificates.h"
 #include "weft/app/native_routes.h"
 #include "weft/base/atomic.h"
 #include "weft/base/spin_lock.h"
@@ -104,6 +105,7 @@ private:
     Result<http::Response> handle(Place& place, http::Request& request, async::Context& context);
     Result<http::Response> handle_elsewhere(Place& place, http::Request& request,
                                             async::Context& context);
+    std::uint16_t refusal_of(const http::Request& request) const;
     static Applications exchange_applications(Place& place, Applications fresh);
     void look_after(unsigned worker);
     void close_all(Place& place);
@@ -114,6 +116,7 @@ private:
     OpenEngine open_engine_;
     std::unique_ptr<api::Host> host_;  // null before engine()
     ServeConfig config_;
+    Certificates certificates_;
     std::vector<std::shared_ptr<net::tls::ServerContext>> tls_;  // one a listener, or null
     // One an application.
     std::vector<std::shared_ptr<const NativeRoutes>> routes_;

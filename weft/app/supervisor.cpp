@@ -37,7 +37,7 @@ constexpr Nanoseconds kPauseMax = std::chrono::seconds(5);
 constexpr int kFirstInherited = 3;
 
 struct News {
-    enum class Kind : std::uint8_t { Ready, Ended, Signal } kind;
+    enum class Kind : std::uint8_t { Ready, Ended, Signal, HangUp } kind;
     ExitStatus status = {};
 };
 
@@ -67,12 +67,17 @@ public:
 
     Result<int> run() {
         WEFT_TRY(open_listeners());
-        SignalWatch signals = WEFT_TRY(SignalWatch::open({SIGTERM, SIGINT}));
+        // SIGHUP is for those who show certificates.
+        bool has_tls = std::ranges::any_of(config_.listeners, [](const ListenerConfig& listener) {
+            return listener.tls.has_value();
+        });
+        SignalWatch signals = WEFT_TRY(has_tls ? SignalWatch::open({SIGTERM, SIGINT, SIGHUP})
+                                               : SignalWatch::open({SIGTERM, SIGINT}));
         async::Group watcher;
         WEFT_TRY(watcher.go([&]() -> Result<void> {
             for (;;) {
-                WEFT_TRY(signals.wait());
-                WEFT_TRY(news_.send({News::Kind::Signal}));
+                int signal = WEFT_TRY(signals.wait());
+                WEFT_TRY(news_.send({signal == SIGHUP ? News::Kind::HangUp : News::Kind::Signal}));
             }
         }));
         for (unsigned young = 0;;) {
@@ -156,6 +161,8 @@ Result<ExitStatus> Supervisor::run_child() {
         News news = WEFT_TRY(news_.receive());
         if (news.kind == News::Kind::Ended) return news.status;
         if (news.kind == News::Kind::Signal) stop(child);
+        // Before it serves it has just read them, and would end by the signal.
+        if (news.kind == News::Kind::HangUp && has_served_) static_cast<void>(child.kill(SIGHUP));
         if (news.kind == News::Kind::Ready && !std::exchange(has_served_, true)) say_where();
     }
 }

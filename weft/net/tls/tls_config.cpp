@@ -1,5 +1,7 @@
 #include "weft/net/tls/tls_config.h"
 
+#include <openssl/x509v3.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -141,6 +143,17 @@ Result<void> ServerContext::reload(std::vector<Identity> identities) {
     SpinGuard guard(state_->table_lock);
     std::swap(state_->current_table, table);
     return {};
+}
+
+bool ServerContext::covers(std::string_view server_name, std::string_view host) const {
+    std::shared_ptr<const CertificateTable> table = state_->table();
+    X509* certificate = table->find(server_name).certificate.get();
+    if (X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) < 0) return true;
+    if (X509_check_host(certificate, host.data(), host.size(), 0, nullptr) == 1) return true;
+    std::string number(host);
+    if (number.starts_with('[') && number.ends_with(']'))
+        number = number.substr(1, number.size() - 2);
+    return X509_check_ip_asc(certificate, number.c_str(), 0) == 1;
 }
 
 // ---------------------------------------------------------------- clients

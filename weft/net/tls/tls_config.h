@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/result.h"
@@ -91,6 +92,9 @@ public:
     Result<void> reload();
     // The same with other identities.
     Result<void> reload(std::vector<Identity> identities);
+    // Whether what is shown to a client that asks for `server_name` is made for `host`, a name or a
+    // number, too. One without any names is for all.
+    bool covers(std::string_view server_name, std::string_view host) const;
 
     struct State;  // OpenSSL's part
 
