@@ -172,6 +172,10 @@ private:
              {"allowRead", [&](const Keyed& field) { read_readable(field, app); }},
              {"capabilities",
               [&](const Keyed& field) { data_.read_capabilities(field, app.data); }},
+             {"compress",
+              [&](const Keyed& field) {
+                  if (auto flag = reader_.flag(field)) app.compresses = *flag;
+              }},
              {"isolates", [&](const Keyed& field) {
                   // As many as cpus that the process may use.
                   if (field.value.kind == JsonValue::Kind::String && field.value.text == "auto") {

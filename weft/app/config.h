@@ -68,6 +68,7 @@ struct AppConfig {
     std::vector<std::string> allow_read;   // files and folders for node:fs; absolute
     std::vector<DataConfig> data;
     api::Routes routes;       // what is answered without it
+    bool compresses = false;  // its responses, for clients that take that
     // Scripts may name databases themselves: where no file says what there is.
     bool opens_any_data = true;
     unsigned isolates = 1;

@@ -95,6 +95,11 @@ std::optional<std::string> ConfigReader::text(const Keyed& at) {
     return at.value.text;
 }
 
+std::optional<bool> ConfigReader::flag(const Keyed& at) {
+    if (!expect(at, JsonValue::Kind::Boolean)) return {};
+    return at.value.flag;
+}
+
 std::optional<std::uint64_t> ConfigReader::number(const Keyed& at, std::uint64_t least,
                                                   std::uint64_t most) {
     double number = at.value.number;

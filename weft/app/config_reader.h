@@ -39,6 +39,7 @@ public:
                  const std::function<void(const std::string& name, const Keyed&)>& each);
     void list(const Keyed& at, const std::function<void(const Keyed&)>& each);
     std::optional<std::string> text(const Keyed& at);  // not empty
+    std::optional<bool> flag(const Keyed& at);
     std::optional<std::uint64_t> number(const Keyed& at, std::uint64_t least, std::uint64_t most);
 
     std::vector<ConfigError> take_errors();

@@ -361,6 +361,7 @@ TEST_F(ConfigTest, HST_1_the_schema_has_the_keys_that_are_read) {
                                            "kind",
                                            "provider",
                                            "access",
+                                           "compress",
                                            "isolates",
                                            "data",
                                            "path",

@@ -1,10 +1,11 @@
+#include "weft/app/engine_host.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "weft/app/command_line.h"
-#include "weft/app/engine_host.h"
 #include "weft/app/evaluation.h"
 #include "weft/app/handover.h"
 #include "weft/async/group.h"
@@ -14,6 +15,7 @@
 #include "weft/fiber/placement.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/headers.h"
+#include "weft/http/middleware/compress.h"
 #include "weft/http/request.h"
 #include "weft/net/egress.h"
 #include "weft/net/socket.h"
@@ -147,9 +149,14 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
     options.loop_handler = [this, &place](http::Request& request, http::LoopCall& call) {
         return begin(place, request, call);
     };
+    http::Handler plain = [this, &place](http::Request& request, async::Context& context) {
+        return handle(place, request, context);
+    };
     place.server = std::make_unique<http::Server>(
-        [this, &place](http::Request& request, async::Context& context) {
-            return handle(place, request, context);
+        [this, plain, compressed = http::compress()(plain)](
+            http::Request& request, async::Context& context) -> Result<http::Response> {
+            return compresses(choose(request), request) ? compressed(request, context)
+                                                        : plain(request, context);
         },
         std::move(options));
     for (std::size_t at = 0; at < addresses.size(); ++at) {
@@ -276,12 +283,18 @@ EngineHost::Choice EngineHost::choose(const Place& place, http::Request& request
     return choice;
 }
 
+bool EngineHost::compresses(const Choice& choice, const http::Request& request) const {
+    return choice.refusal == 0 && config_.apps[choice.app].compresses &&
+           request.header("accept-encoding").has_value();
+}
+
 // In the loop of the place.
 http::LoopOutcome EngineHost::begin(Place& place, http::Request& request,
                                     http::LoopCall& call) const {
     Choice choice = choose(place, request);
     if (choice.refusal != 0) return http::Response::plain(choice.refusal);
-    if (choice.routes || place.applications.empty()) return http::ByFiber{};
+    if (choice.routes || place.applications.empty() || compresses(choice, request))
+        return http::ByFiber{};
     return place.applications[choice.app].application->begin(request, call);
 }
 

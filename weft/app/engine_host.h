@@ -105,6 +105,7 @@ private:
     Result<http::Response> handle(Place& place, http::Request& request, async::Context& context);
     Result<http::Response> handle_elsewhere(Place& place, http::Request& request,
                                             async::Context& context);
+    bool compresses(const Choice& choice, const http::Request& request) const;
     std::uint16_t refusal_of(const http::Request& request) const;
     static Applications exchange_applications(Place& place, Applications fresh);
     void look_after(unsigned worker);
