@@ -139,7 +139,7 @@ class EventLoop(unittest.TestCase):
         self.passes("timer-basic")
 
     def test_JS_15_the_host_header_selects_the_app(self):
-        self.assertEqual(self.ask("/test-promise-basic", host="elsewhere")[0], 404)
+        self.assertEqual(self.ask("/test-promise-basic", host="elsewhere")[0], 421)
         self.assertEqual(self.ask("/test-promise-basic", host=f"{HOST}:80")[0], 200)
         self.assertEqual(self.ask("/test-none")[0], 404)
 
