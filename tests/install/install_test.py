@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a user gets:  install_test.py BUILD-FOLDER [CLASS...]"""
+import json
 import os
 import re
 import resource
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import unittest
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import installed
@@ -131,6 +133,46 @@ class Programs(InstalledTest):
             self.assertIn(b"answered", answer)
             self.assertEqual(service.stdout.read(), "stopped: well\n")
             self.assertEqual(service.wait(timeout=20), 0)
+
+
+class Command(InstalledTest):
+    """The program `weft`, which finds its libraries by itself."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.weft = cls.tree.prefix / "bin" / "weft"
+        cls.tree.environment.pop("LD_LIBRARY_PATH")
+
+    def test_HST_7_scripts_run(self):
+        script = self.tree.place / "tool.mjs"
+        script.write_text("import { delay } from 'weft:time';\n"
+                          "await delay(1); console.log(process.argv[2]);\n", encoding="utf-8")
+        self.assertEqual(self.expect_success([self.weft, "run", script, "one"]), "one\n")
+        self.assertEqual(self.expect_success([self.weft, "eval", "await 6 * 7"]), "42\n")
+        self.expect_success([self.weft, "check", script])
+
+    def test_HST_7_it_serves_by_a_configuration_that_the_schema_describes(self):
+        schema = self.tree.prefix / "share" / "weft" / "weft.schema.json"
+        keys = json.loads(schema.read_text(encoding="utf-8"))["properties"]
+        folder = self.tree.place / "served"
+        folder.mkdir()
+        (folder / "app.js").write_text("export default { fetch: () => new Response('hello') };",
+                                       encoding="utf-8")
+        config = {"$schema": str(schema), "listeners": [{"address": "127.0.0.1:0"}],
+                  "apps": [{"entry": "app.js"}]}
+        self.assertLessEqual(set(config), set(keys))
+        (folder / "weft.json").write_text(json.dumps(config), encoding="utf-8")
+        with subprocess.Popen([self.weft, "serve", "--config", folder / "weft.json"], text=True,
+                              stdout=subprocess.PIPE, env=self.tree.environment) as service:
+            try:
+                place = re.search(r"http://\S+", service.stdout.readline())
+                self.assertIsNotNone(place)
+                with urllib.request.urlopen(place.group(), timeout=20) as answer:
+                    self.assertEqual(answer.read(), b"hello")
+            finally:
+                service.terminate()
+            self.assertEqual(service.wait(timeout=60), 0)
 
 
 class Headers(InstalledTest):
