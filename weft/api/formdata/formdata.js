@@ -3,15 +3,18 @@
 // For other scripts, realm.formData:
 //     FormData, isFormData(value), newFormData(list)   list: [name, value, ...]; strings and Files
 //     serialize(formData)          { chunks: Uint8Array[], boundary } as multipart/form-data
-//     parseMultipart(bytes, boundary)     a list, or undefined for failure
+//     parseMultipart(bytes, boundary)     a list, or undefined for failure; throws a RangeError for
+//                                  more than kPartsMax parts, or a head above kHeadBytesMax
+//     isTooLarge(error)            it is such an error
 
 const { latin1Decode, utf8Decode, utf8Encode } = native;
 const { blob, mime, webidl } = realm;
 const { brandCheck, failure, internal, isObject, requiredArguments } = webidl;
 const {
-  ArrayPrototypePush, MathFloor, MathRandom, RegExpPrototypeExec, RegExpPrototypeSymbolReplace,
-  StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice,
-  StringPrototypeStartsWith, StringPrototypeToLowerCase, TypeError, Uint8Array,
+  ArrayPrototypePush, MathFloor, MathRandom, RangeError, RegExpPrototypeExec,
+  RegExpPrototypeSymbolReplace, StringPrototypeCharCodeAt, StringPrototypeIndexOf,
+  StringPrototypeSlice, StringPrototypeStartsWith, StringPrototypeToLowerCase, TypeError,
+  Uint8Array, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet,
 } = realm.primordials;
 const { USVString } = webidl.converters;
 
@@ -271,6 +274,25 @@ function parseDisposition(text, at, bytes, part) {
   return at;
 }
 
+// What a small body can make us keep is bounded: a part costs much more than its bytes.
+const kPartsMax = 1000;
+const kHeadBytesMax = 8 * 1024;
+let tooLarge = null;  // made with the first
+
+function refuse(text) {
+  const error = new RangeError(text);
+  tooLarge ??= new WeakMap();
+  WeakMapPrototypeSet(tooLarge, error, true);
+  throw error;
+}
+
+function checkHead(text, at) {
+  const end = StringPrototypeIndexOf(text, "\r\n\r\n", at);
+  if (end === -1 ? text.length - at > kHeadBytesMax : end - at > kHeadBytesMax) {
+    refuse(`The head of a part of the form has more than ${kHeadBytesMax} bytes`);
+  }
+}
+
 // https://andreubotella.github.io/multipart-form-data/#multipart-form-data-parser
 function parseMultipart(bytes, boundary) {
   const text = latin1Decode(bytes);
@@ -288,6 +310,8 @@ function parseMultipart(bytes, boundary) {
         ? list : undefined;
     }
     if (!StringPrototypeStartsWith(text, "\r\n", at)) return undefined;
+    if (list.length === 2 * kPartsMax) refuse(`The form has more than ${kPartsMax} parts`);
+    checkHead(text, at + 2);
     const part = parseHeaders(text, at + 2, bytes);
     if (part === undefined) return undefined;
     const start = part.at + 2;
@@ -315,6 +339,8 @@ realm.formData = {
   FormData,
   isFormData: (value) => isObject(value) && isFormData(value),
   newFormData: (list) => newFormData(list),
+  isTooLarge: (error) => tooLarge !== null && isObject(error) &&
+    WeakMapPrototypeGet(tooLarge, error) === true,
   parseMultipart,
   serialize,
 };

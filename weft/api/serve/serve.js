@@ -12,7 +12,7 @@ const {
   respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail,
   requestHold, requestDeadline, requestLimit, requestRelease, requestWatch, continuationSet,
 } = native;
-const { asyncContext, body: bodies, events, http, streams, time, timers, websocket } = realm;
+const { asyncContext, body: bodies, events, formData, http, streams, time, timers, websocket } = realm;
 const {
   ArrayBufferIsView, ArrayPrototypePush, FunctionPrototypeCall, Promise, PromisePrototypeThen,
   PromiseResolve, ReflectApply, SymbolToStringTag, TypeError,
@@ -24,6 +24,7 @@ const { DOMException } = globalThis;
 const kThrew = 0;
 const kNotAResponse = 1;
 const kBodyFailed = 2;
+const kFormTooLarge = 3;
 
 let target = null;
 let handler = null;
@@ -113,10 +114,11 @@ function install(exported, env) {
 function failed(call, error) {
   finish(call);
   // That the client sends too much, too slowly or nonsense is no fault of the handler.
-  const isClients = bodies.isFailureOf(call.id, error);
+  const isTooLarge = formData.isTooLarge(error);
+  const isClients = isTooLarge || bodies.isFailureOf(call.id, error);
   // That a handler gives up when it is told to is no fault of its own.
   if (!isClients && !http.wasAbortedWith(call.request, error)) events.reportException(error);
-  requestFail(call.id, isClients ? kBodyFailed : kThrew);
+  requestFail(call.id, isTooLarge ? kFormTooLarge : isClients ? kBodyFailed : kThrew);
   endTimers(call);
 }
 
