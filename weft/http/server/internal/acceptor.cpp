@@ -122,7 +122,9 @@ Acceptor::Backlog Acceptor::accept_some() {
         ServerShard& home = shard_.core().place(shard_);
         home.tally.accepted.add();
         // Without memory to hand it over it stays with the worker that runs this.
-        if (&home != &shard_ || !home.is_home())
+        // What is for the loop of a worker is watched by that one, also if another has accepted it.
+        bool is_for_loop = shard_.core().options().loop_handler && !home.is_home();
+        if (&home != &shard_ || is_for_loop)
             static_cast<void>(stream->descriptor().watch_by(home.worker(), kReadable));
         Connection::begin(home, std::move(stream), std::move(peer), tls_);
     }
