@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint16_t kDefaultPort = 8080;
 constexpr unsigned kIsolatesMax = 256;
-constexpr std::array<std::string_view, 7> kVerbs = {"serve",   "run",  "eval", "check",
-                                                    "migrate", "test", "repl"};
+constexpr std::array<std::string_view, 8> kVerbs = {"serve",   "run",  "eval", "check",
+                                                    "migrate", "test", "repl", "init"};
 
 constexpr const char* kExits =
     "Exit codes:\n"
@@ -75,6 +75,13 @@ constexpr const char* kTestExamples =
     "  weft test --jobs 4 --junit report.xml      for a build server\n\n"
     "Files are named *.test.* or *_test.*, with js, mjs, cjs, jsx, ts, mts, cts or tsx. Each runs\n"
     "in an isolate of its own; the module weft:test has test, describe and expect.\n\n";
+
+constexpr const char* kInitExamples =
+    "Examples:\n"
+    "  weft init shop                             an application in the folder shop\n"
+    "  weft init --ts --name shop                 in the present folder, in TypeScript\n\n"
+    "Writes the application, a test, weft.json, package.json, README.md and .gitignore.\n"
+    "Where one of the files is already, nothing is written.\n\n";
 
 std::string footer(const char* examples) { return std::string(examples) + kExits; }
 
@@ -216,6 +223,14 @@ Command parsed(std::span<const std::string> arguments) {
     add_migrate(app, migrate);
     TestCommand test;
     add_test(app, test);
+    InitCommand init;
+    CLI::App& init_verb = *app.add_subcommand("init", "write an application that runs at once");
+    init_verb.add_option("folder", init.folder, "made where there is none [.]")
+        ->type_name("FOLDER");
+    init_verb.add_option("--name", init.name, "of the application [the folder's]")
+        ->type_name("NAME");
+    init_verb.add_flag("--ts", init.typescript, "in TypeScript");
+    init_verb.footer(footer(kInitExamples));
     CLI::App& repl_verb = *app.add_subcommand("repl", "evaluate what is typed, line by line");
     add_common(repl_verb, repl);
     repl_verb.footer(footer(kReplExamples));
@@ -242,6 +257,7 @@ Command parsed(std::span<const std::string> arguments) {
     if (app.got_subcommand("migrate")) return migrate;
     if (app.got_subcommand("test")) return test;
     if (repl_verb.parsed()) return repl;
+    if (init_verb.parsed()) return init;
     if (app.get_subcommands().empty()) return Answer{Exit::Usage, app.help()};
     if (serve.path.empty() && serve.config.empty()) {
         return usage("weft serve needs a file, a folder or --config");

@@ -78,13 +78,20 @@ struct TestCommand {
     std::string env_file = {};
 };
 
+struct InitCommand {
+    std::string folder = ".";
+    std::string name = {};  // empty: the folder's
+    bool typescript = false;
+};
+
 // The command was answered by words: help, a version, or what is wrong with it.
 struct Answer {
     Exit exit = Exit::Ok;
     std::string text;
 };
 
-using Command = std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand, TestCommand>;
+using Command =
+    std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand, TestCommand, InitCommand>;
 
 // Without the program's name.
 Command parse_command_line(std::span<const std::string> arguments);

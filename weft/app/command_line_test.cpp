@@ -77,7 +77,7 @@ int execute_with(FakeHost::Log& log, std::vector<std::string> arguments) {
 
 TEST(CommandLine, HST_5_help_is_there_for_every_command_with_examples) {
     EXPECT_EQ(answer({"--help"}).exit, Exit::Ok);
-    for (const char* verb : {"serve", "run", "eval", "check", "migrate", "test", "repl"}) {
+    for (const char* verb : {"serve", "run", "eval", "check", "migrate", "test", "repl", "init"}) {
         Answer help = answer({verb, "--help"});
         EXPECT_EQ(help.exit, Exit::Ok) << verb;
         EXPECT_THAT(help.text, HasSubstr("Examples:\n  weft " + std::string(verb)));

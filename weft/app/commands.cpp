@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/app/env_file.h"
+#include "weft/app/init.h"
 #include "weft/app/memory_share.h"
 #include "weft/app/migrate.h"
 #include "weft/app/repl.h"
@@ -213,6 +214,7 @@ int execute(const Command& command, const OpenHost& open_host) {
     }
     if (const auto* served = std::get_if<ServeCommand>(&command)) return serve(*served, open_host);
     if (const auto* migration = std::get_if<MigrateCommand>(&command)) return migrate(*migration);
+    if (const auto* fresh = std::get_if<InitCommand>(&command)) return init(*fresh);
     if (const auto* tests = std::get_if<TestCommand>(&command)) return test(*tests, open_host);
     return run_script(std::get<ScriptCommand>(command), open_host);
 }
