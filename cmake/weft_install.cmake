@@ -24,6 +24,8 @@ if(WEFT_JS)
     set_target_properties(weft_js_library PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/weft")
     install(TARGETS weft_program weft_js_library)
     install(FILES weft/app/weft.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/weft")
+    install(DIRECTORY weft/api/types DESTINATION "${CMAKE_INSTALL_DATADIR}/weft"
+            FILES_MATCHING PATTERN "*.d.ts")
     if(WEFT_V8_UNPACKED)
         file(GLOB libnode "${WEFT_V8_UNPACKED}/libnode.so.*")
         install(FILES ${libnode} DESTINATION "${CMAKE_INSTALL_LIBDIR}/weft")

@@ -5,6 +5,7 @@ import re
 import subprocess
 import unittest
 import urllib.request
+from pathlib import Path
 
 from program import PATIENCE_S, WEFT, InFolder
 
@@ -57,6 +58,8 @@ class Init(InFolder):
         self.assertEqual(status, 0, said)
         self.assertTrue(json.loads((self.folder / "tsconfig.json").read_text())
                         ["compilerOptions"]["strict"])
+        types = json.loads((self.folder / "tsconfig.json").read_text())["include"][-1]
+        self.assertTrue((Path(types).parent / "time.d.ts").is_file(), types)
         self.assertIn("new Map<string, unknown>()", (self.folder / "app.ts").read_text())
         self.assertEqual(self.weft("check", "app.ts")[0], 0)
         self.check(self.folder, "typed")

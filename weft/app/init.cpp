@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -100,12 +101,26 @@ constexpr std::string_view kTypeScript = R"({
     "erasableSyntaxOnly": true,
     "types": []
   },
-  "include": ["*.ts"]
+  "include": @INCLUDE@
 }
 )";
 
-std::string filled(std::string_view text,
-                   const std::map<std::string_view, std::string_view>& words) {
+// Of the installation that this program is part of: what TypeScript is to know of the modules.
+std::string types_folder() {
+    std::error_code error;
+    fs::path program = fs::read_symlink("/proc/self/exe", error);
+    fs::path types = (program.parent_path().parent_path() / "share/weft/types").lexically_normal();
+    return !error && fs::is_directory(types, error) ? types.string() : std::string();
+}
+
+std::string included() {
+    nlohmann::json include = {"**/*.ts"};
+    std::string types = types_folder();
+    if (!types.empty()) include.push_back(types + "/*.d.ts");
+    return include.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string filled(std::string_view text, const std::map<std::string_view, std::string>& words) {
     std::string result(text);
     for (const auto& [word, value] : words) {
         for (std::size_t at = result.find(word); at != std::string::npos;
@@ -143,9 +158,9 @@ std::expected<std::string, std::string> name_of_new(const InitCommand& command) 
 std::map<std::string, std::string> files_of_new(const InitCommand& command,
                                                 const std::string& name) {
     std::string_view end = command.typescript ? "ts" : "js";
-    std::map<std::string_view, std::string_view> words = {
+    std::map<std::string_view, std::string> words = {
         {"@NAME@", name},
-        {"@END@", end},
+        {"@END@", std::string(end)},
         {"@KEYS@", command.typescript ? "<string, unknown>" : ""},
         {"@STRING@", command.typescript ? ": string" : ""},
         {"@INIT@", command.typescript ? ": RequestInit" : ""},
@@ -158,7 +173,8 @@ std::map<std::string, std::string> files_of_new(const InitCommand& command,
         {"README.md", filled(kReadme, words)},
         {".gitignore", std::string(kIgnored)},
     };
-    if (command.typescript) files.emplace("tsconfig.json", kTypeScript);
+    if (command.typescript)
+        files.emplace("tsconfig.json", filled(kTypeScript, {{"@INCLUDE@", included()}}));
     return files;
 }
 

@@ -1,0 +1,123 @@
+// The module weft:data; see docs/js/data.md.
+declare module "weft:data" {
+  import type { WaitOptions } from "weft:time";
+
+  export class DatabaseError extends Error {
+    constructor(message: string, options: { code: string; sqlState?: string; transient?: boolean });
+    readonly code: string;
+    readonly sqlState: string;
+    readonly transient: boolean;
+  }
+
+  export interface SqlValue {
+    readonly type: string;
+    toString(): string;
+    toJSON(): unknown;
+  }
+  export interface SqlQuery {
+    readonly text: string;
+    readonly parameters: readonly unknown[];
+    readonly parameterCount: number;
+  }
+  type Typed = (text: string) => SqlValue;
+  export const sql: {
+    (strings: TemplateStringsArray, ...values: unknown[]): SqlQuery;
+    identifier(name: string): object;
+    decimal: Typed;
+    uuid: Typed;
+    date: Typed;
+    time: Typed;
+    timestamp: Typed;
+    instant: Typed;
+    offsetDateTime: Typed;
+    json(value: unknown): SqlValue;
+    rawJson: Typed;
+    bytes(value: BufferSource): SqlValue;
+  };
+  export function isQuery(value: unknown): value is SqlQuery;
+  export function redact(connectionString: string): string;
+
+  export type Row = Record<string, any>;
+  export interface Column {
+    readonly name: string;
+    readonly index: number;
+  }
+  interface Columns {
+    readonly columnNames: readonly string[];
+    readonly columns: readonly Column[];
+  }
+  export type Rows<T = Row> = T[] & Columns;
+  export interface RawRows extends Columns {
+    readonly mode: "raw";
+    readonly rows: any[][];
+  }
+  export interface Executed {
+    readonly affectedRows: number;
+    readonly lastInsertId?: number | bigint;
+  }
+  export type CallOptions = Omit<WaitOptions, "clock">;
+  export interface QueryOptions extends CallOptions {
+    maxRows?: number;
+  }
+  export interface CursorOptions extends QueryOptions {
+    batchSize?: number;
+  }
+  export interface Cursor<T> extends AsyncIterableIterator<T>, Columns {
+    readonly closed: boolean;
+    readonly mode: string;
+    readonly provider: string;
+    close(): Promise<void>;
+  }
+
+  /** A statement of sql``, or a text with its parameters. */
+  interface Statement<Options, R> {
+    (statement: SqlQuery, options?: Options): R;
+    (statement: string, parameters?: readonly unknown[], options?: Options): R;
+  }
+  export interface Session {
+    readonly provider: string;
+    query<T = Row>(statement: SqlQuery, options?: QueryOptions): Promise<Rows<T>>;
+    query<T = Row>(
+      statement: string, parameters?: readonly unknown[], options?: QueryOptions): Promise<Rows<T>>;
+    queryRaw: Statement<QueryOptions, Promise<RawRows>>;
+    queryOne<T = Row>(statement: SqlQuery, options?: CallOptions): Promise<T | null>;
+    queryOne<T = Row>(
+      statement: string, parameters?: readonly unknown[], options?: CallOptions): Promise<T | null>;
+    exec: Statement<CallOptions, Promise<Executed>>;
+    batch(
+      statements: readonly (SqlQuery | string)[],
+      options?: CallOptions & { atomic?: boolean },
+    ): Promise<any[]>;
+    queryCursor: Statement<CursorOptions, Cursor<Row>>;
+    queryRawCursor: Statement<CursorOptions, Cursor<any[]>>;
+    stream: Statement<CursorOptions, Cursor<Row>>;
+    transaction<T>(
+      work: (tx: Transaction) => T | PromiseLike<T>,
+      options?: CallOptions & { readOnly?: boolean; isolation?: string },
+    ): Promise<T>;
+  }
+  export interface Transaction extends Session {}
+  export interface Database extends Session {
+    stats(): Record<string, number>;
+    close(): Promise<void>;
+  }
+
+  type Access = "read" | "write" | "readwrite";
+  interface OpenOptions extends CallOptions {
+    access?: Access;
+    maxConnections?: number;
+  }
+  export const sqlite: { open(options: OpenOptions & { path: string }): Promise<Database> };
+  export const postgres: {
+    open(options: OpenOptions & { connectionString: string }): Promise<Database>;
+  };
+  export function open(token: string, options?: CallOptions): Promise<Database>;
+  const all: {
+    open: typeof open;
+    postgres: typeof postgres;
+    redact: typeof redact;
+    sql: typeof sql;
+    sqlite: typeof sqlite;
+  };
+  export default all;
+}
