@@ -9,6 +9,7 @@ from pathlib import Path
 from served import LONG, MIB, ServeTest, main
 
 APP = """
+import { Deadline } from "weft:time";
 let last = null;
 let begun = 0;
 const paths = {
@@ -38,6 +39,14 @@ const paths = {
     }
   },
   last: () => Response.json(last),
+  async limited(url) {
+    const ended = [];
+    for (const init of [{ timeoutMs: 100 }, { deadline: Deadline.after(100) },
+                        { timeoutMs: 60_000, signal: AbortSignal.timeout(100) }]) {
+      ended.push(await fetch(url, init).then(() => "late", (error) => error.name));
+    }
+    return Response.json(ended);
+  },
   async many(url) {
     // By the order in which the answers came, whatever the order of the calls.
     const order = [];
@@ -203,6 +212,13 @@ class Allowed(WithUpstream):
     def test_JS_11_a_response_is_passed_on(self):
         answer = self.weft.ask(self.url("proxy", "/big"))
         self.assertEqual((answer.status, len(answer.body)), (200, 1_000_000))
+
+    def test_SCP_2_fetch_heeds_timeoutMs_deadline_and_signal_in_flight(self):
+        asked, begun = Upstream.asked, time.monotonic()
+        found = self.weft.json(self.url("limited", "/slow"))
+        self.assertEqual(found, ["TimeoutError"] * 3)
+        self.assertLess(time.monotonic() - begun, 3)  # which is what the upstream takes for one
+        self.assertGreater(Upstream.asked, asked)
 
     def test_JS_17_completions_run_in_the_order_in_which_they_come(self):
         # Others on the machine may hold up one of the answers, but not each time.

@@ -506,6 +506,7 @@ Result<int> EngineHost::debug(const ScriptConfig& script,
     options.entry = (std::filesystem::path(script.folder) / "[repl]").string();
     std::unique_ptr<api::Application> application;
     Target target;
+    WEFT_TRY(engine());
     WEFT_TRY(on_place(0, [&]() -> Result<void> {
         application = WEFT_TRY(host_->open(std::move(options)));
         target.session = application->debug(std::move(on_message));
@@ -549,6 +550,7 @@ Result<void> EngineHost::test(const TestFile& file) {
     options.allow_read = file.allow_read;
     options.is_script = true;
     options.limits.cpu = file.timeout;
+    WEFT_TRY(engine());
     return on_place(file.place, [&]() -> Result<void> {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
         Result<void> outcome = application->test(

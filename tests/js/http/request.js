@@ -1,3 +1,5 @@
+import { Deadline } from "weft:time";
+
 test("JS_9 Request: has what it was made with", async () => {
   const request = new Request("http://h/p#f", {
     method: "post", headers: { "X-A": "1" }, body: "text", redirect: "manual", cache: "no-store",
@@ -62,6 +64,19 @@ test("JS_9 fetch: a signal that is aborted already sends nothing", async () => {
   let caught;
   await fetch("data:,x", { signal }).catch((error) => { caught = error; });
   assert(caught === reason);
+});
+
+test("SCP_2 fetch: a time that is over sends nothing, the earliest wins", async () => {
+  const nameOf = (init, input = "data:,x") => fetch(input, init).then(() => "ok", (e) => e.name);
+  assertEquals(await nameOf({ timeoutMs: 0 }), "TimeoutError");
+  assertEquals(await nameOf({ deadline: Deadline.after(0), timeoutMs: 900 }), "TimeoutError");
+  assertEquals(await nameOf({ timeoutMs: 0, deadline: Deadline.never() }), "TimeoutError");
+  assertEquals(await nameOf({ timeoutMs: 0, signal: AbortSignal.abort() }), "AbortError");
+  assertEquals(await nameOf({ timeoutMs: 900, signal: AbortSignal.abort() }), "AbortError");
+  const aborted = new Request("http://h/", { signal: AbortSignal.abort() });
+  assertEquals(await nameOf({ timeoutMs: 900 }, aborted), "AbortError");
+  assertEquals(await nameOf({ timeoutMs: 900, deadline: Deadline.after(800) }), "ok");
+  assert((await nameOf({ timeoutMs: "soon" })) !== "ok");
 });
 
 test("JS_9 fetch: rejects for what it cannot fetch", async () => {

@@ -12,13 +12,16 @@ const { body: bodies, events, fetching, headers: headerLists, http, streamAccess
 const { networkError, originOf } = fetching;
 const { requiredArguments } = webidl;
 const {
-  ArrayPrototypePush, ArrayPrototypeSlice, Error, NumberPrototypeToString, ObjectSetPrototypeOf,
-  PromisePrototypeThen, ReflectApply, RegExpPrototypeSymbolReplace, RegExpPrototypeTest,
-  StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice,
+  ArrayPrototypePush, ArrayPrototypeSlice, Error, MathCeil, MathMin, NumberPrototypeToString,
+  ObjectSetPrototypeOf, PromisePrototypeThen, ReflectApply, RegExpPrototypeSymbolReplace,
+  RegExpPrototypeTest, StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice,
   StringPrototypeStartsWith, StringPrototypeToUpperCase, markHandled, newPromise,
 } = realm.primordials;
 
+const { AbortSignal, DOMException } = globalThis;
+
 const kRedirectsMax = 20;
+const kTimeoutMaxMs = 0xffffffff;
 
 // https://fetch.spec.whatwg.org/#bad-port
 const badPorts = { __proto__: null };
@@ -385,12 +388,28 @@ function dispatch(request, settling) {
   }
 }
 
+// `deadline` and `timeoutMs` of Weft's own: a signal that fires then, or before when that of the
+// caller does. It counts for the body, too.
+function limited(input, init) {
+  if (init === undefined || init === null ||
+      (init.deadline === undefined && init.timeoutMs === undefined)) return init;
+  const budget = realm.time.budgetMs(init, "fetch");
+  if (budget === Infinity) return init;
+  const late = budget <= 0
+    ? AbortSignal.abort(new DOMException("The operation timed out", "TimeoutError"))
+    : AbortSignal.timeout(MathMin(MathCeil(budget), kTimeoutMaxMs));
+  const own = init.signal !== undefined || !(input instanceof http.Request)
+    ? init.signal : input.signal;
+  const signal = own === undefined || own === null ? late : AbortSignal.any([own, late]);
+  return { __proto__: init, signal };
+}
+
 const functions = {
   fetch(input, init = undefined) {
     const settling = newPromise();
     try {
       requiredArguments(arguments.length, 1, "Failed to execute 'fetch'");
-      const request = http.innerOf(new http.Request(input, init));
+      const request = http.innerOf(new http.Request(input, limited(input, init)));
       const { signal } = request;
       if (signal !== null && events.isAborted(signal)) {
         const reason = events.abortReason(signal);
