@@ -3,8 +3,9 @@ import datetime
 import re
 import struct
 import uuid
-from decimal import Decimal
+from decimal import Context, Decimal
 
+DIGITS = Context(prec=60)  # more than any number has
 PLP = 0xFFFF  # the length of a type whose values come in pieces
 PLP_NULL = 0xFFFFFFFFFFFFFFFF
 COLLATION = bytes([0x09, 0x04, 0xD0, 0x00, 0x34])
@@ -183,10 +184,10 @@ class Column:
         if kind == "uniqueidentifier":
             return uuid.UUID(value).bytes_le
         if kind == "decimal":
-            units = int(Decimal(value).scaleb(self.scale).to_integral_value())
+            units = int(DIGITS.scaleb(Decimal(str(value)), self.scale))
             return bytes([units >= 0]) + abs(units).to_bytes(16, "little")
         if kind == "money":
-            units = int(Decimal(value).scaleb(4).to_integral_value())
+            units = int(DIGITS.scaleb(Decimal(str(value)), 4))
             return struct.pack("<iI", units >> 32, units & 0xFFFFFFFF)
         return self.moment(kind, value)
 

@@ -54,6 +54,13 @@ void trim_fraction(std::string& text) {
     text.resize(last == dot ? dot : last + 1);
 }
 
+// FreeTDS writes no zeros before a year.
+void pad_year(std::string& text) {
+    constexpr std::size_t kDigits = 4;
+    std::size_t dash = text.find('-');
+    if (dash > 0 && dash < kDigits) text.insert(0, kDigits - dash, '0');
+}
+
 // "2026-11-18 08:00:00.5 +02:00" as the contract writes it.
 void join_offset(std::string& text) {
     std::size_t blank = text.rfind(' ');
@@ -91,7 +98,10 @@ Value typed_value(Type type, std::string text) {
         break;
     case Type::Json: value = Value::json(text); break;
     case Type::Uuid: value = Value::uuid(text); break;
-    case Type::Date: value = Value::date(text); break;
+    case Type::Date:
+        pad_year(text);
+        value = Value::date(text);
+        break;
     case Type::Time:
         trim_fraction(text);
         value = Value::time(text);
@@ -102,6 +112,7 @@ Value typed_value(Type type, std::string text) {
         break;
     case Type::Timestamp:
     case Type::OffsetDateTime:
+        pad_year(text);
         join_offset(text);
         trim_fraction(text);
         value = Value::timestamp(text);

@@ -73,6 +73,7 @@ TEST(OdbcReader, DAT_6_a_text_is_the_value_that_its_column_is_of) {
               *Value::instant("2026-11-18T08:00:00.5Z"));
     EXPECT_EQ(typed_value(Type::OffsetDateTime, "2026-11-18 08:00:00.5000000 +02:00"),
               *Value::offset_date_time("2026-11-18T08:00:00.5+02:00"));
+    EXPECT_EQ(typed_value(Type::Date, "1-01-02"), *Value::date("0001-01-02"));
     EXPECT_EQ(typed_value(Type::Date, "0000-00-00"), Value("0000-00-00"));
     EXPECT_EQ(typed_value(Type::Time, "-12:00:00"), Value("-12:00:00"));
     EXPECT_EQ(typed_value(Type::Boolean, "1"), Value(true));
