@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <iterator>
 #include <utility>
 
@@ -80,6 +81,8 @@ EngineHost::EngineHost(Runtime& runtime, OpenEngine open_engine)
     : runtime_(runtime), open_engine_(std::move(open_engine)) {}
 
 Result<api::Host*> EngineHost::engine() {
+    // Loading waits for another thread, and files of tests begin side by side.
+    std::lock_guard lock(loading_);
     if (!host_) host_ = WEFT_TRY(open_engine_());
     return host_.get();
 }

@@ -29,6 +29,7 @@
 #include "weft/http/server/server.h"
 #include "weft/net/tls/tls_config.h"
 #include "weft/sync/event.h"
+#include "weft/sync/mutex.h"
 
 namespace weft::app {
 
@@ -81,6 +82,7 @@ private:
 
     template <class Function>
     auto on_place(unsigned index, Function function) const;
+    // Loads the engine, once; any fiber.
     Result<api::Host*> engine();
     Result<void> open_tls();
     Result<void> open_place(Place& place, std::vector<net::Address>& addresses);
@@ -115,6 +117,7 @@ private:
 
     Runtime& runtime_;
     OpenEngine open_engine_;
+    Mutex loading_;
     std::unique_ptr<api::Host> host_;  // null before engine()
     ServeConfig config_;
     Certificates certificates_;
