@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "weft/app/command_line.h"
