@@ -41,6 +41,18 @@ def is_alive(process):
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+def mentions(folder):
+    """The processes that were started with a file of this folder."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if str(folder).encode() in Path(f"/proc/{process}/cmdline").read_bytes():
+                found.append(process)
+        except OSError:
+            pass
+    return found
+
+
 def wait_until(done):
     end = time.monotonic() + FAR_S
     while not done() and time.monotonic() < end:
@@ -59,6 +71,7 @@ class PostgresServer(unittest.TestCase):
         self.assertEqual(server.process.returncode, 0)
         self.assertFalse(server.folder.exists())
         self.assertFalse(is_alive(process))
+        self.assertEqual(mentions(server.folder), [])
 
     def test_two_at_once_have_a_port_each(self):
         one, other = Server(), Server()
@@ -75,6 +88,7 @@ class PostgresServer(unittest.TestCase):
             server.process.wait(FAR_S)
             self.assertTrue(wait_until(lambda folder=server.folder: not folder.exists()))
             self.assertFalse(is_alive(process))
+            self.assertEqual(mentions(server.folder), [])
             server.process.stdin.close()
             server.process.stdout.close()
 
