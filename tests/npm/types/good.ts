@@ -1,6 +1,6 @@
 // Uses of every module that must be accepted; checked by tsc --strict.
 import { AsyncLocalStorage, Group, Pool, Task, withTimeout } from "weft:async";
-import { sql, sqlite } from "weft:data";
+import { odbc, sql, sqlite } from "weft:data";
 import { type Handler, Results, files, router } from "weft:http";
 import { expect, fakeClock, fn, spyOn, test } from "weft:test";
 import { CancellationController, Deadline, Time, WorkerCancellationController } from "weft:time";
@@ -12,6 +12,9 @@ app.use(async (ctx, next) => {
 });
 app.get("/users/{id:int}", (ctx) => Results.ok({ id: ctx.route.id.length })).name("user");
 app.get("/static/{path:*}", files("static"));
+app.get("/quick", () => "quick").name("quick").deadline(250);
+app.static("/assets", new URL("file:///public/"), { cacheControl: "max-age=3600" })
+  .proxy("/api", ["http://127.0.0.1:9000", "http://127.0.0.1:9001"]);
 app.sse("/events", async (ctx, events) => {
   await events.send({ event: "tick", id: 1, data: { route: ctx.routeName } });
 });
@@ -38,6 +41,8 @@ export async function work(): Promise<number> {
 }
 
 export async function data(): Promise<string> {
+  const other = await odbc.open({ connectionString: "Driver=SQLite3;Database=/tmp/notes" });
+  await other.close();
   const db = await sqlite.open({ path: ":memory:", access: "readwrite" });
   const rows = await db.query<{ name: string }>(sql`select name from users where id = ${1}`);
   const one = await db.queryOne("select 1 as n", [], { deadline: Deadline.after(5) });

@@ -108,13 +108,16 @@ declare module "weft:data" {
     maxConnections?: number;
   }
   export const sqlite: { open(options: OpenOptions & { path: string }): Promise<Database> };
-  export const postgres: {
+  interface Server {
     open(options: OpenOptions & { connectionString: string }): Promise<Database>;
-  };
+  }
+  export const postgres: Server;
+  export const odbc: Server;
   export function open(token: string, options?: CallOptions): Promise<Database>;
   const all: {
+    odbc: Server;
     open: typeof open;
-    postgres: typeof postgres;
+    postgres: Server;
     redact: typeof redact;
     sql: typeof sql;
     sqlite: typeof sqlite;

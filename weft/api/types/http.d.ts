@@ -98,6 +98,7 @@ declare module "weft:http" {
   export type Middleware = (ctx: RouteContext, next: () => Promise<Response>) => unknown;
   export interface Route {
     name(label: string): this;
+    deadline(ms: number): this;
   }
   type AddRoute = <Pattern extends string>(
     pattern: Pattern, handler: RouteHandler<RouteValues<Pattern>>) => Route;
@@ -115,6 +116,11 @@ declare module "weft:http" {
       handler: (ctx: RouteContext<RouteValues<Pattern>>, events: EventStream) => unknown,
       options?: object,
     ): Route;
+    static(
+      path: string, folder: string | URL,
+      options?: { index?: string; cacheControl?: string },
+    ): this;
+    proxy(path: string, upstreams: string | URL | readonly (string | URL)[]): this;
     use(middleware: Middleware): this;
     group(prefix: string, fill?: (group: Router) => void): Router;
     onError(handler: (error: any, ctx: RouteContext) => unknown): this;
