@@ -96,6 +96,8 @@ TEST_P(OdbcFault, DAT_5_a_server_that_is_killed_is_an_error_and_the_pool_recover
         Cursor cursor =
             WEFT_TRY(db.query_cursor(Statement(numbers(5'000'000)), {.batch_rows = 10}));
         EXPECT_EQ(WEFT_TRY(cursor.next()).size(), 10U);
+        // Connected before, so that it cannot find the server that comes after.
+        EXPECT_EQ(value_of(db, "select 1"), Value(1));
         auto query = spawn([&] { return db.query(Statement(endless())); });
         EXPECT_TRUE(eventually([&] { return db.stats().in_use == 2; }));
         WEFT_TRY(is(OdbcPlace::Postgres)  ? PostgresServer::get().tell("restart")

@@ -114,6 +114,12 @@ void Session::note_failure(const Error& error) {
                           alive == 0;
 }
 
+// A driver may say no more of a lost connection than that something went wrong.
+Error Session::telling(const Error& error) const {
+    bool says_nothing = is_broken_ && cause_of(error) == Cause::Other;
+    return says_nothing ? data::to_error(kName, "08S01", "the connection was lost") : error;
+}
+
 Result<StatementHandle> Session::new_statement() {
     StatementHandle handle;
     if (!handle.allocate(link_.get())) return link_error(Phase::WithoutValues);
@@ -291,7 +297,7 @@ Result<Outcome> Session::run_once(const Statement& statement, RowLimit limit) {
     // Ended before the transaction is looked at: a driver may have one statement at a time.
     if (active) active->handle = StatementHandle();
     note_failure(outcome.error());
-    return outcome;
+    return telling(outcome.error());
 }
 
 Result<Outcome> Session::run(const Statement& statement, RowLimit limit) {
@@ -369,7 +375,7 @@ Result<Rows> Session::fetch(std::size_t rows_max) {
     if (failed) return rows;
     cursor_.reset();
     note_failure(failed.error());
-    return failed.error();
+    return telling(failed.error());
 }
 
 void Session::close_rows() {

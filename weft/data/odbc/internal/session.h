@@ -112,6 +112,7 @@ private:
     Error statement_error(const StatementHandle& handle, Phase phase) const;
     // After a failure: what is left of the connection and its transaction.
     void note_failure(const Error& error);
+    Error telling(const Error& error) const;  // what is known of it by then
     void settle_after_cancel();
     bool is_under_way(std::uint64_t number);
     void say(const std::string& text);  // whatever comes of it
