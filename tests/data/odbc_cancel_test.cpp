@@ -127,6 +127,9 @@ TEST_P(OdbcCancel, DAT_4_a_cancel_needs_no_thread_of_the_pool) {
 // Each statement ends about when its deadline does, so that the cancel is late as often as not. The
 // statement after it is on the same connection and must be whole.
 TEST_P(OdbcCancel, DAT_4_a_cancel_never_hits_the_next_statement) {
+    // One in a thousand of such cancels leaves FreeTDS waiting for itself, and the end of the
+    // runtime waits for its call; see docs/data/odbc.md.
+    if (GetParam() == OdbcPlace::Tds) GTEST_SKIP() << "FreeTDS may wait for itself for ever";
     const std::size_t count = weft::testing::is_long() ? 20'000 : weft::testing::repeats(100);
     run([&]() -> Result<void> {
         Database db = WEFT_TRY(open_one());
