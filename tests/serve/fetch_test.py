@@ -72,6 +72,11 @@ export default {
 """
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 256  # as many as ever connect at once: who finds no place tries again late
+    daemon_threads = True
+
+
 class Upstream(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     connections = 0
@@ -118,7 +123,7 @@ class WithUpstream(ServeTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.upstream = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+        cls.upstream = Server(("127.0.0.1", 0), Upstream)
         cls.upstream.daemon_threads = True
         threading.Thread(target=cls.upstream.serve_forever, daemon=True).start()
         cls.address = f"127.0.0.1:{cls.upstream.server_port}"
@@ -161,7 +166,7 @@ class Allowed(WithUpstream):
         probe.close()
         cls.secret = socket.create_server(("127.0.0.1", 0))
         cls.secret.settimeout(0.2)
-        original = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+        original = Server(("127.0.0.1", 0), Upstream)
         original.daemon_threads = True
         cls.upstream = original
         threading.Thread(target=original.serve_forever, daemon=True).start()

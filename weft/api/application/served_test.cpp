@@ -191,7 +191,8 @@ TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
         // On a busy machine the worker may take up one connection after the other, each with its
         // loop; but not in every attempt.
         std::optional<std::uint64_t> least;
-        for (int attempt = 0; attempt < kAttemptsMax && least.value_or(~0U) > kEndedMax; ++attempt) {
+        for (int attempt = 0; attempt < kAttemptsMax && least.value_or(~0U) > kEndedMax;
+             ++attempt) {
             auto seen = most_ended_before_a_native_answer(path);
             if (seen) least = std::min(*seen, least.value_or(*seen));
         }
