@@ -118,6 +118,30 @@ class Command(unittest.TestCase):
         self.assertEqual((status, "TypeError: late" in told), (1, True), told)
         self.assertIn('Uncaught {"code":7}', self.weft("eval", "throw { code: 7 }")[2])
 
+    def test_JS_12_a_signal_that_would_fire_later_keeps_no_script(self):
+        hour = 3_600_000
+        self.write("a.js", f"""
+            const signal = AbortSignal.timeout({hour});
+            await (await fetch("data:,x", {{ signal, timeoutMs: {hour} }})).text();
+            setTimeout(() => console.log("timer"), 20);
+            setImmediate(() => console.log("immediate"));
+            """)
+        self.assertEqual(self.weft("run", "a.js"), (0, "immediate\ntimer\n", ""))
+        # Whoever waits for it is told.
+        self.write("b.js", """
+            const signal = AbortSignal.timeout(20);
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            console.log(signal.reason.name);
+            """)
+        self.assertEqual(self.weft("run", "b.js"), (0, "TimeoutError\n", ""))
+
+    def test_JS_7_a_script_that_fills_its_heap_fails_and_runs_once(self):
+        bomb = "const kept = []; for (;;) kept.push(new Array(10000).fill(Math.random()));"
+        for name, text in [("a.js", bomb), ("b.js", f"setTimeout(() => {{ {bomb} }}, 1);")]:
+            self.write(name, f"console.log('begun');\n{text}\n")
+            status, said, told = self.weft("run", name)
+            self.assertEqual((status, said, "heap" in told), (1, "begun\n", True), told)
+
     def test_JS_2_an_import_that_is_not_there_says_what_was_tried(self):
         self.write("a.js", 'import "./b";\n')
         self.write("b.js", "")

@@ -100,6 +100,11 @@ class Repl(InFolder):
         self.assertEqual(self.weft("repl", text="f(1,\n")[0], 1)
         self.assertEqual(self.weft("repl", text="JSON.parse('{')\n")[0], 1)
 
+    def test_JS_7_a_full_heap_ends_it(self):
+        bomb = "const kept = []; for (;;) kept.push(new Array(10000).fill(Math.random()))"
+        status, said = self.weft("repl", text=f"1\n{bomb}\n2\n")
+        self.assertEqual((status, said[:2], "the heap is full" in said), (1, "1\n", True), said)
+
     def test_JS_12_declarations_stay_and_can_be_made_anew(self):
         self.assertEqual(self.weft("repl", text=(
             "const x = await Promise.resolve(5)\nx\nconst x = 6\nx\nlet y = x, z = 1\ny + z\n"

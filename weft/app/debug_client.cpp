@@ -3,10 +3,23 @@
 #include <utility>
 
 namespace weft::app {
+namespace {
+
+Error crashed() { return Error(ErrorKind::OutOfMemory, "the heap is full"); }
+
+}  // namespace
 
 void DebugClient::take(std::string_view json) {
     nlohmann::json message = nlohmann::json::parse(json, nullptr, false);
-    if (message.is_discarded() || !message.contains("id")) return;
+    if (message.is_discarded()) return;
+    if (message.value("method", "") == "Inspector.targetCrashed") {
+        {
+            std::lock_guard lock(lock_);
+            has_crashed_ = true;
+        }
+        return end_all(crashed());
+    }
+    if (!message.contains("id")) return;
     std::shared_ptr<Pending> pending;
     {
         std::lock_guard lock(lock_);
@@ -28,6 +41,7 @@ Result<nlohmann::json> DebugClient::call(std::string_view method, nlohmann::json
     int id = 0;
     {
         std::lock_guard lock(lock_);
+        if (has_crashed_) return crashed();
         id = ++last_;
         pending_.emplace(id, pending);
     }
@@ -42,13 +56,18 @@ Result<nlohmann::json> DebugClient::call(std::string_view method, nlohmann::json
     return std::move(pending->answer);
 }
 
-void DebugClient::give_up() {
+void DebugClient::give_up() { end_all(Error(ErrorKind::Cancelled, "interrupted")); }
+
+void DebugClient::end_all(const Error& reason) {
     std::map<int, std::shared_ptr<Pending>> all;
     {
         std::lock_guard lock(lock_);
         all.swap(pending_);
     }
-    for (auto& [id, pending] : all) pending->answered.set();
+    for (auto& [id, pending] : all) {
+        pending->answer = reason;
+        pending->answered.set();
+    }
 }
 
 }  // namespace weft::app

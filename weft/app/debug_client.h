@@ -27,7 +27,8 @@ public:
     // What the target says; the isolate's thread.
     void take(std::string_view json);
 
-    // The result of a method; the error is what the debugger says. Cancelled after give_up().
+    // The result of a method; the error is what the debugger says. Cancelled after give_up(),
+    // OutOfMemory once the heap of the isolate is full.
     Result<nlohmann::json> call(std::string_view method, nlohmann::json parameters,
                                 Deadline deadline = Deadline::never());
     // Nobody waits any longer. Any thread, also one that must not wait.
@@ -36,13 +37,16 @@ public:
 private:
     struct Pending {
         Event answered;
-        Result<nlohmann::json> answer = Error(ErrorKind::Cancelled, "interrupted");
+        Result<nlohmann::json> answer;
     };
+
+    void end_all(const Error& reason);
 
     DebugTarget* target_ = nullptr;
     std::mutex lock_;                                  // the rest
     std::map<int, std::shared_ptr<Pending>> pending_;  // shared by who asks and who answers
     int last_ = 0;
+    bool has_crashed_ = false;
 };
 
 }  // namespace weft::app

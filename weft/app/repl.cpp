@@ -153,6 +153,10 @@ Result<int> Repl::read_all(LineEditor& editor) {
             continue;
         }
         Result<Outcome> outcome = take(text, editor);
+        if (!outcome && outcome.error().kind() == ErrorKind::OutOfMemory) {
+            complain(outcome.error().message());
+            return 1;
+        }
         if (!outcome && outcome.error().kind() != ErrorKind::Exception) return outcome.error();
         all_well = all_well && outcome.has_value();
         if (outcome && *outcome == Outcome::Incomplete) continue;
@@ -215,6 +219,7 @@ Result<Repl::Outcome> Repl::evaluate(const std::string& text) {
     for (std::size_t at = 0; at < candidates.size(); ++at) {
         auto candidate = candidates[at].get<std::string>();
         Result<json> answer = evaluate_one(candidate);
+        if (!answer && answer.error().kind() == ErrorKind::OutOfMemory) return answer.error();
         if (!answer) {
             write_line(Stream::Error, coloured(Stream::Error, Colour::Red, "interrupted"));
             return Error(ErrorKind::Exception, "interrupted");

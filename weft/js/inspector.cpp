@@ -63,6 +63,7 @@ public:
 
     v8_inspector::V8InspectorSession& session() { return *session_; }
 
+    void tell_crashed() { on_message_(R"({"method":"Inspector.targetCrashed","params":{}})"); }
     void dispatch(const std::string& json) {
         ++depth_;
         dispatch_text(json);
@@ -183,10 +184,18 @@ void Inspector::dispatch_all() {
             disconnect(message.session);
         } else if (auto found = sessions_.find(message.session); found != sessions_.end()) {
             Channel& channel = *found->second;
+            if (isolate_.is_condemned()) {
+                channel.tell_crashed();
+                continue;
+            }
             channel.dispatch(message.json);
             if (channel.leaves) disconnect(message.session);
         }
     }
+}
+
+void Inspector::tell_crashed() {
+    for (auto& [number, channel] : sessions_) channel->tell_crashed();
 }
 
 // ---------------------------------------------------------------- standing still

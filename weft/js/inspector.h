@@ -47,8 +47,11 @@ public:
     // Any thread: the session ends behind what it has sent. What stood at its breakpoint goes on.
     void leave(std::uint64_t session);
 
-    // In a turn: does what the inbox asks for.
+    // In a turn: does what the inbox asks for. Of a condemned isolate, outside of turns: sessions
+    // can still leave.
     void dispatch_all();
+    // The isolate is condemned, and answers nothing any more; its sessions are told.
+    void tell_crashed();
 
 private:
     class Channel;

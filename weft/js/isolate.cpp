@@ -289,6 +289,8 @@ void Isolate::wait_for_end() {
 
 // Nothing is under way: whoever waits for a promise would wait for ever.
 void Isolate::after_jobs() {
+    bool rests = tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_hold_);
+    if (rests && on_rest) on_rest();
     if (!is_idle() && !condemned_) return;
     if (on_idle) on_idle();
     for (Awaiting* awaiting : std::exchange(awaiting_, {})) {
@@ -487,9 +489,9 @@ void Isolate::wake_inspector() {
         if (!alive) return;
         Isolate& self = **alive;
         self.post([&self] {
-            self.turn([&](v8::Local<v8::Context>) {
-                if (self.inspector) self.inspector->dispatch_all();
-            });
+            if (!self.inspector) return;
+            if (self.condemned_) return self.inspector->dispatch_all();
+            self.turn([&](v8::Local<v8::Context>) { self.inspector->dispatch_all(); });
         });
     };
     if (options_.runtime->post(options_.worker, *posted)) static_cast<void>(posted.release());

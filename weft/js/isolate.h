@@ -178,6 +178,8 @@ public:
 
     // Called when nothing is under way any more: no task, no job, no timer.
     std::function<void()> on_idle;
+    // Called when nothing is that a script waits for at its end: timers of signals may be set.
+    std::function<void()> on_rest;
     // Above the fibers of a request's tasks; nothing: the request is over.
     std::function<std::optional<CancelToken>(double request)> find_token;
 
@@ -195,6 +197,8 @@ public:
 
     // ---- for the natives of js/
     void arm_timer(double deadline_ms);
+    // False: those that are set keep no script from its end.
+    void set_timers_hold(bool hold) { timers_hold_ = hold; }
     void run_microtasks();
     void collect_garbage();
     void report_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
@@ -271,6 +275,7 @@ private:
     LoopTimer foreground_timer_;
     std::shared_ptr<Isolate*> self_ = std::make_shared<Isolate*>(this);
     bool timer_armed_ = false;
+    bool timers_hold_ = true;
     bool in_turn_ = false;
     bool heap_full_ = false;
     bool flooded_ = false;

@@ -171,8 +171,8 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         world->isolate->find_token = [this, calls = world->calls.get()](double number) {
             return test_run_ && number != 0 ? test_run_->token_of(number) : calls->token_of(number);
         };
-        world->isolate->on_idle = [this, calls = world->calls.get()] {
-            calls->on_idle();
+        world->isolate->on_idle = [calls = world->calls.get()] { calls->on_idle(); };
+        world->isolate->on_rest = [this] {
             if (idle_) idle_->set();
         };
     });
@@ -181,9 +181,11 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
 }
 
 void JsApplication::heap_is_full() {
-    // Tests that ran once must not run again in another isolate.
+    // What ran once must not run again in another isolate: neither tests nor a script.
     if (test_run_) return test_run_->end(Error(ErrorKind::OutOfMemory, "the heap is full"));
-    wake_.set();
+    if (!options_.is_script) return wake_.set();
+    if (world_ && world_->inspector) world_->inspector->tell_crashed();
+    if (on_uncaught_) on_uncaught_("the heap is full");
 }
 
 std::string JsApplication::whereabouts(const World& world) const {

@@ -15,7 +15,7 @@
 //   endRequest(id)       drops what the request still has
 //   pendingCount(id)     how many timers and immediates of the request could still run;
 //                        those that do not hold (such as AbortSignal.timeout's) do not count
-const { timerArm, monotonicNow, runMicrotasks, reportUncaught } = native;
+const { timerArm, timersHold, monotonicNow, runMicrotasks, reportUncaught } = native;
 const { continuationGet, continuationSet } = native;
 const {
   MapPrototypeDelete, MapPrototypeGet, MapPrototypeSet, MathFloor,
@@ -59,12 +59,15 @@ class Timer {
     }
     owner.first = this;
     if (holds) ++owner.holding;
+    else ++loose;
   }
 }
 
 let sequence = 0;
 let lastId = 0;
 let armed = Infinity;
+let loose = 0;         // timers that do not hold
+let toldHolding = true;
 const heap = [];
 let heapSize = 0;
 // Made with the first timer: tables hashed at run time cannot be part of the snapshot.
@@ -139,6 +142,15 @@ function armNoLaterThan(deadline) {
   timerArm(deadline);
 }
 
+// Tells the host whether a timer is left that keeps a script from its end, as long as there are some
+// that do not.
+function tellHolding() {
+  const holding = loose === 0 || heapSize > loose || immediates !== null;
+  if (holding === toldHolding) return;
+  toldHolding = holding;
+  timersHold(holding);
+}
+
 // ---- owners
 
 function currentRequest() {
@@ -165,6 +177,10 @@ function ownerOf(request) {
 function end(timer) {
   timer.state = kEnded;
   if (timer.place >= 0) heapRemove(timer);
+  if (loose > 0) {
+    if (!timer.holds) --loose;
+    tellHolding();
+  }
   if (timer.id !== 0) MapPrototypeDelete(timersById, timer.id);
   const { owner, previous, next } = timer;
   if (previous !== null) previous.next = next;
@@ -193,6 +209,7 @@ function start(callback, args, ms, period, holds, request) {
   const deadline = monotonicNow() + ms;
   const timer = new Timer(callback, args, deadline, period, ownerOf(request), holds);
   heapAdd(timer);
+  if (loose > 0) tellHolding();
   armNoLaterThan(deadline);
   return timer;
 }
@@ -260,6 +277,7 @@ const operations = {
     if (immediates === null) immediates = timer;
     else immediatesLast.after = timer;
     immediatesLast = timer;
+    if (loose > 0) tellHolding();
     armNoLaterThan(0);
     return makeKnown(timer);
   },
