@@ -100,7 +100,8 @@ TEST_F(PostgresShared, DAT_3_an_error_stays_with_its_statement) {
 
 // One caller in three leaves early; no other sees anything of that, and no answer goes to another.
 TEST_F(PostgresShared, DAT_3_who_leaves_early_hits_no_other_statement) {
-    const int turns = weft::testing::is_long() ? 2'000 : weft::testing::repeats(30);
+    const auto turns =
+        static_cast<std::int64_t>(weft::testing::is_long() ? 2'000 : weft::testing::repeats(30));
     run([&]() -> Result<void> {
         Database database = WEFT_TRY(open(2));
         WEFT_TRY(ask(database, number(0)));
