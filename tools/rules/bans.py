@@ -89,7 +89,7 @@ NO_VARIABLE = re.compile(
 
 
 def check_namespace_scope(file):
-    for line, statement in namespace_statements(file.code):
+    for line, statement in namespace_statements(file):
         if file.name.endswith(".h") and statement.startswith("using namespace"):
             yield Finding(file.path, line, "using", "a header that imports a namespace imports it "
                           "into every file that includes it: qualify the name")

@@ -7,14 +7,13 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 # A brace behind one of these opens a value, and the statement goes on behind it.
 VALUE = re.compile(r"([=,(]|\breturn)\s*$")
 MEMBER_VALUE = re.compile(r"\)[^;{}]*:\s.*[\w>]$", re.DOTALL)
+WHITE = " \n"
 VARIABLE_VALUE = re.compile(r"[\w>\]]$")
 
 
-def kind_of(text, inside):
-    """What the brace behind this text opens."""
-    if "function" in inside:
-        return "block"
-    if VALUE.search(text) or MEMBER_VALUE.search(text):
+def kind_of(text):
+    """What the brace behind this text opens, outside of functions."""
+    if VALUE.search(text.rstrip()[-8:]) or (text[-1:] not in WHITE and MEMBER_VALUE.search(text)):
         return "value"
     head = TEMPLATE.sub("", text).replace("alignas(", "alignas ").partition("(")[0]
     if "namespace" in head.split() or re.fullmatch(r'\s*extern\s*"[^"]*"\s*', text):
@@ -35,7 +34,8 @@ def parse(code):
     for match in re.finditer(r"[{};]", code):
         at, sign = match.start(), match.group()
         if sign == "{":
-            kind = kind_of(code[begin:at], opened)
+            # Within a function nothing else counts, and its text is not copied again and again.
+            kind = "block" if "function" in opened else kind_of(code[begin:at])
             opened.append(kind)
             if kind in ("namespace", "type"):
                 begin = at + 1
@@ -57,13 +57,13 @@ def first_line(code, text, begin):
     return code.count("\n", 0, begin + len(text) - len(text.lstrip())) + 1
 
 
-def functions(code):
+def functions(file):
     """(first line, last line) of each outermost function."""
-    return [(first_line(code, text, begin), code.count("\n", 0, end) + 1)
-            for kind, text, begin, end in parse(code) if kind == "function"]
+    return [(first_line(file.code, text, begin), file.code.count("\n", 0, end) + 1)
+            for kind, text, begin, end in file.parts if kind == "function"]
 
 
-def namespace_statements(code):
+def namespace_statements(file):
     """(line, text) of each statement that is not inside a type or a function."""
-    return [(first_line(code, text, begin), text.strip())
-            for kind, text, begin, _ in parse(code) if kind == "statement"]
+    return [(first_line(file.code, text, begin), text.strip())
+            for kind, text, begin, _ in file.parts if kind == "statement"]

@@ -36,7 +36,7 @@ def check(tree):
         yield from check_lines(file)
         if not file.is_cpp:
             continue
-        for first, last in functions(file.code):
+        for first, last in functions(file):
             count = last - first + 1
             if count > FUNCTION_LINES:
                 yield Finding(file.path, first, "size", f"a function of {count} lines, at most "

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from .braces import parse
+
 SKIPPED_FOLDERS = {".git", ".cache", "build", "target", "__pycache__", "node_modules"}
 CPP = (".h", ".cpp")
 BINARY = (".png", ".svg", ".ico", ".gz", ".bin")
@@ -55,6 +57,11 @@ class File:
     @cached_property
     def code_lines(self):
         return self.code.split("\n")
+
+    @cached_property
+    def parts(self):
+        """Its functions, and its statements at namespace scope; see braces.py."""
+        return list(parse(self.code))
 
     @cached_property
     def includes(self):
