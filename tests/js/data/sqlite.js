@@ -96,6 +96,49 @@ test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => 
   assertEquals((await db.queryRaw(sql`select ${new ArrayBuffer(2)}`)).rows, [[new Uint8Array(2)]]);
 }));
 
+test("DAT_6 what is in an array is checked like the array, and nothing of it ends the process",
+  () => withDatabase(async (db) => {
+    const wrong = [
+      [[{}], "Parameter 1[0]"], [[1, [2, new Date()]], "Parameter 1[1][1]"], [[Symbol("x")], "[0]"],
+      [[() => {}], "[0]"], [[undefined], "undefined"], [[,], "undefined"],
+      [new Proxy([{}], {}), "Parameter 1[0]"], [Object.create(ArrayBuffer.prototype), "object"],
+    ];
+    for (const [value, text] of wrong) {
+      await assertRejects(() => db.query(sql`select ${value}`), TypeError, text);
+      await assertRejects(() => db.batch([["select ?", [value]]]), TypeError, text);
+    }
+    const cyclic = [];
+    cyclic.push(cyclic);
+    let deep = [];
+    for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+    for (const value of [cyclic, deep, [[[[[[[]]]]]]]]) {
+      await assertRejects(() => db.query(sql`select ${value}`), TypeError, "nested deeper than 6");
+    }
+    // SQLite has no arrays, which it says of one that is well-formed.
+    for (const value of [[[[[[[1]]]]]], [sql.decimal("1"), null], new Proxy([], {})]) {
+      const error = await assertRejects(() => db.query(sql`select ${value}`), DatabaseError);
+      assertEquals(error.code, "WEFT_E_DATA_MISUSE");
+    }
+  }));
+
+test("DAT_6 what sql makes cannot be made otherwise, nor be changed", () => withDatabase(async (db) => {
+  const price = sql.decimal("1.50");
+  const prototype = Object.getPrototypeOf(price);
+  const { toString } = prototype;
+  try {
+    prototype.toString = () => 7;
+    Object.defineProperty(prototype, "type", { value: "x" });
+    price.constructor.isValue = () => true;
+    assertEquals((await db.queryRaw(sql`select ${price}`)).rows, [["1.50"]]);
+  } finally {
+    prototype.toString = toString;
+  }
+  assertThrows(() => new price.constructor(4, {}), TypeError);
+  assertThrows(() => new (sql`select 1`.constructor)([7], []), TypeError);
+  assertThrows(() => sql(Object.assign([7], { raw: [7] })), TypeError, "template");
+  assertThrows(() => sql(Object.assign(["a"], { raw: ["a"] }), 1), TypeError, "template");
+}));
+
 test("DAT_7 one row too many fails", () => withDatabase(async (db) => {
   assertEquals((await db.query(numbers(128))).length, 128);
   const error = await assertRejects(() => db.query(numbers(129)), DatabaseError);

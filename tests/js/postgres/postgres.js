@@ -41,6 +41,23 @@ test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => 
   });
 }));
 
+test("DAT_6 arrays of every type, with nulls in them", () => withDatabase(async (db) => {
+  const id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+  const row = await db.queryOne(sql`select ${["a,\"b", "", null, "NULL", "\\{}"]}::text[] as texts,
+    ${[sql.decimal("1.50"), null, sql.decimal("-12345678901234567890.1200")]}::numeric[] as prices,
+    ${[sql.uuid(id), null]}::uuid[] as ids, ${[[1, 2], [3, 4]]}::int[] as square,
+    ${[sql.json({ a: "}\"" }), null, sql.json([1])]}::jsonb[] as objects,
+    ${[1, null, "x", [true], sql.json({ a: null }), sql.decimal("1.50")]}::jsonb as json,
+    ${[new Uint8Array([0, 255]), null]}::bytea[] as bytes, ${[]}::int[] as none`);
+  assertEquals(row, {
+    texts: ["a,\"b", "", null, "NULL", "\\{}"],
+    prices: ["1.50", null, "-12345678901234567890.1200"], ids: [id, null], square: [[1, 2], [3, 4]],
+    objects: [{ a: "}\"" }, null, [1]], json: [1, null, "x", [true], { a: null }, 1.5],
+    bytes: [new Uint8Array([0, 255]), null], none: [],
+  });
+  await assertRejects(() => db.query(sql`select ${[{ a: 1 }]}::jsonb`), TypeError, "Parameter 1[0]");
+}));
+
 test("DAT_1 transactions and savepoints", () => withTable("transactions", async (db) => {
   const count = async () => (await db.queryOne("select count(*) as n from t")).n;
   await db.transaction(async (tx) => {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "weft/base/bytes.h"
 #include "weft/data/failure.h"
@@ -15,6 +16,8 @@ namespace {
 
 using data::Type;
 
+// As sql.js has it.
+constexpr int kArraysDeepMax = 6;
 constexpr double kExactMax = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 
 Result<data::Value> to_typed(Type type, const std::string& text) {
@@ -31,11 +34,43 @@ Result<data::Value> to_typed(Type type, const std::string& text) {
     }
 }
 
-Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value,
-                             v8::Local<v8::Value> type) {
+// What a script has a hand in is looked at once more: an error ends a statement, an assertion the
+// process.
+Result<std::string> to_text(js::Call& call, v8::Local<v8::Value> value) {
+    if (!value->IsString()) return Error(ErrorKind::Misuse, "a parameter has no form in databases");
+    return call.text_of(value);
+}
+
+Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Local<v8::Value> type,
+                             int depth);
+
+// The values, and for each its type, which for an array is the array of its items' types.
+Result<data::Value::Items> to_values(js::Call& call, v8::Local<v8::Value> values,
+                                     v8::Local<v8::Value> types, int depth) {
+    if (!values->IsArray() || !types->IsArray())
+        return Error(ErrorKind::Misuse, "parameters are an array, and so are their types");
+    if (depth > kArraysDeepMax)
+        return Error::limit("arrays are nested deeper than", kArraysDeepMax, "kArraysDeepMax");
+    data::Value::Items items;
+    std::uint32_t count = values.As<v8::Array>()->Length();
+    items.reserve(count);
+    for (std::uint32_t at = 0; at < count; ++at) {
+        v8::Local<v8::Value> value;
+        v8::Local<v8::Value> type;
+        if (!values.As<v8::Array>()->Get(call.context(), at).ToLocal(&value) ||
+            !types.As<v8::Array>()->Get(call.context(), at).ToLocal(&type))
+            return ErrorKind::Exception;
+        items.push_back(WEFT_TRY(to_value(call, value, type, depth)));
+    }
+    return items;
+}
+
+Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Local<v8::Value> type,
+                             int depth) {
     if (type->IsNumber()) {
         auto number = static_cast<Type>(type.As<v8::Number>()->Value());
-        return to_typed(number, call.text_of(value));
+        std::string text = WEFT_TRY(to_text(call, value));
+        return to_typed(number, text);
     }
     if (value->IsNullOrUndefined()) return data::Value();
     if (value->IsBoolean()) return data::Value(value->IsTrue());
@@ -54,17 +89,9 @@ Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value,
     }
     if (value->IsArrayBufferView() || value->IsArrayBuffer())
         return data::Value::bytes(js::Call::bytes_of(value));
-    if (value->IsArray()) {
-        auto array = value.As<v8::Array>();
-        data::Value::Items items;
-        for (std::uint32_t at = 0; at < array->Length(); ++at) {
-            v8::Local<v8::Value> item;
-            if (!array->Get(call.context(), at).ToLocal(&item)) return ErrorKind::Exception;
-            items.push_back(WEFT_TRY(to_value(call, item, v8::Undefined(call.v8()))));
-        }
-        return data::Value::array(std::move(items));
-    }
-    return data::Value(call.text_of(value));
+    if (value->IsArray())
+        return data::Value::array(WEFT_TRY(to_values(call, value, type, depth + 1)));
+    return WEFT_TRY(to_text(call, value));
 }
 
 v8::Local<v8::Value> new_text(v8::Isolate* engine, std::string_view text) {
@@ -144,18 +171,9 @@ std::string code_of(data::Cause cause) {
 
 Result<data::Statement> to_statement(js::Call& call, v8::Local<v8::Value> text,
                                      v8::Local<v8::Value> values, v8::Local<v8::Value> types) {
-    std::vector<data::Value> parameters;
-    auto list = values.As<v8::Array>();
-    parameters.reserve(list->Length());
-    for (std::uint32_t at = 0; at < list->Length(); ++at) {
-        v8::Local<v8::Value> value;
-        v8::Local<v8::Value> type;
-        if (!list->Get(call.context(), at).ToLocal(&value) ||
-            !types.As<v8::Array>()->Get(call.context(), at).ToLocal(&type))
-            return ErrorKind::Exception;
-        parameters.push_back(WEFT_TRY(to_value(call, value, type)));
-    }
-    return data::Statement(call.text_of(text), std::move(parameters));
+    data::Value::Items parameters = WEFT_TRY(to_values(call, values, types, 0));
+    std::string statement = WEFT_TRY(to_text(call, text));
+    return data::Statement(std::move(statement), std::move(parameters));
 }
 
 v8::Local<v8::Value> from_names(js::Isolate& isolate, const std::vector<data::Column>& columns) {

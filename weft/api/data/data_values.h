@@ -17,7 +17,8 @@
 namespace weft::api {
 
 // The text in the provider's own placeholders, the values, and for each the number of its type or
-// undefined. The prelude has checked them.
+// undefined; for an array the array of its items' types. The prelude has checked them; what it has
+// let through is Misuse.
 Result<data::Statement> to_statement(js::Call& call, v8::Local<v8::Value> text,
                                      v8::Local<v8::Value> values, v8::Local<v8::Value> types);
 

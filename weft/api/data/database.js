@@ -9,7 +9,7 @@ const {
   dataBatch, dataBegin, dataClose, dataConfigured, dataCursor, dataDescribe, dataFinish, dataNext,
   dataNextJson, dataOpen, dataRedact, dataRun, taskCancel, taskLast,
 } = native;
-const { SqlQuery, lowered, sql } = realm.sql;
+const { isQuery, lowered, sql } = realm.sql;
 const { budgetMs, signalOf } = realm.time;
 const {
   ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
@@ -258,7 +258,7 @@ const serverOptions = [...callOptions, "connectionString", "access", "maxConnect
 
 // (statement, options) for sql`...`, (statement, parameters, options) for a string.
 function argumentsOf(statement, second, third, operation, known) {
-  if (SqlQuery.isQuery(statement)) {
+  if (isQuery(statement)) {
     return { parameters: undefined, options: checkOptions(second, operation, known) };
   }
   if (second !== undefined && !ArrayIsArray(second)) {
@@ -458,6 +458,6 @@ function redact(connectionString) {
 
 realm.data = { Cursor };
 realm.modules["weft:data"] = {
-  DatabaseError, isQuery: SqlQuery.isQuery, odbc, open, postgres, redact, sql, sqlite,
+  DatabaseError, isQuery, odbc, open, postgres, redact, sql, sqlite,
   default: ObjectFreeze({ odbc, open, postgres, redact, sql, sqlite }),
 };

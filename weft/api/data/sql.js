@@ -5,10 +5,14 @@
 // What stands in ${} becomes a parameter, never part of the text, but for two things: a name made
 // by sql.identifier(), which is quoted, and another sql`...`, whose text and parameters are put in.
 const {
-  ArrayBuffer, ArrayBufferIsView, ArrayIsArray, ArrayPrototypePush, ArrayPrototypeSlice, Date,
+  ArrayBufferIsView, ArrayIsArray, ArrayPrototypePush, ArrayPrototypeSlice, Date,
   JSONStringify, ObjectFreeze, RegExp, RegExpPrototypeSymbolReplace, RegExpPrototypeTest,
   StringPrototypeIncludes, TypeError, Uint8Array,
 } = realm.primordials;
+const { internal, isArrayBuffer } = realm.webidl;
+
+// As deep as the arrays of PostgreSQL.
+const kArraysDeepMax = 6;
 
 // As weft::data::Type has them.
 const types = {
@@ -17,10 +21,19 @@ const types = {
   offsetDateTime: 13,
 };
 
+// What an application holds leads it to these classes. So their constructors take the word that only
+// the prelude has, and their contents are read by functions that nobody can replace.
+let isValue;
+let partsOfValue;  // { text, type }
+let quotedOf;      // undefined of what is no identifier
+let isQuery;
+let partsOfQuery;  // { pieces, values }
+
 class SqlValue {
   #text;
   #type;
-  constructor(type, text) {
+  constructor(word, type, text) {
+    if (word !== internal) throw new TypeError("A value is made by sql.decimal() and the like");
     this.#type = type;
     this.#text = text;
   }
@@ -33,19 +46,21 @@ class SqlValue {
   toJSON() {
     return this.#text;
   }
-  static isValue(value) {
-    return typeof value === "object" && value !== null && #text in value;
+  static {
+    isValue = (value) => typeof value === "object" && value !== null && #text in value;
+    partsOfValue = (value) => ({ text: value.#text, type: value.#type });
   }
 }
 
 class SqlIdentifier {
   #quoted;
-  constructor(quoted) {
+  constructor(word, quoted) {
+    if (word !== internal) throw new TypeError("A name is made by sql.identifier()");
     this.#quoted = quoted;
   }
-  static quotedOf(value) {
-    return typeof value === "object" && value !== null && #quoted in value
-      ? value.#quoted : undefined;
+  static {
+    quotedOf = (value) => (typeof value === "object" && value !== null && #quoted in value
+      ? value.#quoted : undefined);
   }
 }
 
@@ -53,7 +68,8 @@ class SqlIdentifier {
 class SqlQuery {
   #pieces;
   #values;
-  constructor(pieces, values) {
+  constructor(word, pieces, values) {
+    if (word !== internal) throw new TypeError("A statement is made by sql`...`");
     this.#pieces = pieces;
     this.#values = values;
   }
@@ -62,42 +78,45 @@ class SqlQuery {
   }
   // In the numbered style, for people; a database gets its own.
   get text() {
-    return SqlQuery.lower(this, 1).text;
+    return textOf(this.#pieces, 1);
   }
   get parameters() {
     return ArrayPrototypeSlice(this.#values);
   }
-  static isQuery(value) {
-    return typeof value === "object" && value !== null && #pieces in value;
-  }
-  static partsOf(query) {
-    return { pieces: query.#pieces, values: query.#values };
-  }
-  // For ?, $1 or @p1.
-  static lower(query, placeholders) {
-    const pieces = query.#pieces;
-    let text = pieces[0];
-    for (let i = 1; i < pieces.length; i++) {
-      text += placeholders === 0 ? "?" : placeholders === 1 ? `$${i}` : `@p${i}`;
-      text += pieces[i];
-    }
-    return { text, values: query.#values };
+  static {
+    isQuery = (value) => typeof value === "object" && value !== null && #pieces in value;
+    partsOfQuery = (query) => ({ pieces: query.#pieces, values: query.#values });
   }
 }
 
-function sql(strings, ...values) {
-  if (!ArrayIsArray(strings) || !ArrayIsArray(strings.raw)) {
-    throw new TypeError("sql is a template: sql`select ...`");
+// For ?, $1 or @p1.
+function textOf(pieces, placeholders) {
+  let text = pieces[0];
+  for (let i = 1; i < pieces.length; i++) {
+    text += placeholders === 0 ? "?" : placeholders === 1 ? `$${i}` : `@p${i}`;
+    text += pieces[i];
   }
+  return text;
+}
+
+function checkTemplate(strings, count) {
+  let isTemplate = ArrayIsArray(strings) && ArrayIsArray(strings.raw) &&
+    strings.length === count + 1;
+  for (let i = 0; isTemplate && i <= count; i++) isTemplate = typeof strings[i] === "string";
+  if (!isTemplate) throw new TypeError("sql is a template: sql`select ...`");
+}
+
+function sql(strings, ...values) {
+  checkTemplate(strings, values.length);
   const pieces = [strings[0]];
   const parameters = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    const quoted = SqlIdentifier.quotedOf(value);
+    const quoted = quotedOf(value);
     if (quoted !== undefined) {
       pieces[pieces.length - 1] += quoted + strings[i + 1];
-    } else if (SqlQuery.isQuery(value)) {
-      const inner = SqlQuery.partsOf(value);
+    } else if (isQuery(value)) {
+      const inner = partsOfQuery(value);
       pieces[pieces.length - 1] += inner.pieces[0];
       for (let j = 1; j < inner.pieces.length; j++) {
         ArrayPrototypePush(parameters, inner.values[j - 1]);
@@ -109,7 +128,7 @@ function sql(strings, ...values) {
       ArrayPrototypePush(pieces, strings[i + 1]);
     }
   }
-  return new SqlQuery(pieces, parameters);
+  return new SqlQuery(internal, pieces, parameters);
 }
 
 function textual(name, form, wanted) {
@@ -117,7 +136,7 @@ function textual(name, form, wanted) {
     if (typeof value !== "string" || !RegExpPrototypeTest(form(), value)) {
       throw new TypeError(`sql.${name}: the value must be ${wanted}`);
     }
-    return new SqlValue(types[name], value);
+    return new SqlValue(internal, types[name], value);
   };
 }
 
@@ -141,14 +160,14 @@ sql.offsetDateTime = textual("offsetDateTime", form(`${date}[T ]${time}[+-]\\d{2
 sql.json = (value) => {
   const text = JSONStringify(value);
   if (text === undefined) throw new TypeError("sql.json: the value cannot be JSON");
-  return new SqlValue(types.json, text);
+  return new SqlValue(internal, types.json, text);
 };
 sql.rawJson = (text) => {
   if (typeof text !== "string") throw new TypeError("sql.rawJson: the value must be a JSON text");
-  return new SqlValue(types.json, text);
+  return new SqlValue(internal, types.json, text);
 };
 sql.bytes = (value) => {
-  if (!ArrayBufferIsView(value) && !(value instanceof ArrayBuffer)) {
+  if (!ArrayBufferIsView(value) && !isArrayBuffer(value)) {
     throw new TypeError("sql.bytes: the value must be a Uint8Array or an ArrayBuffer");
   }
   return new Uint8Array(value.buffer ?? value, value.byteOffset ?? 0, value.byteLength);
@@ -157,16 +176,19 @@ sql.identifier = (name) => {
   if (typeof name !== "string" || name === "" || StringPrototypeIncludes(name, "\0")) {
     throw new TypeError("sql.identifier: the name must be a text that is not empty, without NUL");
   }
-  return new SqlIdentifier(`"${RegExpPrototypeSymbolReplace(/"/g, name, '""')}"`);
+  return new SqlIdentifier(internal, `"${RegExpPrototypeSymbolReplace(/"/g, name, '""')}"`);
 };
 ObjectFreeze(sql);
 
-// The text, the values and their types, as the natives take them.
+// The text, the values and their types, as the natives take them: what is an array among the values
+// is a new one, and its type is the array of the types of its items.
 function lowered(statement, parameters, placeholders) {
   let text = statement;
   let given = parameters ?? [];
-  if (SqlQuery.isQuery(statement)) {
-    ({ text, values: given } = SqlQuery.lower(statement, placeholders));
+  if (isQuery(statement)) {
+    const parts = partsOfQuery(statement);
+    text = textOf(parts.pieces, placeholders);
+    given = parts.values;
   } else if (typeof statement !== "string") {
     throw new TypeError("A statement is sql`...` or a string");
   }
@@ -174,30 +196,45 @@ function lowered(statement, parameters, placeholders) {
   if (StringPrototypeIncludes(text, "\0")) throw new TypeError("A statement has no NUL");
   const values = [];
   const kinds = [];
-  for (let i = 0; i < given.length; i++) {
-    const value = given[i];
-    if (SqlValue.isValue(value)) {
-      ArrayPrototypePush(values, value.toString());
-      ArrayPrototypePush(kinds, value.type);
-      continue;
-    }
-    check(value, i);
-    ArrayPrototypePush(values, value);
-    ArrayPrototypePush(kinds, undefined);
-  }
+  for (let i = 0; i < given.length; i++) lower(given[i], `Parameter ${i + 1}`, 0, values, kinds);
   return { text, values, kinds };
 }
 
-// NB: the error names the parameter, and never shows it.
-function check(value, index) {
+// Each item is read once: an array may be a proxy, or have getters.
+function lower(value, place, depth, values, kinds) {
+  if (isValue(value)) {
+    const { text, type } = partsOfValue(value);
+    ArrayPrototypePush(values, text);
+    ArrayPrototypePush(kinds, type);
+    return;
+  }
+  if (!ArrayIsArray(value)) {
+    check(value, place);
+    ArrayPrototypePush(values, value);
+    ArrayPrototypePush(kinds, undefined);
+    return;
+  }
+  if (depth === kArraysDeepMax) {
+    throw new TypeError(`${place}: arrays are nested deeper than ${kArraysDeepMax}`);
+  }
+  const items = [];
+  const itemKinds = [];
+  for (let i = 0; i < value.length; i++) {
+    lower(value[i], `${place}[${i}]`, depth + 1, items, itemKinds);
+  }
+  ArrayPrototypePush(values, items);
+  ArrayPrototypePush(kinds, itemKinds);
+}
+
+// NB: the error names the place of the parameter, and never shows it.
+function check(value, place) {
   const kind = typeof value;
   if (kind === "string" || kind === "number" || kind === "bigint" || kind === "boolean") return;
-  if (value === null || ArrayIsArray(value)) return;
-  if (ArrayBufferIsView(value) || value instanceof ArrayBuffer) return;
+  if (value === null || ArrayBufferIsView(value) || isArrayBuffer(value)) return;
   const what = value === undefined ? "undefined; null stands for NULL"
     : value instanceof Date ? "a Date; use sql.instant(date.toISOString())"
     : `of type ${kind}; use sql.json() or another wrapper`;
-  throw new TypeError(`Parameter ${index + 1} is ${what}`);
+  throw new TypeError(`${place} is ${what}`);
 }
 
-realm.sql = { SqlQuery, lowered, sql };
+realm.sql = { isQuery, lowered, sql };
