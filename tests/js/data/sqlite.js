@@ -272,6 +272,27 @@ test("DAT_5 closed databases take nothing more", async () => {
   assertEquals(db.stats(), null);
 });
 
+test("DAT_2 a table that changed gives its columns as they are now", () => withDatabase(async (db) => {
+  await db.exec("create table t (a integer, b text)");
+  await db.exec("insert into t values (1, 'two')");
+  const all = async () => {
+    const rows = await db.query("select * from t");
+    const cursor = await db.queryCursor("select * from t where 1");
+    const { columnNames } = cursor;
+    assertEquals(columnNames, rows.columnNames);
+    assertEquals((await cursor.next()).value, rows[0]);
+    await cursor.close();
+    return rows[0];
+  };
+  assertEquals(await all(), { a: 1, b: "two" });
+  await db.exec("alter table t add column c text default 'three'");
+  assertEquals(await all(), { a: 1, b: "two", c: "three" });
+  await db.exec("alter table t drop column a");
+  assertEquals(await all(), { b: "two", c: "three" });
+  await db.exec("alter table t rename column b to d");
+  assertEquals(await all(), { d: "two", c: "three" });
+}));
+
 test("DAT_14 Results.rows: lines or an array, fetched as they are read", () =>
   withDatabase(async (db) => {
     const lines = Results.rows(await db.queryCursor(numbers(1000), { batchSize: 10 }));

@@ -228,6 +228,60 @@ TEST_F(SqliteTest, DAT_8_a_cursor_ends_with_its_transaction) {
     });
 }
 
+// "name:type ..." of the first row.
+std::string told(const Rows& rows) {
+    std::string text;
+    for (std::size_t at = 0; at < rows.columns().size(); ++at) {
+        const Value& value = rows[0][at];
+        text.append(at > 0 ? " " : "").append(rows.columns()[at].name).append(":");
+        text.append(to_string(value.type()));
+    }
+    return text;
+}
+
+TEST_F(SqliteTest, DAT_2_statements_see_a_table_that_changed_since_they_were_prepared) {
+    struct Change {
+        const char* text;
+        const char* expected;
+    };
+    constexpr Change kChanges[] = {
+        {"alter table t add column c integer default 3", "a:integer b:text c:integer"},
+        {"alter table t drop column a", "b:text c:integer"},
+        {"alter table t rename column b to x", "x:text c:integer"},
+        {"drop table t", nullptr},
+        {"create table t (c json text, x uuid, a text)", nullptr},
+        {"insert into t values ('[1]', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', '')",
+         "c:json x:uuid a:text"},
+    };
+    on_fiber([&] {
+        for (int round = 0; round < 4; ++round) {
+            bool by_another = (round & 1) != 0;
+            bool by_cursor = (round & 2) != 0;
+            std::string path = file(std::to_string(round));
+            Database db = open({.path = path}, {.pool = {.connections_max = 1}});
+            EXPECT_DONE(db.exec("create table t (a integer, b text)"));
+            EXPECT_DONE(db.exec("insert into t values (1, 'two')"));
+            Database other = by_another ? open({.path = path}) : db;
+            EXPECT_EQ(told(*db.query("select * from t")), "a:integer b:text");
+            for (const Change& change : kChanges) {
+                EXPECT_DONE(other.exec(change.text));
+                if (!change.expected) continue;
+                if (!by_cursor) {
+                    EXPECT_EQ(told(*db.query("select * from t")), change.expected);
+                    continue;
+                }
+                Result<Cursor> cursor = db.query_cursor("select * from t");
+                ASSERT_TRUE(cursor) << cursor.error().message();
+                std::size_t count = cursor->columns().size();
+                Result<Rows> rows = cursor->next();
+                ASSERT_TRUE(rows) << rows.error().message();
+                EXPECT_EQ(count, rows->columns().size());
+                EXPECT_EQ(told(*rows), change.expected);
+            }
+        }
+    });
+}
+
 TEST_F(SqliteTest, DAT_2c_DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_never_the_next) {
     on_fiber([&] {
         Database db = memory();

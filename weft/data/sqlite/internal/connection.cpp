@@ -200,9 +200,10 @@ Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit 
     bool writes = sqlite3_stmt_readonly(raw) == 0;
     std::int64_t changes_before = writes ? sqlite3_total_changes64(database_) : 0;
     if (writes) sqlite3_set_last_insert_rowid(database_, 0);
+    bool has_row = WEFT_TRY(step_row(raw));
     Reader reader(raw);
     Outcome outcome{.rows = Rows(reader.columns()), .affected_rows = 0, .last_insert_id = {}};
-    while (WEFT_TRY(step_row(raw))) {
+    while (has_row) {
         if (outcome.rows.size() == limit.rows_max) {
             if (limit.beyond == RowLimit::Beyond::Stop) break;
             return row_limit_error(kName, limit.rows_max);
@@ -211,6 +212,7 @@ Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit 
         // The one row that was asked for is there; what writes goes on to its end.
         bool stops = limit.beyond == RowLimit::Beyond::Stop && !writes;
         if (stops && outcome.rows.size() == limit.rows_max) break;
+        has_row = WEFT_TRY(step_row(raw));
     }
     if (writes && sqlite3_total_changes64(database_) != changes_before) {
         outcome.affected_rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));

@@ -99,6 +99,7 @@ private:
     Result<void> pragma(const char* text);
     Result<Prepared> prepare(const Statement& statement);
     Result<Outcome> run_here(const Statement& statement, RowLimit limit);
+    Result<std::unique_ptr<RowSource>> open_rows_here(const Statement& statement);
     Result<void> copy_to(const std::string& path);
     void begin_work();
     void end_work();

@@ -9,8 +9,13 @@ namespace weft::data::sqlite_internal {
 
 class SqliteRows final : public RowSource {
 public:
-    SqliteRows(SqliteConnection& connection, Prepared prepared)
-        : connection_(connection), prepared_(std::move(prepared)), reader_(prepared_->get()) {}
+    // The statement has made its first step, and stands on a row or has ended.
+    SqliteRows(SqliteConnection& connection, Prepared prepared, bool has_row)
+        : connection_(connection),
+          prepared_(std::move(prepared)),
+          reader_(prepared_->get()),
+          unread_(has_row),
+          ended_(!has_row) {}
     ~SqliteRows() override { close(); }
 
     const Columns& columns() const override { return reader_.columns(); }
@@ -40,7 +45,8 @@ private:
     Result<Rows> fetch_here(std::size_t rows_max) {
         Rows rows(columns());
         while (!ended_ && rows.size() < rows_max) {
-            ended_ = !WEFT_TRY(connection_.step_row(prepared_->get()));
+            if (!std::exchange(unread_, false))
+                ended_ = !WEFT_TRY(connection_.step_row(prepared_->get()));
             if (!ended_) WEFT_TRY(reader_.read(rows));
         }
         return rows;
@@ -49,18 +55,24 @@ private:
     SqliteConnection& connection_;
     std::optional<Prepared> prepared_;
     Reader reader_;
-    bool ended_ = false;
+    bool unread_;  // the statement stands on a row that was not given yet
+    bool ended_;
 };
 
 Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows(const Statement& statement) {
     using Source = std::unique_ptr<RowSource>;
     return executor_.run<Source>([&]() -> Result<Source> {
         begin_work();
-        Result<Prepared> prepared = prepare(statement);
+        Result<Source> rows = open_rows_here(statement);
         end_work();
-        if (!prepared) return prepared.error();
-        return Source(std::make_unique<SqliteRows>(*this, std::move(*prepared)));
+        return rows;
     });
+}
+
+Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows_here(const Statement& statement) {
+    Prepared prepared = WEFT_TRY(prepare(statement));
+    bool has_row = WEFT_TRY(step_row(prepared.get()));
+    return std::make_unique<SqliteRows>(*this, std::move(prepared), has_row);
 }
 
 }  // namespace weft::data::sqlite_internal
