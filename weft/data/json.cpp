@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::data {
@@ -29,6 +30,15 @@ void append_base64(std::string& text, std::string_view bytes) {
             text.push_back(i <= count ? digit : '=');
         }
     }
+}
+
+// Inside of a string, JSON has no line ends; elsewhere they are blanks.
+void append_on_one_line(std::string& text, std::string_view json) {
+    std::size_t begin = text.size();
+    text.append(json);
+    auto is_line_end = [](char c) { return c == '\n' || c == '\r'; };
+    std::replace_if(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_line_end,
+                    ' ');
 }
 
 }  // namespace
@@ -69,7 +79,7 @@ void append_json(std::string& text, const Value& value) {
         else
             text.append("null");
         return;
-    case Type::Json: text.append(value.text()); return;
+    case Type::Json: append_on_one_line(text, value.text()); return;
     case Type::Bytes:
         text.push_back('"');
         append_base64(text, value.text());

@@ -10,7 +10,8 @@
 namespace weft::data {
 
 // Integers and real numbers are numbers, with all their digits; bytes are base64; JSON is put in as
-// it is; decimals, dates, times and UUIDs are strings. What JSON has no number for is null.
+// it is, with blanks for its line ends, so that a value takes one line; decimals, dates, times and
+// UUIDs are strings. What JSON has no number for is null.
 void append_json(std::string& text, const Value& value);
 // An object. Of columns with the same name all are written, as readers of JSON take the last.
 void append_json(std::string& text, const Row& row);

@@ -39,6 +39,12 @@ TEST(Json, DAT_14_values_are_written_with_all_their_digits) {
     EXPECT_EQ(json_of(bytes("foo\xff")), "\"Zm9v/w==\"");
 }
 
+TEST(Json, DAT_14_a_value_of_JSON_takes_one_line) {
+    EXPECT_EQ(json_of(*Value::json("{\n\t\"a\": [1,\r\n2], \"b\": \"\\n\"\n}")),
+              "{ \t\"a\": [1,  2], \"b\": \"\\n\" }");
+    EXPECT_EQ(json_of(Value::array({*Value::json("\n1"), "\n"})), "[ 1,\"\\n\"]");
+}
+
 TEST(Json, DAT_14_a_row_is_an_object) {
     Rows rows(std::make_shared<const std::vector<Column>>(
         std::vector<Column>{{"id", ""}, {"na\"me", ""}}));

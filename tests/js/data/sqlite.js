@@ -293,6 +293,14 @@ test("DAT_2 a table that changed gives its columns as they are now", () => withD
   assertEquals(await all(), { d: "two", c: "three" });
 }));
 
+test("DAT_14 Results.rows: a row is a line, whatever the JSON in it looks like", () =>
+  withDatabase(async (db) => {
+    await db.exec("create table t (j json text)");
+    await db.exec(sql`insert into t values (${sql.rawJson('{\r\n"a": "x\\n"\n}')}), (${sql.json(2)})`);
+    const text = await Results.rows(await db.queryCursor("select j from t")).text();
+    assertEquals(text, '{"j":{  "a": "x\\n" }}\n{"j":2}\n');
+  }));
+
 test("DAT_14 Results.rows: lines or an array, fetched as they are read", () =>
   withDatabase(async (db) => {
     const lines = Results.rows(await db.queryCursor(numbers(1000), { batchSize: 10 }));
