@@ -198,9 +198,10 @@ Result<double> sqlite_scan() {
 
 Result<double> sqlite_insert(std::size_t count) {
     Database db = WEFT_TRY(open_file());
-    WEFT_TRY(db.exec("create temp table made(id integer primary key, n, name, r)"));
     bench::Stopwatch watch;
     WEFT_TRY(db.transaction([&](Transaction& tx) -> Result<void> {
+        // It does not outlive the transaction.
+        WEFT_TRY(tx.exec("create temp table made(id integer primary key, n, name, r)"));
         for (std::size_t at = 0; at < count; at += kInsertBatch) {
             std::vector<Statement> statements;
             for (std::size_t id = at; id < std::min(at + kInsertBatch, count); ++id) {

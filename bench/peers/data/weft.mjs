@@ -56,8 +56,10 @@ export async function openFile(path) {
       }
       yield rows;
     },
-    prepareInserts: () => db.exec("create temp table made(id integer primary key, n, name, r)"),
+    // A temporary table does not outlive the transaction.
+    prepareInserts: () => {},
     insert: (count) => db.transaction(async (tx) => {
+      await tx.exec("create temp table made(id integer primary key, n, name, r)");
       for (let at = 0; at < count; at += kBatch) {
         const list = [];
         for (let id = at; id < Math.min(at + kBatch, count); id++)

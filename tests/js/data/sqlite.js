@@ -263,6 +263,19 @@ test("DAT_11 a name that the configuration does not have is refused, and so is w
     }, { path: ":memory:", access: "read" });
   });
 
+test("DAT_5 what a statement changed of the connection is gone for the next", () =>
+  withDatabase(async (db) => {
+    await db.exec("create table t (id integer)");
+    await assertRejects(() => db.transaction((tx) => tx.exec("commit"), { readOnly: true }),
+      DatabaseError);
+    await db.exec("insert into t values (1)");
+    await db.exec("pragma foreign_keys = off");
+    assertEquals(await db.queryOne("pragma foreign_keys"), { foreign_keys: 1 });
+    await db.transaction((tx) => tx.exec("create temp table u (id integer)"));
+    await assertRejects(() => db.query("select * from u"), DatabaseError);
+    assertEquals(await db.queryOne("select * from t"), { id: 1 });
+  }));
+
 test("DAT_5 closed databases take nothing more", async () => {
   const db = await sqlite.open({ path: ":memory:" });
   await db.close();

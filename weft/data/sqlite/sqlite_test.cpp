@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/data/internal/sqlite_test.h"
+#include "weft/data/pool.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/testing/eventually.h"
@@ -356,6 +357,107 @@ TEST_F(SqliteTest, DAT_11_a_handle_that_may_only_read_cannot_write) {
         EXPECT_EQ(cause_of(looks->exec("delete from t").error()), Cause::ReadOnly);
         EXPECT_DONE(looks->rollback());
         EXPECT_DONE(both.exec("delete from t"));
+    });
+}
+
+std::string text_of(Database& db, const char* statement) {
+    Result<Rows> rows = db.query(statement);
+    if (!rows) return std::string(rows.error().message());
+    if (rows->empty()) return "no row";
+    const Value& value = (*rows)[0][0];
+    return value.type() == Type::Integer ? std::to_string(value.integer()) : value.text();
+}
+
+TEST_F(SqliteTest, DAT_5_what_statements_change_of_a_session_ends_with_it) {
+    on_fiber([&] {
+        for (const std::string& path : {file(), std::string(":memory:")}) {
+            Database db = open({.path = path}, {.pool = {.connections_max = 1}});
+            EXPECT_DONE(db.exec("create table t (name text)"));
+            EXPECT_DONE(db.exec("insert into t values ('A')"));
+            // Twice: the second time they are in the cache, if it is still there.
+            for (int round = 0; round < 2; ++round) {
+                EXPECT_DONE(db.exec("pragma FOREIGN_KEYS = off"));
+                EXPECT_EQ(text_of(db, "pragma foreign_keys"), "1");
+                EXPECT_DONE(db.exec("pragma case_sensitive_like(on)"));
+                EXPECT_EQ(text_of(db, "select count(*) from t where name like 'a'"), "1");
+                EXPECT_DONE(db.exec("attach ':memory:' as \"mo\"\"re\""));
+                EXPECT_EQ(text_of(db,
+                                  "select count(*) from pragma_database_list"
+                                  " where name not in ('main', 'temp')"),
+                          "0");
+                {
+                    Result<Lease> lease = db.reserve();
+                    for (const char* text :
+                         {"create temp table parent (id integer primary key)",
+                          "create temp table \"chi\"\"ld\" (id integer references parent (id))",
+                          "create temp view seen as select 1 from t",
+                          "insert into parent values (1)", "insert into \"chi\"\"ld\" values (1)",
+                          "create temp trigger noted after insert on t begin select 1; end"})
+                        EXPECT_DONE((*lease)->run(Statement(text), {}));
+                }
+                EXPECT_EQ(text_of(db, "select count(*) from sqlite_temp_schema"), "0");
+                EXPECT_DONE(db.query("pragma query_only = on"));
+                EXPECT_DONE(db.exec("update t set name = 'A'"));
+                EXPECT_DONE(db.exec("pragma recursive_triggers = on"));
+                EXPECT_EQ(text_of(db, "pragma recursive_triggers"), "0");
+            }
+            EXPECT_EQ(count_of(db, "t"), 1);
+        }
+    });
+}
+
+TEST_F(SqliteTest, DAT_5_what_changes_no_session_keeps_its_connection) {
+    on_fiber([&] {
+        Database db = open({.path = file()}, {.pool = {.connections_max = 1}});
+        EXPECT_DONE(db.exec("create table t (name text)"));
+        EXPECT_DONE(db.exec("alter table t rename to u"));
+        for (const char* text : {"pragma table_info(u)", "pragma user_version = 7",
+                                 "pragma foreign_keys", "pragma wal_checkpoint(passive)",
+                                 "select * from pragma_table_info('u')", "select * from u"})
+            EXPECT_DONE(db.query(text));
+        EXPECT_DONE(db.transaction(
+            [](Transaction& tx) -> Result<void> {
+                WEFT_TRY(tx.query("select * from u"));
+                return {};
+            },
+            {.read_only = true}));
+        EXPECT_EQ(db.stats().opened, 1U);
+        EXPECT_EQ(text_of(db, "pragma user_version"), "7");
+    });
+}
+
+TEST_F(SqliteTest, DAT_5_a_transaction_that_a_statement_ended_leaves_nothing_read_only) {
+    on_fiber([&] {
+        for (const std::string& path : {file(), std::string(":memory:")}) {
+            Database db = open({.path = path}, {.pool = {.connections_max = 1}});
+            EXPECT_DONE(db.exec("create table t (id integer)"));
+            for (const char* end : {"commit", "rollback"}) {
+                Result<Transaction> tx = db.begin({.read_only = true});
+                ASSERT_TRUE(tx);
+                EXPECT_DONE(tx->exec(end));
+                // It is over, and what comes now would be outside of it.
+                EXPECT_FALSE(tx->exec("insert into t values (0)"));
+                static_cast<void>(tx->commit());
+                EXPECT_DONE(db.exec("insert into t values (1)"));
+            }
+            EXPECT_EQ(count_of(db, "t"), 2);
+            EXPECT_EQ(db.stats().opened, 1U);
+        }
+    });
+}
+
+TEST_F(SqliteTest, DAT_11_what_may_only_read_cannot_allow_itself_to_write) {
+    on_fiber([&] {
+        DatabaseOptions reading;
+        reading.access = Access::Read;
+        Database scratch = open({.path = ":memory:"}, reading);
+        EXPECT_EQ(cause_of(scratch.query("pragma query_only = off").error()), Cause::Permission);
+        EXPECT_EQ(text_of(scratch, "pragma query_only"), "1");
+        Database db = open({.path = file()});
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        Result<Transaction> tx = db.begin({.read_only = true});
+        EXPECT_EQ(cause_of(tx->exec("pragma Query_Only(0)").error()), Cause::Permission);
+        EXPECT_EQ(cause_of(tx->exec("insert into t values (1)").error()), Cause::ReadOnly);
     });
 }
 

@@ -53,13 +53,14 @@ SqliteConnection::~SqliteConnection() {
 Error SqliteConnection::error(int code) const { return error_of(database_, code, Phase::Step); }
 
 Result<void> SqliteConnection::open_file() {
-    bool writes = access_ != Access::Read || options_.path == ":memory:";
+    bool writes = access_ != Access::Read || is_memory();
     int flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int code = sqlite3_open_v2(options_.path.c_str(), &database_, flags, nullptr);
     if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
     sqlite3_busy_handler(database_, &SqliteConnection::on_busy, this);
     sqlite3_progress_handler(database_, kStepsBetweenLooks, &SqliteConnection::on_progress, this);
+    sqlite3_set_authorizer(database_, &SqliteConnection::on_authorize, this);
     begin_work();
     Result<void> configured = configure();
     end_work();
@@ -68,25 +69,27 @@ Result<void> SqliteConnection::open_file() {
 
 Result<void> SqliteConnection::configure() {
     if (access_ != Access::Read) WEFT_TRY(use_wal());
-    WEFT_TRY(pragma(options_.full_durability ? "pragma synchronous = full"
-                                             : "pragma synchronous = normal"));
+    WEFT_TRY(execute(options_.full_durability ? "pragma synchronous = full"
+                                              : "pragma synchronous = normal"));
     WEFT_TRY(
-        pragma(options_.foreign_keys ? "pragma foreign_keys = on" : "pragma foreign_keys = off"));
-    if (access_ == Access::Read) WEFT_TRY(pragma("pragma query_only = on"));
+        execute(options_.foreign_keys ? "pragma foreign_keys = on" : "pragma foreign_keys = off"));
+    if (access_ == Access::Read) WEFT_TRY(execute("pragma query_only = on"));
     // Opens the file, which SQLite puts off: an error is better now than at the first statement.
-    return pragma("select count(*) from sqlite_schema");
+    return execute("select count(*) from sqlite_schema");
 }
 
 // SQLite does not wait by itself when another connection changes the mode at the same time.
 Result<void> SqliteConnection::use_wal() {
     for (int attempts = 0;; ++attempts) {
-        Result<void> done = pragma("pragma journal_mode = wal");
+        Result<void> done = execute("pragma journal_mode = wal");
         if (done || cause_of(done.error()) != Cause::Busy || !on_busy(this, attempts)) return done;
     }
 }
 
-Result<void> SqliteConnection::pragma(const char* text) {
+Result<void> SqliteConnection::execute(const char* text) {
+    bool is_own = std::exchange(is_own_statement_, true);
     int code = sqlite3_exec(database_, text, nullptr, nullptr, nullptr);
+    is_own_statement_ = is_own;
     if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
     return {};
 }
@@ -109,6 +112,7 @@ void SqliteConnection::end_work() {
 void SqliteConnection::note_state() {
     // Relaxed: the one user reads it after the work has ended, which publishes it.
     in_transaction_.store(sqlite3_get_autocommit(database_) == 0, std::memory_order_relaxed);
+    needs_reset_.store(session_changed_ || query_only_, std::memory_order_relaxed);
 }
 
 ConnectionState SqliteConnection::state() const {
@@ -278,11 +282,10 @@ Result<void> SqliteConnection::step(TransactionStep step, unsigned depth,
         Result<void> done = outcome ? Result<void>() : outcome.error();
         bool begins = step == TransactionStep::Begin && options.read_only;
         if (done && begins && access_ != Access::Read) {
-            done = pragma("pragma query_only = on");
+            done = execute("pragma query_only = on");
             query_only_ = true;
-        } else if (query_only_ && sqlite3_get_autocommit(database_)) {
-            query_only_ = false;
-            Result<void> off = pragma("pragma query_only = off");
+        } else if (sqlite3_get_autocommit(database_)) {
+            Result<void> off = end_read_only();
             if (done) done = off;
         }
         end_work();

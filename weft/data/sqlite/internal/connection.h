@@ -79,6 +79,7 @@ public:
                       const TransactionOptions& options) override;
     ConnectionState state() const override;
     Result<void> validate() override;
+    Result<void> reset() override;
     Result<void> backup(const std::string& path);
 
     // For its statements and row sources; on the thread.
@@ -96,11 +97,18 @@ private:
     Result<void> open_file();
     Result<void> configure();
     Result<void> use_wal();
-    Result<void> pragma(const char* text);
+    // A statement of Weft's own, not of a user.
+    Result<void> execute(const char* text);
     Result<Prepared> prepare(const Statement& statement);
     Result<Outcome> run_here(const Statement& statement, RowLimit limit);
     Result<std::unique_ptr<RowSource>> open_rows_here(const Statement& statement);
     Result<void> copy_to(const std::string& path);
+    Result<void> end_read_only();
+    Result<void> restore_session();
+    Result<void> restore_pragmas();
+    Result<void> drop_session_objects();
+    bool may_only_read() const;
+    bool is_memory() const { return options_.path == ":memory:"; }
     void begin_work();
     void end_work();
     bool is_stopped() const;
@@ -108,6 +116,8 @@ private:
     static void stop(void* self, std::uint64_t number);
     static int on_progress(void* self);
     static int on_busy(void* self, int attempts);
+    static int on_authorize(void* self, int action, const char* name, const char* value,
+                            const char* database, const char* trigger);
 
     const SqliteOptions options_;
     const Access access_;
@@ -120,8 +130,12 @@ private:
     Atomic<std::uint64_t> stopped_{0};  // the number of the work that is to stop
     Event stop_wanted_;                 // ends a wait for a lock
     Atomic<bool> in_transaction_{false};
-    bool query_only_ = false;
-    Executor executor_;  // the last: its thread uses everything above
+    Atomic<bool> needs_reset_{false};
+    // On the thread.
+    bool query_only_ = false;        // for a transaction that only reads
+    bool session_changed_ = false;   // by a statement of a user
+    bool is_own_statement_ = false;  // what runs is not of a user
+    Executor executor_;              // the last: its thread uses everything above
 
     friend class SqliteRows;
 };
