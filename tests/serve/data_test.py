@@ -73,6 +73,19 @@ app.get("/elsewhere", async () => {
     return { code: error.code };
   }
 });
+app.get("/close", async () => {
+  const own = await open("data.main");
+  const cursor = await own.queryCursor(numbers(1000));
+  await cursor.next();
+  await own.close();
+  const codes = [];
+  const uses =
+    [() => own.query("select 1"), () => cursor.next(), () => own.transaction(() => {})];
+  for (const use of uses) await use().catch((error) => codes.push(error.code));
+  const anew = await open("data.main");
+  const { one } = await anew.queryOne("select 1 as one");
+  return { codes, stats: own.stats(), anew: one, provider: anew.provider };
+});
 app.get("/rows", async (ctx) => Results.rows(await db.queryCursor(numbers(+ctx.query.count))));
 export default app;
 """
@@ -104,6 +117,13 @@ class Data(ServeTest):
             self.leave("/abandoned")
             self.assert_free("the connection comes back")
         self.assertEqual(self.weft.json("/facts")["notes"], before)
+
+    def test_DAT_5_closing_a_configured_database_closes_it_for_nobody_else(self):
+        for _ in range(3):
+            self.assertEqual(self.weft.json("/close"), {
+                "codes": ["WEFT_E_DATA_CLOSED"] * 3, "stats": None, "anew": 1,
+                "provider": "sqlite"})
+            self.assert_free("its cursor is closed")
 
     def test_DAT_8_a_cursor_is_closed_when_its_client_goes_away(self):
         self.leave("/cursor")

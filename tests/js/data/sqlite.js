@@ -121,7 +121,7 @@ test("DAT_6 what is in an array is checked like the array, and nothing of it end
     }
   }));
 
-test("DAT_6 what sql makes cannot be made otherwise, nor be changed", () => withDatabase(async (db) => {
+test("DAT_6 what sql makes cannot be made or changed otherwise", () => withDatabase(async (db) => {
   const price = sql.decimal("1.50");
   const prototype = Object.getPrototypeOf(price);
   const { toString } = prototype;
@@ -135,6 +135,7 @@ test("DAT_6 what sql makes cannot be made otherwise, nor be changed", () => with
   }
   assertThrows(() => new price.constructor(4, {}), TypeError);
   assertThrows(() => new (sql`select 1`.constructor)([7], []), TypeError);
+  assertThrows(() => new db.constructor("x", {}), TypeError);
   assertThrows(() => sql(Object.assign([7], { raw: [7] })), TypeError, "template");
   assertThrows(() => sql(Object.assign(["a"], { raw: ["a"] }), 1), TypeError, "template");
 }));
@@ -304,6 +305,145 @@ test("DAT_2 a table that changed gives its columns as they are now", () => withD
   assertEquals(await all(), { b: "two", c: "three" });
   await db.exec("alter table t rename column b to d");
   assertEquals(await all(), { d: "two", c: "three" });
+}));
+
+const codeOf = async (promise) => (await assertRejects(promise, DatabaseError)).code;
+const kClosed = "WEFT_E_DATA_CLOSED";
+const kLate = "WEFT_E_DATA_TIMED_OUT";
+
+test("DAT_8 closing a database ends its cursors, read and unread", async () => {
+  const db = await sqlite.open({ path: ":memory:" });
+  const cursor = await db.queryCursor(numbers(1000));
+  assertEquals((await cursor.next()).value, { x: 1 });
+  await db.close();
+  assert(cursor.closed);
+  assertEquals(await codeOf(cursor.next()), kClosed);
+  await cursor.close();
+  // One that is under way.
+  const other = await sqlite.open({ path: ":memory:" });
+  const rows = await other.queryCursor(`select 1 as x union all select * from (${endless})`, [],
+    { batchSize: 1 });
+  assertEquals((await rows.next()).value, { x: 1 });
+  const ended = assertRejects(rows.next(), DatabaseError);
+  await other.close();
+  await ended;
+  // One that is being opened.
+  const third = await sqlite.open({ path: ":memory:" });
+  const opening = third.queryCursor(numbers(10));
+  const closing = third.close();
+  assertEquals(await codeOf(opening), kClosed);
+  await closing;
+});
+
+test("DAT_8 closing a database undoes its transactions", async () => {
+  const works = {
+    waiting: (tx, db) => db.close(),
+    using: async (tx, db) => {
+      await db.close();
+      await tx.query("select 1");
+    },
+    reading: async (tx, db) => {
+      const cursor = await tx.queryCursor(numbers(1000));
+      await cursor.next();
+      await db.close();
+      await cursor.next();
+    },
+    inner: (tx, db) => tx.transaction((inner) => db.close().then(() => inner.query("select 1"))),
+    running: async (tx, db) => {
+      const ended = assertRejects(tx.query(endless), DatabaseError);
+      await db.close();
+      await ended;
+    },
+  };
+  for (const [name, work] of Object.entries(works)) {
+    const db = await sqlite.open({ path: ":memory:" });
+    const code = await codeOf(db.transaction((tx) => work(tx, db)));
+    assertEquals(code, kClosed, name);
+    assertEquals(await codeOf(db.transaction(() => {})), kClosed);
+  }
+  const db = await sqlite.open({ path: ":memory:" });
+  const beginning = db.transaction(() => {});
+  const closing = db.close();
+  assertEquals(await codeOf(beginning), kClosed);
+  await closing;
+});
+
+test("DAT_9 the signal of a transaction undoes it", () => withDatabase(async (db) => {
+  await db.exec("create table t (id integer)");
+  const controllers = Array.from({ length: 4 }, () => new AbortController());
+  const works = [
+    async (tx, abort) => {
+      setTimeout(abort, 5);
+      await tx.query(endless);
+    },
+    async (tx, abort) => {
+      abort();
+      // Nobody needs the function to end.
+      while (db.stats().inUse > 0) await new Promise((done) => setTimeout(done, 1));
+      await assertRejects(tx.query("select 1"), DatabaseError);
+    },
+    async (tx, abort) => {
+      abort();
+      throw new RangeError("noticed");
+    },
+    (tx, abort) => tx.transaction(async (inner) => {
+      setTimeout(abort, 5);
+      await inner.query(endless);
+    }),
+  ];
+  for (const [at, work] of works.entries()) {
+    const { signal } = controllers[at];
+    const undone = db.transaction(async (tx) => {
+      await tx.exec("insert into t values (1)");
+      await work(tx, () => controllers[at].abort(`why ${at}`));
+    }, { signal });
+    assertEquals(await undone.catch((error) => error), `why ${at}`);
+    assertEquals(await db.queryOne("select count(*) as n from t"), { n: 0 });
+  }
+}));
+
+test("DAT_9 an inner transaction has its own time and signal, and no mode of its own",
+  () => withDatabase(async (db) => {
+    await db.exec("create table t (id integer)");
+    await db.transaction(async (tx) => {
+      for (const options of [{ readOnly: true }, { readOnly: false }, { isolation: "default" }]) {
+        await assertRejects(tx.transaction(() => {}, options), TypeError, "outermost");
+      }
+      // NB: SQLite undoes the whole transaction when a statement that writes is stopped.
+      const slow = (inner) => inner.query(endless);
+      assertEquals(await codeOf(tx.transaction(slow, { timeoutMs: 20 })), kLate);
+      // It bounds what is inside of it as well.
+      const deep = (inner) => inner.transaction(slow);
+      assertEquals(await codeOf(tx.transaction(deep, { timeoutMs: 20 })), kLate);
+      // One whose function does not care is undone all the same.
+      const careless = (inner) => assertRejects(inner.query(endless), DatabaseError);
+      assertEquals(await codeOf(tx.transaction(careless, { timeoutMs: 20 })), kLate);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const stopped = tx.transaction(async (inner) => {
+        await inner.exec("insert into t values (1)");
+        setTimeout(() => controller.abort("why"), 5);
+        await inner.query(endless);
+      }, { signal });
+      assertEquals(await stopped.catch((error) => error), "why");
+      await tx.exec("insert into t values (2)");
+    });
+    assertEquals([...await db.query("select * from t")], [{ id: 2 }]);
+  }));
+
+test("DAT_9 opening has a deadline", () => withDatabase(async (db) => {
+  const path = `${process.argv[1]}.db`;
+  // Outside of WAL mode, one that writes holds up whoever opens the file.
+  await db.exec("vacuum into ?", [path]);
+  await db.transaction(async (tx) => {
+    await tx.exec("attach ? as file", [path]);
+    await tx.exec("create table file.t (id integer)");
+    // Without it, SQLite gives up by itself, after 5 seconds.
+    assertEquals(await codeOf(sqlite.open({ path, timeoutMs: 20 })), kLate);
+  });
+  const file = await sqlite.open({ path });
+  assertEquals(await file.queryOne("select * from t"), null);
+  await file.close();
 }));
 
 test("DAT_14 Results.rows: a row is a line, whatever the JSON in it looks like", () =>

@@ -90,6 +90,45 @@ test("DAT_8 cursors: every row, and the connection is free again", () => withDat
   assertEquals(db.stats().inUse, 0);
 }));
 
+test("DAT_8 closing a database ends its cursors and undoes its transactions", async () => {
+  const closed = async (promise) =>
+    assertEquals((await assertRejects(promise, DatabaseError)).code, "WEFT_E_DATA_CLOSED");
+  const db = await inSchema("closing");
+  await db.exec("create table t (id int)");
+  const cursor = await db.queryCursor("select * from generate_series(1, 100000) as x");
+  await cursor.next();
+  await closed(db.transaction(async (tx) => {
+    await tx.exec("insert into t values (1)");
+    const ended = assertRejects(tx.query("select pg_sleep(60)"), DatabaseError);
+    await db.close();
+    await ended;
+  }));
+  await closed(cursor.next());
+  await closed(db.query("select 1"));
+  await withDatabase(async (other) =>
+    assertEquals(await other.queryOne("select count(*) as n from closing.t"), { n: 0 }));
+});
+
+test("DAT_9 the signal of a transaction undoes it at the server", () => withTable("signals",
+  async (db) => {
+    const controller = new AbortController();
+    const undone = db.transaction(async (tx) => {
+      await tx.exec("insert into t (name) values ('never')");
+      setTimeout(() => controller.abort("why"), 5);
+      await tx.query("select pg_sleep(60)");
+    }, { signal: controller.signal });
+    assertEquals(await undone.catch((error) => error), "why");
+    assertEquals(await db.queryOne("select count(*) as n from t"), { n: 0 });
+    // One that ends early leaves the outer one as it is.
+    await db.transaction(async (tx) => {
+      const late = await assertRejects(tx.transaction(
+        (inner) => inner.query("select pg_sleep(60)"), { timeoutMs: 50 }), DatabaseError);
+      assertEquals(late.code, "WEFT_E_DATA_TIMED_OUT");
+      await tx.exec("insert into t (name) values ('kept')");
+    });
+    assertEquals(await db.queryOne("select count(*) as n from t"), { n: 1 });
+  }));
+
 test("DAT_14 Results.rows", () => withDatabase(async (db) => {
   const response = Results.rows(await db.queryCursor("select x from generate_series(1, 3) x"));
   assertEquals(await response.text(), '{"x":1}\n{"x":2}\n{"x":3}\n');

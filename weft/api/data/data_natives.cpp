@@ -13,6 +13,7 @@
 #include "weft/api/data/data_values.h"
 #include "weft/base/bytes.h"
 #include "weft/data/json.h"
+#include "weft/fiber/cancel.h"
 #include "weft/js/isolate.h"
 #include "weft/js/task.h"
 
@@ -48,17 +49,20 @@ js::Settled outcome_of(data::Outcome outcome) {
     };
 }
 
-// (token): the number of a configured database.
+// (token, budgetMs): the number of a configured database.
 void data_configured(js::Call& call) {
     DataStore& store = store_of(call);
-    js::start_task(call, "open database", [&store, token = call.text(0)]() -> Result<js::Settled> {
-        Result<double> number = store.find_configured(token);
-        if (!number) return data_failure(number.error());
-        return js::settled(*number);
-    });
+    Deadline deadline = deadline_of(call.number(1));
+    js::start_task(call, "open database",
+                   [&store, token = call.text(0), deadline]() -> Result<js::Settled> {
+                       CancelScope scope(CancelSource::with_deadline(deadline).token());
+                       Result<double> number = store.find_configured(token);
+                       if (!number) return data_failure(number.error());
+                       return js::settled(*number);
+                   });
 }
 
-// (provider, place, access, connectionsMax)
+// (provider, place, access, connectionsMax, budgetMs)
 void data_open(js::Call& call) {
     JsApplication& application = JsApplication::of(call.isolate());
     DataSource source{.token = {},
@@ -67,18 +71,31 @@ void data_open(js::Call& call) {
                       .place = call.text(1),
                       .access = static_cast<DataAccess>(call.integer(2)),
                       .connections_max = static_cast<unsigned>(call.integer(3))};
-    js::start_task(call, "open database", [&application, source]() -> Result<js::Settled> {
-        bool is_scratch = source.provider == "sqlite" && source.place == ":memory:";
-        if (!application.options().opens_any_data && !is_scratch) {
-            return data_failure(Error(ErrorKind::PermissionDenied,
-                                      "the application opens only what its configuration names"));
-        }
-        Result<data::Database> database = application.data_store().open(source);
-        if (!database) return data_failure(database.error());
-        auto handle = std::make_shared<DataHandle>();
-        handle->database.emplace(std::move(*database));
-        return js::settled(WEFT_TRY(application.data_store().keep(std::move(handle))));
-    });
+    Deadline deadline = deadline_of(call.number(4));
+    js::start_task(
+        call, "open database", [&application, source, deadline]() -> Result<js::Settled> {
+            CancelScope scope(CancelSource::with_deadline(deadline).token());
+            bool is_scratch = source.provider == "sqlite" && source.place == ":memory:";
+            if (!application.options().opens_any_data && !is_scratch) {
+                return data_failure(
+                    Error(ErrorKind::PermissionDenied,
+                          "the application opens only what its configuration names"));
+            }
+            Result<data::Database> database = application.data_store().open(source);
+            if (!database) return data_failure(database.error());
+            auto handle = std::make_shared<DataHandle>();
+            handle->database.emplace(std::move(*database));
+            return js::settled(WEFT_TRY(application.data_store().keep(std::move(handle))));
+        });
+}
+
+// What bounds a transaction bounds what is done in it.
+template <class Options>
+Options bounded(Options options, const Handle& handle) {
+    if (!handle || !handle->stop) return options;
+    options.token = handle->stop->token();
+    options.deadline = earlier(options.deadline, options.token.deadline());
+    return options;
 }
 
 enum class Kind { Query, QueryOne, Exec };
@@ -112,6 +129,7 @@ void data_run(js::Call& call) {
     data::QueryOptions options;
     options.rows_max = count_of(call.number(5));
     options.deadline = deadline_of(call.number(6));
+    options = bounded(options, handle);
     js::start_task(call, "database statement",
                    [handle, kind, statement = std::move(statement), options]() {
                        if (!handle) return Result<js::Settled>(data_failure(closed()));
@@ -152,6 +170,7 @@ void data_batch(js::Call& call) {
     options.rows_max = count_of(call.number(2));
     options.atomic = call.flag(3);
     options.deadline = deadline_of(call.number(4));
+    options = bounded(options, handle);
     js::start_task(
         call, "database batch",
         [handle, batch = read_batch(call, call[1]), options]() -> Result<js::Settled> {
@@ -180,24 +199,41 @@ Result<double> keep_for(DataStore& store, Handle handle,
     return number;
 }
 
-// (handle, readOnly, isolation, budgetMs)
+// The options of an inner transaction are those that bound it.
+Result<data::Transaction> begin(DataHandle& handle, const data::TransactionOptions& options) {
+    if (handle.database) return handle.database->begin(options);
+    CancelScope scope(CancelSource::with_deadline(options.deadline).token());
+    return handle.transaction->begin();
+}
+
+// (handle, opening, readOnly, isolation, budgetMs)
 void data_begin(js::Call& call) {
     DataStore& store = store_of(call);
     Handle handle = store.find(call.number(0));
+    auto kept = std::make_shared<DataHandle>();
+    kept->opening = call.number(1);
     data::TransactionOptions options;
-    options.read_only = call.flag(1);
-    options.isolation = static_cast<data::Isolation>(call.integer(2));
-    options.deadline = deadline_of(call.number(3));
+    options.read_only = call.flag(2);
+    options.isolation = static_cast<data::Isolation>(call.integer(3));
+    options.deadline = deadline_of(call.number(4));
+    options = bounded(options, handle);
+    kept->stop.emplace(options.token, options.deadline);
+    options.token = kept->stop->token();
     auto request = call.isolate().find_token(call.isolate().current_request());
-    js::start_task(call, "begin", [&store, handle, options, request]() -> Result<js::Settled> {
-        if (!handle || handle->cursor) return data_failure(closed());
-        Result<data::Transaction> begun =
-            handle->transaction ? handle->transaction->begin() : handle->database->begin(options);
-        if (!begun) return data_failure(begun.error());
-        auto kept = std::make_shared<DataHandle>();
-        kept->transaction.emplace(std::move(*begun));
-        return js::settled(WEFT_TRY(keep_for(store, std::move(kept), request)));
-    });
+    js::start_task(call, "begin",
+                   [&store, handle, kept, options, request]() -> Result<js::Settled> {
+                       if (!handle || handle->cursor) return data_failure(closed());
+                       Result<data::Transaction> begun = begin(*handle, options);
+                       if (!begun) return data_failure(begun.error());
+                       kept->transaction.emplace(std::move(*begun));
+                       return js::settled(WEFT_TRY(keep_for(store, kept, request)));
+                   });
+}
+
+// (handle): the statements of a transaction end, and it can only be rolled back.
+void data_stop(js::Call& call) {
+    Handle handle = store_of(call).find(call.number(0));
+    if (handle && handle->stop) handle->stop->cancel();
 }
 
 // (handle, commit)
@@ -208,34 +244,40 @@ void data_finish(js::Call& call) {
     js::start_task(call, "end transaction",
                    [&store, number, handle, commit = call.flag(1)]() -> Result<js::Settled> {
                        if (!handle || !handle->transaction) return data_failure(closed());
-                       Result<void> ended =
-                           commit ? handle->transaction->commit() : handle->transaction->rollback();
+                       Result<void> live = commit ? handle->stop->token().check() : Result<void>();
+                       Result<void> ended = commit && live ? handle->transaction->commit()
+                                                           : handle->transaction->rollback();
                        if (!handle->transaction->is_open()) store.drop(number);
+                       if (!live) return data_failure(live.error());
                        if (!ended) return data_failure(ended.error());
                        return js::settled();
                    });
 }
 
-// (handle, text, values, types, rowsMax, batchRows, budgetMs): [number, names]
+// (handle, opening, text, values, types, rowsMax, batchRows, budgetMs): [number, names]
 void data_cursor(js::Call& call) {
     DataStore& store = store_of(call);
     Handle handle = store.find(call.number(0));
-    Result<data::Statement> statement = to_statement(call, call[1], call[2], call[3]);
+    Result<data::Statement> statement = to_statement(call, call[2], call[3], call[4]);
     data::CursorOptions options;
-    options.rows_max = count_of(call.number(4));
-    options.batch_rows = count_of(call.number(5));
-    options.deadline = deadline_of(call.number(6));
+    options.rows_max = count_of(call.number(5));
+    options.batch_rows = count_of(call.number(6));
+    options.deadline = deadline_of(call.number(7));
+    options = bounded(options, handle);
+    auto kept = std::make_shared<DataHandle>();
+    kept->opening = call.number(1);
+    kept->stop.emplace(options.token, options.deadline);
+    options.token = kept->stop->token();
     auto request = call.isolate().find_token(call.isolate().current_request());
     js::start_task(
         call, "open cursor",
-        [&store, handle, statement, options, request]() -> Result<js::Settled> {
+        [&store, handle, kept, statement, options, request]() -> Result<js::Settled> {
             if (!handle || handle->cursor) return data_failure(closed());
             if (!statement) return data_failure(statement.error());
             Result<data::Cursor> opened =
                 handle->transaction ? handle->transaction->query_cursor(*statement, options)
                                     : handle->database->query_cursor(*statement, options);
             if (!opened) return data_failure(opened.error());
-            auto kept = std::make_shared<DataHandle>();
             kept->cursor.emplace(std::move(*opened));
             double number = WEFT_TRY(keep_for(store, kept, request));
             return js::Settled([kept, number](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
@@ -288,17 +330,32 @@ void data_next_json(js::Call& call) {
                    });
 }
 
-// (handle): closes a cursor or a database.
+// (cursor)
 void data_close(js::Call& call) {
     DataStore& store = store_of(call);
     double number = call.number(0);
     Handle handle = store.find(number);
     js::start_task(call, "close", [&store, number, handle]() -> Result<js::Settled> {
         if (handle && handle->cursor) handle->cursor->close();
-        if (handle && handle->database) static_cast<void>(handle->database->close());
         store.drop(number);
         return js::settled();
     });
+}
+
+// (database, opening): ends what came by this open(), then closes the database, unless it is one of
+// the configuration, which others may have opened as well.
+void data_close_database(js::Call& call) {
+    DataStore& store = store_of(call);
+    double number = call.number(0);
+    js::start_task(call, "close database",
+                   [&store, number, opening = call.number(1)]() -> Result<js::Settled> {
+                       store.end_all_of(opening);
+                       Handle handle = store.find(number);
+                       if (!handle || store.is_configured(number)) return js::settled();
+                       static_cast<void>(handle->database->close());
+                       store.drop(number);
+                       return js::settled();
+                   });
 }
 
 // (handle): [provider, mode, placeholders, connectionsMax, connections, idle, inUse, waiting]
@@ -324,11 +381,12 @@ void data_describe(js::Call& call) {
 void data_redact(js::Call& call) { call.give(data::redacted(call.text(0))); }
 
 constexpr js::Binding kBindings[] = {
-    js::bind<data_configured>("dataConfigured", "(token: string): Promise<number>",
+    js::bind<data_configured>("dataConfigured",
+                              "(token: string, budgetMs: number): Promise<number>",
                               js::Awaits::Cancellable),
     js::bind<data_open>("dataOpen",
                         "(provider: string, place: string, access: number, "
-                        "connectionsMax: number): Promise<number>",
+                        "connectionsMax: number, budgetMs: number): Promise<number>",
                         js::Awaits::Cancellable),
     js::bind<data_run>("dataRun",
                        "(handle: number, kind: number, text: string, values: unknown[], "
@@ -339,14 +397,16 @@ constexpr js::Binding kBindings[] = {
                          "atomic: boolean, budgetMs: number): Promise<unknown[]>",
                          js::Awaits::Cancellable),
     js::bind<data_begin>("dataBegin",
-                         "(handle: number, readOnly: boolean, isolation: number, "
-                         "budgetMs: number): Promise<number>",
+                         "(handle: number, opening: number, readOnly: boolean, "
+                         "isolation: number, budgetMs: number): Promise<number>",
                          js::Awaits::Cancellable),
+    js::bind<data_stop>("dataStop", "(transaction: number): void"),
     js::bind<data_finish>("dataFinish", "(handle: number, commit: boolean): Promise<void>",
                           js::Awaits::Uncancellable),
     js::bind<data_cursor>("dataCursor",
-                          "(handle: number, text: string, values: unknown[], types: unknown[], "
-                          "rowsMax: number, batchRows: number, budgetMs: number): "
+                          "(handle: number, opening: number, text: string, values: unknown[], "
+                          "types: unknown[], rowsMax: number, batchRows: number, "
+                          "budgetMs: number): "
                           "Promise<[number, string[]]>",
                           js::Awaits::Cancellable),
     js::bind<data_next>("dataNext", "(cursor: number): Promise<unknown[] | undefined>",
@@ -354,7 +414,10 @@ constexpr js::Binding kBindings[] = {
     js::bind<data_next_json>("dataNextJson",
                              "(cursor: number, asLines: boolean): Promise<ArrayBuffer | undefined>",
                              js::Awaits::Cancellable),
-    js::bind<data_close>("dataClose", "(handle: number): Promise<void>", js::Awaits::Uncancellable),
+    js::bind<data_close>("dataClose", "(cursor: number): Promise<void>", js::Awaits::Uncancellable),
+    js::bind<data_close_database>("dataCloseDatabase",
+                                  "(database: number, opening: number): Promise<void>",
+                                  js::Awaits::Uncancellable),
     js::bind<data_describe>("dataDescribe", "(handle: number): unknown[] | undefined"),
     js::bind<data_redact>("dataRedact", "(connectionString: string): string"),
 };

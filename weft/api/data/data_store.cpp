@@ -1,5 +1,7 @@
 #include "weft/api/data/data_store.h"
 
+#include <algorithm>
+
 #include "weft/data/open.h"
 #include "weft/fiber/fiber.h"
 #include "weft/js/tasks.h"
@@ -21,6 +23,7 @@ data::Access access_of(DataAccess access) {
 }  // namespace
 
 void DataHandle::abandon() {
+    if (stop) stop->cancel();
     if (cursor) cursor->close();
     if (transaction && transaction->is_open()) static_cast<void>(transaction->rollback());
 }
@@ -74,6 +77,23 @@ void DataStore::watch(double number, const CancelToken& request) {
             drop(number);
         },
         {.name = "database handle", .token = request.state()}));
+}
+
+void DataStore::end_all_of(double opening) {
+    std::vector<std::pair<double, std::shared_ptr<DataHandle>>> found;
+    handles_.for_each([&](Ticket ticket, std::shared_ptr<DataHandle>& handle) {
+        if (handle->opening == opening)
+            found.emplace_back(js::TaskTable::to_number(ticket), handle);
+    });
+    for (auto& [number, handle] : found) {
+        handle->abandon();
+        drop(number);
+    }
+}
+
+bool DataStore::is_configured(double number) const {
+    return std::ranges::any_of(configured_,
+                               [&](const auto& known) { return known.second == number; });
 }
 
 void DataStore::close() {

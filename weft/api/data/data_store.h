@@ -2,8 +2,9 @@
 // numbers.
 //
 // A transaction or a cursor belongs to the request that began it: when that is over, the one is
-// rolled back and the other closed, whatever became of the script. Databases are opened once for an
-// application and closed with it.
+// rolled back and the other closed, whatever became of the script. It belongs to an open() of the
+// script as well, and ends when that is closed. What the configuration names is opened once for an
+// application, whatever the script opens and closes of it, and closed with the application.
 //
 // Owner's thread only: its loop and its fibers.
 #pragma once
@@ -32,9 +33,12 @@ struct DataHandle {
     std::optional<data::Database> database;
     std::optional<data::Transaction> transaction;
     std::optional<data::Cursor> cursor;
-    Event ended;  // it needs no watching any more
+    // Of a transaction or cursor: ends what is under way in it, and in what was begun inside of it.
+    std::optional<CancelSource> stop;
+    double opening = 0;  // of a transaction or cursor: the open() that it came by
+    Event ended;         // it needs no watching any more
 
-    // Of a transaction or a cursor whose request is over.
+    // Of a transaction or a cursor that nobody is to use any more.
     void abandon();
 };
 
@@ -52,6 +56,10 @@ public:
     void drop(double number);
     // Ends a transaction or cursor together with its request.
     void watch(double number, const CancelToken& request);
+    // Ends the transactions and cursors that came by this open().
+    void end_all_of(double opening);
+    // Whether the configuration names it.
+    bool is_configured(double number) const;
     void close();
 
 private:

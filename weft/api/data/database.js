@@ -6,11 +6,12 @@
 //
 // Every call takes { signal, deadline, timeoutMs }; options that it does not know are refused.
 const {
-  dataBatch, dataBegin, dataClose, dataConfigured, dataCursor, dataDescribe, dataFinish, dataNext,
-  dataNextJson, dataOpen, dataRedact, dataRun, taskCancel, taskLast,
+  dataBatch, dataBegin, dataClose, dataCloseDatabase, dataConfigured, dataCursor, dataDescribe,
+  dataFinish, dataNext, dataNextJson, dataOpen, dataRedact, dataRun, dataStop, taskCancel, taskLast,
 } = native;
 const { isQuery, lowered, sql } = realm.sql;
 const { budgetMs, signalOf } = realm.time;
+const { internal } = realm.webidl;
 const {
   ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
   Error, NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys,
@@ -63,6 +64,10 @@ function countOption(value, name, operation, most, otherwise) {
     throw new TypeError(`${operation}: ${name} must be an integer from 1 to ${most}`);
   }
   return value;
+}
+
+function closedError(what) {
+  return new DatabaseError(`The ${what} is closed`, { code: "WEFT_E_DATA_CLOSED" });
 }
 
 // Starts a task of a native function, and gives it up when the signal fires.
@@ -146,28 +151,29 @@ class Cursor {
   #handle;
   #names;
   #mode;
-  #provider;
+  #opening;
   #options;
   #rows = [];
   #at = 0;
   #state = "open";  // then "ended" or "closed"
   #iterated = false;
 
-  constructor(handle, names, mode, provider, options) {
+  constructor(word, handle, names, mode, opening, options) {
+    if (word !== internal) throw new TypeError("A cursor is opened by queryCursor() and the like");
     this.#handle = handle;
     this.#names = names;
     this.#mode = mode;
-    this.#provider = provider;
+    this.#opening = opening;
     this.#options = options;
   }
   get closed() {
-    return this.#state !== "open";
+    return this.#state !== "open" || this.#opening.closed;
   }
   get mode() {
     return this.#mode;
   }
   get provider() {
-    return this.#provider;
+    return this.#opening.provider;
   }
   get columnNames() {
     return this.#names;
@@ -176,9 +182,8 @@ class Cursor {
     return toColumns(this.#names);
   }
   async next() {
-    if (this.#state === "closed") {
-      throw new DatabaseError("The cursor is closed", { code: "WEFT_E_DATA_CLOSED" });
-    }
+    if (this.#opening.closed) await this.close();
+    if (this.#state === "closed") throw closedError("cursor");
     if (this.#at === this.#rows.length && this.#state === "open") await this.#fetch();
     if (this.#at === this.#rows.length) return { value: undefined, done: true };
     return { value: this.#rows[this.#at++], done: false };
@@ -267,24 +272,33 @@ function argumentsOf(statement, second, third, operation, known) {
   return { parameters: second, options: checkOptions(third, operation, known) };
 }
 
+// What an open() gave: { number, provider, placeholders, closed }, shared with all that comes by
+// it. Several may have the same database, each with a number of its own.
+let openings = 0;
+let openingOf;
+let handleOf;
+
 class Session {
   #handle;
-  #facts;
-  constructor(handle, facts) {
+  #opening;
+  constructor(word, handle, opening) {
+    if (word !== internal) throw new TypeError("A database is opened by open()");
     this.#handle = handle;
-    this.#facts = facts;
+    this.#opening = opening;
+  }
+  static {
+    openingOf = (session) => session.#opening;
+    handleOf = (session) => session.#handle;
   }
   get provider() {
-    return this.#facts.provider;
+    return this.#opening.provider;
   }
-  static handleOf(session) {
-    return session.#handle;
-  }
-  static factsOf(session) {
-    return session.#facts;
+  #lowered(statement, parameters) {
+    if (this.#opening.closed) throw closedError("database");
+    return lowered(statement, parameters, this.#opening.placeholders);
   }
   #run(kind, operation, statement, parameters, options, rowsMax) {
-    const { text, values, kinds } = lowered(statement, parameters, this.#facts.placeholders);
+    const { text, values, kinds } = this.#lowered(statement, parameters);
     return call(operation, options, (budget) =>
       dataRun(this.#handle, kind, text, values, kinds, rowsMax, budget));
   }
@@ -321,7 +335,7 @@ class Session {
       countOption(options?.maxRows, "maxRows", "batch", kRowsUnlimited, kRowsMaxDefault);
     const list = ArrayPrototypeMap(statements, (entry) => {
       const pair = ArrayIsArray(entry) ? entry : [entry, undefined];
-      const { text, values, kinds } = lowered(pair[0], pair[1], this.#facts.placeholders);
+      const { text, values, kinds } = this.#lowered(pair[0], pair[1]);
       return [text, values, kinds];
     });
     const results = await call("batch", options, (budget) =>
@@ -336,10 +350,14 @@ class Session {
       countOption(options.maxRows, "maxRows", operation, kRowsUnlimited, kRowsUnlimited);
     const step =
       countOption(options.batchSize, "batchSize", operation, kBatchRowsMax, kBatchRowsDefault);
-    const { text, values, kinds } = lowered(statement, parameters, this.#facts.placeholders);
+    const { text, values, kinds } = this.#lowered(statement, parameters);
+    const opening = this.#opening;
     const opened = await call(operation, options, (budget) =>
-      dataCursor(this.#handle, text, values, kinds, most, step, budget));
-    return new Cursor(opened[0], opened[1], mode, this.provider, options);
+      dataCursor(this.#handle, opening.number, text, values, kinds, most, step, budget));
+    const cursor = new Cursor(internal, opened[0], opened[1], mode, opening, options);
+    if (!opening.closed) return cursor;
+    await cursor.close();
+    throw closedError("database");
   }
   queryCursor(statement, second, third) {
     return this.#cursor("object", "queryCursor", statement, second, third);
@@ -355,29 +373,54 @@ class Session {
   async transaction(work, options) {
     if (typeof work !== "function") throw new TypeError("transaction: the first is a function");
     checkOptions(options, "transaction", transactionOptions);
+    const hasMode = options?.readOnly !== undefined || options?.isolation !== undefined;
+    if (hasMode && this instanceof Transaction) {
+      throw new TypeError(
+        "transaction: readOnly and isolation are those of the outermost transaction");
+    }
     const isolation = isolations[options?.isolation ?? "default"];
     if (isolation === undefined) {
       throw new TypeError(`transaction: there is no isolation "${options.isolation}"`);
     }
+    const opening = this.#opening;
+    if (opening.closed) throw closedError("database");
+    const signal = signalOf(options, "transaction");
     const handle = await call("transaction", options, (budget) =>
-      dataBegin(this.#handle, options?.readOnly === true, isolation, budget));
-    const transaction = new Transaction(handle, this.#facts);
+      dataBegin(this.#handle, opening.number, options?.readOnly === true, isolation, budget));
+    if (opening.closed) {
+      await undo(handle);
+      throw closedError("database");
+    }
+    // Its connection is free before the function has noticed.
+    const onAbort = () => {
+      dataStop(handle);
+      undo(handle);
+    };
     let result;
     try {
-      result = await work(transaction);
+      signal?.addEventListener("abort", onAbort);
+      if (signal?.aborted) throw signal.reason;
+      result = await work(new Transaction(internal, handle, opening));
+      if (signal?.aborted) throw signal.reason;
     } catch (error) {
-      // Why it failed matters more than whether undoing it was told.
-      await PromisePrototypeThen(finish(handle, false), undefined, noop);
-      throw error;
+      await undo(handle);
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
     }
     try {
       await finish(handle, true);
     } catch (error) {
-      await PromisePrototypeThen(finish(handle, false), undefined, noop);
+      await undo(handle);
       throw error;
     }
     return result;
   }
+}
+
+// Why it failed matters more than whether undoing it was told.
+function undo(handle) {
+  return PromisePrototypeThen(finish(handle, false), undefined, noop);
 }
 
 function finish(handle, commit) {
@@ -388,28 +431,34 @@ class Transaction extends Session {}
 
 class Database extends Session {
   stats() {
-    const facts = dataDescribe(Session.handleOf(this));
+    const facts = openingOf(this).closed ? undefined : dataDescribe(handleOf(this));
     if (facts === undefined) return null;
     return {
       provider: facts[0], mode: facts[1], maxConnections: facts[3], connections: facts[4],
       idle: facts[5], inUse: facts[6], waiting: facts[7],
     };
   }
+  // Ends its cursors and transactions, and waits for the statements that are under way.
   async close() {
-    await dataClose(Session.handleOf(this));
+    const opening = openingOf(this);
+    opening.closed = true;
+    await dataCloseDatabase(handleOf(this), opening.number);
   }
 }
 
 function databaseOf(handle) {
   const facts = dataDescribe(handle);
-  return new Database(handle, { __proto__: null, provider: facts[0], placeholders: facts[2] });
+  return new Database(internal, handle, {
+    __proto__: null, number: ++openings, provider: facts[0], placeholders: facts[2], closed: false,
+  });
 }
 
 // A database that the configuration of the application names, such as "data.main".
 async function open(token, options) {
   if (typeof token !== "string") throw new TypeError("open: the name of a capability is a text");
   checkOptions(options, "open", callOptions);
-  return databaseOf(await call("open", options, () => dataConfigured(token)));
+  return databaseOf(await call("open", options, (budget) =>
+    dataConfigured(token, budget)));
 }
 
 async function openBy(provider, place, placeRule, options) {
@@ -422,7 +471,8 @@ async function openBy(provider, place, placeRule, options) {
     throw new TypeError(`${operation}: access is "read", "write" or "readwrite"`);
   }
   const most = countOption(options.maxConnections, "maxConnections", operation, 256, 0);
-  return databaseOf(await call(operation, options, () => dataOpen(provider, place, access, most)));
+  return databaseOf(await call(operation, options, (budget) =>
+    dataOpen(provider, place, access, most, budget)));
 }
 
 const sqlite = ObjectFreeze({

@@ -21,8 +21,8 @@ const types = {
   offsetDateTime: 13,
 };
 
-// What an application holds leads it to these classes. So their constructors take the word that only
-// the prelude has, and their contents are read by functions that nobody can replace.
+// What an application holds leads it to these classes. So their constructors take the word that
+// only the prelude has, and their contents are read by functions that nobody can replace.
 let isValue;
 let partsOfValue;  // { text, type }
 let quotedOf;      // undefined of what is no identifier

@@ -96,7 +96,11 @@ declare module "weft:data" {
       options?: CallOptions & { readOnly?: boolean; isolation?: string },
     ): Promise<T>;
   }
-  export interface Transaction extends Session {}
+  export interface Transaction extends Session {
+    /** A savepoint. */
+    transaction<T>(
+      work: (tx: Transaction) => T | PromiseLike<T>, options?: CallOptions): Promise<T>;
+  }
   export interface Database extends Session {
     stats(): Record<string, number>;
     close(): Promise<void>;
