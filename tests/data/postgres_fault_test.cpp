@@ -104,6 +104,26 @@ TEST_F(PostgresFault, DAT_5_a_transaction_that_is_given_back_is_rolled_back) {
     });
 }
 
+TEST_F(PostgresFault, DAT_5_what_the_last_of_several_commands_changes_is_undone) {
+    run([&]() -> Result<void> {
+        auto pool = WEFT_TRY(pool_of(1));
+        for (const char* text :
+             {"select 1; set application_name = 'changed'",
+              "select ';' as \"a;\"; set application_name = 'changed'",
+              "/* /* */ ; */ select $$;$$; listen changed; set application_name = 'changed'"}) {
+            {
+                Lease lease = WEFT_TRY(pool->acquire("test"));
+                WEFT_TRY(lease->run(text, kAnyRows));
+            }
+            Lease lease = WEFT_TRY(pool->acquire("test"));
+            EXPECT_NE(ask(*lease, "select current_setting('application_name')"), Value("changed"))
+                << text;
+            EXPECT_EQ(ask(*lease, "select count(*) from pg_listening_channels()"), Value(0));
+        }
+        return {};
+    });
+}
+
 // Statements of many callers, some with deadlines, while backends are killed.
 TEST_F(PostgresFault, DAT_5h_after_any_fault_the_pool_is_whole) {
     const std::size_t count = weft::testing::is_long() ? 50'000 : weft::testing::repeats(200);

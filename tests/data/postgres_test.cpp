@@ -266,6 +266,9 @@ TEST_F(Postgres, DAT_11_a_handle_that_only_reads_cannot_write) {
             WEFT_TRY(postgres_provider({.connection_string = server->local()}, Access::Read));
         auto connection = WEFT_TRY(provider->connect());
         EXPECT_EQ(ask(*connection, "select 1"), Value(1));
+        // A semicolon in a text is none between statements.
+        EXPECT_EQ(ask(*connection, "select string_agg(n, '; ') from (values ('a'), ('b')) t(n)"),
+                  Value("a; b"));
         auto written = connection->run("create table unwanted (a int)", kAnyRows);
         EXPECT_EQ(cause_of(written.error()), Cause::ReadOnly);
         for (const char* way : {"set default_transaction_read_only = off",

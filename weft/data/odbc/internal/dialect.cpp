@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "weft/data/odbc/internal/script.h"
+#include "weft/data/postgres/internal/words.h"
 
 namespace weft::data {
 
@@ -121,30 +121,124 @@ bool takes_scripts(OdbcDialect dialect) {
     return dialect == OdbcDialect::Postgres || dialect == OdbcDialect::SqlServer;
 }
 
-bool may_change_session(std::string_view text) {
-    std::string word = first_word(text);
+const SqlSyntax& syntax_of(OdbcDialect dialect) {
+    static constexpr SqlSyntax kMariaDb{
+        .backticks = true, .backslashes = true, .mariadb_comments = true, .marks = "@"};
+    static constexpr SqlSyntax kSqlite{.brackets = true, .backticks = true};
+    static constexpr SqlSyntax kSqlServer{.brackets = true, .nested_comments = true, .marks = "@#"};
+    static constexpr SqlSyntax kOther{.brackets = true, .backticks = true, .marks = "@#"};
+    switch (dialect) {
+    case OdbcDialect::Postgres: return kPostgresSyntax;
+    case OdbcDialect::MariaDb: return kMariaDb;
+    case OdbcDialect::Sqlite: return kSqlite;
+    case OdbcDialect::SqlServer: return kSqlServer;
+    default: return kOther;
+    }
+}
+
+namespace {
+
+template <std::size_t Count>
+bool contains(const std::array<std::string_view, Count>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+template <std::size_t Count>
+bool has_keyword(const SqlWords& words, const std::array<std::string_view, Count>& keywords) {
+    return std::ranges::any_of(words, [&](const SqlWord& word) {
+        return !word.is_quoted && contains(keywords, word.text);
+    });
+}
+
+// Assignments to variables, and temporary tables by their names.
+bool has_marks(const SqlWords& words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const SqlWord& word = words[at];
+        if (word.is(":=") || (word.text.size() > 1 && word.text.front() == '#')) return true;
+        if (at > 0 && words[at - 1].is("into") && word.text.starts_with('@')) return true;
+    }
+    return false;
+}
+
+// Statements of SQL Server follow each other without a semicolon; "set" is also part of an update
+// and of a foreign key.
+bool sets_option(const SqlWords& words) {
+    std::size_t updates = 0;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        auto is_next = [&](std::string_view word) {
+            return at + 1 < words.size() && words[at + 1].is(word);
+        };
+        if (words[at].is("update")) {
+            bool is_other = is_next("statistics") || (at > 0 && words[at - 1].is("on"));
+            if (!is_other) ++updates;
+        } else if (words[at].is("set") && !is_next("null") && !is_next("default")) {
+            if (updates == 0) return true;
+            --updates;
+        }
+    }
+    return false;
+}
+
+bool may_change_session(const SqlWords& words, OdbcDialect dialect) {
     constexpr std::array<std::string_view, 14> kHarmless = {
         "select", "insert", "update", "delete",   "with",  "values", "table",
         "merge",  "create", "drop",   "truncate", "alter", "show",   "waitfor"};
-    if (std::ranges::find(kHarmless, word) == kHarmless.end()) return true;
-    std::string all = lower_text(text);
-    constexpr std::array<std::string_view, 7> kMarks = {
-        "temp", "set_config", "lock", "alter session", ":=", "into @", "#"};
-    return std::ranges::any_of(
-        kMarks, [&](std::string_view mark) { return all.find(mark) != std::string::npos; });
+    if (!contains(kHarmless, first_word(words))) return true;
+    if (postgres::makes_temporary(words) || has_marks(words)) return true;
+    constexpr std::array<std::string_view, 14> kSqlServer = {
+        "begin", "commit",  "rollback",   "save",   "exec",    "execute", "use",
+        "open",  "declare", "deallocate", "revert", "setuser", "dbcc",    "kill"};
+    constexpr std::array<std::string_view, 1> kMariaDb = {"get_lock"};
+    switch (dialect) {
+    case OdbcDialect::Postgres: return postgres::calls_for_session(words);
+    case OdbcDialect::MariaDb: return has_keyword(words, kMariaDb);
+    case OdbcDialect::Sqlite: return false;
+    case OdbcDialect::SqlServer: return has_keyword(words, kSqlServer) || sets_option(words);
+    default:
+        return postgres::calls_for_session(words) || has_keyword(words, kMariaDb) ||
+               (words.size() > 1 && words[0].is("alter") && words[1].is("session"));
+    }
 }
 
-bool may_allow_writes(std::string_view text) {
+// All of them are reserved in SQL Server, so no column is called so without brackets.
+bool may_write(const SqlWords& words) {
+    constexpr std::array<std::string_view, 30> kWriting = {
+        "insert", "update",  "delete",    "into",       "truncate",    "drop",
+        "create", "alter",   "exec",      "execute",    "begin",       "commit",
+        "save",   "set",     "use",       "grant",      "revoke",      "deny",
+        "bulk",   "dbcc",    "kill",      "backup",     "restore",     "shutdown",
+        "revert", "setuser", "openquery", "openrowset", "reconfigure", "rollback"};
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at].is_quoted) continue;
+        if (contains(kWriting, words[at].text)) return true;
+        // As a hint it is a way to join.
+        bool is_hint =
+            at + 1 < words.size() && (words[at + 1].is("join") || words[at + 1].is("union"));
+        if (words[at].text == "merge" && !is_hint) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool may_change_session(std::string_view text, OdbcDialect dialect) {
+    return std::ranges::any_of(
+        words_of_statements(text, syntax_of(dialect)),
+        [&](const SqlWords& words) { return may_change_session(words, dialect); });
+}
+
+bool may_allow_writes(std::string_view text, OdbcDialect dialect) {
     constexpr std::array<std::string_view, 5> kReading = {"select", "with", "values", "table",
                                                           "show"};
-    if (std::ranges::find(kReading, first_word(text)) == kReading.end()) return true;
-    return split_script(text).size() > 1;
+    std::vector<SqlWords> statements = words_of_statements(text, syntax_of(dialect));
+    if (statements.size() != 1 || !contains(kReading, first_word(statements.front()))) return true;
+    return reads_only_text(dialect).empty() && may_write(statements.front());
 }
 
-bool is_write(std::string_view text) {
+bool is_write(std::string_view text, OdbcDialect dialect) {
     constexpr std::array<std::string_view, 5> kWords = {"insert", "update", "delete", "merge",
                                                         "replace"};
-    return std::ranges::find(kWords, first_word(text)) != kWords.end();
+    return contains(kWords, first_word(text, syntax_of(dialect)));
 }
 
 }  // namespace odbc

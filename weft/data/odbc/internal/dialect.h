@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/data/internal/sql_words.h"
 #include "weft/data/odbc/odbc.h"
 #include "weft/data/provider.h"
 
@@ -41,12 +42,15 @@ std::string_view reset_text(OdbcDialect dialect);
 // Whether a text with several statements can be given whole.
 bool takes_scripts(OdbcDialect dialect);
 
-// Whether a statement may leave something in the session that the next user would see. Rather yes
-// than no, but for tables: they are everybody's anyway.
-bool may_change_session(std::string_view text);
-// Whether it could let a session write which only reads.
-bool may_allow_writes(std::string_view text);
+// How its texts are written.
+const SqlSyntax& syntax_of(OdbcDialect dialect);
+// Whether one of the statements of a text may leave something in the session that the next user
+// would see. Rather yes than no, but for tables: they are everybody's anyway.
+bool may_change_session(std::string_view text, OdbcDialect dialect);
+// Whether it could let a session write which only reads; where sessions cannot be told to, whether
+// it could write.
+bool may_allow_writes(std::string_view text, OdbcDialect dialect);
 // insert, update, delete, merge: rows that it gives are those it changed.
-bool is_write(std::string_view text);
+bool is_write(std::string_view text, OdbcDialect dialect);
 
 }  // namespace weft::data::odbc

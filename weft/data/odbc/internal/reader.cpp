@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "weft/data/failure.h"
+#include "weft/data/internal/sql_words.h"
 #include "weft/data/odbc/internal/dialect.h"
 #include "weft/data/odbc/internal/errors.h"
-#include "weft/data/odbc/internal/script.h"
 
 namespace weft::data::odbc {
 namespace {
@@ -128,7 +128,7 @@ auto Reader::form_of(SQLSMALLINT sql_type, const std::string& name, bool is_unsi
                      OdbcDialect dialect) -> ColumnForm {
     // Its rows need not agree with the types of its columns, and numbers would be made of texts.
     bool is_loose = dialect == OdbcDialect::Sqlite;
-    std::optional<Type> named = type_named(first_word(name));
+    std::optional<Type> named = type_named(first_word(name, SqlSyntax{}));
     switch (sql_type) {
     case SQL_BIT:
         return is_loose ? ColumnForm{Form::Text, Type::Boolean}

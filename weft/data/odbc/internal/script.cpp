@@ -14,31 +14,23 @@ bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The length of what stands at the beginning and is no part of the statement's structure: a quoted
-// text or name, a comment. 0: nothing of this kind.
-std::size_t opaque_length(std::string_view text) {
-    auto until = [&](std::string_view end, std::size_t from) {
-        std::size_t at = text.find(end, from);
-        return at == std::string_view::npos ? text.size() : at + end.size();
-    };
-    if (text.starts_with("--")) return until("\n", 2);
-    if (text.starts_with("/*")) return until("*/", 2);
-    char first = text.empty() ? '\0' : text.front();
-    // A doubled quote inside ends one and begins another, which is the same.
-    if (first == '\'' || first == '"' || first == '`') return until(text.substr(0, 1), 1);
-    return first == '[' ? until("]", 1) : 0;
+std::string lower_text(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), lower);
+    return result;
 }
 
 // Reads a text statement by statement.
 class Splitter {
 public:
-    explicit Splitter(std::string_view text) : rest_(text) {}
+    Splitter(std::string_view text, const SqlSyntax& syntax) : rest_(text), syntax_(syntax) {}
 
     std::vector<std::string> split() {
         while (!rest_.empty()) {
-            if (std::size_t length = opaque_length(rest_)) {
-                bool is_comment = rest_.starts_with("--") || rest_.starts_with("/*");
-                take(length, is_comment);
+            if (std::size_t length = comment_length(rest_, syntax_)) {
+                take(length, true);
+            } else if (length = quoted_length(rest_, syntax_); length > 0) {
+                take(length, false);
             } else if (is_word(rest_.front())) {
                 take_word();
             } else if (rest_.front() == ';' && depth_ == 0) {
@@ -87,6 +79,7 @@ private:
     }
 
     std::string_view rest_;
+    const SqlSyntax& syntax_;
     std::vector<std::string> statements_;
     std::string current_;
     std::string last_word_;
@@ -98,24 +91,8 @@ private:
 
 }  // namespace
 
-std::string lower_text(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), lower);
-    return result;
+std::vector<std::string> split_script(std::string_view text, const SqlSyntax& syntax) {
+    return Splitter(text, syntax).split();
 }
-
-std::string first_word(std::string_view text) {
-    for (;;) {
-        text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-        if (!text.starts_with("--") && !text.starts_with("/*")) break;
-        text.remove_prefix(opaque_length(text));
-    }
-    // A query may begin with its parenthesis.
-    if (text.starts_with('(')) return "select";
-    auto end = std::ranges::find_if_not(text, is_word);
-    return lower_text(text.substr(0, static_cast<std::size_t>(end - text.begin())));
-}
-
-std::vector<std::string> split_script(std::string_view text) { return Splitter(text).split(); }
 
 }  // namespace weft::data::odbc

@@ -15,36 +15,87 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(OdbcScript, DAT_12_a_text_is_split_where_its_statements_end) {
-    EXPECT_THAT(split_script(" ; -- a;b\n ;;"), ElementsAre());
-    EXPECT_THAT(split_script("a 'x;''y' ; b \"q;\" /* ; */ c; [d;] `e;`"),
+    auto split = [](std::string_view text) {
+        return split_script(text, syntax_of(OdbcDialect::Other));
+    };
+    EXPECT_THAT(split(" ; -- a;b\n ;;"), ElementsAre());
+    EXPECT_THAT(split("a 'x;''y' ; b \"q;\" /* ; */ c; [d;] `e;`"),
                 ElementsAre("a 'x;''y' ", "b \"q;\" /* ; */ c", "[d;] `e;`"));
-    EXPECT_THAT(split_script("create trigger t begin update a set b = case when c then d else e "
-                             "end; delete from f; end; select 1"),
+    EXPECT_THAT(split("create trigger t begin update a set b = case when c then d else e "
+                      "end; delete from f; end; select 1"),
                 ElementsAre("create trigger t begin update a set b = case when c then d else e "
                             "end; delete from f; end",
                             "select 1"));
     EXPECT_THAT(
-        split_script("create procedure p() begin if a then b; end if; end; begin; commit"),
+        split("create procedure p() begin if a then b; end if; end; begin; commit"),
         ElementsAre("create procedure p() begin if a then b; end if; end", "begin", "commit"));
-    EXPECT_THAT(split_script("select 'never closed; "), ElementsAre("select 'never closed; "));
+    EXPECT_THAT(split("select 'never closed; "), ElementsAre("select 'never closed; "));
+    EXPECT_THAT(split_script("select 'a\\';b'; # ;\nc", syntax_of(OdbcDialect::MariaDb)),
+                ElementsAre("select 'a\\';b'", "c"));
 }
 
-TEST(OdbcScript, DAT_11_what_could_write_is_told_by_its_first_word) {
-    for (const char* text : {"select 1", " -- c\n (select 1)", "with a as (select 1) select 2",
-                             "VALUES (1)", "select ';'", "select 1;"})
-        EXPECT_FALSE(may_allow_writes(text)) << text;
-    for (const char* text : {"", "set x = 1", "/* select */ delete from t", "pragma query_only = 0",
-                             "select 1; delete from t", "begin", "exec p"})
-        EXPECT_TRUE(may_allow_writes(text)) << text;
+TEST(OdbcScript, DAT_11_what_could_write_is_told_by_its_words) {
+    using enum OdbcDialect;
+    for (OdbcDialect dialect : {Other, Postgres, MariaDb, Sqlite, SqlServer}) {
+        for (const char* text :
+             {"select 1", " -- c\n (select 1)", "with a as (select 1) select 2", "VALUES (1)",
+              "select ';'", "select 1;", "select 1; -- x", "select 'delete' from updates"})
+            EXPECT_FALSE(may_allow_writes(text, dialect)) << text;
+        for (const char* text :
+             {"", "set x = 1", "/* select */ delete from t", "pragma query_only = 0",
+              "select 1; delete from t", "begin", "exec p", "'x'"})
+            EXPECT_TRUE(may_allow_writes(text, dialect)) << text;
+    }
+}
+
+TEST(OdbcScript, DAT_11_sql_server_takes_several_statements_without_a_sign_between_them) {
+    for (const char* text :
+         {"select 1 delete from t", "select * into x from t",
+          "with a as (select 1 b) delete from a", "select 1 exec p", "select 1insert t values (1)",
+          "select [a]]'] delete from t where 'x'",
+          "with a as (select 1 b) merge t using a on 1 = 1 when matched then update set c = 1"})
+        EXPECT_TRUE(may_allow_writes(text, OdbcDialect::SqlServer)) << text;
+    for (const char* text : {"select [delete], \"update\" from [into]",
+                             "select a from b inner merge join c on b.d = c.d",
+                             "select replace(a, 'insert', '') from t option (merge join)"})
+        EXPECT_FALSE(may_allow_writes(text, OdbcDialect::SqlServer)) << text;
 }
 
 TEST(OdbcScript, DAT_5_what_may_change_the_session_is_told_by_its_words) {
-    for (const char* text : {"select 1", "insert into t values (1)", "create table t (a int)"})
-        EXPECT_FALSE(may_change_session(text)) << text;
+    using enum OdbcDialect;
+    for (OdbcDialect dialect : {Other, Postgres, MariaDb, Sqlite, SqlServer}) {
+        for (const char* text :
+             {"select 1", "insert into t values (1)", "create table t (a int, temp int)",
+              "select temperature, attempts, blocks, clock_in from template",
+              "select '#a', 'set_config' -- get_lock", "update t set a = 1; select 2;",
+              "select a.temp from a"})
+            EXPECT_FALSE(may_change_session(text, dialect)) << text;
+        for (const char* text : {"set a = 1", "use b", "begin", "create temporary table t (a int)",
+                                 "create or replace temp view v as select 1", "select 1; set a = 1",
+                                 "insert into t values (1); listen z"})
+            EXPECT_TRUE(may_change_session(text, dialect)) << text;
+    }
+    for (const char* text : {"select get_lock('a', 1)", "select @a := 1", "select 1 into @a",
+                             "select 1 /*! ; set x = 1 */"})
+        EXPECT_TRUE(may_change_session(text, MariaDb)) << text;
+    EXPECT_FALSE(may_change_session("select 1 # set", MariaDb));
+    EXPECT_TRUE(may_change_session("select pg_advisory_lock(1)", Postgres));
+    EXPECT_FALSE(may_change_session("select a #> '{b}', a->>'#' from t", Postgres));
+    EXPECT_TRUE(may_change_session("alter session set x = 1", Other));
+}
+
+TEST(OdbcScript, DAT_5_sql_server_changes_a_session_in_the_middle_of_a_text) {
     for (const char* text :
-         {"set a = 1", "use b", "begin", "create temporary table t (a int)",
-          "select get_lock('a', 1)", "select @a := 1", "insert into #t values (1)"})
-        EXPECT_TRUE(may_change_session(text)) << text;
+         {"select 1 begin tran", "insert into #t values (1)", "select 1 set nocount on",
+          "update t set a = 1 set xact_abort on", "update statistics t set nocount on",
+          "select 1 exec p", "select 1 declare c cursor for select 2"})
+        EXPECT_TRUE(may_change_session(text, OdbcDialect::SqlServer)) << text;
+    for (const char* text :
+         {"update t set a = 1 from u", "select [begin], 'set' from t",
+          "merge t using u on 1 = 1 when matched then update set a = 1;",
+          "alter table t add foreign key (a) references u (b) on delete set null",
+          "select a from t order by a offset 0 rows fetch next 1 rows only"})
+        EXPECT_FALSE(may_change_session(text, OdbcDialect::SqlServer)) << text;
 }
 
 TEST(OdbcWide, DAT_6_texts_of_any_letters_go_there_and_back) {

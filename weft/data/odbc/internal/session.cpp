@@ -135,14 +135,14 @@ Result<Session::Active> Session::execute(const Statement& statement) {
     if (is_broken_) return data::to_error(kName, "08003", "the connection was lost");
     std::string text =
         statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Question);
-    if (access_ == Access::Read && may_allow_writes(text))
+    if (access_ == Access::Read && may_allow_writes(text, facts_.dialect))
         return data::to_error(kName, "25006", "the handle may only read");
-    if (may_change_session(text)) is_dirty_ = true;
-    stream_rows(first_word(text) == "select");
+    if (may_change_session(text, facts_.dialect)) is_dirty_ = true;
+    stream_rows(first_word(text, syntax_of(facts_.dialect)) == "select");
     Result<Active> active = statement.parameters().empty()
                                 ? execute_direct(text)
                                 : execute_prepared(text, statement.parameters());
-    if (active) active->writes = is_write(text);
+    if (active) active->writes = is_write(text, facts_.dialect);
     return active;
 }
 
@@ -205,7 +205,8 @@ Result<Session::Active> Session::execute_prepared(const std::string& text,
         }
         Error error = statement_error(handle, Phase::WithValues);
         // A table was changed since it was prepared. What only reads can be run once more.
-        bool repeats = is_kept && !in_transaction_ && !is_write(text) && is_stale(error);
+        bool repeats =
+            is_kept && !in_transaction_ && !is_write(text, facts_.dialect) && is_stale(error);
         if (!repeats) return error;
         handle = StatementHandle();
     }
@@ -326,7 +327,7 @@ Result<void> Session::run_script(const std::string& text) {
     if (takes_scripts(facts_.dialect)) {
         statements.push_back(text);
     } else {
-        statements = split_script(text);
+        statements = split_script(text, syntax_of(facts_.dialect));
     }
     for (const std::string& statement : statements) {
         Result<Active> active = execute(Statement(statement));

@@ -48,20 +48,28 @@ TEST(PostgresTypeForms, DAT_6_malformed_values_are_errors) {
 }
 
 TEST(PostgresWords, DAT_3_statements_that_change_a_session_are_seen) {
-    for (const char* text : {"set x = 1", "LISTEN a", "select set_config('a', 'b', false)",
-                             "select pg_advisory_lock(1)", "create temp table t ()",
-                             "-- x\nset a = 1", "do $$ begin end $$"})
+    for (const char* text :
+         {"set x = 1", "LISTEN a", "select set_config('a', 'b', false)",
+          "select pg_advisory_lock(1)", "create temp table t ()", "-- x\nset a = 1",
+          "do $$ begin end $$", "select 1; set a = 1", "insert into t values (';'); set role y",
+          "select 1; listen z", "select \"set_config\"('a', 'b', false)", "select 1 into temp t",
+          "select * into pg_temp.t from u", "select E'\\''; set a = '1'"})
         EXPECT_TRUE(may_change_session(text)) << text;
     for (const char* text :
          {"select 1", "  (select 1)", "/* x */ insert into t values (1)",
-          "with a as (select 1) select * from a", "select pg_advisory_xact_lock(1)"})
+          "with a as (select 1) select * from a", "select pg_advisory_xact_lock(1)",
+          "select temp, temperature, attempts from template", "insert into temp values (1)",
+          "select 'set_config; set a = 1'", "select 1; update t set a = 1;",
+          "select $$; set a = 1$$ -- ; set b"})
         EXPECT_FALSE(may_change_session(text)) << text;
 }
 
 TEST(PostgresWords, DAT_3_several_commands_are_seen) {
     EXPECT_FALSE(has_several_commands("select 1"));
     EXPECT_FALSE(has_several_commands("select 1 ; \n;"));
+    EXPECT_FALSE(has_several_commands("select string_agg(name, '; ') from t -- ; x"));
     EXPECT_TRUE(has_several_commands("select 1; select 2"));
+    EXPECT_TRUE(has_several_commands("select 'a''; x'; 'y'"));
 }
 
 TEST(PostgresDsn, DAT_3_connection_strings_are_taken_apart) {

@@ -2,77 +2,76 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 namespace weft::data::postgres {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r\n\f\v";
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower_text(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), lower);
-    return result;
-}
-
-// Without blanks and comments in front. A comment inside a comment is not seen through.
-std::string_view without_front(std::string_view text) {
-    for (;;) {
-        text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-        bool is_line = text.starts_with("--");
-        if (!is_line && !text.starts_with("/*")) return text;
-        std::size_t end = text.find(is_line ? "\n" : "*/", 2);
-        if (end == std::string_view::npos) return {};
-        text.remove_prefix(end + (is_line ? 1 : 2));
-    }
-}
-
-// In lower case; "?" if there is none, nor the parenthesis of a query.
-std::string first_word(std::string_view text) {
-    text = without_front(text);
-    if (text.starts_with('(')) return "select";
-    std::size_t end = 0;
-    while (end < text.size() && lower(text[end]) >= 'a' && lower(text[end]) <= 'z') ++end;
-    return end == 0 ? "?" : lower_text(text.substr(0, end));
-}
 
 template <std::size_t Count>
 bool contains(const std::array<std::string_view, Count>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-}  // namespace
-
-bool may_change_session(std::string_view text) {
-    // The common ones cannot, but for the functions below.
+bool may_change_session(const SqlWords& words) {
+    // The common ones cannot, but for what they call.
     constexpr std::array<std::string_view, 8> kHarmless = {"select", "insert", "update", "delete",
                                                            "with",   "values", "table",  "merge"};
-    if (!contains(kHarmless, first_word(text))) return true;
-    std::string all = lower_text(text);
-    constexpr std::array<std::string_view, 4> kFunctions = {"set_config", "advisory_lock", "temp",
-                                                            "dblink"};
-    return std::ranges::any_of(kFunctions, [&](std::string_view function) {
-        return all.find(function) != std::string::npos;
-    });
+    return !contains(kHarmless, first_word(words)) || calls_for_session(words) ||
+           makes_temporary(words);
+}
+
+}  // namespace
+
+bool calls_for_session(const SqlWords& words) {
+    // Not those whose locks end with the transaction.
+    constexpr std::array<std::string_view, 12> kFunctions = {"set_config",
+                                                             "setseed",
+                                                             "pg_advisory_lock",
+                                                             "pg_advisory_lock_shared",
+                                                             "pg_try_advisory_lock",
+                                                             "pg_try_advisory_lock_shared",
+                                                             "dblink",
+                                                             "dblink_connect",
+                                                             "dblink_connect_u",
+                                                             "dblink_open",
+                                                             "dblink_exec",
+                                                             "dblink_send_query"};
+    return std::ranges::any_of(
+        words, [&](const SqlWord& word) { return contains(kFunctions, word.text); });
+}
+
+bool makes_temporary(const SqlWords& words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at].text == "pg_temp") return true;
+        if (at == 0 || !(words[at].is("temp") || words[at].is("temporary"))) continue;
+        // "insert into temp" is about a table of this name, which is a common one.
+        bool is_insert = at > 1 && (words[at - 2].is("insert") || words[at - 2].is("merge"));
+        if (words[at - 1].is("into") && !is_insert) return true;
+        constexpr std::array<std::string_view, 4> kBefore = {"create", "replace", "local",
+                                                             "global"};
+        if (!words[at - 1].is_quoted && contains(kBefore, words[at - 1].text)) return true;
+    }
+    return false;
+}
+
+bool may_change_session(std::string_view text) {
+    return std::ranges::any_of(words_of_statements(text, kPostgresSyntax),
+                               [](const SqlWords& words) { return may_change_session(words); });
 }
 
 bool only_reads(std::string_view text) {
     constexpr std::array<std::string_view, 3> kReading = {"select", "values", "table"};
-    return contains(kReading, first_word(text));
+    return contains(kReading, first_word(text, kPostgresSyntax));
 }
 
 bool changes_settings(std::string_view text) {
     constexpr std::array<std::string_view, 9> kWords = {
-        "set", "reset", "discard", "begin", "start", "commit", "end", "rollback", "?"};
-    return contains(kWords, first_word(text));
+        "set", "reset", "discard", "begin", "start", "commit", "end", "rollback", ""};
+    return contains(kWords, first_word(text, kPostgresSyntax));
 }
 
 bool has_several_commands(std::string_view text) {
-    std::size_t semicolon = text.find(';');
-    if (semicolon == std::string_view::npos) return false;
-    return text.find_first_not_of(std::string(kBlanks) + ";", semicolon) != std::string_view::npos;
+    if (text.find(';') == std::string_view::npos) return false;
+    return words_of_statements(text, kPostgresSyntax).size() > 1;
 }
 
 }  // namespace weft::data::postgres
