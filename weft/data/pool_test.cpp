@@ -186,6 +186,18 @@ TEST_F(PoolTest, DAT_5_what_has_idled_is_validated_and_replaced_if_it_is_lost) {
     });
 }
 
+TEST_F(PoolTest, DAT_5_a_connection_that_was_closed_meanwhile_is_replaced_unasked) {
+    with_pool([&] {
+        { Lease lease = acquire(); }
+        server->has_hung_up.set(1);
+        { Lease lease = acquire(); }
+        EXPECT_EQ(server->opened.get(), 2);
+        EXPECT_EQ(server->validated.get(), 0);
+        EXPECT_EQ(pool->stats().closed_broken, 1U);
+        EXPECT_EQ(pool->stats().connections, 1U);
+    });
+}
+
 TEST_F(PoolTest, DAT_5_after_a_failed_connect_nobody_tries_before_a_pause) {
     options.backoff_initial = 1ms;
     with_pool([&] {

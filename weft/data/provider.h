@@ -99,6 +99,9 @@ public:
                               const TransactionOptions& options) = 0;
 
     virtual ConnectionState state() const = 0;
+    // Whether the database has closed it meanwhile, as far as can be told without a wait. Asked
+    // each time before another gets it, when state() is Idle; so it costs next to nothing.
+    virtual bool is_lost() { return false; }
     // Asks the database whether it still answers.
     virtual Result<void> validate() = 0;
     // Makes it as good as new before another gets it: called when state() is Idle. An error closes

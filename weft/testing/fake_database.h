@@ -58,8 +58,9 @@ struct Server {
     Number opened;
     Number validated;
     Number rollbacks;
-    Number refuses;  // 1: it does
-    Number is_lost;  // what validates fails
+    Number refuses;      // 1: it does
+    Number is_lost;      // what validates fails
+    Number has_hung_up;  // what can be seen without asking
 };
 
 class FakeConnection final : public Connection {
@@ -91,6 +92,7 @@ public:
         return {};
     }
     ConnectionState state() const override { return state_; }
+    bool is_lost() override { return server_->has_hung_up.get() != 0; }
     Result<void> validate() override {
         server_->validated.add(1);
         if (server_->is_lost.get()) return ErrorKind::Reset;

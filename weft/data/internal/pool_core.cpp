@@ -175,6 +175,7 @@ Result<Slot*> Core::wait_for_slot(Deadline deadline) {
 }
 
 bool Core::is_valid(Slot& slot, Deadline deadline) {
+    if (slot.connection->is_lost()) return false;
     Nanoseconds idled = Clock::now() - slot.idle_since;
     if (options_.validate_after <= Nanoseconds::zero() || idled < options_.validate_after)
         return true;

@@ -26,6 +26,7 @@ public:
     Result<void> step(TransactionStep step, unsigned depth,
                       const TransactionOptions& options) override;
     ConnectionState state() const override;
+    bool is_lost() override { return session_.link().is_lost(); }
     Result<void> validate() override;
     Result<void> reset() override;
 

@@ -22,9 +22,9 @@ namespace {
 constexpr Nanoseconds kThreadSlice = std::chrono::milliseconds(5);
 // How long the first cancel may take to show; then twice as long each.
 constexpr Nanoseconds kCancelSlice = std::chrono::milliseconds(30);
+// Of a server that talks without end, so many pieces are taken in at once.
+constexpr int kTakenInMax = 8;
 constexpr int kReceiveCost = 2;  // a system call beside the operations that turn.h counts
-
-void ignore_notice(void*, const PGresult*) {}
 
 // Out of line, as everything that looks at errno: a fiber may go on in another thread.
 [[gnu::noinline]] int duplicate(int fd) {
@@ -32,12 +32,15 @@ void ignore_notice(void*, const PGresult*) {}
     return copy >= 0 ? copy : -errno;
 }
 
-bool is_ready(int fd, short events) {
+// Those of the events that are there, and what poll() reports unasked.
+short ready_events(int fd, short events) {
     pollfd entry{};
     entry.fd = fd;
     entry.events = events;
-    return ::poll(&entry, 1, 0) != 0;
+    return ::poll(&entry, 1, 0) > 0 ? entry.revents : short{0};
 }
+
+bool is_ready(int fd, short events) { return ready_events(fd, events) != 0; }
 
 std::string_view field(const PGresult* result, int code) {
     const char* text = PQresultErrorField(result, code);
@@ -106,7 +109,7 @@ Result<std::unique_ptr<Link>> Link::connect(const std::vector<Setting>& settings
     // tidy: allow new: the constructor is private
     std::unique_ptr<Link> link(new Link(pg));
     // What a server remarks may quote values; by default libpq prints it.
-    PQsetNoticeReceiver(pg, ignore_notice, nullptr);
+    PQsetNoticeReceiver(pg, take_notice, link.get());
     PQsetErrorVerbosity(pg, PQERRORS_SQLSTATE);
     WEFT_TRY(link->poll_until_connected(deadline));
     if (PQsetnonblocking(pg, 1) != 0) return connect_error(pg);
@@ -114,6 +117,13 @@ Result<std::unique_ptr<Link>> Link::connect(const std::vector<Setting>& settings
     link->cancel_key_ = WEFT_TRY(CancelKey::of(pg));
     link->cancel_tls_ = cancel_tls;
     return link;
+}
+
+// An error that belongs to no statement comes as a notice: the server ends the session.
+void Link::take_notice(void* link, const PGresult* result) {
+    std::string_view severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity == "FATAL" || severity == "PANIC")
+        static_cast<Link*>(link)->ended_by_server_ = true;
 }
 
 Result<void> Link::poll_until_connected(Deadline deadline) {
@@ -236,6 +246,19 @@ Result<void> Link::flush_until(Deadline deadline) {
 }
 
 bool Link::has_next() { return PQisBusy(pg()) == 0; }
+
+bool Link::is_lost() {
+    for (int taken = 0; taken < kTakenInMax; ++taken) {
+        if (is_broken() || ended_by_server_) return true;
+        short events = ready_events(PQsocket(pg()), POLLIN | POLLRDHUP);
+        if (events == 0) return false;
+        if ((events & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) return true;
+        if (!take_in()) return true;
+        // Reads what was taken in, so that take_notice() is told.
+        static_cast<void>(PQisBusy(pg()));
+    }
+    return is_broken() || ended_by_server_;
+}
 
 Result<void> Link::receive(Deadline deadline) {
     WEFT_TRY(wait_readable(deadline));

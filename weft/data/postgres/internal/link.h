@@ -69,6 +69,9 @@ public:
 
     // Takes in what has come, without waiting. False: the connection is lost, and next() tells.
     bool take_in() { return PQconsumeInput(pg()) != 0; }
+    // While nothing is under way: whether the server has ended the session. Takes in what it has
+    // said meanwhile, without waiting.
+    bool is_lost();
     // Waits until there is something to read, or room to write if that is wanted, or the event is
     // set. Fibers.
     Result<void> wait_beside(Event& event, bool to_write, Deadline deadline);
@@ -108,13 +111,15 @@ private:
     Result<void> end_copy(PGresult& result, Deadline deadline);
     Result<void> stop_and_drain();
     bool has_pending_plaintext() const;
+    static void take_notice(void* link, const PGresult* result);
 
     std::unique_ptr<PGconn, Finish> pg_;
     Descriptor socket_;
     std::optional<CancelKey> cancel_key_;
     CancelTls cancel_tls_;
     std::size_t syncs_ = 0;
-    bool copying_in_ = false;  // the server waits for the data of a copy
+    bool copying_in_ = false;       // the server waits for the data of a copy
+    bool ended_by_server_ = false;  // it has said so; the end of the stream may come later
     bool broken_ = false;
 };
 
