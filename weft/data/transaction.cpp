@@ -137,6 +137,7 @@ Result<Outcome> Transaction::run(const Statement& statement, RowLimit limit,
 }
 
 Result<Rows> Transaction::query(const Statement& statement, const QueryOptions& options) {
+    if (!ended_) WEFT_TRY(state_->core().allow(Need::Read, "query"));
     if (options.rows_max == 0) return Error(ErrorKind::Misuse, "rows_max is 0; at least one row");
     Outcome outcome = WEFT_TRY(run(statement, {.rows_max = options.rows_max}, options.call()));
     return std::move(outcome.rows);
@@ -144,6 +145,7 @@ Result<Rows> Transaction::query(const Statement& statement, const QueryOptions& 
 
 Result<std::optional<Rows>> Transaction::query_one(const Statement& statement,
                                                    const QueryOptions& options) {
+    if (!ended_) WEFT_TRY(state_->core().allow(Need::Read, "query_one"));
     RowLimit limit{.rows_max = 1, .beyond = RowLimit::Beyond::Stop};
     Outcome outcome = WEFT_TRY(run(statement, limit, options.call()));
     if (outcome.rows.empty()) return std::optional<Rows>();
@@ -176,6 +178,7 @@ Result<void> Transaction::run_script(const std::string& text, const CallOptions&
 
 Result<Cursor> Transaction::query_cursor(const Statement& statement, const CursorOptions& options) {
     if (ended_) return to_error("data", "25000", "the transaction has ended");
+    WEFT_TRY(state_->core().allow(Need::Read, "query_cursor"));
     auto cursor = std::make_unique<database_internal::CursorState>(state_->shared_core(), options);
     WEFT_TRY(cursor->open_in(state_, depth_, statement));
     return Cursor(std::move(cursor));

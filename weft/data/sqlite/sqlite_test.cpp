@@ -461,6 +461,25 @@ TEST_F(SqliteTest, DAT_11_what_may_only_read_cannot_allow_itself_to_write) {
     });
 }
 
+TEST_F(SqliteTest, DAT_11_a_handle_that_may_only_write_reads_in_no_transaction_either) {
+    on_fiber([&] {
+        DatabaseOptions writing;
+        writing.access = Access::Write;
+        Database db = open({.path = file()}, writing);
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        Result<Transaction> tx = db.begin();
+        ASSERT_TRUE(tx);
+        EXPECT_DONE(tx->exec("insert into t values (1)"));
+        EXPECT_EQ(cause_of(tx->query("select * from t").error()), Cause::Permission);
+        EXPECT_EQ(cause_of(tx->query_one("select * from t").error()), Cause::Permission);
+        EXPECT_EQ(cause_of(tx->query_cursor("select * from t").error()), Cause::Permission);
+        // It is the statement that is refused, and not the transaction that fails.
+        EXPECT_DONE(tx->commit());
+        Database both = open({.path = file()});
+        EXPECT_EQ(count_of(both, "t"), 1);
+    });
+}
+
 TEST_F(SqliteTest, DAT_10_errors_have_causes_and_quote_no_value) {
     on_fiber([&] {
         Database db = memory();
