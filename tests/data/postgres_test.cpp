@@ -5,6 +5,7 @@
 
 #include "tests/data/postgres_fixture.h"
 #include "weft/data/failure.h"
+#include "weft/net/socket.h"
 
 namespace weft::data::testing {
 namespace {
@@ -82,6 +83,24 @@ TEST_F(Postgres, DAT_3_names_are_looked_up_and_hosts_tried_in_turn) {
         auto preferred =
             connect({.connection_string = server->local("target_session_attrs=prefer-standby")});
         EXPECT_TRUE(preferred);
+        return {};
+    });
+}
+
+// It is there and says nothing: the kernel takes its connections.
+TEST_F(Postgres, DAT_3_a_host_that_is_silent_leaves_time_for_those_after_it) {
+    run([&]() -> Result<void> {
+        auto silent = WEFT_TRY(net::Listener::open(net::Address::loopback(0)));
+        std::string port = std::to_string(silent.address().port());
+        std::string several = "host=127.0.0.1," + server->word("folder") + " port=" + port + "," +
+                              server->word("port") + " user=weft dbname=postgres";
+        DatabaseOptions options;
+        options.pool.acquire_timeout = std::chrono::milliseconds(600);
+        Database database = WEFT_TRY(open_postgres({.connection_string = several}, options));
+        // The other has its half of that time, which may be short for a machine under load.
+        Result<Rows> rows = database.query("select 1");
+        for (int again = 0; again < 9 && !rows; ++again) rows = database.query("select 1");
+        WEFT_TRY(std::move(rows));
         return {};
     });
 }

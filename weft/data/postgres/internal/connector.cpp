@@ -14,10 +14,6 @@ namespace {
 // An address that does not answer must not use up the time of those after it.
 constexpr Nanoseconds kAttemptTimeout = std::chrono::seconds(10);
 
-std::size_t hosts_to_come(const std::vector<Host>& hosts, std::size_t at) {
-    return hosts.size() - at - 1;
-}
-
 bool is_interrupted() { return !CancelToken::current().check(); }
 
 }  // namespace
@@ -63,10 +59,27 @@ void Connector::make_cancel_tls() {
     cancel_tls_ = std::make_shared<CancelContext>(std::move(config));
 }
 
-Result<std::vector<std::string>> Connector::addresses_of(const Host& host) {
+// How long one of so many places may take. The caller's time is shared out, or the first that does
+// not answer would have all of it.
+Deadline Connector::attempt_deadline(std::size_t places_left) const {
+    Deadline deadline = Deadline::never();
+    if (dsn_.connect_timeout) {
+        deadline = Deadline::after(*dsn_.connect_timeout);
+    } else if (places_left > 1) {
+        deadline = Deadline::after(kAttemptTimeout);
+    }
+    Deadline whole = CancelToken::current().deadline();
+    if (places_left < 2 || whole.is_never()) return deadline;
+    Instant now = Clock::now();
+    Nanoseconds share = whole.remaining(now) / static_cast<std::int64_t>(places_left);
+    return earlier(deadline, Deadline::after(share, now));
+}
+
+Result<std::vector<std::string>> Connector::addresses_of(const Host& host, Deadline deadline) {
     if (!host.address.empty()) return std::vector<std::string>{host.address};
     // No host at all is libpq's own place for Unix sockets.
     if (host.host.empty() || host.is_unix()) return std::vector<std::string>{std::string()};
+    CancelScope scope(CancelSource::with_deadline(deadline).token());
     std::vector<net::IpAddress> found = WEFT_TRY(resolver_.resolve(host.host));
     std::vector<std::string> addresses;
     for (const net::IpAddress& address : net::interleaved(found))
@@ -74,24 +87,22 @@ Result<std::vector<std::string>> Connector::addresses_of(const Host& host) {
     return addresses;
 }
 
-Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_attributes) {
+Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_attributes,
+                                                      std::size_t rounds) {
     Error last = data::to_error("postgres", "08001", "no host");
     for (std::size_t at = 0; at < dsn_.hosts.size(); ++at) {
         const Host& host = dsn_.hosts[at];
-        Result<std::vector<std::string>> addresses = addresses_of(host);
+        // As if each of those to come had one address.
+        std::size_t places_after = rounds * dsn_.hosts.size() - at - 1;
+        Result<std::vector<std::string>> addresses =
+            addresses_of(host, attempt_deadline(places_after + 1));
         if (!addresses) {
             if (is_interrupted()) return addresses.error();
             last = data::to_error("postgres", "08001", addresses.error().message());
             continue;
         }
         for (std::size_t next = 0; next < addresses->size(); ++next) {
-            bool more = hosts_to_come(dsn_.hosts, at) > 0 || next + 1 < addresses->size();
-            Deadline deadline = Deadline::never();
-            if (dsn_.connect_timeout) {
-                deadline = Deadline::after(*dsn_.connect_timeout);
-            } else if (more) {
-                deadline = Deadline::after(kAttemptTimeout);
-            }
+            Deadline deadline = attempt_deadline(places_after + addresses->size() - next);
             std::vector<Setting> settings =
                 dsn_.settings_for(host, (*addresses)[next], session_attributes);
             Result<std::unique_ptr<Link>> link =
@@ -111,8 +122,8 @@ Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_a
 Result<Session> Connector::connect() {
     bool prefers = dsn_.session_attributes == "prefer-standby";
     Result<std::unique_ptr<Link>> link =
-        connect_with(prefers ? "standby" : dsn_.session_attributes);
-    if (!link && prefers && !is_interrupted()) link = connect_with("any");
+        connect_with(prefers ? "standby" : dsn_.session_attributes, prefers ? 2 : 1);
+    if (!link && prefers && !is_interrupted()) link = connect_with("any", 1);
     if (!link) return link.error();
     return Session(std::move(*link), session_);
 }

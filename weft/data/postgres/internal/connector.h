@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/base/result.h"
+#include "weft/base/time.h"
 #include "weft/data/postgres/internal/dsn.h"
 #include "weft/data/postgres/internal/link.h"
 #include "weft/data/postgres/internal/session.h"
@@ -25,8 +26,11 @@ public:
 
 private:
     Connector(Dsn dsn, const PostgresOptions& options, Access access);
-    Result<std::unique_ptr<Link>> connect_with(std::string_view session_attributes);
-    Result<std::vector<std::string>> addresses_of(const Host& host);
+    // The rounds are over all hosts: this one and those that may come after it.
+    Result<std::unique_ptr<Link>> connect_with(std::string_view session_attributes,
+                                               std::size_t rounds);
+    Deadline attempt_deadline(std::size_t places_left) const;
+    Result<std::vector<std::string>> addresses_of(const Host& host, Deadline deadline);
     void make_cancel_tls();
 
     Dsn dsn_;
