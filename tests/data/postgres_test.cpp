@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/data/postgres_fixture.h"
 #include "weft/data/failure.h"
+#include "weft/data/migrations.h"
+#include "weft/fiber/fiber.h"
 #include "weft/net/socket.h"
 
 namespace weft::data::testing {
@@ -101,6 +104,39 @@ TEST_F(Postgres, DAT_3_a_host_that_is_silent_leaves_time_for_those_after_it) {
         Result<Rows> rows = database.query("select 1");
         for (int again = 0; again < 9 && !rows; ++again) rows = database.query("select 1");
         WEFT_TRY(std::move(rows));
+        return {};
+    });
+}
+
+// Both find no table; then both find nothing noted, and the note of the first is not committed yet
+// when the second writes its own.
+TEST_F(Postgres, DAT_12_two_who_migrate_at_once_do_not_do_it_twice) {
+    run([&]() -> Result<void> {
+        const std::vector<Migration> all{
+            {"0001_a", "create table at_once_a (i int); insert into at_once_a values (1)"},
+            {"0002_b", "create table at_once_b (i int); select pg_sleep(0.02)"},
+            {"0003_c", "insert into at_once_a values (2)"}};
+        for (int round = 0; round < 5; ++round) {
+            std::vector<Future<std::size_t>> runners;
+            for (int runner = 0; runner < 4; ++runner) {
+                runners.push_back(spawn([&]() -> Result<std::size_t> {
+                    Database database =
+                        WEFT_TRY(open_postgres({.connection_string = server->local()}));
+                    std::vector<std::string> done = WEFT_TRY(migrate_up(database, all));
+                    return done.size();
+                }));
+            }
+            std::size_t applied = 0;
+            for (auto& runner : runners) {
+                Result<std::size_t> done = runner.join();
+                EXPECT_TRUE(done) << (done ? "" : done.error().message());
+                applied += done.value_or(0);
+            }
+            EXPECT_EQ(applied, all.size());
+            auto connection = WEFT_TRY(connect());
+            EXPECT_EQ(ask(*connection, "select count(*) from at_once_a"), Value(2));
+            WEFT_TRY(connection->run("drop table weft_migrations, at_once_a, at_once_b", kAnyRows));
+        }
         return {};
     });
 }

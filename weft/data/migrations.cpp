@@ -24,10 +24,12 @@ Result<Applied> read_applied(Owner& owner) {
 }
 
 Result<void> make_table(Database& database) {
-    WEFT_TRY(
-        database.exec("create table if not exists weft_migrations (name text primary key,"
-                      " hash text not null,"
-                      " applied_at timestamp not null default current_timestamp)"));
+    Result<Outcome> made = database.exec(
+        "create table if not exists weft_migrations (name text primary key,"
+        " hash text not null,"
+        " applied_at timestamp not null default current_timestamp)");
+    // PostgreSQL lets two make it at once, and fails the second when the first has made it.
+    if (!made && !read_applied(database)) return made.error();
     return {};
 }
 
@@ -63,16 +65,23 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
 
 // True if it was this call that has applied it.
 Result<bool> apply(Database& database, const Migration& migration) {
-    return database.transaction([&](Transaction& tx) -> Result<bool> {
+    bool is_noted = false;
+    Result<bool> applied_here = database.transaction([&](Transaction& tx) -> Result<bool> {
         // The note is written first: of two who apply it at once the second waits for the first, or
         // sees what it has noted.
         Applied applied = WEFT_TRY(read_applied(tx));
         if (applied.contains(migration.name)) return false;
         WEFT_TRY(tx.exec(sql("insert into weft_migrations (name, hash) values ({}, {})",
                              migration.name, migration_hash(migration.text))));
+        is_noted = true;
         WEFT_TRY(tx.run_script(migration.text));
         return true;
     });
+    if (applied_here || is_noted) return applied_here;
+    // The note of another, who was not done when this one looked: by now that was waited for.
+    Result<Applied> applied = read_applied(database);
+    if (applied && applied->contains(migration.name)) return false;
+    return applied_here;
 }
 
 }  // namespace
