@@ -52,7 +52,7 @@ weft::Result<void> use(Bank& bank) {
     http::Server server(
         [&bank](http::Request& request, weft::async::Context&) { return answer(bank, request); });
     net::Address address = WEFT_TRY(server.listen(net::Address::loopback(0)));
-    auto serving = weft::spawn([&] { return server.serve(); }, {.name = "server"});
+    auto serving = server.start();
     http::Client client;
     weft::async::Group customers;
     for (int i = 1; i <= 3; ++i) {

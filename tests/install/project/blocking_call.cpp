@@ -39,7 +39,7 @@ Result<int> serve_and_ask() {
     http::Server server(
         [](http::Request&, weft::async::Context&) { return http::Response::text("answered"); });
     auto address = WEFT_TRY(server.listen(weft::net::Address::loopback(0)));
-    auto serving = weft::spawn([&] { return server.serve(); });
+    auto serving = server.start();
     int answered = 0;
     for (int i = 0; i < 10; ++i) {
         std::string answer = WEFT_TRY(weft::blocking([&] { return ask(address.port()); }));

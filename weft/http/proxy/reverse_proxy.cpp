@@ -248,7 +248,10 @@ Handler ReverseProxy::handler() const {
     return [core = core_](Request& request, async::Context&) { return core->handle(request); };
 }
 
-Result<void> ReverseProxy::check_health() { return core_->check_health(); }
+Result<void> ReverseProxy::check_health() {
+    std::shared_ptr<ProxyCore> core = core_;  // this may end before the checks do
+    return core->check_health();
+}
 
 std::vector<UpstreamStatus> ReverseProxy::upstreams() const { return core_->upstreams(); }
 

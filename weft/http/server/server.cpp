@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/server/internal/core.h"
 
 namespace weft::http {
@@ -9,7 +10,8 @@ namespace weft::http {
 Server::Server(Handler handler, ServerOptions options)
     : core_(std::make_unique<ServerCore>(std::move(handler), std::move(options))) {}
 
-Server::~Server() = default;
+// Volatile: otherwise the store would be dropped, as no one may read what has ended.
+Server::~Server() { alive_ = 0; }
 
 Result<net::Address> Server::listen(const net::Address& address, net::ListenOptions options) {
     return core_->listen(address, nullptr, options);
@@ -21,7 +23,14 @@ Result<net::Address> Server::listen_tls(const net::Address& address,
     return core_->listen(address, std::move(context), options);
 }
 
-Result<void> Server::serve() { return core_->serve(); }
+Result<void> Server::serve() {
+    WEFT_ASSERT(alive_ == kAlive,
+                "serve() begins after its server has ended: a fiber that was spawned to call it "
+                "came too late; Server::start() counts from the call on");
+    return core_->serve();
+}
+
+Future<void> Server::start() { return core_->start(); }
 void Server::drain() { core_->drain(); }
 void Server::close() { core_->close(); }
 ServerCounters Server::counters() const { return core_->counters(); }

@@ -19,8 +19,13 @@
 // they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
 // with weft::on_drain (fiber/graceful_stop.h), whose hook is declared after the server.
 //
-// The constructor: anywhere. listen() and serve(): a fiber of the runtime that serves. drain(),
-// close() and counters(): any thread. It must not end before serve() has returned.
+// A server owns what it serves: its destructor closes it, and waits until serve() has returned and
+// the last request has ended. It learns of a serve() when that is called; so one that is to run
+// beside the caller is started with start(), which counts from the call on, and not with a spawn(),
+// whose fiber might begin when the server is gone. A handler must not destroy its own server.
+//
+// The constructor: anywhere. listen(), serve() and start(): a fiber of the runtime that serves.
+// drain(), close() and counters(): any thread. The destructor: where one can wait.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +36,7 @@
 
 #include "weft/base/function.h"
 #include "weft/base/result.h"
+#include "weft/fiber/fiber.h"
 #include "weft/http/limits.h"
 #include "weft/http/response.h"
 #include "weft/http/server/loop_handler.h"
@@ -96,7 +102,7 @@ struct ServerCounters {
 class Server {
 public:
     explicit Server(Handler handler, ServerOptions options = {});
-    ~Server();
+    ~Server();  // closes and waits
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
@@ -112,6 +118,12 @@ public:
     // Accepts and serves until drain() or close() and the end of the last connection. When the
     // ambient context ends, so do all requests.
     Result<void> serve();
+    // The same on a fiber of its own. The future may be dropped: the destructor waits.
+    //     auto serving = server.start();
+    //     ...
+    //     server.close();
+    //     WEFT_TRY(serving.join());
+    Future<void> start();
 
     void drain();
     // The same, and ends the requests that are under way.
@@ -123,6 +135,10 @@ public:
     std::size_t connections() const;
 
 private:
+    // So that a serve() which begins after the end is told from any other, as long as the memory is
+    // still there to be looked at.
+    static constexpr std::uint32_t kAlive = 0x5E27E2A1;
+    volatile std::uint32_t alive_ = kAlive;
     std::unique_ptr<ServerCore> core_;
 };
 

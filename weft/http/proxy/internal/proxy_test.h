@@ -85,7 +85,7 @@ Result<void> with_proxy(ProxyOptions options, Body body, ServerOptions server_op
     ReverseProxy proxy = WEFT_TRY(ReverseProxy::create(std::move(options)));
     Server server(proxy.handler(), std::move(server_options));
     Address address = WEFT_TRY(server.listen(Address::loopback(0)));
-    auto serving = spawn([&] { return server.serve(); });
+    auto serving = server.start();
     Result<void> outcome = body(address, proxy);
     server.close();
     WEFT_TRY(serving.join());

@@ -308,8 +308,17 @@ ServerCore::ServerCore(Handler handler, ServerOptions options)
       source_(CancelToken()),
       body_memory_(limits().bodies_bytes) {}
 
+// Whoever serves or is about to is waited for; the leave of the gate is their last touch.
 ServerCore::~ServerCore() {
-    WEFT_ASSERT(gate_.inside() == 0, "a server ended before serve() had returned");
+    if (serving_.inside() != 0) {
+        const CancelState* ambient = CancelToken::current().state();
+        WEFT_ASSERT(!ambient || !ambient->is_below(source_.token().state()),
+                    "a request destroys its own server, which would wait for that request for "
+                    "ever");
+        close();
+    }
+    shield(Deadline::never(), [this] { static_cast<void>(serving_.close()); });
+    WEFT_ASSERT(gate_.inside() == 0, "a server ended before its last connection");
 }
 
 Result<net::Address> ServerCore::listen(const net::Address& address,
@@ -351,6 +360,18 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
 }
 
 Result<void> ServerCore::serve() {
+    Gate::Hold hold = WEFT_TRY(serving_.hold());
+    return serve_inside();
+}
+
+// The hold goes with the function, also where that never runs.
+Future<void> ServerCore::start() {
+    Result<Gate::Hold> hold = serving_.hold();
+    if (!hold) return Future<void>(hold.error());
+    return spawn([this, held = std::move(*hold)] { return serve_inside(); }, {.name = "server"});
+}
+
+Result<void> ServerCore::serve_inside() {
     if (shards_.empty()) return Error(ErrorKind::Misuse, "a server listens before it serves");
     Result<void> outcome = begin_accepting();
     while (outcome && !is_draining()) {

@@ -15,6 +15,7 @@
 #include "weft/base/metrics.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
+#include "weft/fiber/fiber.h"
 #include "weft/fiber/placement.h"
 #include "weft/http/internal/body_memory.h"
 #include "weft/http/server/internal/acceptor.h"
@@ -158,6 +159,7 @@ public:
                                 std::shared_ptr<net::tls::ServerContext> tls,
                                 net::ListenOptions options);
     Result<void> serve();
+    Future<void> start();
     void drain();
     void close();
     ServerCounters counters() const;
@@ -200,6 +202,7 @@ public:
     void note_deadline(Deadline until);
 
 private:
+    Result<void> serve_inside();
     Result<void> begin_accepting();
     Deadline close_idle();
     Deadline let_acceptors_go_on(Instant now);
@@ -222,7 +225,8 @@ private:
     LogLimit log_limit_;
     Event wake_;
     Gate accepting_;
-    Gate gate_;  // of the connections; closed after the other
+    Gate gate_;     // of the connections; closed after the other
+    Gate serving_;  // of calls of serve(), and of fibers that are to call it
 };
 
 }  // namespace weft::http
