@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "weft/async/group.h"
+#include "weft/base/atomic.h"
 #include "weft/http/internal/server_test.h"
+#include "weft/http/proxy/internal/frame_boundary.h"
 #include "weft/http/proxy/internal/proxy_test.h"
 #include "weft/http/proxy/reverse_proxy.h"
 #include "weft/http/request.h"
 #include "weft/http/sse/event_stream.h"
+#include "weft/http/websocket/upgrade.h"
 #include "weft/sync/event.h"
 #include "weft/testing/scale.h"
 
@@ -65,6 +68,93 @@ TEST(ProxyStream, HTTP_4g_an_event_stream_ends_whole_when_the_proxy_drains) {
     EXPECT_FALSE(client.read_until("data: 1\n\n\r\n").starts_with("(ended)"));
     EXPECT_TRUE(server.drain());
     EXPECT_EQ(client.read_to_end(), "0\r\n\r\n");
+}
+
+constexpr std::string_view kAskForWebSocket =
+    "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+constexpr std::string_view kGoingAway("\x88\x02\x03\xE9", 4);
+
+TEST(ProxyStream, HTTP_4k_a_tunnel_with_a_websocket_is_told_when_the_proxy_drains) {
+    Atomic<unsigned> code{0};
+    TestServer upstream([&](Request& request, async::Context&) {
+        return accept_websocket(request, [&](WebSocket& socket) {
+            while (auto message = socket.receive()) {
+                if (!socket.send(message->type, message->payload)) break;
+            }
+            code.store(socket.close_code(), std::memory_order_relaxed);
+        });
+    });
+    ReverseProxy proxy =
+        ReverseProxy::create({.upstreams = {"http://" + upstream.address().to_string()}}).value();
+    TestServer server(proxy.handler());
+    RawClient client = server.connect();
+    client.send(kAskForWebSocket);
+    EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 101 "));
+    client.send(std::string_view("\x81\x82\0\0\0\0hi", 8));
+    EXPECT_EQ(client.read_count(4), "\x81\x02hi");
+    server.server().drain();
+    EXPECT_EQ(client.read_count(4), kGoingAway);
+    client.send(std::string_view("\x88\x82\0\0\0\0\x03\xE9", 8));
+    EXPECT_TRUE(client.is_ended());
+    client.close();
+    EXPECT_TRUE(server.drain());
+    EXPECT_TRUE(upstream.drain());
+    EXPECT_EQ(code.load(std::memory_order_relaxed), 1001U);
+}
+
+// What is no WebSocket, and one whose frame would be cut, is just ended, on both sides.
+TEST(ProxyStream, HTTP_4k_a_tunnel_ends_when_the_proxy_drains) {
+    constexpr std::string_view kHalfAFrame("\x81\x7E\x01", 3);
+    for (std::string_view protocol : {"websocket", "else"}) {
+        TestServer upstream([&](Request&, async::Context&) {
+            Response response;
+            response.status = 101;
+            response.headers.set("upgrade", protocol);
+            response.upgrade = [&](Upgraded& connection) {
+                static_cast<void>(connection.stream.write_all(as_bytes(kHalfAFrame)));
+                std::byte one;
+                static_cast<void>(connection.stream.read(ByteSpace(&one, 1)));
+            };
+            return response;
+        });
+        ReverseProxy proxy =
+            ReverseProxy::create({.upstreams = {"http://" + upstream.address().to_string()}})
+                .value();
+        TestServer server(proxy.handler());
+        RawClient client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: " +
+                    std::string(protocol) + "\r\n\r\n");
+        EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 101 "));
+        EXPECT_EQ(client.read_count(3), kHalfAFrame);
+        server.server().drain();
+        EXPECT_TRUE(client.is_ended());
+        client.close();
+        EXPECT_TRUE(server.drain());
+        EXPECT_TRUE(upstream.drain());
+    }
+}
+
+TEST(FrameBoundary, HTTP_4k_frames_end_where_their_heads_say) {
+    auto after = [](std::string_view bytes, bool one_by_one) {
+        FrameBoundary boundary;
+        for (std::size_t at = 0; one_by_one && at < bytes.size(); ++at)
+            boundary.pass(as_bytes(bytes.substr(at, 1)));
+        if (!one_by_one) boundary.pass(as_bytes(bytes));
+        return boundary.may_send();
+    };
+    std::string medium = std::string("\x82\x7E\x01\x02", 4) + std::string(0x102, 'x');
+    std::string large = std::string("\x82\x7F\0\0\0\0\0\1\0\2", 10) + std::string(0x10002, 'x');
+    std::string masked = std::string("\x81\x82\x88\x88\x88\x88hi", 8);
+    for (bool one_by_one : {true, false}) {
+        for (const std::string& frame : {std::string("\x89\0", 2), medium, large, masked}) {
+            EXPECT_TRUE(after(frame, one_by_one));
+            EXPECT_TRUE(after(frame + masked + frame, one_by_one));
+            EXPECT_FALSE(after(frame.substr(0, frame.size() - 1), one_by_one));
+            EXPECT_FALSE(after(frame + frame.substr(0, 1), one_by_one));
+        }
+        EXPECT_FALSE(after(kGoingAway, one_by_one));
+    }
 }
 
 TEST(ProxyStream, HTTP_7_a_client_that_goes_away_ends_the_event_stream) {

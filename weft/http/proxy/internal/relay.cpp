@@ -13,6 +13,7 @@
 #include "weft/http/internal/drain_scope.h"
 #include "weft/http/limits.h"
 #include "weft/http/proxy/internal/forwarding.h"
+#include "weft/http/proxy/internal/frame_boundary.h"
 
 namespace weft::http {
 namespace {
@@ -34,14 +35,55 @@ bool is_event_stream(const Headers& headers) {
     return type && equal_without_case(type->substr(0, kType.size()), kType);
 }
 
-// One direction of an upgraded connection, until its end; the other side is told.
-Result<void> pump(net::Stream& from, net::Stream& to, Bytes early, Nanoseconds idle) {
-    if (!early.empty()) WEFT_TRY(to.write_all(early, Deadline::after(idle)));
+// One direction of an upgraded connection.
+struct Direction {
+    net::Stream& from;
+    net::Stream& to;
+    FrameBoundary boundary;  // of what `to` has got
+    Result<void> outcome;
+};
+
+Result<void> pass_part(Direction& way, Bytes part, Nanoseconds idle) {
+    Result<void> written = way.to.write_all(part, Deadline::after(idle));
+    written ? way.boundary.pass(part) : way.boundary.lose_track();
+    return written;
+}
+
+// Until its end; the other side is told.
+Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
+    if (!early.empty()) WEFT_TRY(pass_part(way, early, idle));
     Space space;
     for (;;) {
-        std::size_t count = WEFT_TRY(from.read(space, Deadline::after(idle)));
-        if (count == 0) return to.shutdown_write(Deadline::after(idle));
-        WEFT_TRY(to.write_all(Bytes(space).first(count), Deadline::after(idle)));
+        std::size_t count = WEFT_TRY(way.from.read(space, Deadline::after(idle)));
+        if (count == 0) {
+            way.boundary.lose_track();
+            return way.to.shutdown_write(Deadline::after(idle));
+        }
+        WEFT_TRY(pass_part(way, Bytes(space).first(count), idle));
+    }
+}
+
+// Close with 1001, "going away", as a server sends it, and as a client does, whose frames are
+// masked: by zeros, as there is nothing to hide in it.
+constexpr std::string_view kCloseOfServer("\x88\x02\x03\xE9", 4);
+constexpr std::string_view kCloseOfClient("\x88\x82\0\0\0\0\x03\xE9", 8);
+// After which a peer that was told so is left.
+constexpr Nanoseconds kFarewellTime = std::chrono::seconds(1);
+
+// Nothing more comes.
+void end_sending(Direction& way, std::string_view close, Deadline deadline) {
+    if (way.boundary.may_send() && !close.empty())
+        static_cast<void>(way.to.write_all(as_bytes(close), deadline));
+    static_cast<void>(way.to.shutdown_write(deadline));
+}
+
+// What still comes is dropped: to close with unread bytes would send a reset, and the peer might
+// lose what it was told.
+void await_end(net::Stream& stream, Deadline deadline) {
+    Space space;
+    for (;;) {
+        Result<std::size_t> count = stream.read(space, deadline);
+        if (!count || *count == 0) return;
     }
 }
 
@@ -288,27 +330,40 @@ void Relay::finish_upload() {
     lease_.reset();
 }
 
+// What runs in a tunnel has no end of its own: a drain ends it. A WebSocket is told so, as one that
+// ends here would be, unless that would cut a frame. Everybody connects again, to another proxy
+// perhaps.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
-    net::Stream& upstream = lease_->stream();
-    auto both_end_with = [&](auto&& direction) {
-        return [&, direction]() {
-            Result<void> outcome = direction();
-            if (outcome) return;
-            client.stream.close();
-            upstream.close();
-        };
-    };
-    Bytes early = as_bytes(lease_->buffer.view());
-    async::Group group;
-    Result<void> there =
-        group.go(both_end_with([&] { return pump(client.stream, upstream, client.early, idle); }));
-    Result<void> back =
-        group.go(both_end_with([&] { return pump(upstream, client.stream, early, idle); }));
-    if (!there || !back) {
+    Direction there{client.stream, lease_->stream(), {}, {}};
+    Direction back{lease_->stream(), client.stream, {}, {}};
+    auto close_both = [&] {
         client.stream.close();
-        upstream.close();
+        back.from.close();
+    };
+    bool drains = false;
+    {
+        DrainScope scope(client.drain);
+        async::Group group;
+        auto passing = [&](Direction& way, Bytes early) {
+            return [&, early] {
+                way.outcome = pump(way, early, idle);
+                if (!way.outcome && !scope.has_begun()) close_both();
+            };
+        };
+        Result<void> started = group.go(passing(there, client.early));
+        if (started) started = group.go(passing(back, as_bytes(lease_->buffer.view())));
+        if (!started) close_both();
+        static_cast<void>(group.wait());
+        drains = scope.has_begun();
     }
-    static_cast<void>(group.wait());
+    if (!drains || (there.outcome && back.outcome)) return;
+    bool is_websocket = lease_->head().headers.has_token("upgrade", "websocket");
+    Deadline deadline = Deadline::after(kFarewellTime);
+    end_sending(back, is_websocket ? kCloseOfServer : "", deadline);
+    end_sending(there, is_websocket ? kCloseOfClient : "", deadline);
+    await_end(client.stream, deadline);
+    await_end(back.from, deadline);
+    close_both();
 }
 
 }  // namespace weft::http
