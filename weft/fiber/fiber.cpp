@@ -1,8 +1,12 @@
 #include "weft/fiber/fiber.h"
 
+#include <string>
+#include <utility>
+
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/log.h"
+#include "weft/base/log_limit.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/float_state.h"
@@ -280,13 +284,29 @@ Error not_joinable(const Error& start_error) {
                  "this Future has been joined, detached or moved from: an outcome is taken once");
 }
 
+// A program may cause them as often as it is asked something: only so many lines of each cause.
+// Null: the runtime has ended, and with it what causes them.
+template <class... Arguments>
+static void log_outcome(Scheduler* scheduler, LogLevel level, std::string_view cause,
+                        fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    if (!scheduler) return log(level, text, std::forward<Arguments>(arguments)...);
+    log_limited(scheduler->log_limit(), level, cause, text, std::forward<Arguments>(arguments)...);
+}
+
 void dropped(const Fiber& fiber, const Error& error) {
     // Null when the runtime has ended before. Relaxed: whoever drops it has joined or owned it.
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     if (scheduler) scheduler->counters().dropped_errors.add(1);
     // Cancelled is how a fiber ends that nobody needs any more.
     if (error.kind() == ErrorKind::Cancelled) return;
-    log(LogLevel::Warn, "a fiber that nobody joined ended with an error: {}", error.message());
+    std::string why = error.message();
+    // It has ended, and is the caller's alone: the name stays where it is.
+    std::string_view name = name_in(fiber);
+    if (name.empty())
+        return log_outcome(scheduler, LogLevel::Warn, why,
+                           "a fiber that nobody joined ended with an error: {}", why);
+    log_outcome(scheduler, LogLevel::Warn, why,
+                "fiber '{}', which nobody joined, ended with an error: {}", name, why);
 }
 
 static Scheduler* scheduler_here_or_above(const CancelState* token) {
@@ -300,22 +320,27 @@ void dropped(std::string_view what, const Error& error, const CancelState* token
     // Expected ends: of one that lost or is not needed, and of one whose time is over. Counted
     // only.
     if (error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut) return;
-    log(LogLevel::Warn, "{} ended with an error that nobody asks for: {}", what, error.message());
+    std::string why = error.message();
+    log_outcome(scheduler, LogLevel::Warn, why, "{} ended with an error that nobody asks for: {}",
+                what, why);
 }
 
 void late(std::string_view what, const Result<void>& outcome) {
-    this_worker()->scheduler().counters().late_outcomes.add(1);
+    Scheduler& scheduler = this_worker()->scheduler();
+    scheduler.counters().late_outcomes.add(1);
     // These are how a job ends that heeds its context.
     bool heeded = !outcome && (outcome.error().kind() == ErrorKind::Cancelled ||
                                outcome.error().kind() == ErrorKind::TimedOut);
-    log(heeded ? LogLevel::Debug : LogLevel::Warn, "{} ended when nobody waited any more: {}", what,
-        outcome ? "without an error" : outcome.error().message());
+    std::string how = outcome ? "without an error" : outcome.error().message();
+    log_outcome(&scheduler, heeded ? LogLevel::Debug : LogLevel::Warn, how,
+                "{} ended when nobody waited any more: {}", what, how);
 }
 
 void late(std::string_view what, const CancelState* token) {
     Scheduler* scheduler = scheduler_here_or_above(token);
     if (scheduler) scheduler->counters().late_outcomes.add(1);
-    log(LogLevel::Debug, "{} was completed when nobody waited any more", what);
+    log_outcome(scheduler, LogLevel::Debug, what, "{} was completed when nobody waited any more",
+                what);
 }
 
 CancelState* root_token() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/base/atomic.h"
+#include "weft/base/log_limit.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/internal/scheduler.h"
 #include "weft/fiber/runtime.h"
@@ -307,6 +308,34 @@ TEST(Fiber, FIB_2e_the_error_of_a_dropped_fiber_is_logged_and_counted) {
     EXPECT_TRUE(log.contains("dropped early"));
     EXPECT_TRUE(log.contains("dropped late"));
     EXPECT_EQ(runtime.counters().dropped_errors.value(), 2u);
+}
+
+TEST(Fiber, FIB_2e_the_log_calls_a_dropped_fiber_by_its_name) {
+    testing::CapturedLog log;
+    Runtime runtime(with_workers(1));
+    auto fails = []() -> Result<void> {
+        for (int i = 0; i < 100; ++i) yield();
+        return Error(ErrorKind::Other, "no way");
+    };
+    static_cast<void>(runtime.spawn(fails, {.name = "early"}));
+    runtime.run();
+    Future<void> after_its_end = runtime.spawn(fails, {.name = "late"});
+    runtime.run();
+    after_its_end.detach();
+    EXPECT_TRUE(log.contains("fiber 'early', which nobody joined, ended with an error: no way"));
+    EXPECT_TRUE(log.contains("fiber 'late', which nobody joined, ended with an error: no way"));
+}
+
+TEST(Fiber, FIB_2e_dropped_fibers_that_fail_again_and_again_do_not_flood_the_log) {
+    testing::CapturedLog log;
+    Runtime runtime(with_workers(1));
+    for (int i = 0; i < 100; ++i) {
+        static_cast<void>(
+            runtime.spawn([]() -> Result<void> { return Error(ErrorKind::Other, "no way"); }));
+        runtime.run();
+    }
+    EXPECT_EQ(log.lines().size(), LogLimit::kLines);
+    EXPECT_EQ(runtime.counters().dropped_errors.value(), 100u);
 }
 
 TEST(Fiber, FIB_2e_an_exception_of_a_detached_fiber_is_logged_and_counted) {

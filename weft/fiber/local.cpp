@@ -88,6 +88,14 @@ std::string name_of(Fiber& fiber) {
     return std::string(name_in(fiber));
 }
 
+void end_locals(Fiber& fiber) {
+    // Relaxed: a fiber's own locals.
+    FiberLocals* locals = locals_in(fiber.extra.load(std::memory_order_relaxed));
+    if (!locals) return;
+    if (locals->name.empty()) return destroy_locals(fiber);
+    destroy_entries(*locals);
+}
+
 void destroy_locals(Fiber& fiber) {
     // Relaxed: as above; the dump takes the lock.
     std::unique_ptr<FiberLocals> locals(locals_in(fiber.extra.load(std::memory_order_relaxed)));

@@ -55,7 +55,10 @@ std::unique_ptr<FiberLocals> make_locals(std::string_view name, const FiberLabel
 bool try_make_locals(Fiber& fiber);
 // The locals of the fiber that runs, made at first use; those of the thread off a fiber.
 FiberLocals& current_locals();
-// On the fiber itself, when its body has ended: newest first.
+// On the fiber itself, when its body has ended: newest first. A name that was given stays until the
+// block is given back, for who reports an outcome that nobody has taken.
+void end_locals(Fiber& fiber);
+// By the last who has the block.
 void destroy_locals(Fiber& fiber);
 
 }  // namespace weft

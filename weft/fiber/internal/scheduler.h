@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weft/base/atomic.h"
+#include "weft/base/log_limit.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
@@ -94,6 +95,7 @@ public:
     BlockingPool& blocking() { return *blocking_; }
     StopPlace& stop_place() { return stop_place_; }
     SchedulerCounters& counters() { return counters_; }
+    LogLimit& log_limit() { return log_limit_; }  // of outcomes that nobody takes
     std::uint16_t stack_class() const { return stack_class_; }
 
     // A moment's count of live fibers, counted ones or all.
@@ -143,6 +145,7 @@ private:
     StopPlace stop_place_;
     std::unique_ptr<Monitor> monitor_;
     SchedulerCounters counters_;
+    LogLimit log_limit_;
     const unsigned options_workers_;
     const unsigned options_pinned_;
     const bool forces_migration_;

@@ -202,7 +202,7 @@ void Worker::fiber_main(void* argument) {
         fiber.token->arm_deadline();
     fiber.body(fiber, Fiber::Operation::Run, nullptr);
     // Relaxed: its own locals.
-    if (locals_in(fiber.extra.load(std::memory_order_relaxed))) destroy_locals(fiber);
+    if (locals_in(fiber.extra.load(std::memory_order_relaxed))) end_locals(fiber);
     bool forgotten = false;
     WaitRef joiner = end_join(fiber, forgotten);
     fiber.flags |= forgotten ? Fiber::kEnding | Fiber::kForgotten : Fiber::kEnding;
@@ -264,7 +264,7 @@ void Worker::shrink_caches() {
 void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
     fails_unstarted_ = true;
     fiber.body(fiber, Fiber::Operation::Fail, &error);
-    destroy_locals(fiber);
+    end_locals(fiber);
     bool forgotten = false;
     WaitRef joiner = end_join(fiber, forgotten);
     fails_unstarted_ = false;
@@ -422,6 +422,9 @@ void leave_token(Fiber& fiber) {
 }
 
 void release_block(Fiber& fiber) {
+    // Relaxed: the caller has the fiber for itself.
+    if (locals_in(fiber.extra.load(std::memory_order_relaxed))) [[unlikely]]
+        destroy_locals(fiber);
     // Relaxed: whoever made a FiberId comes before whoever gives the block back, and the next owner
     // gets the block through a queue or a lock.
     if (fiber.exposed.load(std::memory_order_relaxed)) {

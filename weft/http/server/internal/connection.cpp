@@ -389,7 +389,7 @@ Result<void> Connection::write_watched(ResponseWriter& writer, Response& respons
     WEFT_TRY(writer.write_response(response));
     if (!response.afterwards) return {};
     WEFT_TRY(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
-    call_afterwards(response);
+    call_afterwards(response, shard_.core().log_limit());
     return {};
 }
 

@@ -97,12 +97,13 @@ Result<void> append_informational(std::string& output, wire::Version version, st
     return {};
 }
 
-void call_afterwards(Response& response) {
+void call_afterwards(Response& response, LogLimit& log_limit) {
     try {
         response.afterwards();
     } catch (...) {  // user code: the client has its response
-        log(LogLevel::Error, "http: what was to be done after a response failed: {}",
-            Error::from_current_exception().message());
+        std::string why = Error::from_current_exception().message();
+        log_limited(log_limit, LogLevel::Error, why,
+                    "http: what was to be done after a response failed: {}", why);
     }
 }
 

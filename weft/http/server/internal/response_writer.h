@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/log_limit.h"
 #include "weft/base/result.h"
 #include "weft/http/body.h"
 #include "weft/http/response.h"
@@ -39,7 +40,7 @@ inline bool is_false_tunnel(std::string_view method, const Response& response) {
 }
 
 // What a response wants done when it has been sent.
-void call_afterwards(Response& response);
+void call_afterwards(Response& response, LogLimit& log_limit);
 
 class ResponseWriter final : public BodyWriter {
 public:
