@@ -67,6 +67,9 @@ public:
     void add_parameter(std::string_view name, std::string value) {
         parameters_.emplace_back(name, std::move(value));
     }
+    // For middleware: by which name the log shall tell of it if it fails; empty: none was given.
+    void set_id(std::string id) { id_ = std::move(id); }
+    std::string_view id() const { return id_; }
     // For routers: the first bytes of the path are matched, and not the next handler's business.
     void mount(std::size_t bytes) { mounted_bytes_ += bytes; }
 
@@ -103,6 +106,7 @@ private:
     InformationalSender* informational_;
     std::size_t mounted_bytes_ = 0;
     std::vector<std::pair<std::string, std::string>> parameters_;
+    std::string id_;
 };
 
 }  // namespace weft::http

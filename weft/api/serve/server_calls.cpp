@@ -9,6 +9,7 @@
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
+#include "weft/http/routing/middleware.h"
 #include "weft/js/describe.h"
 
 namespace weft::api {
@@ -23,7 +24,6 @@ constexpr Nanoseconds kBatchTime = std::chrono::milliseconds(5);
 constexpr std::string_view kClientGone = "The client went away";
 
 // Others write these: a line of the log stays a line.
-constexpr std::size_t kIdBytesMax = 64;
 constexpr std::size_t kPathBytesMax = 256;
 
 // "GET /users (request 41d2...)". What is secret is often in the query.
@@ -31,8 +31,9 @@ std::string name_of(ServerCall& call) {
     const http::Request& request = *call.request;
     if (call.id.empty()) {
         std::string_view given = request.header("x-request-id").value_or("");
-        call.id = given.empty() ? format("{:016x}", env::random(RandomStream::Workload))
-                                : std::string(given.substr(0, kIdBytesMax));
+        call.id = http::is_request_id(given)
+                      ? std::string(given)
+                      : format("{:016x}", env::random(RandomStream::Workload));
     }
     std::string_view target = request.target();
     return format("{} {} (request {})", request.method(),

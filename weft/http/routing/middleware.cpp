@@ -12,6 +12,25 @@
 namespace weft::http {
 namespace {
 
+std::string make_request_id() {
+    return format("{:016x}{:016x}", env::random(RandomStream::Workload),
+                  env::random(RandomStream::Workload));
+}
+
+// The context that has the name ends with the handler; whoever tells of its failure finds it in the
+// request.
+struct KeepId {
+    ~KeepId() {
+        if (!answered) [[unlikely]]
+            request.set_id(std::move(id));
+    }
+    Request& request;
+    std::string& id;
+    bool answered = false;
+};
+
+}  // namespace
+
 bool is_request_id(std::string_view text) {
     return !text.empty() && text.size() <= kRequestIdBytesMax &&
            std::ranges::all_of(text, [](char c) {
@@ -19,13 +38,6 @@ bool is_request_id(std::string_view text) {
                       c == '-' || c == '_' || c == '.';
            });
 }
-
-std::string make_request_id() {
-    return format("{:016x}{:016x}", env::random(RandomStream::Workload),
-                  env::random(RandomStream::Workload));
-}
-
-}  // namespace
 
 Middleware request_id() {
     return [](Handler next) -> Handler {
@@ -35,7 +47,9 @@ Middleware request_id() {
                 std::string id = is_request_id(sent) ? std::string(sent) : make_request_id();
                 async::Context context = outer.with_value(kRequestId, id);
                 CancelScope ambient(context.token());
+                KeepId keep{request, id};
                 Response response = WEFT_TRY(next(request, context));
+                keep.answered = true;
                 response.headers.set("x-request-id", id);
                 return response;
             };

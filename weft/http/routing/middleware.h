@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "weft/async/context.h"
 #include "weft/base/time.h"
@@ -14,8 +15,11 @@ inline constexpr async::ContextKey<std::string> kRequestId;
 // A longer X-Request-Id of a client is replaced.
 inline constexpr std::size_t kRequestIdBytesMax = 128;
 
-// Gives each request a name, that of its X-Request-Id if it consists of letters, digits and "-_.",
-// and says it in the response.
+// Of letters, digits and "-_.": it can be mistaken for nothing else in a line of a log.
+bool is_request_id(std::string_view text);
+
+// Gives each request a name, that of its X-Request-Id if it is one, and says it in the response.
+// What the server logs of a request that fails has it, too.
 Middleware request_id();
 
 // The context of the handler ends after this time. An error that the handler returns because of

@@ -350,7 +350,7 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     Result<void> written =
         is_watched ? write_watched(writer, response, exchange) : writer.write_response(response);
     if (writer.producer_failed() && async::reason_of(token) == CancelReason::None)
-        log_failed_body(request, written.error(), shard_.core().log_limit());
+        log_failed_body(request, response.headers, written.error(), shard_.core().log_limit());
     if (options.on_access) {
         report({.request = &request,
                 .peer = peer_,
@@ -462,8 +462,8 @@ bool Connection::is_seated() const { return shard_.awake() <= shard_.core().seat
 void Connection::replace(Result<Response>& outcome, const Request& request, Exchange& exchange) {
     if (!outcome) outcome = explain(outcome.error(), request, exchange, exchange.scope->state());
     if (!can_be_written(*outcome)) {
-        outcome =
-            failure_response(request, "the response cannot be sent", shard_.core().log_limit());
+        outcome = failure_response(request, &outcome->headers, "the response cannot be sent",
+                                   shard_.core().log_limit());
     }
     if (is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
 }
@@ -510,7 +510,7 @@ Response Connection::explain(const Error& error, const Request& request, Exchang
         shard_.tally.timeouts.add();
         return Response::plain(503);
     }
-    return failure_response(request, error.message(), shard_.core().log_limit());
+    return failure_response(request, nullptr, error.message(), shard_.core().log_limit());
 }
 
 Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,

@@ -7,17 +7,19 @@
 #include "weft/base/format.h"
 #include "weft/http/internal/incoming_body.h"
 #include "weft/http/request.h"
+#include "weft/http/routing/middleware.h"
 
 namespace weft::http {
 namespace {
 
 // Others write these: a line of the log stays a line.
-constexpr std::size_t kIdBytesMax = 64;
 constexpr std::size_t kPathBytesMax = 256;
 
-std::string id_of(const Request& request) {
-    auto given = request.headers().get("x-request-id");
-    if (given && !given->empty()) return std::string(given->substr(0, kIdBytesMax));
+std::string id_of(const Request& request, const Headers* response) {
+    constexpr std::string_view kField = "x-request-id";
+    std::string_view said = response ? response->get(kField).value_or("") : "";
+    for (std::string_view id : {said, request.id(), request.header(kField).value_or("")})
+        if (is_request_id(id)) return std::string(id);
     return format("{:016x}", env::random(RandomStream::Workload));
 }
 
@@ -32,8 +34,9 @@ void log_failure(const Request& request, std::string_view id, std::string_view w
 
 }  // namespace
 
-Response failure_response(const Request& request, std::string_view why, LogLimit& log_limit) {
-    std::string id = id_of(request);
+Response failure_response(const Request& request, const Headers* response, std::string_view why,
+                          LogLimit& log_limit) {
+    std::string id = id_of(request, response);
     log_failure(request, id, why, log_limit);
     return Response::plain(500).with("x-request-id", id);
 }
@@ -45,14 +48,15 @@ Response bad_body_response(const IncomingBody& body) {
     return Response::text(why + "\n", status);
 }
 
-void log_failed_body(const Request& request, const Error& error, LogLimit& log_limit) {
+void log_failed_body(const Request& request, const Headers& response, const Error& error,
+                     LogLimit& log_limit) {
     switch (error.kind()) {
     case ErrorKind::Cancelled:
     case ErrorKind::TimedOut:
     case ErrorKind::Closed:
     case ErrorKind::Reset:
     case ErrorKind::Limit: return;
-    default: log_failure(request, id_of(request), error.message(), log_limit);
+    default: log_failure(request, id_of(request, &response), error.message(), log_limit);
     }
 }
 
