@@ -77,10 +77,13 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
             400);
     if (!is_allowed(request, options.origins)) return Response::plain(403);
 
+    Result<std::string> accept = websocket::accept_of(*key);
+    if (!accept) return Response::text(accept.error().message() + "\n", 500);
+
     Response response;
     response.status = 101;
     response.headers.set("upgrade", "websocket");
-    response.headers.set("sec-websocket-accept", websocket::accept_of(*key));
+    response.headers.set("sec-websocket-accept", *accept);
     WebSocketOptions connection = options.connection;
     connection.deflate = {};
     auto wish = options.deflate.value_or(websocket::DeflateParameters());
@@ -156,7 +159,8 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
         !headers.has_token("connection", "upgrade")) {
         return refused("the server switches to another protocol");
     }
-    if (headers.joined("sec-websocket-accept") != websocket::accept_of(key)) {
+    std::string accept = WEFT_TRY(websocket::accept_of(key));
+    if (headers.joined("sec-websocket-accept") != accept) {
         return refused("the server has not understood the key");
     }
     WebSocketOptions connection = options.connection;

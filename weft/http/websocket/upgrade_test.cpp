@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/evp.h>  // tidy: allow foreign: it is made to refuse SHA-1
 
 #include <memory>
 #include <string>
@@ -164,7 +165,7 @@ Result<std::unique_ptr<WebSocket>> open_with_answer(const std::string& answer) {
         std::string key = request.substr(request.find("Key: ") + 5, 24);
         std::string text = answer;
         if (std::size_t at = text.find("%s"); at != text.npos) {
-            text.replace(at, 2, wire::websocket::accept_of(key));
+            text.replace(at, 2, wire::websocket::accept_of(key).value());
         }
         EXPECT_TRUE(socket->write_all(as_bytes(text), Deadline::after(kPatience)));
     });
@@ -188,6 +189,32 @@ TEST(WebSocketOpen, HTTP_6b_informational_responses_may_come_before_the_answer) 
     auto flooded = open_with_answer(many + std::string(kAnswer));
     ASSERT_FALSE(flooded);
     EXPECT_EQ(flooded.error().kind(), ErrorKind::Limit);
+}
+
+// As in FIPS mode: OpenSSL is to give only what a provider has that is not there.
+struct WithoutSha1 {
+    WithoutSha1() { EXPECT_EQ(::EVP_set_default_properties(nullptr, "fips=yes"), 1); }
+    ~WithoutSha1() { EXPECT_EQ(::EVP_set_default_properties(nullptr, ""), 1); }
+};
+
+TEST(WebSocketAccept, HTTP_6d_without_sha1_a_websocket_is_answered_with_500) {
+    WithoutSha1 without;
+    TestServer server(echo_handler());
+    RawClient client = server.connect();
+    client.send(std::string(kRequest) + "\r\n");
+    std::string response = client.read_response();
+    EXPECT_THAT(response, StartsWith("HTTP/1.1 500 "));
+    EXPECT_THAT(response, HasSubstr("SHA-1"));
+}
+
+TEST(WebSocketOpen, HTTP_6d_without_sha1_no_websocket_is_opened) {
+    std::string answer(kAnswer);
+    answer.replace(answer.find("%s"), 2, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    WithoutSha1 without;
+    auto client = open_with_answer(answer);
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error().kind(), ErrorKind::Unavailable);
+    EXPECT_THAT(client.error().message(), HasSubstr("SHA-1"));
 }
 
 TEST(WebSocketOpen, HTTP_6b_an_answer_that_is_no_handshake_is_refused) {

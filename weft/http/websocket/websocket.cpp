@@ -30,8 +30,10 @@ WebSocket::MaskKeys::MaskKeys()
 std::uint32_t WebSocket::MaskKeys::next() {
     ++secret_[2];
     auto digest = wire::sha1(std::as_bytes(std::span(secret_)));
+    // Nobody can foresee that either; it is a system call for each frame.
+    if (!digest) return static_cast<std::uint32_t>(env::random(RandomStream::Secret));
     std::uint32_t key = 0;
-    std::memcpy(&key, digest.data(), sizeof key);
+    std::memcpy(&key, digest->data(), sizeof key);
     return key;
 }
 

@@ -6,9 +6,11 @@
 #include <cstddef>
 
 #include "weft/base/bytes.h"
+#include "weft/base/result.h"
 
 namespace weft::http::wire {
 
-std::array<std::byte, 20> sha1(Bytes bytes);
+// Unavailable where OpenSSL is configured to refuse it, as in FIPS mode.
+Result<std::array<std::byte, 20>> sha1(Bytes bytes);
 
 }  // namespace weft::http::wire

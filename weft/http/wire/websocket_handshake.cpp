@@ -120,10 +120,11 @@ bool is_key(std::string_view text) {
 }
 
 // RFC 6455 §4.2.2, step 5.4.
-std::string accept_of(std::string_view key) {
+Result<std::string> accept_of(std::string_view key) {
     std::string text(key);
     text += "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    return base64_encode(sha1(as_bytes(text)));
+    std::array<std::byte, 20> digest = WEFT_TRY(sha1(as_bytes(text)));
+    return base64_encode(digest);
 }
 
 Result<std::optional<DeflateAgreement>> accept_deflate(std::string_view offers,

@@ -17,8 +17,8 @@ namespace weft::http::wire::websocket {
 std::string make_key(const std::array<std::byte, 16>& nonce);
 // Whether it is the base64 of 16 bytes, as a server must see.
 bool is_key(std::string_view text);
-// Sec-WebSocket-Accept for that key.
-std::string accept_of(std::string_view key);
+// Sec-WebSocket-Accept for that key. Unavailable without SHA-1.
+Result<std::string> accept_of(std::string_view key);
 
 // How messages are compressed in each direction (RFC 7692 §7.1). As a wish: the most that either
 // side shall need.
