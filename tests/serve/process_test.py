@@ -15,7 +15,7 @@ import { delay } from "weft:time";
 const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
 let begun = 0;
 export default {
-  async fetch(request) {
+  async fetch(request, env, ctx) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/begun") return Response.json(begun);
     begun++;
@@ -29,6 +29,10 @@ export default {
       }));
     }
     if (pathname === "/loop") for (;;);
+    if (pathname === "/later") {
+      ctx.signal.addEventListener("abort", () => console.error("told of the drain"));
+      ctx.waitUntil(sleep(+searchParams.get("ms")).then(() => console.error("done later")));
+    }
     if (pathname === "/untilDrain") {
       // What waits by the signal: a timer of weft:time, a fetch, and a stream.
       const { signal } = request;
@@ -113,6 +117,20 @@ class Drain(unittest.TestCase):
         stream = read_to_end(asked[1])
         self.assertEqual(stream.count(b"\0"), 50)
         self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
+
+    def test_JS_3_what_waitUntil_holds_ends_well_in_a_drain(self):
+        self.assertEqual(self.weft.ask("/later?ms=500").text, "ok")
+        self.weft.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
+        self.assertIn("told of the drain", self.weft.log())
+        self.assertIn("done later", self.weft.log())
+
+    def test_JS_3_what_waitUntil_holds_is_ended_with_the_drain(self):
+        weft = Weft(APP, drain_ms=200)
+        self.addCleanup(weft.close)
+        self.assertEqual(weft.ask("/later?ms=20000").text, "ok")
+        self.assertEqual(weft.stop(), 3)
+        self.assertNotIn("done later", weft.log())
 
     def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
         idle = self.weft.send("/ok")

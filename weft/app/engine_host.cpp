@@ -362,6 +362,7 @@ void EngineHost::look_after(unsigned worker) {
 void EngineHost::begin_serving(Place& place) {
     auto serve_place = [this, &place] {
         Result<void> served = place.server->serve();
+        await_rest(place);
         // By this fiber: when the time to drain is over, the runtime takes no other.
         shield(Deadline::never(), [&] { close_all(place); });
         return served;
@@ -447,6 +448,18 @@ void EngineHost::retire(Place& place, Applications old) {
     };
     Future<void> ending = runtime_.spawn_pinned(place.index, std::move(end), {.name = "retire"});
     place.retiring.push_back({std::move(old), std::move(ending)});
+}
+
+// A fiber of the place. All responses have been sent; what waitUntil() holds goes on, until the
+// time to drain is over and this fiber is cancelled.
+void EngineHost::await_rest(Place& place) {
+    // Copies: the applications may be loaded anew meanwhile.
+    for (const Loaded& loaded : Applications(place.applications))
+        loaded.application->close_when_idle();
+    while (!place.retiring.empty()) {
+        if (!place.retiring.front().ending.join()) return;
+        place.retiring.erase(place.retiring.begin());
+    }
 }
 
 // A fiber of the place.

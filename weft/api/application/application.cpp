@@ -389,7 +389,7 @@ void JsApplication::close_when_idle() {
         world_->calls->on_empty = [this] { quiet_.set(); };
         if (!quiet_.wait()) break;
     }
-    close();
+    shield(Deadline::never(), [this] { close(); });
 }
 
 ApplicationCounters JsApplication::counters() const {

@@ -260,16 +260,20 @@ function dispatch(id) {
   }
 }
 
-// The server drains: whoever wants to knows, and what is under way may end well.
+function abortSignal(call, why) {
+  http.abortServerRequest(call.request, new DOMException(why, "AbortError"));
+}
+
+// The server drains: whoever wants to knows, and what is under way may end well, also behind a
+// response.
 function warn(id, why) {
   const call = find(id);
-  if (call !== undefined && call.open) {
-    http.abortServerRequest(call.request, new DOMException(why, "AbortError"));
-  }
+  if (call !== undefined && (call.open || call.held > 0)) abortSignal(call, why);
 }
 
 function abort(id, why) {
-  warn(id, why);
+  const call = find(id);
+  if (call !== undefined && call.open) abortSignal(call, why);
   end(id);
 }
 
