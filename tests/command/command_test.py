@@ -163,6 +163,22 @@ class Command(unittest.TestCase):
                    'import.meta.url.endsWith("/a.js"));\n')
         self.assertEqual(self.weft("run", "a.js"), (0, "worker 7 200 true\n", ""))
 
+    def test_JS_2_import_attributes_say_what_a_module_is(self):
+        self.write("data.json", '{"n": 7}')
+        self.write("b.js", 'export { default } from "./data.json" with { type: "json" };\n')
+        self.write("a.js", 'import d from "./data.json" with {\n  type: "json",\n};\n'
+                   'import b from "./b.js";\n'
+                   'const c = await import("./data.json", { with: { type: "json" } });\n'
+                   'console.log(d.n, b.n, c.default.n);\nthrow new Error("here");\n')
+        status, said, told = self.weft("run", "a.js")
+        self.assertEqual((status, said), (1, "7 7 7\n"), told)
+        self.assertIn("a.js:7", told)
+        self.write("a.js", 'let a;\nimport s from "./s.css" with { type: "css" };\n')
+        status, _, told = self.weft("run", "a.js")
+        self.assertEqual(status, 1)
+        self.assertIn("a.js:2:38", told)
+        self.assertIn("there is no type of modules 'css'", told)
+
     def test_HST_5_check_compiles_and_runs_nothing(self):
         self.write("a.js", 'import "./b.js";\nconsole.log("ran");\n')
         self.write("b.js", "let a = 1;\n")

@@ -205,8 +205,9 @@ Result<std::string> Modules::read_source(Module& module) {
         module.format = has_module_syntax(source) ? ModuleFormat::Module : ModuleFormat::CommonJs;
     }
     if (module.format == ModuleFormat::TypeScript)
-        return without_types(files_, module.path, source);
-    return source;
+        source = WEFT_TRY(without_types(files_, module.path, source));
+    if (module.format == ModuleFormat::Json) return source;
+    return without_attributes(module.path, std::move(source));
 }
 
 Result<void> Modules::compile(Loaded& loaded, const std::string& source) {

@@ -5,6 +5,7 @@
 
 #include "weft/base/format.h"
 #include "weft/fiber/blocking.h"
+#include "weft/js/import_attributes.h"
 #include "weft/js/lexer.h"
 #include "weft/js/module_url.h"
 #include "weft/js/typescript.h"
@@ -37,6 +38,17 @@ std::string jsx_module_for(ModuleFiles& files, const std::string& path) {
     }
 }
 
+// The text for people: the place, the line, a caret below it.
+Error syntax_error(const std::string& path, const std::string& source,
+                   const TypeScriptError& error) {
+    std::istringstream lines(source);
+    std::string line;
+    for (std::size_t at = 0; at < error.line; ++at) std::getline(lines, line);
+    std::string text = format("{}:{}:{}\n{}\n", path, error.line, error.column, line);
+    text += std::string(error.column - 1, ' ') + "^\nSyntaxError: " + error.message;
+    return Error(ErrorKind::Other, text);
+}
+
 }  // namespace
 
 bool is_typescript(std::string_view path) {
@@ -57,13 +69,14 @@ Result<std::string> without_types(ModuleFiles& files, const std::string& path,
         blocking([&] { return strip_types(source, options); });
     std::expected<std::string, TypeScriptError> stripped = WEFT_TRY(std::move(done));
     if (stripped) return std::move(*stripped);
-    const TypeScriptError& error = stripped.error();
-    std::istringstream lines(source);
-    std::string line;
-    for (std::size_t at = 0; at < error.line; ++at) std::getline(lines, line);
-    std::string text = format("{}:{}:{}\n{}\n", path, error.line, error.column, line);
-    text += std::string(error.column - 1, ' ') + "^\nSyntaxError: " + error.message;
-    return Error(ErrorKind::Other, text);
+    return syntax_error(path, source, stripped.error());
+}
+
+Result<std::string> without_attributes(const std::string& path, std::string source) {
+    if (!may_have_import_attributes(source)) return source;
+    std::expected<std::string, TypeScriptError> blanked = without_import_attributes(source);
+    if (!blanked) return syntax_error(path, source, blanked.error());
+    return std::move(*blanked);
 }
 
 }  // namespace weft::js

@@ -17,4 +17,7 @@ bool is_typescript(std::string_view path);
 Result<std::string> without_types(ModuleFiles& files, const std::string& path,
                                   const std::string& source);
 
+// The text of a file in JavaScript without its import attributes. The error is as above.
+Result<std::string> without_attributes(const std::string& path, std::string source);
+
 }  // namespace weft::js
