@@ -74,10 +74,12 @@ test("JS_18 Results: cookies and caches", () => {
 
 test("JS_18 Results: a stream is written as it is read", async () => {
   const order = [];
+  const taken = [];
   const response = Results.stream(async (writer) => {
     for (let at = 0; at < 40; ++at) {
       order.push(`w${at}`);
-      await writer.writeText(String(at % 10));
+      taken.push(await writer.writeText(String(at % 10)));
+      if (!taken.at(-1)) return;
     }
   }, { contentType: "text/plain" });
   const reader = response.body.getReader();
@@ -85,5 +87,7 @@ test("JS_18 Results: a stream is written as it is read", async () => {
   await new Promise((done) => setTimeout(done, 5));
   assert(order.length < 40, "the writer waits for the reader");
   await reader.cancel("enough");
+  await new Promise((done) => setTimeout(done, 0));
+  assertEquals([taken[0], taken.at(-1)], [true, false], "a write gives whether more is taken");
   assertEquals(await Results.stream((writer) => writer.writeBytes(new Uint8Array([66]))).text(), "B");
 });

@@ -81,6 +81,24 @@ test("JS_18 router: groups, middleware, errors", async () => {
   assertEquals(await text(ask("GET", "/lost")), '{"lost":true}');
 });
 
+test("JS_18 router: a body that is no JSON is 400, JSON that others sent is not", async () => {
+  const app = router();
+  app.post("/json", async (ctx) => ({ sum: (await ctx.request.json()).sum }));
+  app.post("/own", () => JSON.parse("{"));
+  app.post("/other", () => new Response("{").json());
+  const post = (path, body) => asking(app)("POST", path, { body });
+  assertEquals(await text(post("/json", '{"sum":1}')), '{"sum":1}');
+  for (const body of ["{", "", "undefined"]) {
+    const answer = await post("/json", new TextEncoder().encode(body));
+    assertEquals(answer.status, 400, body);
+    assertEquals(answer.headers.get("content-type"), "application/problem+json; charset=utf-8");
+  }
+  await assertRejects(post("/own", "x"), SyntaxError);
+  await assertRejects(post("/other", "x"), SyntaxError);
+  app.onError((error) => Results.problem({ title: error.name, status: 422 }));
+  assertEquals((await post("/json", new TextEncoder().encode("{"))).status, 422);
+});
+
 test("JS_18 router: names, query, cookies", async () => {
   const app = router();
   app.get("/u/{id:int}/{name}", (ctx) => ({

@@ -20,6 +20,7 @@
 //     fileBody(content, size)      the body of a response out of a file
 //     mixin(constructor, name, access)    adds body, bodyUsed, text() and the others
 //     isFailureOf(id, error)       the error is why the body of that server's request was not read
+//     isMalformed(error)           the error is that of json() of a Request
 
 const {
   fetchBodyCancel, fetchBodyRead, fetchBodyTake, fetchBodyTakeAll, fetchBodyTakeText,
@@ -38,6 +39,7 @@ const {
   ObjectKeys, PromisePrototypeThen, PromiseReject, PromiseResolve, StringPrototypeCharCodeAt,
   StringPrototypeSlice, TypeError, TypedArrayPrototypeGetBuffer,
   TypedArrayPrototypeGetByteLength, Uint8Array, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet,
+  WeakSet, WeakSetPrototypeAdd, WeakSetPrototypeHas,
   newPromise,
 } = realm.primordials;
 const { converters } = webidl;
@@ -99,6 +101,13 @@ let failures = null;
 
 function isFailureOf(id, error) {
   return failures !== null && WeakMapPrototypeGet(failures, error) === id;
+}
+
+// What json() of a Request has failed with. Made with the first.
+let malformed = null;
+
+function isMalformed(error) {
+  return malformed !== null && isObject(error) && WeakSetPrototypeHas(malformed, error);
 }
 
 // What the native side answers a request with out of a file.
@@ -330,7 +339,7 @@ function packFormData(bytes, mimeType) {
   throw new TypeError("The body has no Content-Type of a form");
 }
 
-function consume(body, pack, mimeType) {
+function consume(body, pack, mimeType, isRequest) {
   if (isUnusable(body)) return PromiseReject(new TypeError("The body was used already"));
   // The text of a response that came at once needs no bytes.
   if (pack === packText && body !== null && body.kind === FETCH && body.stream === null &&
@@ -346,6 +355,10 @@ function consume(body, pack, mimeType) {
     try {
       resolve(pack(bytes, mimeType));
     } catch (error) {
+      if (isRequest && pack === packJson) {
+        malformed ??= new WeakSet();
+        WeakSetPrototypeAdd(malformed, error);
+      }
       reject(error);
     }
   };
@@ -410,7 +423,7 @@ function mixin(constructor, name, { check, get, set, mimeType }) {
           }
         }
         return consume(body, pack, pack === packBlob || pack === packFormData
-          ? () => mimeType(this) : undefined);
+          ? () => mimeType(this) : undefined, name === "Request");
       },
     }[key];
   }
@@ -490,6 +503,7 @@ realm.body = {
   forSending,
   innerOf,
   isFailureOf,
+  isMalformed,
   isUnusable,
   isUsed,
   mixin,

@@ -139,7 +139,8 @@ function problem(details, options) {
   return respond(resultJson(record, options?.json), record.status, kProblem, options);
 }
 
-// What the function of Results.stream() writes with. A write waits while the client is slow.
+// What the function of Results.stream() writes with. A write waits while the client is slow, and
+// gives whether it takes more.
 class StreamWriter {
   #controller;
   #wanted;
@@ -157,14 +158,14 @@ class StreamWriter {
   writeBytes(bytes) {
     if (this.signal.aborted) throw this.signal.reason;
     this.#controller.enqueue(webidl.copyBytes(bytes));
-    if (this.#controller.desiredSize > 0) return PromiseResolve(undefined);
+    if (this.#controller.desiredSize > 0) return PromiseResolve(true);
     this.#wanted ??= realm.primordials.newPromise();
     return this.#wanted.promise;
   }
 
   // The client takes more, or is gone.
   wake() {
-    this.#wanted?.resolve(undefined);
+    this.#wanted?.resolve(!this.signal.aborted);
     this.#wanted = undefined;
   }
 }

@@ -412,7 +412,11 @@ class Router {
       }
       return await this.#unmatched(ctx, texts);
     } catch (error) {
-      if (this.#onError === null) throw error;
+      if (this.#onError === null) {
+        // That the client sends no JSON is no fault of the handler.
+        if (!realm.body.isMalformed(error)) throw error;
+        return Results.problem({ title: "The body is not valid JSON", status: 400 });
+      }
       return resultOf(await this.#onError(error, ctx), "onError");
     }
   }
