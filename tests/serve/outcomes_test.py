@@ -18,6 +18,7 @@ const failures = {
   nothing() {},
   text() { return "no response"; },
   async object() { return { status: 200 }; },
+  error() { return Response.error(); },
   used() { const response = new Response("x"); response.text(); return response; },
   hung() { return never(); },
   async hungLater() { await new Promise((go) => setTimeout(go, 20)); await never(); },
@@ -80,6 +81,9 @@ class Outcomes(ServeTest):
         for name in ["nothing", "text", "object"]:
             with self.subTest(name):
                 self.check(name, "NotAResponse")
+
+    def test_JS_16_a_response_that_cannot_be_sent(self):
+        self.check("error", "UnsendableResponse", "cannot be sent")
 
     def test_JS_16_a_response_whose_body_was_used(self):
         self.check("used", "HandlerThrew")

@@ -25,6 +25,7 @@ const kThrew = 0;
 const kNotAResponse = 1;
 const kBodyFailed = 2;
 const kFormTooLarge = 3;
+const kUnsendable = 4;
 
 let target = null;
 let handler = null;
@@ -170,6 +171,12 @@ function send(call, value) {
     return;
   }
   const { status, headerList, body } = unpacked;
+  if (status === 0) {  // Response.error(), or one of fetch() that shows nothing
+    finish(call);
+    requestFail(call.id, kUnsendable);
+    endTimers(call);
+    return;
+  }
   if (status === 101) {
     // Its request is over when the socket is closed; end() is called then.
     if (!websocket.accept(call.id, value, headerList)) requestFail(call.id, kNotAResponse);

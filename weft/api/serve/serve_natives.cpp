@@ -241,14 +241,17 @@ void body_fail(js::Call& call) {
 }
 
 // (id, failure): 0 the handler threw, 1 it gave something else than a Response, 2 it threw what the
-// body of the request had failed with, 3 that a form is too large.
+// body of the request had failed with, 3 that a form is too large, 4 a response that cannot be
+// sent.
 void request_fail(js::Call& call) {
     constexpr std::uint16_t kContentTooLarge = 413;
     if (call.number(1) == 3)
         return calls_of(call).answer(call.number(0), http::Response::plain(kContentTooLarge));
     if (call.number(1) == 2) return calls_of(call).fail_body(call.number(0));
-    calls_of(call).fail(call.number(0),
-                        call.number(1) == 0 ? CallFailure::Threw : CallFailure::NotAResponse);
+    CallFailure failure = CallFailure::Threw;
+    if (call.number(1) == 1) failure = CallFailure::NotAResponse;
+    if (call.number(1) == 4) failure = CallFailure::Unsendable;
+    calls_of(call).fail(call.number(0), failure);
 }
 
 void request_hold(js::Call& call) { calls_of(call).hold_for_wait(call.number(0)); }

@@ -47,6 +47,9 @@ FailureText text_of(CallFailure failure) {
     case CallFailure::Threw: return {500, "The handler threw an error", "HandlerThrew", ""};
     case CallFailure::NotAResponse:
         return {500, "The handler did not return a Response", "NotAResponse", ""};
+    case CallFailure::Unsendable:
+        return {500, "The handler returned a Response that cannot be sent", "UnsendableResponse",
+                ""};
     case CallFailure::TooLate:
         return {500, "Promise did not resolve in time", "HandlerDeadline",
                 "limits.handlerDeadlineMs"};

@@ -41,6 +41,7 @@ class FetchClient;
 enum class CallFailure : std::uint8_t {
     Threw,
     NotAResponse,
+    Unsendable,
     TooLate,  // pending at its deadline
     Hung,     // pending, and nothing is left that could settle it
     CpuLimit,
