@@ -100,6 +100,12 @@ const paths = {
   long: () => new Response(new ReadableStream({
     start(controller) { controller.enqueue(new Uint8Array(2000)); controller.close(); },
   }), { headers: { "content-length": "1234" } }),
+  named: () => new Response(new ReadableStream({
+    start(controller) { controller.enqueue(new Uint8Array(10)); controller.close(); },
+  }), { headers: { "Content-Length": "10" } }),
+  declared: () => new Response(null, { headers: { "Content-Length": "123" } }),
+  unchanged: () => new Response(null, { status: 304, headers: { "content-length": "123" } }),
+  wrong: () => new Response(null, { headers: { "content-length": "12x" } }),
   fixed: () => new Response("x".repeat(321)),
   blob: () => new Response(new Blob(["y".repeat(1048576)])),
   started: () => new Response(new ReadableStream({
@@ -266,6 +272,16 @@ class Streams(ServeTest):
         answer = self.weft.ask("/length")
         self.assertEqual(answer.headers["content-length"], "1234")
         self.assertEqual(len(answer.body), 1234)
+        answer = self.weft.ask("/named")
+        self.assertEqual((answer.headers["content-length"], len(answer.body)), ("10", 10))
+
+    def test_JS_9_a_length_without_a_body_is_kept_where_it_may_stand(self):
+        for path, method, length in [("/declared", "HEAD", "123"), ("/declared", "GET", "0"),
+                                     ("/unchanged", "GET", "123"), ("/unchanged", "HEAD", "123"),
+                                     ("/wrong", "HEAD", "0")]:
+            with self.subTest(path + method):
+                answer = self.weft.ask(path, method)
+                self.assertEqual((answer.headers["content-length"], answer.body), (length, b""))
 
     def test_JS_9_HEAD_has_the_length_and_no_body(self):
         for path, length in [("/length", "1234"), ("/fixed", "321"), ("/blob", "1048576")]:

@@ -86,9 +86,7 @@ Asked read_request(js::Call& call) {
         asked.request.body = http::Body::produced(
             [queue = asked.upload](http::BodyWriter& writer) { return queue->produce(writer); });
     }
-    for (int at = kFirstField; at + 1 < call.count(); at += 2)
-        calls_of(call).known_fields().add(call.v8(), call[at].As<v8::String>(),
-                                          call[at + 1].As<v8::String>(), asked.request.headers);
+    calls_of(call).known_fields().add_all(call, kFirstField, asked.request.headers);
     return asked;
 }
 

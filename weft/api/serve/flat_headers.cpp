@@ -1,18 +1,36 @@
 #include "weft/api/serve/flat_headers.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace weft::api {
 namespace {
 
-bool frames_message(std::string_view name) {
-    static constexpr std::array kNames = {
-        std::string_view("content-length"), std::string_view("transfer-encoding"),
-        std::string_view("connection"), std::string_view("keep-alive"), std::string_view("host")};
-    for (std::string_view known : kNames)
-        if (http::equal_without_case(name, known)) return true;
-    return false;
+constexpr std::string_view kConnection = "connection";
+
+// By which a message is framed, and what else is between two ends of one connection only.
+bool is_of_connection(std::string_view name) {
+    static constexpr std::array<std::string_view, 11> kNames = {
+        "connection", "content-length",      "expect",           "host",
+        "keep-alive", "proxy-authorization", "proxy-connection", "te",
+        "trailer",    "transfer-encoding",   "upgrade"};
+    return std::ranges::any_of(
+        kNames, [&](std::string_view known) { return http::equal_without_case(name, known); });
+}
+
+// RFC 9110 §7.6.1: whoever passes a message on MUST remove the fields that its Connection names.
+void remove_named(std::string_view connection, http::Headers& headers) {
+    while (!connection.empty()) {
+        std::size_t comma = std::min(connection.find(','), connection.size());
+        std::string_view name = connection.substr(0, comma);
+        connection.remove_prefix(std::min(comma + 1, connection.size()));
+        std::size_t begin = std::min(name.find_first_not_of(" \t"), name.size());
+        name.remove_prefix(begin);
+        name = name.substr(0, name.find_last_not_of(" \t") + 1);
+        if (!name.empty()) headers.remove(name);
+    }
 }
 
 }  // namespace
@@ -43,6 +61,7 @@ v8::Local<v8::Array> to_flat(v8::Isolate* isolate, const http::Headers& headers)
 http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> flat) {
     v8::Isolate* isolate = context->GetIsolate();
     http::Headers headers;
+    std::string connection;
     for (std::uint32_t i = 0; i + 1 < flat->Length(); i += 2) {
         v8::Local<v8::Value> name;
         v8::Local<v8::Value> value;
@@ -50,30 +69,52 @@ http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> fla
             !name->IsString() || !value->IsString())
             break;
         std::string text = to_latin1(isolate, name.As<v8::String>());
-        if (!frames_message(text)) headers.add(text, to_latin1(isolate, value.As<v8::String>()));
+        if (!is_of_connection(text))
+            headers.add(text, to_latin1(isolate, value.As<v8::String>()));
+        else if (http::equal_without_case(text, kConnection))
+            connection += to_latin1(isolate, value.As<v8::String>()) + ",";
     }
+    remove_named(connection, headers);
     return headers;
 }
 
-void KnownFields::add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Local<v8::String> value,
+std::optional<std::string> field_among(js::Call& call, int first, std::string_view name) {
+    for (int at = first; at + 1 < call.count(); at += 2) {
+        if (http::equal_without_case(to_latin1(call.v8(), call[at].As<v8::String>()), name))
+            return to_latin1(call.v8(), call[at + 1].As<v8::String>());
+    }
+    return std::nullopt;
+}
+
+void KnownFields::add_all(js::Call& call, int first, http::Headers& headers) {
+    bool all = true;
+    for (int at = first; at + 1 < call.count(); at += 2)
+        all &= add(call.v8(), call[at].As<v8::String>(), call[at + 1].As<v8::String>(), headers);
+    if (all) [[likely]]
+        return;
+    if (auto connection = field_among(call, first, kConnection)) remove_named(*connection, headers);
+}
+
+bool KnownFields::add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Local<v8::String> value,
                       http::Headers& headers) {
     for (const Field& field : fields_) {
         if (field.name != name || field.value != value) continue;
-        if (!field.frames) headers.add_checked(field.name_text, field.value_text);
-        return;
+        if (field.is_added) headers.add_checked(field.name_text, field.value_text);
+        return field.is_added;
     }
     std::string name_text = to_latin1(isolate, name);
     std::string value_text = to_latin1(isolate, value);
-    bool frames = frames_message(name_text);
-    if (!frames) headers.add(name_text, value_text);
-    if (value_text.size() > kValueBytesMax || ++misses_ % kMissesForPlace != 0) return;
-    if (!http::is_token(name_text) || !http::is_field_value(value_text)) return;
+    bool is_added = !is_of_connection(name_text);
+    if (is_added) headers.add(name_text, value_text);
+    if (value_text.size() > kValueBytesMax || ++misses_ % kMissesForPlace != 0) return is_added;
+    if (!http::is_token(name_text) || !http::is_field_value(value_text)) return is_added;
     Field& place = fields_[misses_ / kMissesForPlace % kFields];
     place.name.Reset(isolate, name);
     place.value.Reset(isolate, value);
     place.name_text = std::move(name_text);
     place.value_text = std::move(value_text);
-    place.frames = frames;
+    place.is_added = is_added;
+    return is_added;
 }
 
 }  // namespace weft::api

@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "weft/http/headers.h"
+#include "weft/js/binding.h"
 
 namespace weft::api {
 
@@ -18,24 +20,32 @@ v8::Local<v8::String> from_latin1(v8::Isolate* isolate, std::string_view text);
 std::string to_latin1(v8::Isolate* isolate, v8::Local<v8::String> string);
 
 v8::Local<v8::Array> to_flat(v8::Isolate* isolate, const http::Headers& headers);
-// Without those by which a message is framed: server and client set them.
+// Without those that are about one connection: they are the server's and the client's own, and what
+// came over another connection is not passed on. RFC 9110 §7.6.1
 http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> flat);
+
+// The value of a field among the arguments of a call; `name` in lower case.
+std::optional<std::string> field_among(js::Call& call, int first, std::string_view name);
 
 // Fields that come again and again as the same strings, as those do that stand in a script: their
 // texts are read once. Owning isolate only, which it ends before.
 class KnownFields {
 public:
-    // The field as from_flat() would add it.
-    void add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Local<v8::String> value,
-             http::Headers& headers);
+    // The arguments of a call from `first` on, name and value in turn, as from_flat() would add
+    // them.
+    void add_all(js::Call& call, int first, http::Headers& headers);
 
 private:
+    // False: it is of one connection, and not added.
+    bool add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Local<v8::String> value,
+             http::Headers& headers);
+
     struct Field {
         v8::Global<v8::String> name;
         v8::Global<v8::String> value;
         std::string name_text;
         std::string value_text;
-        bool frames = false;
+        bool is_added = false;
     };
     static constexpr std::size_t kFields = 8;
     static constexpr std::size_t kValueBytesMax = 256;

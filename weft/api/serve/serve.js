@@ -12,10 +12,13 @@ const {
   respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail,
   requestHold, requestDeadline, requestLimit, requestRelease, requestWatch, continuationSet,
 } = native;
-const { asyncContext, body: bodies, events, formData, http, streams, time, timers, websocket } = realm;
+const {
+  asyncContext, body: bodies, events, formData, headers: headerLists, http, streams, time, timers,
+  websocket,
+} = realm;
 const {
   ArrayBufferIsView, ArrayPrototypePush, FunctionPrototypeCall, Promise, PromisePrototypeThen,
-  PromiseResolve, ReflectApply, SymbolToStringTag, TypeError,
+  PromiseResolve, ReflectApply, RegExpPrototypeTest, SymbolToStringTag, TypeError,
 } = realm.primordials;
 const { Continuation } = asyncContext;
 const { makeServerRequest, unpackResponse } = http;
@@ -158,13 +161,16 @@ function respondNativeWith(respondNative, id, status, list, content) {
   ReflectApply(respondNative, undefined, all);
 }
 
+// What cannot be sent fails the call at once: its body was used, or that of a fetch is gone.
 function send(call, value) {
-  let unpacked;
   try {
-    unpacked = unpackResponse(value);
+    sendUnpacked(call, value, unpackResponse(value));
   } catch (error) {
-    return failed(call, error);
+    failed(call, error);
   }
+}
+
+function sendUnpacked(call, value, unpacked) {
   if (unpacked === null) {
     finish(call);
     requestFail(call.id, kNotAResponse);
@@ -205,11 +211,10 @@ function sendStream(call, status, headerList, stream) {
   const { id } = call;
   // The stream may ask what the request was, which goes with the head of the response.
   http.materialize(call.request);
-  let length = -1;
-  for (let i = 0; i < headerList.length; i += 2) {
-    if (headerList[i] === "content-length") length = +headerList[i + 1];
-  }
-  if (!respondStream(id, status, headerList, length >= 0 ? length : -1)) {
+  const declared = headerLists.get(headerList, "content-length");
+  const length =
+    declared !== null && RegExpPrototypeTest(/^[0-9]+$/, declared) ? +declared : -1;
+  if (!respondStream(id, status, headerList, length)) {
     finish(call);
     streams.cancel(stream, new TypeError("The request is over"));
     return;

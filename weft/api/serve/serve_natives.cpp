@@ -1,6 +1,8 @@
 // What the prelude asks about a request, and how it answers one.
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,15 +131,36 @@ Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
     }
 }
 
+// RFC 9110 §8.6: a HEAD and a 304 may say the length that the content would have, and have none.
+std::optional<std::uint64_t> length_without_body(js::Call& call, int first, std::uint16_t status) {
+    http::Request* request = request_of(call);
+    if (status != 304 && (!request || request->method() != "HEAD")) return std::nullopt;
+    std::optional<std::string> text = field_among(call, first, "content-length");
+    std::uint64_t length = 0;
+    if (!text) return std::nullopt;
+    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), length);
+    if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+    return length;
+}
+
 // (id, status, body, name, value, ...)
 void respond(js::Call& call) {
+    constexpr int kFirstField = 3;
     ServerCalls& calls = calls_of(call);
     http::Response response;
     response.status = static_cast<std::uint16_t>(call.integer(1));
     response.body = http::Body(body_text(call, call[2]));
-    for (int at = 3; at + 1 < call.count(); at += 2)
-        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
-                                 call[at + 1].As<v8::String>(), response.headers);
+    calls.known_fields().add_all(call, kFirstField, response.headers);
+    if (response.body.size() == 0) {
+        if (auto length = length_without_body(call, kFirstField, response.status))
+            response.body =
+                http::Body::produced([](http::BodyWriter&) -> Result<void> { return {}; }, length);
+    }
+    // RFC 9110 §15.5.22: a 426 (Upgrade Required) MUST say to what.
+    if (response.status == 426) {
+        if (auto protocols = field_among(call, kFirstField, "upgrade"))
+            response.headers.add("upgrade", *protocols);
+    }
     calls.answer(call.number(0), std::move(response));
 }
 
@@ -188,9 +211,7 @@ void respond_fetch(js::Call& call) {
     fetches.drop(call.number(2));
     http::Response response;
     response.status = static_cast<std::uint16_t>(call.integer(1));
-    for (int at = kFirstField; at + 1 < call.count(); at += 2)
-        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
-                                 call[at + 1].As<v8::String>(), response.headers);
+    calls.known_fields().add_all(call, kFirstField, response.headers);
     if (fetched->whole)
         response.body = http::Body(std::move(*fetched->whole));
     else
@@ -207,9 +228,7 @@ void respond_file(js::Call& call) {
     http::Response response;
     response.status = static_cast<std::uint16_t>(call.integer(1));
     response.body = std::move(*FileAnswer::of(call[2]).body);
-    for (int at = kFirstField; at + 1 < call.count(); at += 2)
-        calls.known_fields().add(call.v8(), call[at].As<v8::String>(),
-                                 call[at + 1].As<v8::String>(), response.headers);
+    calls.known_fields().add_all(call, kFirstField, response.headers);
     calls.answer(call.number(0), std::move(response));
 }
 
