@@ -138,6 +138,7 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
         seen_by_turn(resolver->Reject(context, to_exception(engine, error)));
         return resolver->GetPromise();
     };
+    isolate.task_table().forget_last();  // nobody takes another's task for one that was refused
     if (!token) {
         ++isolate.counters().late;
         return refuse(Error(ErrorKind::Cancelled, "the request is over"));

@@ -51,7 +51,8 @@ v8::Local<v8::Promise> start_task(Isolate& isolate, std::string_view name, Work 
 v8::Local<v8::Promise> start_task(Isolate& isolate, std::string_view name, Work work,
                                   std::optional<CancelToken> token);
 
-// The number of the task that was started last, by which it can be given up; see cancel_task().
+// The number of the task that was started last, by which it can be given up; see cancel_task(). 0
+// if it was refused.
 double last_task(Isolate& isolate);
 // Ends the waits of a task's fiber; nothing when it has ended.
 void cancel_task(Isolate& isolate, double task);

@@ -32,7 +32,8 @@ public:
         return ticket;
     }
     void take(Ticket ticket) { static_cast<void>(tasks_.take(ticket)); }
-    double last() const { return last_; }
+    double last() const { return last_; }  // 0: it was refused
+    void forget_last() { last_ = 0; }
     void cancel(double number) {
         if (TaskCancel** task = tasks_.find(to_ticket(number))) (*task)->request();
     }

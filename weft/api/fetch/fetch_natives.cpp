@@ -64,9 +64,21 @@ v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, doubl
     return v8::Array::New(engine, values.data(), values.size()).As<v8::Value>();
 }
 
+// The body of a request that comes piece by piece. Whoever writes it is told also when nobody ever
+// took it, because the fetch was refused.
+struct Upload {
+    std::shared_ptr<BodyQueue> queue;  // null: there is none
+    Upload() = default;
+    Upload(Upload&&) = default;
+    ~Upload() { break_off(); }
+    void break_off() {
+        if (queue) queue->break_off();
+    }
+};
+
 struct Asked {
     http::ClientRequest request;
-    std::shared_ptr<BodyQueue> upload;
+    Upload upload;
 };
 
 // (method, url, body, streamId, id, name, value, ...): streamId is the number of a body
@@ -82,9 +94,11 @@ Asked read_request(js::Call& call) {
     else if (!call[2]->IsNull() && !call[2]->IsUndefined())
         asked.request.body = http::Body(std::string(as_text(call.bytes(2))));
     if (double upload = call.number(3); upload != 0) {
-        asked.upload = fetches.open_upload(upload);
-        asked.request.body = http::Body::produced(
-            [queue = asked.upload](http::BodyWriter& writer) { return queue->produce(writer); });
+        asked.upload.queue = fetches.open_upload(upload);
+        asked.request.body =
+            http::Body::produced([queue = asked.upload.queue](http::BodyWriter& writer) {
+                return queue->produce(writer);
+            });
     }
     calls_of(call).known_fields().add_all(call, kFirstField, asked.request.headers);
     return asked;
@@ -100,7 +114,7 @@ void fetch_start(js::Call& call) {
         FetchClient& fetches = application.fetch_client();
         Result<http::ClientResponse> response = fetches.client().send(asked.request);
         fetches.forget_task(id);
-        if (asked.upload) asked.upload->break_off();
+        asked.upload.break_off();
         if (!response) return failed(response.error());
         auto fetched = std::make_shared<Fetched>(std::move(*response));
         fetched->whole = fetched->response.take_whole();
@@ -110,7 +124,8 @@ void fetch_start(js::Call& call) {
             [fetched, handle](js::Isolate& here) { return describe(here, *fetched, handle); });
     };
     call.give(js::start_task(isolate, "fetch", std::move(work), isolate.find_token(owner)));
-    application.fetch_client().remember_task(id, js::last_task(isolate));
+    if (double task = js::last_task(isolate); task != 0)
+        application.fetch_client().remember_task(id, task);
 }
 
 void fetch_abort(js::Call& call) {

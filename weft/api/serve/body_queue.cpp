@@ -26,6 +26,8 @@ void BodyQueue::fail(const Error& error) {
     if (ended_) return;
     ended_.emplace(error);
     if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
+    // Its fiber may never run any more, or hang on its peer.
+    tell_room();
 }
 
 Result<void> BodyQueue::wait_for_chunks() {
