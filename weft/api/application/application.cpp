@@ -62,7 +62,11 @@ JsApplication::World::World() = default;
 JsApplication::World::~World() = default;
 
 JsApplication::JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options)
-    : runtime_(runtime), watchdog_(watchdog), options_(std::move(options)) {
+    : runtime_(runtime),
+      watchdog_(watchdog),
+      options_(std::move(options)),
+      console_(options_.is_script ? ConsoleOutput::WhenStuck::Wait
+                                  : ConsoleOutput::WhenStuck::Drop) {
     if (options_.limits.heap_bytes == 0) options_.limits.heap_bytes = kHeapBytes;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/api/console/output.h"
 #include "weft/api/host.h"
 #include "weft/api/serve/server_calls.h"
 #include "weft/fiber/cancel.h"
@@ -61,6 +62,7 @@ public:
     const ApplicationOptions& options() const { return options_; }
     const net::EgressPolicy& egress() const { return egress_; }
     FetchClient& fetch_client() { return *fetch_client_; }
+    ConsoleOutput& console() { return console_; }
     DataStore& data_store() { return *data_store_; }
     FileStore& file_store() { return *file_store_; }
     js::Isolate& isolate() { return *world_->isolate; }
@@ -99,6 +101,7 @@ private:
     js::Watchdog& watchdog_;
     ApplicationOptions options_;
     net::EgressPolicy egress_;
+    ConsoleOutput console_;
     ApplicationCounters counters_;
     std::unique_ptr<FetchClient> fetch_client_;
     std::unique_ptr<DataStore> data_store_;

@@ -1,10 +1,7 @@
-// tidy: allow-file foreign: a terminal that takes no more is waited for, as nobody else writes it
-#include <poll.h>
+// tidy: allow-file foreign: whether a descriptor is a terminal
 #include <unistd.h>
 
-#include <cerrno>
-#include <string_view>
-
+#include "weft/api/application/application.h"
 #include "weft/api/console/bindings.h"
 
 namespace weft::api {
@@ -122,24 +119,11 @@ void own_non_index_keys(js::Call& call) {
         call.give(keys);
 }
 
-// Waits for room in a pipe: output that is lost is worse than a loop that waits for its reader.
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        ssize_t written = ::write(fd, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-            continue;
-        }
-        if (errno == EAGAIN) {
-            pollfd room{fd, POLLOUT, 0};
-            ::poll(&room, 1, -1);
-        } else if (errno != EINTR) {
-            return;
-        }
-    }
+void console_write(js::Call& call) {
+    JsApplication::of(call.isolate())
+        .console()
+        .write(static_cast<int>(call.integer(0)), call.text(1));
 }
-
-void console_write(js::Call& call) { write_all(static_cast<int>(call.integer(0)), call.text(1)); }
 
 void console_is_tty(js::Call& call) { call.give(::isatty(static_cast<int>(call.integer(0))) == 1); }
 
