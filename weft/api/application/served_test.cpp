@@ -32,6 +32,11 @@ constexpr std::string_view kScript = R"(
             await new Promise((go) => setTimeout(go, 1));
             for (;;);
         }
+        if (pathname === "/later") {
+            await new Promise((go) => setTimeout(go, 1));
+            globalThis.old = new WeakRef({});
+        }
+        if (pathname === "/old") return new Response(String(old.deref() !== undefined));
         return new Response("fine");
     } };
 )";
@@ -199,6 +204,14 @@ TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
         ASSERT_TRUE(least) << "the loop ended before the others were sent, each time";
         EXPECT_LE(*least, kEndedMax) << path;
         EXPECT_EQ(ask("/"), "200 fine");
+    }
+}
+
+// Only a full collection lets go of what a WeakRef refers to.
+TEST_F(Served, JS_16_a_request_that_is_answered_makes_nobody_look_for_hung_ones) {
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(ask("/later"), "200 fine");
+        EXPECT_EQ(ask("/old"), "200 true");
     }
 }
 

@@ -15,8 +15,10 @@
 namespace weft::api {
 namespace {
 
-// A full collection, to see whether a promise can still be settled, takes milliseconds.
-constexpr Nanoseconds kHungCheckPause = std::chrono::seconds(1);
+// A full collection, to see whether a promise can still be settled, takes milliseconds. As long as
+// requests wait and none of them turns out to be hung, it is made more and more seldom.
+constexpr Nanoseconds kHungCheckPauseMin = std::chrono::seconds(1);
+constexpr Nanoseconds kHungCheckPauseMax = std::chrono::seconds(16);
 
 // How long what the worker found at once may be handed to the script without a look at others.
 constexpr Nanoseconds kBatchTime = std::chrono::milliseconds(5);
@@ -209,7 +211,9 @@ void ServerCalls::dispatch(double number) {
 }
 
 void ServerCalls::on_idle() {
-    if (!waiting_.empty()) check_hung();
+    static_cast<void>(next_deadline());  // drops those that are answered
+    if (!waiting_.empty()) return check_hung();
+    hung_check_pause_ = kHungCheckPauseMin;
 }
 
 // ---------------------------------------------------------------- going out
@@ -518,9 +522,14 @@ void ServerCalls::watch_promise(double number, v8::Local<v8::Promise> promise) {
 // The isolate has nothing to do. A promise that a collection removes can be settled by nobody.
 void ServerCalls::check_hung() {
     Instant now = Clock::now();
-    if (now - last_hung_check_ < kHungCheckPause) {
+    bool any = false;
+    calls_.for_each([&](Ticket, std::unique_ptr<ServerCall>& call) {
+        any = any || (!call->answered && call->watched);
+    });
+    if (!any) return;
+    if (now - last_hung_check_ < hung_check_pause_) {
         // check_deadlines() looks again then.
-        Instant again = last_hung_check_ + kHungCheckPause;
+        Instant again = last_hung_check_ + hung_check_pause_;
         return deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
     }
     last_hung_check_ = now;
@@ -530,6 +539,8 @@ void ServerCalls::check_hung() {
         if (!call->answered && call->watched && call->promise.IsEmpty())
             hung.push_back(js::TaskTable::to_number(ticket));
     });
+    hung_check_pause_ =
+        hung.empty() ? std::min(2 * hung_check_pause_, kHungCheckPauseMax) : kHungCheckPauseMin;
     for (double number : hung) give_up(number, CallFailure::Hung);
 }
 

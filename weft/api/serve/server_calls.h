@@ -201,6 +201,7 @@ private:
     Record linger_record_;
     LoopTimer linger_timer_;
     Instant last_hung_check_{};
+    Nanoseconds hung_check_pause_{std::chrono::seconds(1)};
     Instant batch_begun_{};  // when the worker came to the last requests from the loop
     bool closed_ = false;
     std::shared_ptr<ServerCalls*> self_ = std::make_shared<ServerCalls*>(this);
