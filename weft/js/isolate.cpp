@@ -29,6 +29,9 @@ constexpr std::uint64_t kNeighbours = 16;
 constexpr std::size_t kYoungBytes = std::size_t{12} * 1024 * 1024;
 // V8 10.2 ends the process when the grant at the limit is too small for what it is doing.
 constexpr std::size_t kHeapGrantBytesMin = std::size_t{256} * 1024 * 1024;
+// So much is granted in all, or three times the limit; then V8 ends the process. Whatever a script
+// asks of V8 in one piece, the memory of the machine is not what ends it.
+constexpr std::size_t kHeapGrantedBytesMax = std::size_t{1024} * 1024 * 1024;
 // What lies outside of the heap beside the ArrayBuffers that are counted by themselves: memories of
 // WebAssembly, and what natives have read. V8 looks at it after so many bytes more, too.
 constexpr std::int64_t kOutsideBytes = std::int64_t{64} * 1024 * 1024;
@@ -129,6 +132,9 @@ Result<void> Isolate::open() {
     isolate_->SetMicrotasksPolicy(v8::MicrotasksPolicy::kExplicit);
     isolate_->SetStackLimit(stack_bottom_ + kStackReserveBytes);
     isolate_->SetCaptureStackTraceForUncaughtExceptions(true, 20);
+    // A thread that sleeps in Atomics.wait() uses no processor time, which is what is limited, and
+    // nobody else of its worker runs. It is a TypeError, as on the main thread of a browser.
+    isolate_->SetAllowAtomicsWait(false);
     report_crashes_of(*isolate_);
     isolate_->AddNearHeapLimitCallback(on_near_heap_limit, this);
     isolate_->AddGCEpilogueCallback(on_collected, this, v8::kGCTypeMarkSweepCompact);
@@ -351,13 +357,22 @@ void Isolate::on_settled(const v8::FunctionCallbackInfo<v8::Value>& info) {
     }
     // Outside of this call: V8 would take our own frame for the place of the error.
     self.post([awaiting, &self, reason = v8::Global<v8::Value>(engine, info[0])] {
-        v8::HandleScope handles(self.v8());
-        v8::Local<v8::Value> error = reason.Get(self.v8());
-        awaiting->outcome =
-            Error(ErrorKind::Other, describe_error(self.v8(), self.context(), error,
-                                                   v8::Exception::CreateMessage(self.v8(), error)));
+        self.describe(*awaiting, reason);
         if (awaiting->waiter.try_claim(Wake::Ready)) awaiting->waiter.resume();
     });
+}
+
+// A turn, as what describes an error may be a getter of the script.
+void Isolate::describe(Awaiting& awaiting, const v8::Global<v8::Value>& reason) {
+    std::string text;
+    TurnEnd end = turn([&](v8::Local<v8::Context> context) {
+        v8::Local<v8::Value> error = reason.Get(isolate_);
+        text =
+            describe_error(isolate_, context, error, v8::Exception::CreateMessage(isolate_, error));
+    });
+    if (end == TurnEnd::TooLong || text.empty())
+        text = "an error whose description was ended by force";
+    awaiting.outcome = Error(ErrorKind::Other, text);
 }
 
 void Isolate::task_ends() {
@@ -422,20 +437,32 @@ TurnEnd Isolate::end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught) 
     return threw ? TurnEnd::Threw : TurnEnd::Done;
 }
 
-// What the turn had been about to do is lost: timers that are due after it must not be.
 void Isolate::turn_was_ended(double request, TurnEnd end) {
-    post([this] {
-        turn([&](v8::Local<v8::Context> context) {
-            v8::Local<v8::Value> rearm;
-            if (!hook_of("timers", "rearm").ToLocal(&rearm)) return;
-            seen_by_turn(
-                rearm.As<v8::Function>()->Call(context, v8::Undefined(isolate_), 0, nullptr));
-        });
-    });
+    repair();
+    // For what the repair has left to do, and for what was to be done behind the turn's own call.
+    post([this] { turn([](v8::Local<v8::Context>) {}); });
     if (request != 0 && options_.on_ended_by_force) options_.on_ended_by_force(request, end);
 }
 
-void Isolate::run_microtasks() { drain(); }
+// V8 may end a turn at every call and in every loop, those of the prelude included; and with a
+// drain goes what it would still have run. So what the prelude keeps for more than one request is
+// put in order before anybody else uses it. These functions run no code of the application, and no
+// limit counts.
+void Isolate::repair() {
+    v8::TryCatch caught(isolate_);
+    for (std::string_view room : {"timers", "events", "serve"}) {
+        v8::Local<v8::Value> hook;
+        if (!hook_of(room, "repair").ToLocal(&hook)) continue;
+        seen_by_turn(hook.As<v8::Function>()->Call(context(), v8::Undefined(isolate_), 0, nullptr));
+    }
+    WEFT_ASSERT(!caught.HasCaught(), "the prelude repairs itself");
+}
+
+bool Isolate::end_callback() {
+    drain();
+    watched_->renew();
+    return env::now_ns() - timers_begun_ns_ >= kPumpNs;
+}
 
 void Isolate::drain() {
     microtasks_ = 0;
@@ -515,6 +542,10 @@ std::size_t Isolate::on_near_heap_limit(void* self, std::size_t current, std::si
         isolate.heap_full_ ? kHeapGrantBytesMin : std::max(current, kHeapGrantBytesMin);
     isolate.heap_full_ = true;
     isolate.isolate_->TerminateExecution();
+    std::size_t granted_max =
+        std::max(kHeapGrantedBytesMax, 3 * isolate.options_.limits.heap_bytes);
+    if (isolate.heap_granted_bytes_ + grant > granted_max) return current;
+    isolate.heap_granted_bytes_ += grant;
     return current + grant;
 }
 
@@ -569,6 +600,7 @@ void Isolate::run_timers() {
     timer_.begin_run();
     timer_armed_ = false;
     if (condemned_) return;
+    timers_begun_ns_ = env::now_ns();
     turn([&](v8::Local<v8::Context> context) {
         if (run_due_timers_.IsEmpty()) {
             v8::Local<v8::Value> function;

@@ -199,7 +199,9 @@ public:
     void arm_timer(double deadline_ms);
     // False: those that are set keep no script from its end.
     void set_timers_hold(bool hold) { timers_hold_ = hold; }
-    void run_microtasks();
+    // In a turn of run_timers(), behind each callback: the callback's microtasks. True: it is time
+    // to look after others.
+    bool end_callback();
     void collect_garbage();
     void report_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
     void task_begins() {
@@ -233,6 +235,7 @@ private:
     void after_jobs();
     void run_timers();
     void turn_was_ended(double request, TurnEnd end);
+    void repair();
     void drain();
     static void on_promise(v8::PromiseHookType type, v8::Local<v8::Promise> promise,
                            v8::Local<v8::Value> parent);
@@ -245,6 +248,7 @@ private:
     struct Awaiting;
     void attach(Awaiting& awaiting, const v8::Global<v8::Promise>& promise);
     static void on_settled(const v8::FunctionCallbackInfo<v8::Value>& info);
+    void describe(Awaiting& awaiting, const v8::Global<v8::Value>& reason);
     static std::size_t on_near_heap_limit(void* self, std::size_t current, std::size_t initial);
     static void on_collected(v8::Isolate* isolate, v8::GCType type, v8::GCCallbackFlags flags,
                              void* self);
@@ -275,9 +279,11 @@ private:
     LoopTimer foreground_timer_;
     std::shared_ptr<Isolate*> self_ = std::make_shared<Isolate*>(this);
     bool timer_armed_ = false;
+    std::int64_t timers_begun_ns_ = 0;
     bool timers_hold_ = true;
     bool in_turn_ = false;
     bool heap_full_ = false;
+    std::size_t heap_granted_bytes_ = 0;  // beyond the limit
     bool flooded_ = false;
     double flooding_request_ = 0;   // whose microtask was one too many
     std::uint64_t microtasks_ = 0;  // of this drain, where they are counted

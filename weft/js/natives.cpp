@@ -14,7 +14,7 @@ void monotonic_now(Call& call) { call.give(call.isolate().now_ms()); }
 
 void time_origin(Call& call) { call.give(call.isolate().time_origin_ms()); }
 
-void run_microtasks(Call& call) { call.isolate().run_microtasks(); }
+void end_callback(Call& call) { call.give(call.isolate().end_callback()); }
 
 void report_uncaught(Call& call) {
     call.isolate().report_uncaught(call[0], v8::Exception::CreateMessage(call.v8(), call[0]));
@@ -40,7 +40,7 @@ constexpr Binding kBindings[] = {
     bind<timers_hold>("timersHold", "(hold: boolean): void"),
     bind<monotonic_now>("monotonicNow", "(): number"),
     bind<time_origin>("timeOrigin", "(): number"),
-    bind<run_microtasks>("runMicrotasks", "(): void"),
+    bind<end_callback>("endCallback", "(): boolean"),
     bind<report_uncaught>("reportUncaught", "(error: unknown): void"),
     bind<error_text>("errorText", "(error: unknown): string"),
     bind<current_request>("currentRequest", "(): number"),

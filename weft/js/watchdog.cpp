@@ -59,13 +59,26 @@ bool WatchedTurns::end() {
     if (word_.compare_exchange_strong(running, turn_ << kStateBits | Idle,
                                       std::memory_order_acq_rel, std::memory_order_acquire))
         return false;
-    // Acquire: the termination has been asked for, so that it can be taken back.
-    for (unsigned attempt = 0; (word_.load(std::memory_order_acquire) & kStateMask) != Ended;
-         ++attempt)
+    // Acquire-release: the termination has been asked for, so that it can be taken back; and it is
+    // not asked for again, as that begins with Ended.
+    for (unsigned attempt = 0;; ++attempt) {
+        std::uint64_t ended = turn_ << kStateBits | Ended;
+        if (word_.compare_exchange_strong(ended, turn_ << kStateBits | Idle,
+                                          std::memory_order_acq_rel, std::memory_order_acquire))
+            break;
         env::spin_pause(attempt);
+    }
     isolate_.CancelTerminateExecution();
-    word_.store(turn_ << kStateBits | Idle, std::memory_order_release);
     return true;
+}
+
+void WatchedTurns::renew() {
+    std::uint64_t running = turn_ << kStateBits | Running;
+    // Relaxed: the watchdog sees that the number changed, and reads nothing else of ours. It does
+    // not sleep meanwhile, as something runs before and after.
+    if (word_.compare_exchange_strong(running, (turn_ + 1) << kStateBits | Running,
+                                      std::memory_order_relaxed, std::memory_order_relaxed))
+        ++turn_;
 }
 
 void WatchedTurns::pause() {
@@ -79,10 +92,10 @@ void WatchedTurns::end_now() {
     if ((word & kStateMask) == Running) end_by_force(word);
 }
 
-void WatchedTurns::end_by_force(std::uint64_t running) {
-    std::uint64_t condemned = (running & ~kStateMask) | Condemned;
+void WatchedTurns::end_by_force(std::uint64_t seen) {
+    std::uint64_t condemned = (seen & ~kStateMask) | Condemned;
     // Fails when the turn has ended meanwhile.
-    if (!word_.compare_exchange_strong(running, condemned, std::memory_order_acq_rel,
+    if (!word_.compare_exchange_strong(seen, condemned, std::memory_order_acq_rel,
                                        std::memory_order_relaxed))
         return;
     isolate_.TerminateExecution();
@@ -161,6 +174,9 @@ bool Watchdog::look(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
             Nanoseconds used(now - turns->seen_cpu_ns_);
             if (turns->patience_.count() > 0 && used >= turns->limit_ + turns->patience_)
                 end_process();
+            // Natives go on behind the script that was ended, and may call another: the
+            // description of an error does.
+            if (state == WatchedTurns::Ended) turns->end_by_force(word);
             continue;
         }
         if (word != turns->seen_) {

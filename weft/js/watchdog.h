@@ -4,8 +4,8 @@
 // When the thread has seen the same turn use more processor time than its limit, it moves the word
 // from Running to Condemned, which only one of the two sides can do, asks V8 to end the execution
 // and says so. A turn that finds itself condemned at its end waits for that and takes the
-// termination back, so that it cannot hit the turn after it. While no isolate runs, the thread
-// sleeps without a time limit.
+// termination back, so that it cannot hit the turn after it; until then it is told again and again.
+// While no isolate runs, the thread sleeps without a time limit.
 //
 // It counts processor time of the owner's thread, not time of the wall: a busy machine does not end
 // a turn that has hardly run.
@@ -50,6 +50,9 @@ public:
     void begin();
     // True when the turn was ended by force; the isolate is good for the next one.
     [[nodiscard]] bool end();
+    // The owner, in a turn: what comes now has the whole time of a turn again. Does nothing when
+    // the turn was ended by force meanwhile.
+    void renew();
     // The owner, in a turn: nothing ends it until the next begin(), which goes on with it.
     void pause();
     // Any thread: ends the turn that runs now, if one does.
@@ -61,7 +64,8 @@ private:
     static constexpr unsigned kStateBits = 2;
     static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;
 
-    void end_by_force(std::uint64_t running);
+    // `seen`: the word, of a turn that runs or was told to end before.
+    void end_by_force(std::uint64_t seen);
 
     Watchdog& watchdog_;
     v8::Isolate& isolate_;

@@ -118,6 +118,13 @@ protected:
         return text_of(isolate, "told.splice(0).join()");
     }
 
+    // Asks again and again, for a minute at most, until the script's value is this text.
+    static bool becomes(js::Isolate& isolate, const std::string& script, std::string_view text) {
+        for (Instant end = Clock::now() + 60s; Clock::now() < end; yield())
+            if (text_of(isolate, script) == text) return true;
+        return false;
+    }
+
     js::Watchdog watchdog_;
     Runtime runtime_;
 };
@@ -232,6 +239,112 @@ TEST_F(Turns, SCP_3_a_task_that_completes_in_an_isolate_that_ends_is_late) {
         isolate.wait_for_end();
         EXPECT_EQ(isolate.tasks(), 0U);
         EXPECT_EQ(isolate.counters().late, 1U);
+    });
+}
+
+// ---------------------------------------------------------------- what is ended by force, and when
+
+TEST_F(Turns, JS_5_a_script_cannot_make_its_thread_sleep) {
+    with_isolate({}, [&](js::Isolate& isolate) {
+        EXPECT_EQ(text_of(isolate,
+                          "try { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1) }"
+                          " catch (error) { error.constructor.name }"),
+                  "TypeError");
+    });
+}
+
+// Forty callbacks together take longer than one turn may.
+TEST_F(Turns, JS_5_timers_that_are_due_together_have_a_limit_each) {
+    with_isolate({.cpu = 100ms}, [&](js::Isolate& isolate) {
+        run(isolate, {"globalThis.fired = 0; for (let i = 0; i < 40; i++)"
+                      " setTimeout(() => { " +
+                      busy_for(5) + " fired++; }, 1);" + busy_for(2)});
+        EXPECT_TRUE(becomes(isolate, "fired", "40"));
+        EXPECT_EQ(isolate.counters().too_long, 0U);
+        // What computes too long among them is ended all the same, and alone.
+        run(isolate, {"fired = 0; for (let i = 0; i < 10; i++)"
+                      " setTimeout(() => { if (i === 3) for (;;); fired++; }, 1);"});
+        EXPECT_TRUE(becomes(isolate, "fired", "9"));
+        EXPECT_EQ(isolate.counters().too_long, 1U);
+    });
+}
+
+TEST_F(Turns, JS_4_the_worker_looks_at_others_between_timers_that_are_due_together) {
+    with_isolate({}, [&](js::Isolate& isolate) {
+        run(isolate, {"globalThis.fired = 0; for (let i = 0; i < 50; i++) { setTimeout(() => { " +
+                      busy_for(1) + " fired++; }, 1); setImmediate(() => { " + busy_for(1) +
+                      " fired++; }); } " + busy_for(2)});
+        std::size_t between = 0;
+        for (std::string fired; fired != "100"; fired = text_of(isolate, "fired")) {
+            if (!fired.empty() && fired != "0") ++between;
+            yield();
+        }
+        EXPECT_GE(between, 20U);
+    });
+}
+
+// A turn may be ended within the prelude, too: here while timers are being put into their table and
+// taken out of it.
+TEST_F(Turns, JS_5_timers_of_others_fire_whatever_was_cut_off) {
+    with_isolate({.cpu = 10ms}, [&](js::Isolate& isolate) {
+        run(isolate, {"globalThis.ids = []; globalThis.ticks = 0; setInterval(() => ticks++, 1);"
+                      "globalThis.fired = []; globalThis.order = []; globalThis.f = () => {};"});
+        for (std::size_t round = 0; round < weft::testing::repeats(15); ++round) {
+            // Enough of them that the table is deep.
+            std::vector<js::TurnEnd> begun =
+                run(isolate, {"fired.length = order.length = 0;"
+                              "for (let i = 0; i < 300; i++) {"
+                              "  fired[i] = 0; setTimeout(() => { fired[i]++; order.push(i); },"
+                              "                           30 + i * 7 % 30); }"});
+            EXPECT_EQ(begun.front(), js::TurnEnd::Done);
+            std::vector<js::TurnEnd> ends =
+                run(isolate, {"for (;;) clearTimeout(setTimeout(f, 1))",
+                              "for (let i = 0; ; i++) { clearTimeout(ids[i % 2000]);"
+                              "  ids[i % 2000] = setTimeout(f, 20 - i % 20); }",
+                              "for (;;) clearImmediate(setImmediate(f))"});
+            EXPECT_EQ(ends, std::vector(3, js::TurnEnd::TooLong));
+            ASSERT_TRUE(becomes(isolate, "order.length >= 300", "true")) << round;
+            EXPECT_EQ(text_of(isolate, "fired.every((times) => times === 1)"), "true");
+            text_of(isolate, "ticks = 0");
+            ASSERT_TRUE(becomes(isolate, "ticks > 1", "true")) << round;
+            ASSERT_EQ(isolate.counters().uncaught, 0U) << round;
+        }
+    });
+}
+
+TEST_F(Turns, JS_5_errors_are_events_again_after_a_listener_was_cut_off) {
+    with_isolate({.cpu = 20ms}, [&](js::Isolate& isolate) {
+        run(isolate, {"globalThis.spin = () => { for (;;); }; addEventListener('error', spin);"
+                      "reportError(new Error('one'));",
+                      "removeEventListener('error', spin);"
+                      "addEventListener('error', (event) => {"
+                      "  told.push(event.message); event.preventDefault(); });"
+                      "reportError(new Error('two'));"});
+        EXPECT_EQ(told(isolate), "Uncaught Error: two");
+        EXPECT_EQ(isolate.counters().uncaught, 0U);
+    });
+}
+
+// Its error is described by what it says of itself, which is the script's own code.
+TEST_F(Turns, JS_5_the_description_of_an_error_is_limited_too) {
+    with_isolate({.cpu = 20ms}, [&](js::Isolate& isolate) {
+        v8::Global<v8::Promise> promise;
+        Event made;
+        isolate.post([&] {
+            isolate.turn([&](v8::Local<v8::Context> context) {
+                v8::Local<v8::Value> value =
+                    evaluate(isolate, context,
+                             "Promise.reject({ get stack() { if (++told.length > 3) return 'x';"
+                             " for (;;); } })");
+                isolate.expect_outcome(value.As<v8::Promise>());
+                promise.Reset(isolate.v8(), value.As<v8::Promise>());
+            });
+            made.set();
+        });
+        EXPECT_TRUE(made.wait());
+        Result<void> outcome = isolate.await(std::move(promise));
+        EXPECT_FALSE(outcome);
+        EXPECT_EQ(isolate.counters().too_long, 1U);
     });
 }
 

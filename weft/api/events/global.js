@@ -6,6 +6,7 @@
 //     reportException(error)                     an exception that left a callback
 //     unhandledRejection(promise, reason) -> true when a listener prevented the default
 //     rejectionHandled(promise, reason)
+//     repair()                                   after a turn that was ended by force
 // and offers `native.reportUncaught(error)`, which writes the error with its stack.
 
 const { Number, ObjectSetPrototypeOf, RegExpPrototypeExec, String } = realm.primordials;
@@ -94,6 +95,11 @@ const { reportError } = {
     webidl.requiredArguments(arguments.length, 1, "Failed to execute 'reportError'");
     reportException(error);
   },
+};
+
+// For the host, after a turn that was ended by force.
+events.repair = () => {
+  inErrorReporting = false;
 };
 
 events.installGlobalEventTarget = installGlobalEventTarget;

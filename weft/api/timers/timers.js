@@ -3,7 +3,9 @@
 // All timers of the isolate lie in one binary heap, ordered by deadline and then by creation; the
 // host has one native timer, armed for the earliest deadline, and calls runDue() when it fires.
 // Every callback is a task of its own: it runs in the asynchronous context of its creation, a
-// microtask checkpoint follows it, and what it throws is reported and stops no other.
+// microtask checkpoint follows it, what it throws is reported and stops no other, and the limit on
+// the time of a turn is for each anew. Callbacks that take long together let the host look after
+// others: the native timer is armed for at once then, and runDue() goes on where it was.
 //
 // A timer belongs to the request that made it (0: to the application) and ends with it.
 //
@@ -12,13 +14,15 @@
 //                        an opaque handle; ms may have a fraction and may be 0
 //   clearTimeoutInternal(handle)
 //   runDue(now)          the owner's loop, when the native timer has fired
+//   repair()             the owner's loop, after a turn that was ended by force
 //   endRequest(id)       drops what the request still has
 //   pendingCount(id)     how many timers and immediates of the request could still run;
 //                        those that do not hold (such as AbortSignal.timeout's) do not count
-const { timerArm, timersHold, monotonicNow, runMicrotasks, reportUncaught } = native;
+const { timerArm, timersHold, monotonicNow, endCallback, reportUncaught } = native;
 const { continuationGet, continuationSet } = native;
 const {
-  MapPrototypeDelete, MapPrototypeGet, MapPrototypeSet, MathFloor,
+  ArrayPrototypePush, ArrayPrototypeSort,
+  MapPrototypeDelete, MapPrototypeForEach, MapPrototypeGet, MapPrototypeSet, MathFloor,
   ObjectDefineProperty, Promise, PromisePrototypeThen, ReflectApply, TypeError,
 } = realm.primordials;
 const global = globalThis;
@@ -76,6 +80,11 @@ let owners = null;
 let lastOwner = null;
 let immediates = null;
 let immediatesLast = null;
+// Of runDue(), which may stop between two callbacks and go on later.
+let running = false;
+let dueUntil = 0;           // the timers that were due when it began,
+let dueSequence = 0;        // and that there were then
+let immediatesEnd = null;   // the last of the immediates that were there behind the timers
 
 // ---- the heap
 
@@ -181,6 +190,12 @@ function end(timer) {
     if (!timer.holds) --loose;
     tellHolding();
   }
+  unlink(timer);
+}
+
+// NB: No loop and no call of a function of ours is in here, nor where the constructor of Timer puts
+// it into the list: repair() relies on whole lists.
+function unlink(timer) {
   if (timer.id !== 0) MapPrototypeDelete(timersById, timer.id);
   const { owner, previous, next } = timer;
   if (previous !== null) previous.next = next;
@@ -307,6 +322,7 @@ function report(error) {
   else events.reportException(error);
 }
 
+// True: it is time to let others go on.
 function call(callback, args, context) {
   continuationSet(context);
   try {
@@ -316,7 +332,7 @@ function call(callback, args, context) {
   }
   // V8 gives the current context to microtasks that have none of their own.
   continuationSet(undefined);
-  runMicrotasks();
+  return endCallback();
 }
 
 // The native timer is armed for what comes next before a callback runs: the watchdog may end this
@@ -326,14 +342,14 @@ function runTimer(timer) {
   if (timer.period === 0) {
     end(timer);
     if (heapSize > 0) armNoLaterThan(heap[0].deadline);
-    call(callback, args, context);
-    return;
+    return call(callback, args, context);
   }
   placeNext(timer);
   armNoLaterThan(heap[0].deadline);
-  call(callback, args, context);
+  const enough = call(callback, args, context);
   // The callback itself may have taken longer than the period.
   if (timer.state !== kEnded && timer.deadline <= monotonicNow()) placeNext(timer);
+  return enough;
 }
 
 // The next deadline follows from the last one, so that the interval does not drift; periods that
@@ -347,29 +363,89 @@ function placeNext(timer) {
   heapAdd(timer);
 }
 
+// True: it stopped, and is to go on later.
+function runDueTimers() {
+  while (heapSize > 0) {
+    const timer = heap[0];
+    if (timer.deadline > dueUntil || timer.sequence > dueSequence) break;
+    if (runTimer(timer)) return true;
+  }
+  return false;
+}
+
 function runImmediates() {
-  const last = immediatesLast;
+  immediatesEnd ??= immediatesLast;
   while (immediates !== null) {
     const timer = immediates;
     immediates = timer.after;
     if (immediates === null) immediatesLast = null;
     else armNoLaterThan(0);
-    if (timer.state !== kEnded) runTimer(timer);
-    if (timer === last) return;
+    const enough = timer.state !== kEnded && runTimer(timer);
+    if (timer === immediatesEnd) break;
+    if (enough) return true;
   }
+  immediatesEnd = null;
+  return false;
 }
 
 function runDue(now) {
   armed = Infinity;
   continuationSet(undefined);
-  const newest = sequence;
-  while (heapSize > 0) {
-    const timer = heap[0];
-    if (timer.deadline > now || timer.sequence > newest) break;
-    runTimer(timer);
+  if (!running) {
+    running = true;
+    dueUntil = now;
+    dueSequence = sequence;
   }
-  runImmediates();
+  if ((immediatesEnd !== null || !runDueTimers()) && !runImmediates()) {
+    running = false;
+    arm();
+    return;
+  }
+  armNoLaterThan(0);
+}
+
+// The turn may have been cut off within any loop and before any call above. What is whole at all
+// times are the lists of the owners: all else is made from them.
+function repair() {
+  if (owners === null) return;
+  const live = [];
+  MapPrototypeForEach(owners, (owner) => {
+    let next;
+    for (let timer = owner.first; timer !== null; timer = next) {
+      next = timer.next;
+      if (timer.state === kEnded) unlink(timer);
+      else ArrayPrototypePush(live, timer);
+    }
+  });
+  heap.length = 0;
+  heapSize = 0;
+  loose = 0;
+  const waiting = [];
+  // From the oldest on: most of them need not move up in the heap then.
+  for (let i = live.length - 1; i >= 0; i--) {
+    const timer = live[i];
+    if (!timer.holds) ++loose;
+    if (timer.immediate) ArrayPrototypePush(waiting, timer);
+    else heapAdd(timer);
+  }
+  queueImmediates(ArrayPrototypeSort(waiting, (a, b) => a.sequence - b.sequence));
+  tellHolding();
+  running = false;
+  armed = NaN;
   arm();
+}
+
+function queueImmediates(timers) {
+  immediates = null;
+  immediatesLast = null;
+  immediatesEnd = null;
+  for (let i = 0; i < timers.length; i++) {
+    const timer = timers[i];
+    timer.after = null;
+    if (immediates === null) immediates = timer;
+    else immediatesLast.after = timer;
+    immediatesLast = timer;
+  }
 }
 
 function endRequest(id) {
@@ -404,6 +480,7 @@ realm.timers = {
   setTimeoutInternal,
   clearTimeoutInternal,
   runDue,
+  repair,
   endRequest,
   pendingCount,
 };
