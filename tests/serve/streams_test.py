@@ -349,5 +349,72 @@ class BodiesThatFail(ServeTest):
         self.assert_answers()
 
 
+CHAT = """
+const text = (words) => new TextEncoder().encode(words);
+const news = [];   // of streams whose chunks others put in
+const pulls = [];  // of streams that are asked for chunks
+let begun = 0;
+
+const paths = {
+  ok: () => new Response("ok"),
+  begun: () => Response.json(begun),
+  news() {
+    begun++;
+    return new Response(new ReadableStream({
+      start(controller) { news.push(controller); controller.enqueue(text("first")); },
+    }));
+  },
+  pulled() {
+    begun++;
+    let count = 0;
+    return new Response(new ReadableStream({
+      pull(controller) {
+        if (count++ > 0) {
+          controller.enqueue(text("again"));
+          controller.close();
+          return undefined;
+        }
+        controller.enqueue(text("first"));
+        return new Promise((go) => pulls.push(go));
+      },
+    }));
+  },
+  async cutOff() {
+    await null;
+    for (const controller of news.splice(0)) {
+      controller.enqueue(text("again"));
+      controller.close();
+    }
+    for (const go of pulls.splice(0)) go();
+    for (;;);
+  },
+};
+
+export default {
+  fetch(request) { return paths[new URL(request.url).pathname.slice(1)](request); },
+};
+"""
+
+
+class Bystanders(ServeTest):
+    SOURCE = CHAT
+    OPTIONS = {"limits": {"cpuMs": 40}}
+
+    def test_JS_5_streams_go_on_when_another_request_is_ended_in_the_same_drain(self):
+        for path in ["/news", "/pulled"]:
+            with self.subTest(path):
+                clients = [self.weft.begin(path, headers="connection: close\r\n")
+                           for _ in range(3)]
+                for client in clients:
+                    seen = b""
+                    while b"first" not in seen:
+                        seen += client.recv(65536)
+                self.assert_failed(self.weft.ask("/cutOff"), "CpuLimit")
+                for client in clients:
+                    client.settimeout(20)
+                    self.assertIn(b"again", read_to_end(client))
+                self.assert_answers()
+
+
 if __name__ == "__main__":
     main()

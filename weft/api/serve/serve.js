@@ -6,6 +6,7 @@
 //   abort(id, why)         the client is gone, or the request has been answered without its handler
 //   warn(id, why)          the server drains
 //   end(id)                the request is over
+//   repair()               a turn was ended by force, and what it would still have run is lost
 //   expire(id, why)        its response has been sent, and waitUntil() has held it for too long
 
 const {
@@ -298,7 +299,19 @@ function expire(id, why) {
   timers.endRequest(id);
 }
 
+// A promise that a bystander waits for may have been among what was lost: the streams that are being
+// sent go on by themselves.
+function repair() {
+  for (let place = 0; place < calls.length; place++) {
+    const call = calls[place];
+    if (call === undefined || call.pump === null) continue;
+    continuationSet(new Continuation(call.id, undefined));
+    streams.repairPump(call.pump);
+  }
+  continuationSet(undefined);
+}
+
 const { limit } = ExecutionContext;
 delete ExecutionContext.limit;
 
-realm.serve = { limit, install, dispatch, abort, warn, end, expire };
+realm.serve = { limit, install, dispatch, abort, warn, end, expire, repair };

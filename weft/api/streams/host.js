@@ -21,6 +21,7 @@
 //     cancel(stream, reason) -> promise           // locked or not
 //     readAllBytes(reader, ok(Uint8Array), fail(error), limit)
 //     pumpToSink(stream, write, close, abort, signal) -> Pump
+//     repairPump(pump)                            goes on, if a reaction of it is lost
 //
 // ---- From socket to socket
 //     setNativeSource(stream, source)     the native thing that the stream's bytes come from
@@ -32,6 +33,7 @@ const {
   TypedArrayPrototypeGetBuffer, TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetByteOffset,
   TypedArrayPrototypeGetSymbolToStringTag, TypedArrayPrototypeSet, Uint8Array, noop,
 } = realm.primordials;
+const { promiseState } = native;
 const { events, streams } = realm;
 const { internal } = realm.webidl;
 const { ops } = streams;
@@ -211,10 +213,10 @@ class Pump {
     this.ended = false;
     this.reading = false;   // a read waits for its chunk
     this.inRead = false;
-    this.writing = false;   // a write has given a promise, which delays the next
+    this.writing = null;    // what a write has given, a promise, which delays the next
     this.run = () => this.pump();
     this.written = () => {
-      this.writing = false;
+      this.writing = null;
       this.pump();
     };
     this.fail = (reason) => this.cancel(reason);
@@ -228,7 +230,7 @@ class Pump {
 
   // Takes what is queued, and hands it over.
   pump() {
-    if (this.ended || this.writing) return;
+    if (this.ended || this.writing !== null) return;
     this.take();
     if (this.ended) return;
     const { state } = this.stream;
@@ -252,7 +254,7 @@ class Pump {
     }
     if (this.ended) return;
     if (written !== undefined) {
-      this.writing = true;
+      this.writing = written;
       PromisePrototypeThen(written, this.written, this.fail);
     } else if (this.stream.state === CLOSED) this.finish();
     else if (this.stream.state === ERRORED) this.finishWithError(this.stream.storedError);
@@ -283,7 +285,7 @@ class Pump {
       this.batchBytes += byteLength;
     }
     // A chunk that comes late waits for those that the script enqueues in the same turn.
-    if (!this.inRead && !this.writing) {
+    if (!this.inRead && this.writing === null) {
       PromisePrototypeThen(PromiseResolve(undefined), this.run);
     }
   }
@@ -321,10 +323,38 @@ class Pump {
     return true;
   }
 
+  // What a turn that was ended by force would still have run is lost, whoever it was for. Where
+  // nothing was, the reactions made here find nothing to do.
+  repair() {
+    if (this.ended) return;
+    repairPull(this.stream.controller);
+    const { writing } = this;
+    if (writing === null) PromisePrototypeThen(PromiseResolve(undefined), this.run);
+    else if (isSettled(writing)) {
+      PromisePrototypeThen(writing, () => {
+        if (this.writing === writing) this.written();
+      }, this.fail);
+    }
+  }
+
   cancelSource(reason) {
     PromisePrototypeThen(ReadableStreamCancel(this.stream, reason), undefined, noop);
   }
 }
+
+function isSettled(promise) {
+  return promiseState(promise)[0] !== 0;
+}
+
+function repairPull(controller) {
+  const { pullPromise, onPulled, onPullFailed } = controller;
+  if (pullPromise === null || !isSettled(pullPromise)) return;
+  PromisePrototypeThen(pullPromise, () => {
+    if (controller.pullPromise === pullPromise) onPulled();
+  }, onPullFailed);
+}
+
+streams.repairPump = (pump) => pump.repair();
 
 streams.pumpToSink = function pumpToSink(stream, write, close, abort, signal = undefined) {
   const pump = new Pump(readableState(stream), write, close, abort, signal);

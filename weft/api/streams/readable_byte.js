@@ -83,6 +83,7 @@ class ByteControllerState {
     this.closeRequested = false;
     this.pulling = false;
     this.pullAgain = false;
+    this.pullPromise = null;  // of a source whose pull() has not been reacted to
     this.onPulled = null;
     this.onPullFailed = null;
     this.wrapper = null;
@@ -156,12 +157,14 @@ function ReadableByteStreamControllerCallPullIfNeeded(controller) {
 function reactToPull(controller, pullPromise) {
   controller.onPulled ??= () => {
     controller.pulling = false;
+    controller.pullPromise = null;
     if (controller.pullAgain) {
       controller.pullAgain = false;
       ReadableByteStreamControllerCallPullIfNeeded(controller);
     }
   };
   controller.onPullFailed ??= (error) => ReadableByteStreamControllerError(controller, error);
+  controller.pullPromise = pullPromise;
   PromisePrototypeThen(pullPromise, controller.onPulled, controller.onPullFailed);
 }
 

@@ -32,6 +32,7 @@ class DefaultControllerState {
     this.closeRequested = false;
     this.pulling = false;
     this.pullAgain = false;
+    this.pullPromise = null;  // of a source whose pull() has not been reacted to
     this.onPulled = null;
     this.onPullFailed = null;
     this.wrapper = null;
@@ -90,6 +91,7 @@ function reactToPull(controller, pullPromise) {
   // The two reactions are made once for a controller, not for each pull.
   controller.onPulled ??= () => {
     controller.pulling = false;
+    controller.pullPromise = null;
     if (controller.pullAgain) {
       controller.pullAgain = false;
       ReadableStreamDefaultControllerCallPullIfNeeded(controller);
@@ -98,6 +100,7 @@ function reactToPull(controller, pullPromise) {
   controller.onPullFailed ??= (error) => {
     ReadableStreamDefaultControllerError(controller, error);
   };
+  controller.pullPromise = pullPromise;
   PromisePrototypeThen(pullPromise, controller.onPulled, controller.onPullFailed);
 }
 
