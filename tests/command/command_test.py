@@ -135,6 +135,51 @@ class Command(unittest.TestCase):
             """)
         self.assertEqual(self.weft("run", "b.js"), (0, "TimeoutError\n", ""))
 
+    def test_JS_12_exitCode_is_the_status_at_a_natural_end(self):
+        self.write("a.js", "process.exitCode = 7; setTimeout(() => console.log('late'), 5);\n")
+        self.assertEqual(self.weft("run", "a.js"), (7, "late\n", ""))
+        self.assertEqual(self.weft("eval", "process.exitCode = '9'; 'x'"), (9, "x\n", ""))
+        self.write("b.mjs", 'import process from "node:process"; process.exitCode = 3;\n'
+                   "process.exit();\n")
+        self.assertEqual(self.weft("run", "b.mjs"), (3, "", ""))
+        status, _, told = self.weft("eval", "process.exitCode = 'seven'")
+        self.assertEqual((status, "must be an integer" in told), (1, True), told)
+        # What nobody caught is a failure, whatever else was asked for.
+        self.assertEqual(self.weft("eval", "process.exitCode = 0; throw 1")[0], 1)
+
+    def test_JS_12_process_tells_of_the_end(self):
+        self.write("a.js", """
+            let rounds = 0;
+            process.on("beforeExit", (code) => {
+                console.log("beforeExit", code);
+                if (++rounds < 3) setTimeout(() => console.log("more"), 1);
+            });
+            process.on("exit", (code) => {
+                console.log("exit", code, process.exitCode);
+                process.exitCode = 5;
+                setTimeout(() => console.log("never"), 1);
+            });
+            process.exitCode = 4;
+            """)
+        self.assertEqual(self.weft("run", "a.js"), (5, (
+            "beforeExit 4\nmore\nbeforeExit 4\nmore\nbeforeExit 4\nexit 4 4\n"), ""))
+        self.write("b.js", """
+            process.on("beforeExit", () => console.log("beforeExit"));
+            process.on("exit", (code) => { console.log("exit", code); process.exit(6); });
+            process.exit(2);
+            """)
+        self.assertEqual(self.weft("run", "b.js"), (6, "exit 2\n", ""))
+        self.write("c.js", """
+            process.on("beforeExit", () => console.log("beforeExit"));
+            process.on("exit", (code) => console.log("exit", code));
+            setTimeout(() => { throw new Error("late"); }, 1);
+            """)
+        status, said, told = self.weft("run", "c.js")
+        self.assertEqual((status, said, "late" in told), (1, "exit 1\n", True), told)
+        self.write("d.js", 'process.on("exit", () => { throw new Error("at the end"); });\n')
+        status, _, told = self.weft("run", "d.js")
+        self.assertEqual((status, "at the end" in told), (1, True), told)
+
     def test_JS_7_a_script_that_fills_its_heap_fails_and_runs_once(self):
         bomb = "const kept = []; for (;;) kept.push(new Array(10000).fill(Math.random()));"
         for name, text in [("a.js", bomb), ("b.js", f"setTimeout(() => {{ {bomb} }}, 1);")]:

@@ -124,6 +124,9 @@ public:
     virtual const Routes& routes() const = 0;
     // Waits until nothing is pending: no timer, no task. The error is an uncaught one.
     virtual Result<void> run_to_end() = 0;
+    // Of a script: `exit` of its process is told that it ends with this status. Gives the status
+    // that it asks for instead, by process.exitCode. What a listener throws is uncaught.
+    virtual int end_with(int status) = 0;
 
     // Instead of load(): loads a file of tests and runs them. The error is why it could not go on.
     virtual Result<void> test(const TestRunOptions& options) = 0;

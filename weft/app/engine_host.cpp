@@ -503,10 +503,12 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
         Result<void> outcome = application->load();  // tidy: allow order: of a script
         if (outcome) outcome = application->run_to_end();
         // Errors that nobody caught have been told of already.
-        bool was_clean = application->counters().uncaught == 0;
+        auto was_clean = [&] { return outcome && application->counters().uncaught == 0; };
+        int status = application->end_with(static_cast<int>(was_clean() ? Exit::Ok : Exit::Script));
+        if (!was_clean()) status = static_cast<int>(Exit::Script);
         application->close();
         if (!outcome) return of_script(outcome.error());
-        return static_cast<int>(was_clean ? Exit::Ok : Exit::Script);
+        return status;
     });
 }
 

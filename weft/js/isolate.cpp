@@ -295,8 +295,7 @@ void Isolate::wait_for_end() {
 
 // Nothing is under way: whoever waits for a promise would wait for ever.
 void Isolate::after_jobs() {
-    bool rests = tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_hold_);
-    if (rests && on_rest) on_rest();
+    if (is_at_rest() && on_rest) on_rest();
     if (!is_idle() && !condemned_) return;
     if (on_idle) on_idle();
     for (Awaiting* awaiting : std::exchange(awaiting_, {})) {

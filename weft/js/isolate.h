@@ -168,6 +168,10 @@ public:
     // It has no task and no work of V8's own under way that a script awaits, no job waiting and no
     // timer set: nothing can happen any more.
     bool is_idle() const { return tasks_ == 0 && pending_ == 0 && !first_job_ && !timer_armed_; }
+    // As is_idle(), but for the timers that keep no script from its end.
+    bool is_at_rest() const {
+        return tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_hold_);
+    }
     std::size_t tasks() const { return tasks_; }
 
     // Of what runs now; 0 is the application.

@@ -274,13 +274,45 @@ Result<void> JsApplication::run_to_end() {
         if (failure.empty()) failure = text;
         idle.set();
     };
-    world_->isolate->post([] {});
-    Result<void> waited = idle.wait();
+    // `beforeExit` is told as often as its listeners have found something more to wait for.
+    Result<void> waited;
+    bool goes_on = true;
+    while (goes_on) {
+        idle.reset();
+        world_->isolate->post([] {});
+        waited = idle.wait();
+        if (!waited || !failure.empty()) break;
+        tell_process("beforeExit", 0);
+        goes_on = failure.empty() && !world_->isolate->is_at_rest();
+    }
     idle_ = nullptr;
     on_uncaught_ = {};
     WEFT_TRY(waited);
     if (!failure.empty()) return Error(ErrorKind::Other, failure);
     return {};
+}
+
+int JsApplication::end_with(int status) {
+    return world_->isolate->is_condemned() ? status : tell_process("exit", status);
+}
+
+// Gives the status with which the process is to end.
+int JsApplication::tell_process(const char* hook, int status) {
+    js::Isolate& isolate = *world_->isolate;
+    in_loop([&] {
+        isolate.turn([&](v8::Local<v8::Context> context) {
+            v8::Local<v8::Value> tell;
+            v8::Local<v8::Value> told;
+            v8::Local<v8::Value> argument = v8::Integer::New(isolate.v8(), status);
+            if (!isolate.hook_of("node", hook).ToLocal(&tell)) return;
+            if (tell.As<v8::Function>()
+                    ->Call(context, v8::Undefined(isolate.v8()), 1, &argument)
+                    .ToLocal(&told) &&
+                told->IsInt32())
+                status = told.As<v8::Int32>()->Value();
+        });
+    });
+    return status;
 }
 
 http::LoopOutcome JsApplication::begin(http::Request& request, http::LoopCall& call) {

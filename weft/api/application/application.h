@@ -46,6 +46,7 @@ public:
     const Routes& routes() const override { return routes_; }
     Routes& declared_routes() { return routes_; }
     Result<void> run_to_end() override;
+    int end_with(int status) override;
     std::unique_ptr<DebugSession> debug(
         std::function<void(std::string_view json)> on_message) override;  // debug/debug.cpp
     Result<void> test(const TestRunOptions& options) override;            // test/test_run.cpp
@@ -90,6 +91,7 @@ private:
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);
+    int tell_process(const char* hook, int status);
     void heap_is_full();
     void replace();
     std::unique_ptr<World> make_next_world();

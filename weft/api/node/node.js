@@ -5,7 +5,10 @@
 // and gives an object of modules by their names: `return { "node:path": path };`. By load("path")
 // it takes what another script gives.
 //
-// realm.commonjs.load(path)   for the host: runs a CommonJS file, and gives its module.exports
+// For the host:
+//   realm.commonjs.load(path)   runs a CommonJS file, and gives its module.exports
+//   realm.node.beforeExit()     nothing is pending any more
+//   realm.node.exit(status)     the script ends; gives the status that it asks for
 
 const { nodeScript } = native;
 const { ObjectDefineProperty, ObjectKeys } = realm.primordials;
@@ -86,7 +89,13 @@ lazyGlobal("process", () => load("process")["node:process"]);
 lazyGlobal("Buffer", () => load("buffer")["node:buffer"].Buffer);
 lazyGlobal("global", () => globalThis);
 
-realm.node = { __proto__: null, load };
+realm.node = {
+  __proto__: null,
+  load,
+  // A script that has never looked at its process hears nothing of its end.
+  beforeExit: () => loaded.process?.ending.beforeExit(),
+  exit: (status) => loaded.process?.ending.exit(status) ?? status,
+};
 realm.commonjs = {
   __proto__: null,
   load: (path) => load("commonjs")["node:module"]._loadForImport(path),

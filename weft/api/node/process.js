@@ -100,12 +100,50 @@ function memoryUsage() {
 }
 memoryUsage.rss = () => memoryUsage().rss;
 
-function exit(code = process.exitCode) {
-  process.emit("exit", Number(code ?? 0));
-  if (processExit(Number(code ?? 0)) === false) {
+// ---- its end
+
+let exitCode = undefined;
+let exiting = false;
+
+// A whole number, also as a text.
+function checkedStatus(code) {
+  if (code === undefined || code === null) return undefined;
+  const number = typeof code === "string" && code.trim() !== "" ? Number(code) : code;
+  if (Number.isInteger(number)) return number;
+  throw load("events").invalid('The "code" argument must be an integer.');
+}
+
+// The kernel keeps eight bits of it.
+const status = () => Number(exitCode ?? 0) & 0xff;
+
+// Its listeners may choose another status; what they begin is not waited for.
+function tellExit() {
+  if (exiting) return;
+  exiting = true;
+  process.emit("exit", exitCode ?? 0);
+}
+
+function exit(code = undefined) {
+  if (code !== undefined) process.exitCode = code;
+  tellExit();
+  if (processExit(status()) === false) {
+    exiting = false;
     throw new Error("process.exit() is not there for an application that is served");
   }
 }
+
+// For the host, when nothing is pending any more.
+const ending = {
+  beforeExit() {
+    process.emit("beforeExit", exitCode ?? 0);
+  },
+  // `failed`: the status of an error that nobody caught, or 0.
+  exit(failed) {
+    if (failed !== 0) exitCode = failed;
+    tellExit();
+    return status();
+  },
+};
 
 function emitWarning(warning, type = "Warning") {
   const name = typeof type === "object" ? type?.type ?? "Warning" : type;
@@ -136,7 +174,6 @@ Object.assign(process, {
   env: makeEnv(),
   pid: processNumber(),
   ppid: 0,
-  exitCode: undefined,
   features: { inspector: false, debug: false, uv: false, ipv6: true, tls_alpn: true, tls_sni: true,
     tls_ocsp: false, tls: true, typescript: "strip", require_module: true },
   config: { target_defaults: {}, variables: {} },
@@ -177,6 +214,14 @@ Object.assign(process, {
   allowedNodeEnvironmentFlags: new Set(),
   report: undefined,
 });
+Object.defineProperty(process, "exitCode", {
+  configurable: false,
+  enumerable: true,
+  get: () => exitCode,
+  set(code) {
+    exitCode = code === undefined ? code : checkedStatus(code);
+  },
+});
 const lazily = {
   stdout: makeStream(1), stderr: makeStream(2), stdin: makeStdin,
 };
@@ -186,4 +231,4 @@ for (const name of Object.keys(lazily)) {
   });
 }
 
-return { "node:process": process };
+return { "node:process": process, ending };
