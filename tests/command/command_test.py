@@ -180,6 +180,13 @@ class Command(unittest.TestCase):
         status, _, told = self.weft("run", "d.js")
         self.assertEqual((status, "at the end" in told), (1, True), told)
 
+    def test_JS_18_a_recurring_job_that_has_ended_keeps_no_script(self):
+        self.write("a.js", """
+            import { Time } from "weft:time";
+            Time.every(1, () => console.log("ran"), { maxRuns: 1, timeoutMs: "1h" });
+            """)
+        self.assertEqual(self.weft("run", "a.js"), (0, "ran\n", ""))
+
     def test_JS_7_a_script_that_fills_its_heap_fails_and_runs_once(self):
         bomb = "const kept = []; for (;;) kept.push(new Array(10000).fill(Math.random()));"
         for name, text in [("a.js", bomb), ("b.js", f"setTimeout(() => {{ {bomb} }}, 1);")]:

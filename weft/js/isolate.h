@@ -119,7 +119,7 @@ struct IsolateCounters {
     std::uint64_t uncaught = 0;
     std::uint64_t tasks_started = 0;
     std::uint64_t tasks_settled = 0;
-    std::uint64_t late = 0;  // settlements after the end of their request
+    std::uint64_t late = 0;  // what came after the end of its request, or of its caller's wait
 };
 
 class Isolate {

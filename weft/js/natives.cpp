@@ -16,6 +16,8 @@ void time_origin(Call& call) { call.give(call.isolate().time_origin_ms()); }
 
 void end_callback(Call& call) { call.give(call.isolate().end_callback()); }
 
+void late_outcome(Call& call) { ++call.isolate().counters().late; }
+
 void report_uncaught(Call& call) {
     call.isolate().report_uncaught(call[0], v8::Exception::CreateMessage(call.v8(), call[0]));
 }
@@ -41,6 +43,7 @@ constexpr Binding kBindings[] = {
     bind<monotonic_now>("monotonicNow", "(): number"),
     bind<time_origin>("timeOrigin", "(): number"),
     bind<end_callback>("endCallback", "(): boolean"),
+    bind<late_outcome>("lateOutcome", "(): void"),
     bind<report_uncaught>("reportUncaught", "(error: unknown): void"),
     bind<error_text>("errorText", "(error: unknown): string"),
     bind<current_request>("currentRequest", "(): number"),

@@ -51,15 +51,17 @@ test("SC_7 Pool: so many at once, so many queued, not one more", async () => {
   let running = 0;
   let most = 0;
   const order = [];
+  const full = Promise.withResolvers();
   const job = (name) => async () => {
     most = Math.max(most, ++running);
-    await Time.delay(3);
+    await full.promise;
     running--;
     order.push(name);
   };
   for (const name of [1, 2, 3]) pool.trySubmit(job(name));
   assertThrows(() => pool.trySubmit(job(0)), Error, "async: pool queue is full");
   await assertRejects(() => pool.submitFor(1, job(0)), Error, "async: timeout");
+  full.resolve();
   await pool.submit(job(4));
   await pool.close();
   assertEquals([most, order], [2, [1, 2, 3, 4]]);

@@ -136,3 +136,67 @@ test("JS_18 CancellationController: first reason, linked, timeout, an AbortSigna
   await Time.delay(10);
   assert(timed.signal.reason instanceof TimeoutError);
 });
+
+test("JS_18 Time.interval: timeoutMs ends it, all in all", async () => {
+  const clock = Time.fakeClock({ now: 0 });
+  const interval = Time.interval(10, { clock, timeoutMs: 25 });
+  const next = async () => {
+    const ticked = interval.next();
+    ticked.catch(() => {});
+    await clock.advanceByAsync(10);
+    return ticked;
+  };
+  assertEquals([(await next()).value.index, (await next()).value.index], [1, 2]);
+  await assertRejects(next, TimeoutError);
+  assertEquals((await interval.next()).done, true);
+});
+
+test("JS_18 Time.every: timeoutMs ends it", async () => {
+  const clock = Time.fakeClock({ now: 0 });
+  let runs = 0;
+  const job = Time.every(10, () => { ++runs; }, { clock, timeoutMs: 25 });
+  await clock.advanceByAsync(100);
+  assertEquals([runs, job.stopped], [2, true]);
+});
+
+test("JS_18 Time.fakeClock: advanceByAsync lets what it wakes set timers in turn", async () => {
+  const clock = Time.fakeClock({ now: 0 });
+  const seen = [];
+  const job = Time.every("1m", () => { seen.push(clock.monotonicNowMs() / 60_000); }, { clock });
+  await clock.advanceByAsync("1h");
+  assertEquals([seen.length, seen[0], seen[59], job.skippedRuns], [60, 1, 60, 0]);
+  assertEquals(clock.monotonicNowMs(), 3_600_000);
+  await job.stop();
+  // A chain of waits, begun only after it was called.
+  const chain = (async () => {
+    await null;
+    for (let i = 0; i < 3; i++) await Time.delay(10, { clock });
+    return clock.monotonicNowMs();
+  })();
+  await clock.advanceByAsync(40);
+  assertEquals([await chain, clock.monotonicNowMs()], [3_600_030, 3_600_040]);
+  const moved = clock.advanceByAsync(10);
+  clock.dispose();
+  await moved;
+  await assertRejects(() => clock.advanceByAsync(1), TimerDisposedError);
+});
+
+test("JS_18 Time.timeout: an error that comes late is reported", async () => {
+  const reports = [];
+  const listener = (event) => {
+    event.preventDefault();
+    reports.push(event.error.message);
+  };
+  addEventListener("error", listener);
+  const late = Promise.withResolvers();
+  const owned = Promise.withResolvers();
+  await assertRejects(() => Time.timeout(() => late.promise, { afterMs: 1 }), TimeoutError);
+  await assertRejects(
+    () => Time.timeout(({ signal }) => Time.delay("1h", { signal }), { afterMs: 1 }), TimeoutError);
+  await assertRejects(() => Time.timeout(owned.promise, { afterMs: 1 }), TimeoutError);
+  late.reject(new Error("late error"));
+  owned.reject(new Error("of whoever has the promise"));
+  await Time.delay(0);
+  removeEventListener("error", listener);
+  assertEquals(reports, ["late error"]);
+});

@@ -73,6 +73,31 @@ TEST_F(ApplicationTest, JS_3_a_script_runs_to_its_end) {
     EXPECT_TRUE(run("await new Promise((done) => setTimeout(done, 1));"));
 }
 
+TEST_F(ApplicationTest, SC_7_what_comes_after_its_callers_wait_is_counted) {
+    Result<std::uint64_t> late = on_owner([&]() -> Result<std::uint64_t> {
+        auto application = WEFT_TRY(host_->open(options(R"(
+            import { withTimeout } from "weft:async";
+            import { Time } from "weft:time";
+            const held = Promise.withResolvers();
+            const all = [
+                withTimeout(1, () => held.promise),
+                Time.timeout(() => held.promise, { afterMs: 1 }),
+                withTimeout(1, async (context) => { await held.promise; context.check(); }),
+            ];
+            await Promise.allSettled(all);
+            held.resolve();
+        )")));
+        Result<void> outcome = application->load();  // tidy: allow order: of a script
+        if (outcome) outcome = application->run_to_end();
+        std::uint64_t counted = application->counters().late;
+        application->close();
+        WEFT_TRY(outcome);
+        return counted;
+    });
+    ASSERT_TRUE(late) << late.error().message();
+    EXPECT_EQ(*late, 3U);
+}
+
 TEST_F(ApplicationTest, JS_2_an_error_names_its_place_and_shows_the_line) {
     Result<void> outcome = run("const a = 1;\n  throw new TypeError('no such user');\n");
     ASSERT_FALSE(outcome);

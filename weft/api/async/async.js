@@ -1,20 +1,19 @@
 // The module `weft:async`: Group, Task, Pool, every and withTimeout, with the guarantees and the
 // texts of the C++ library (weft/async). Programs compare the texts.
 //
-// A job is a function (sync or async) that is given a context: { signal, deadline, check() }. The
-// context can be passed on wherever { signal, deadline } is taken. An error that nobody waited for
+// A job is a function (sync or async) that is given a context: { signal, deadline, clock, check() }.
+// The context can be passed on wherever { signal, deadline } is taken. An error that nobody waited for
 // is reported when its owner is collected.
-const { valueKind } = native;
+const { lateOutcome, valueKind } = native;
 const { events } = realm;
 const { kinds, tryGet } = realm.inspecting;
 const {
-  CancellationController, CancelledError, TimeoutError, begin, budgetMs, durationMs, signalOf,
-  systemClock,
+  CancellationController, TimeoutError, begin, budgetMs, clockOf, durationMs, isEndOf, signalOf,
 } = realm.time;
 const {
   ArrayPrototypeIndexOf, ArrayPrototypePush, ArrayPrototypeShift, ArrayPrototypeSlice,
   ArrayPrototypeSplice, Error, FinalizationRegistry, FinalizationRegistryPrototypeRegister, MathMax,
-  NumberIsInteger, ObjectDefineProperty, PromisePrototypeThen, newPromise,
+  MathMin, NumberIsInteger, ObjectDefineProperty, PromisePrototypeThen, newPromise,
 } = realm.primordials;
 
 // kind: the name of the C++ error's kind.
@@ -63,11 +62,13 @@ class Context {
 
   constructor(options, operation) {
     const budget = budgetMs(options, operation);
+    const clock = clockOf(options);
+    this.clock = clock;
     this.#controller = CancellationController.linked(signalOf(options, operation));
-    this.#dueMs = budget === Infinity ? Infinity : systemClock.monotonicNowMs() + budget;
+    this.#dueMs = budget === Infinity ? Infinity : clock.monotonicNowMs() + budget;
     if (budget <= 0) this.#controller.cancel(new TimeoutError());
     else if (budget !== Infinity) {
-      this.#wait = begin(systemClock, budget, this.#controller.signal, Infinity);
+      this.#wait = begin(clock, budget, this.#controller.signal, Infinity);
       PromisePrototypeThen(
         this.#wait.promise, () => this.#controller.cancel(new TimeoutError()), () => {});
     }
@@ -80,7 +81,7 @@ class Context {
   }
   remainingMs() {
     return this.#dueMs === Infinity ? Infinity
-      : MathMax(0, this.#dueMs - systemClock.monotonicNowMs());
+      : MathMax(0, this.#dueMs - this.clock.monotonicNowMs());
   }
   get error() {
     const { signal } = this.#controller;
@@ -106,16 +107,14 @@ function requireJob(job) {
   if (typeof job !== "function") throw nilJob();
 }
 
+// A time that is up already is no mistake.
+function timeoutMs(timeout, operation) {
+  return typeof timeout === "number" && timeout <= 0 ? 0 : durationMs(timeout, operation);
+}
+
 // Never throws at once: what the job throws is its outcome.
 async function start(job, context) {
   return job(context);
-}
-
-// An error that is only the echo of its context's end is expected and not worth a report.
-function isEcho(error, signal) {
-  return signal.aborted &&
-    (error === signal.reason || error instanceof CancelledError || error instanceof TimeoutError ||
-     error?.name === "AbortError" || (error instanceof AsyncError && error.kind === "Cancelled"));
 }
 
 // ---- errors that nobody waits for
@@ -303,18 +302,18 @@ class Pool {
     requireJob(job);
     const signal = signalOf(options, "Pool.submit");
     const budget = budgetMs(options, "Pool.submit");
-    if (this.#closed) throw poolClosed();
+    const clock = options?.clock === undefined ? this.#context.clock : clockOf(options);
     if (signal?.aborted) throw contextError(signal.reason);
     if (budget <= 0) throw contextError(new TimeoutError());
-    await this.#admit(job, signal, budget, () => contextError(new TimeoutError()));
+    await this.#admit(job, clock, signal, budget, () => contextError(new TimeoutError()));
   }
 
   // `async: timeout` if there was no room in time.
   async submitFor(timeout, job) {
     requireJob(job);
-    const budget = durationMs(timeout, "Pool.submitFor");
-    if (this.#closed) throw poolClosed();
-    await this.#admit(job, undefined, budget, timedOut);
+    const budget = timeoutMs(timeout, "Pool.submitFor");
+    if (budget <= 0) throw timedOut();
+    await this.#admit(job, this.#context.clock, undefined, budget, timedOut);
   }
 
   // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
@@ -337,20 +336,20 @@ class Pool {
     return this.#running + this.#queue.length < this.#capacity && this.#submitters.length === 0;
   }
 
-  async #admit(job, signal, budget, late) {
+  async #admit(job, clock, signal, budget, late) {
+    if (this.#closed) throw poolClosed();
     if (this.#hasRoom()) return this.#accept(job);
-    if (budget <= 0) throw late();
     const submitter = newPromise();
     submitter.job = job;
     ArrayPrototypePush(this.#submitters, submitter);
-    const wait = begin(systemClock, budget === Infinity ? 0xffffffff : budget, signal, Infinity);
+    const wait = begin(clock, budget === Infinity ? 0xffffffff : budget, signal, Infinity);
     const leave = (error) => {
       const at = ArrayPrototypeIndexOf(this.#submitters, submitter);
       if (at >= 0) ArrayPrototypeSplice(this.#submitters, at, 1);
       submitter.reject(error);
     };
-    PromisePrototypeThen(
-      wait.promise, () => leave(late()), () => leave(contextError(signal.reason)));
+    PromisePrototypeThen(wait.promise, () => leave(late()), (error) =>
+      leave(signal?.aborted ? contextError(signal.reason) : error));
     try {
       await submitter.promise;
     } finally {
@@ -392,70 +391,85 @@ function intervalMs(interval) {
   return ms;
 }
 
-async function runEvery(ms, job, context) {
-  let dueMs = systemClock.monotonicNowMs() + ms;
+// In this order, as in C++.
+function checkPeriodic(interval, job, options, operation) {
+  const ms = intervalMs(interval);
+  requireJob(job);
+  const context = new Context(options, operation);
+  const { error } = context;
+  if (error === undefined) return { ms, context };
+  endContext(context);
+  throw error;
+}
+
+// A loop that has ended always has an error; `byJob` says whose.
+async function runPeriodic(ms, job, context) {
   for (;;) {
-    const wait = MathMax(0, dueMs - systemClock.monotonicNowMs());
     try {
-      await begin(systemClock, wait, context.signal, Infinity).promise;
+      await begin(context.clock, ms, context.signal, Infinity).promise;
+      context.check();
     } catch (error) {
-      throw context.error ?? error;
+      return { error: context.error ?? error, byJob: false };
     }
-    context.check();
-    await start(job, context);
-    // The rhythm is kept; runs that came due during a long one are left out.
-    const now = systemClock.monotonicNowMs();
-    do dueMs += ms; while (dueMs + ms <= now);
+    try {
+      await start(job, context);
+    } catch (error) {
+      return { error, byJob: true };
+    }
+    const { error } = context;
+    if (error !== undefined) return { error, byJob: false };
   }
 }
 
-// Runs the job after each interval, never two at once, until it fails or the context ends; gives
-// that error.
+// Runs the job again and again, each run an interval after the end of the one before, so never two
+// at once, until it fails or the context ends; gives that error.
 async function every(interval, job, options = undefined) {
-  requireJob(job);
-  const ms = intervalMs(interval);
-  const context = new Context(options, "every");
-  try {
-    await runEvery(ms, job, context);
-  } finally {
-    endContext(context);
-  }
+  const { ms, context } = checkPeriodic(interval, job, options, "every");
+  const { error } = await runPeriodic(ms, job, context);
+  endContext(context);
+  throw error;
 }
 
 class PeriodicHandle {
+  #parent;
   #context;
-  #outcome = new Outcome();
-  #ended;
+  #outcome = new Outcome();  // the job's
+  #loop;
   #stopped = false;
+  #stoppedLate = false;  // the parent had ended before, so its error counts
   #waited = false;
 
   constructor(interval, job, options) {
-    requireJob(job);
-    const ms = intervalMs(interval);
-    this.#context = new Context(options, "startEvery");
+    const { ms, context } = checkPeriodic(interval, job, options, "startEvery");
+    this.#parent = context;
+    this.#context = new Context(context, "startEvery");
+    const inner = this.#context;
     const outcome = this.#outcome;
-    const handle = { stopped: () => this.#stopped };
-    this.#ended = PromisePrototypeThen(runEvery(ms, job, this.#context), undefined, (error) => {
-      if (!(handle.stopped() && error?.kind === "Cancelled")) outcome.fail(error);
+    this.#loop = PromisePrototypeThen(runPeriodic(ms, job, inner), (end) => {
+      if (end.byJob) outcome.fail(end.error);
+      endContext(inner);
+      endContext(context);
+      return end;
     });
     reportWhenDropped(this, outcome);
   }
 
-  // Ends it after the present run. May be called again.
+  // Ends the job's context; does not wait. Again: nothing.
   stop() {
     if (this.#stopped) return;
     this.#stopped = true;
-    endContext(this.#context);
+    this.#stoppedLate = this.#parent.error !== undefined;
+    if (!this.#stoppedLate) endContext(this.#context);
   }
 
-  // Its end: without an error if it was stopped. Once.
+  // Until the loop has ended: nothing if stop() ended it, else the error of the job or of the
+  // parent. Once.
   async wait() {
     if (this.#waited) throw periodicWaited();
     this.#waited = true;
     this.#outcome.taken = true;
-    await this.#ended;
-    endContext(this.#context);
-    this.#outcome.take();
+    const { error, byJob } = await this.#loop;
+    if (byJob || !this.#stopped || this.#stoppedLate) throw error;
   }
 }
 
@@ -466,46 +480,53 @@ function startEvery(interval, job, options = undefined) {
 // ---- withTimeout
 
 // The job's result if it ends before the time is up, `async: timeout` otherwise, the error of the
-// signal or deadline around it if that ends first. A job that does not heed its signal goes on; an
-// error that it still gives is reported.
+// signal or deadline around it if that ends first. A job that does not heed its signal goes on; how
+// it ends is counted, and an error that it still gives is reported.
 async function withTimeout(timeout, job, options = undefined) {
   requireJob(job);
-  const ms = typeof timeout === "number" && timeout <= 0 ? 0 : durationMs(timeout, "withTimeout");
-  const outer = new Context(options, "withTimeout");
-  const outerError = outer.error;
-  if (outerError !== undefined) throw outerError;
-  if (ms <= 0) {
-    endContext(outer);
-    throw timedOut();
+  const ownMs = timeoutMs(timeout, "withTimeout");
+  const parent = new Context(options, "withTimeout");
+  const { clock } = parent;
+  const parentError = parent.error ?? (ownMs <= 0 ? timedOut() : undefined);
+  if (parentError !== undefined) {
+    endContext(parent);
+    throw parentError;
   }
-  const dueMs = systemClock.monotonicNowMs() + ms;
-  const ownIsFirst = ms <= outer.remainingMs();
-  const context = new Context({ signal: outer.signal, timeoutMs: ms }, "withTimeout");
-  const late = () => (outer.signal.aborted || !ownIsFirst
-    ? outer.error ?? contextError(new TimeoutError()) : timedOut());
+  const parentMs = parent.remainingMs();
+  const ownsDeadline = ownMs <= parentMs;
+  const dueMs = clock.monotonicNowMs() + ownMs;
+  const context = new Context(
+    { signal: parent.signal, clock, timeoutMs: MathMin(ownMs, parentMs) }, "withTimeout");
+  // Also an end that nobody has been told of yet: what ended first counts.
+  const endedBefore = () => {
+    const byParent = parent.error;
+    const error = byParent ?? context.error;
+    if (error?.kind !== "TimedOut" || !ownsDeadline) return error;
+    return byParent === undefined || clock.monotonicNowMs() >= dueMs ? timedOut() : error;
+  };
   const { promise, resolve, reject } = newPromise();
   let settled = false;
   const settle = (how, value) => {
     settled = true;
     endContext(context);
-    endContext(outer);
+    endContext(parent);
     how(value);
   };
   context.signal.addEventListener("abort", () => {
-    if (!settled) settle(reject, late());
+    if (!settled) settle(reject, endedBefore());
   });
-  const inTime = () => systemClock.monotonicNowMs() < dueMs;
   PromisePrototypeThen(start(job, context), (value) => {
-    if (settled) return;
-    if (inTime()) settle(resolve, value);
-    else settle(reject, late());
+    if (settled) return lateOutcome();
+    const instead = endedBefore();
+    if (instead === undefined) settle(resolve, value);
+    else settle(reject, instead);
   }, (error) => {
-    if (settled || !inTime()) {
-      if (!settled) settle(reject, late());
-      if (!isEcho(error, context.signal)) events.reportException(error);
-      return;
-    }
-    settle(reject, error);
+    const wasSettled = settled;
+    const instead = wasSettled ? undefined : endedBefore();
+    if (!wasSettled) settle(reject, instead ?? error);
+    else lateOutcome();
+    if (!wasSettled && instead === undefined) return;
+    if (!isEndOf(context.signal, error)) events.reportException(error);
   });
   return promise;
 }

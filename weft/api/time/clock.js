@@ -53,6 +53,16 @@ function cancelledBecause(reason) {
   return reason instanceof CancelledError ? reason : new CancelledError(undefined, { reason });
 }
 
+// An error that only says that what ended the signal has ended its job is expected: that it comes
+// late is not worth a report.
+function isEndOf(signal, error) {
+  if (!signal.aborted) return false;
+  const name = error?.name;
+  return error === signal.reason || name === "CancelledError" || name === "TimeoutError" ||
+    name === "AbortError" ||
+    (name === "AsyncError" && (error.kind === "Cancelled" || error.kind === "TimedOut"));
+}
+
 // ---- durations
 
 const unitsMs = { __proto__: null, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -118,7 +128,7 @@ let fakeHands;
 let isFakeClock;
 
 // Stands still until it is moved. Timers run inside advanceBy(), each at its own instant, by
-// deadline and then by creation.
+// deadline and then by creation; what awaits them runs after it, or inside advanceByAsync().
 class FakeClock {
   kind = "fake";
   #wallMs;
@@ -154,14 +164,24 @@ class FakeClock {
   advanceBy(ms) {
     this.#requireAlive();
     const until = this.#monotonicMs + durationMs(ms, "FakeClock.advanceBy");
-    while (!this.#disposed) {
-      const at = this.#earliest(until);
-      if (at < 0) break;
-      const timer = ArrayPrototypeSplice(this.#timers, at, 1)[0];
-      this.#moveTo(MathMax(timer.dueMs, this.#monotonicMs));
-      timer.onDue();
-    }
+    while (!this.#disposed && this.#runNext(until));
     this.#moveTo(until);
+  }
+
+  // The same, but after each timer all that it has made ready runs, and may set timers in turn, as
+  // a recurring job does.
+  async advanceByAsync(ms) {
+    this.#requireAlive();
+    const until = this.#monotonicMs + durationMs(ms, "FakeClock.advanceByAsync");
+    for (;;) {
+      const ready = newPromise();
+      setTimeoutInternal(ready.resolve, 0);
+      await ready.promise;
+      if (this.#disposed) return;
+      if (!this.#runNext(until)) break;
+    }
+    // Others may have moved it meanwhile.
+    this.#moveTo(MathMax(until, this.#monotonicMs));
   }
 
   dispose() {
@@ -170,6 +190,16 @@ class FakeClock {
     const timers = this.#timers;
     this.#timers = [];
     for (let i = 0; i < timers.length; i++) timers[i].onDisposed();
+  }
+
+  // False: none is due by then.
+  #runNext(until) {
+    const at = this.#earliest(until);
+    if (at < 0) return false;
+    const timer = ArrayPrototypeSplice(this.#timers, at, 1)[0];
+    this.#moveTo(MathMax(timer.dueMs, this.#monotonicMs));
+    timer.onDue();
+    return true;
   }
 
   #moveTo(monotonicMs) {
@@ -433,6 +463,7 @@ realm.time = {
   clockOf,
   delay,
   durationMs,
+  isEndOf,
   periodMs,
   signalOf,
   systemClock,

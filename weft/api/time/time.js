@@ -1,9 +1,11 @@
 // The module `weft:time`: delays, timeouts, intervals and recurring jobs that heed signals,
 // deadlines and clocks. The pieces stand in clock.js.
+const { lateOutcome } = native;
+const { events } = realm;
 const {
   CancellationController, CancellationSignal, CancelledError, Deadline, FakeClock,
   InvalidDeadlineError, TimeoutError, TimerDisposedError, begin, budgetMs, cancelledBecause,
-  clockOf, delay, durationMs, periodMs, signalOf, systemClock,
+  clockOf, delay, durationMs, isEndOf, periodMs, signalOf, systemClock,
 } = realm.time;
 const {
   Date, DatePrototypeGetTime, Error, MathFloor, MathMax, MathMin, NumberIsInteger, ObjectFreeze,
@@ -26,7 +28,8 @@ function instantIn(clock, ms) {
 // ---- timeout
 
 // Runs a function, or awaits a promise, for so long and no longer. The function is given
-// { signal, deadline }; it is not started when the time is up or the signal has fired before.
+// { signal, deadline }; it is not started when the time is up or the signal has fired before. What
+// it gives later is counted, and its error reported; a promise's error is its owner's.
 async function timeout(operation, options) {
   const clock = clockOf(options);
   const signal = signalOf(options, "Time.timeout");
@@ -52,14 +55,25 @@ async function timeout(operation, options) {
   });
   markHandled(late);
   const { promise, resolve, reject } = newPromise();
-  PromisePrototypeThen(late, undefined, reject);
+  let isLate = false;
+  PromisePrototypeThen(late, undefined, (error) => {
+    isLate = true;
+    reject(error);
+  });
   const deadline = { remainingMs: () => MathMax(0, dueMs - clock.monotonicNowMs()) };
+  const isFunction = typeof operation === "function";
   const run = async () =>
-    typeof operation === "function" ? operation({ signal: inner.signal, deadline }) : operation;
+    (isFunction ? operation({ signal: inner.signal, deadline }) : operation);
   PromisePrototypeThen(run(), (value) => {
+    if (isLate) return lateOutcome();
     wait.stop();
     resolve(value);
   }, (error) => {
+    if (isLate) {
+      lateOutcome();
+      if (isFunction && !isEndOf(inner.signal, error)) events.reportException(error);
+      return;
+    }
     wait.stop();
     reject(error);
   });
@@ -78,14 +92,15 @@ class TimeInterval {
   #ticks = 0;
   #waiting = false;
   #done = false;
-  #options;
+  #endMs;
+  #deadline;
 
   constructor(ms, options) {
     this.#periodMs = periodMs(ms, "Time.interval");
     this.#clock = clockOf(options);
     this.#ticksMax = countOf(options?.maxTicks, "Time.interval", "maxTicks");
-    this.#options = { deadline: options?.deadline, timeoutMs: undefined };
-    budgetMs(options, "Time.interval");
+    this.#deadline = { deadline: options?.deadline };
+    this.#endMs = this.#clock.monotonicNowMs() + budgetMs(options, "Time.interval");
     this.#controller = CancellationController.linked(signalOf(options, "Time.interval"));
     this.#dueMs = this.#clock.monotonicNowMs() + (options?.immediate ? 0 : this.#periodMs);
   }
@@ -97,8 +112,10 @@ class TimeInterval {
     }
     this.#waiting = true;
     try {
-      const ms = MathMax(0, this.#dueMs - this.#clock.monotonicNowMs());
-      const budget = budgetMs(this.#options, "Time.interval");
+      const now = this.#clock.monotonicNowMs();
+      const ms = MathMax(0, this.#dueMs - now);
+      // Its deadline may be of another clock.
+      const budget = MathMin(budgetMs(this.#deadline, "Time.interval"), this.#endMs - now);
       await begin(this.#clock, ms, this.#controller.signal, budget).promise;
     } catch (error) {
       this.#finish(undefined);
@@ -157,7 +174,7 @@ class ScheduledJob {
   #paused = false;
   #stopped = false;
   #idle = undefined;  // resolved when the last run has ended
-  #budget;
+  #limit = undefined;  // the wait for the end of its time
 
   constructor(ms, handler, options) {
     this.#periodMs = periodMs(ms, "Time.every");
@@ -170,10 +187,10 @@ class ScheduledJob {
     this.#handler = handler;
     this.#noOverlap = options?.noOverlap ?? true;
     this.#runsMax = countOf(options?.maxRuns, "Time.every", "maxRuns");
-    this.#budget = budgetMs(options, "Time.every");
+    const budget = budgetMs(options, "Time.every");
     this.#controller = CancellationController.linked(signalOf(options, "Time.every"));
     this.#dueMs = this.#clock.monotonicNowMs() + (options?.immediate ? 0 : this.#periodMs);
-    if (this.#budget !== Infinity) this.#endAfter(this.#budget);
+    if (budget !== Infinity) this.#endAfter(budget);
     this.#loop();
   }
 
@@ -218,8 +235,8 @@ class ScheduledJob {
   }
 
   #endAfter(ms) {
-    const { promise } = begin(this.#clock, ms, this.#controller.signal, Infinity);
-    PromisePrototypeThen(promise, () => this.#end(new TimeoutError()), () => {});
+    this.#limit = begin(this.#clock, ms, this.#controller.signal, Infinity);
+    PromisePrototypeThen(this.#limit.promise, () => this.#end(new TimeoutError()), () => {});
   }
 
   async #loop() {
@@ -234,6 +251,7 @@ class ScheduledJob {
       if (!(error instanceof CancelledError)) this.#lastError = error;
     }
     this.#stopped = true;
+    this.#limit?.stop();
     if (this.#active === 0) this.#controller.dispose();
   }
 

@@ -1,11 +1,12 @@
 // The module weft:async; see docs/js/time.md.
 declare module "weft:async" {
-  import type { CancellationSignal, Duration, RemainingTime, WaitOptions } from "weft:time";
+  import type { CancellationSignal, Clock, Duration, RemainingTime, WaitOptions } from "weft:time";
 
   /** What a job is given; it can be passed on wherever options are taken. */
   export interface Context {
     readonly signal: CancellationSignal;
     readonly deadline: RemainingTime;
+    readonly clock: Clock;
     readonly error: AsyncError | undefined;
     remainingMs(): number;
     check(): void;

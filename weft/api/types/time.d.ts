@@ -19,6 +19,7 @@ declare module "weft:time" {
     readonly kind: "fake";
     set(instant: Date | number): void;
     advanceBy(duration: Duration): void;
+    advanceByAsync(duration: Duration): Promise<void>;
     dispose(): void;
   }
   /** The earliest of them ends the wait. */
