@@ -241,6 +241,44 @@ class Command(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("b.js:1", told)
 
+    def test_JS_2_import_maps_are_for_scripts_as_well(self):
+        self.write("map.json", '{"imports": {"m": "./lib/m.js"}}')
+        self.write("lib/m.js", "export default 'of the map';\n")
+        self.write("a.js", 'import m from "m";\nconsole.log(m);\n')
+        self.write("a.test.js", 'import { test, expect } from "weft:test";\nimport m from "m";\n'
+                   'test("m", () => expect(m).toBe("of the map"));\n')
+        option = ("--import-map", "map.json")
+        self.assertEqual(self.weft("run", *option, "a.js"), (0, "of the map\n", ""))
+        self.assertEqual(self.weft("eval", *option, "(await import('m')).default"),
+                         (0, "of the map\n", ""))
+        self.assertEqual(self.weft("check", *option, "a.js")[0], 0)
+        self.assertEqual(self.weft("test", *option, "a.test.js")[0], 0)
+        for verb, what in [("run", "a.js"), ("check", "a.js"), ("test", "a.test.js")]:
+            self.assertEqual(self.weft(verb, what)[0], 1, verb)
+            status, _, told = self.weft(verb, "--import-map", "none.json", what)
+            self.assertEqual((status, "there is no none.json" in told), (2, True), told)
+        self.write("map.json", "{")
+        status, _, told = self.weft("run", *option, "a.js")
+        self.assertEqual((status, "map.json" in told), (1, True), told)
+
+    def test_JS_2_cts_is_CommonJS_and_mts_a_module(self):
+        self.write("a.cts", 'import b = require("./b.cjs");\nconst { c } = require("./c.cts");\n'
+                   "const all: string[] = [b.name as string, c, typeof module];\n"
+                   "console.log(all.join());\nexports.all = all;\n")
+        self.write("b.cts", 'exports.name = "b" satisfies string;\n')
+        self.write("c.cts", 'const c: string = "c";\nexports.c = c;\n')
+        self.write("d.mts", 'import { all } from "./a.cts";\nimport b from "./b.cjs";\n'
+                   "console.log(all.length as number, b.name!);\n")
+        self.assertEqual(self.weft("run", "a.cts"), (0, "b,c,object\n", ""))
+        self.assertEqual(self.weft("run", "d.mts"), (0, "b,c,object\n3 b\n", ""))
+        self.assertEqual(self.weft("check", "d.mts")[0], 0)
+        self.write("e.test.cts", 'const { test, expect } = require("weft:test");\n'
+                   'test("typed", () => { const x: number = 1; expect(x).toBe(1); });\n')
+        self.assertEqual(self.weft("test", "e.test.cts")[0], 0)
+        self.write("f.cts", "const x: = 1;\n")
+        status, _, told = self.weft("run", "f.cts")
+        self.assertEqual((status, "f.cts:1" in told), (1, True), told)
+
     def test_HST_5_statuses_are_as_documented(self):
         self.assertEqual(self.weft("--version")[0], 0)
         self.assertEqual(self.weft("nonsense")[0], 2)

@@ -114,6 +114,8 @@ class Application {
 public:
     virtual ~Application() = default;
 
+    // Reads the import map of the options. load(), compile() and test() have done so.
+    virtual Result<void> use_import_map() = 0;
     // Loads and evaluates the entry. The error is text for people, with a code frame.
     virtual Result<void> load() = 0;
     // Compiles the entry and everything that it imports, and runs none of it.

@@ -35,6 +35,7 @@ struct ScriptConfig {
     Environment env;
     std::vector<std::string> allow_fetch;
     std::vector<std::string> allow_read;
+    std::string import_map;     // absolute; may be empty
     std::string location;       // a URL, or empty
     bool prints_value = false;  // writes what the text's last expression comes to
 };
@@ -47,7 +48,8 @@ struct TestFile {
     Environment env;
     std::vector<std::string> allow_fetch;
     std::vector<std::string> allow_read;
-    unsigned place = 0;  // the pinned worker, of so many
+    std::string import_map;  // absolute; may be empty
+    unsigned place = 0;      // the pinned worker, of so many
     unsigned places = 1;
     // What became of each test, as JSON; on the place's thread.
     std::function<void(std::string_view json)> on_event;
@@ -92,7 +94,7 @@ public:
                               std::function<void(std::string_view json)> on_message,
                               std::function<Result<int>(DebugTarget& target)> use) = 0;
     // Compiles the file and everything that it imports, and runs none of it.
-    virtual Result<void> check(const std::string& entry) = 0;
+    virtual Result<void> check(const ScriptConfig& script) = 0;
     // Runs the tests of a file in an isolate of its own; any place has one file at a time. The
     // error is why it could not go on.
     virtual Result<void> test(const TestFile& file) = 0;

@@ -97,6 +97,7 @@ void add_common(CLI::App& verb, AnyCommand& command) {
         ->allow_extra_args(false);
     verb.add_option("--env-file", command.env_file, "lines of NAME=value for `env`")
         ->type_name("FILE");
+    verb.add_option("--import-map", command.import_map, "names for modules")->type_name("FILE");
 }
 
 void add_serve(CLI::App& app, ServeCommand& serve) {
@@ -115,7 +116,6 @@ void add_serve(CLI::App& app, ServeCommand& serve) {
     verb.add_flag("--watch", serve.watch, "load the application anew when a file changes");
     verb.add_flag("--supervised", serve.supervised,
                   "in a process of its own, which is started anew when it dies");
-    verb.add_option("--import-map", serve.import_map, "names for modules")->type_name("FILE");
     add_common(verb, serve);
     verb.footer(footer(kServeExamples));
 }
@@ -297,11 +297,9 @@ std::expected<AppConfig, std::string> app_of(const ServeCommand& command) {
     if (!entry) return std::unexpected(entry.error());
     app.entry = *entry;
     app.name = std::filesystem::path(app.entry).stem().string();
-    if (!command.import_map.empty()) {
-        auto map = existing("--import-map: ", command.import_map);
-        if (!map) return std::unexpected(map.error());
-        app.import_map = *map;
-    }
+    auto map = import_map_of(command.import_map);
+    if (!map) return std::unexpected(map.error());
+    app.import_map = std::move(*map);
     return app;
 }
 
@@ -340,6 +338,11 @@ std::vector<std::string> absolute_paths(const std::vector<std::string>& paths) {
     for (const std::string& path : paths)
         all.push_back(std::filesystem::absolute(path).lexically_normal().string());
     return all;
+}
+
+std::expected<std::string, std::string> import_map_of(const std::string& path) {
+    if (path.empty()) return path;
+    return existing("--import-map: ", path);
 }
 
 Command parse_command_line(std::span<const std::string> arguments) {

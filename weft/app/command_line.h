@@ -52,6 +52,7 @@ struct ScriptCommand {
     std::vector<std::string> allow_fetch = {};
     std::vector<std::string> allow_read = {};
     std::string env_file = {};
+    std::string import_map = {};
     std::string location = {};  // what relative URLs are relative to; empty: nothing
 };
 
@@ -76,6 +77,7 @@ struct TestCommand {
     std::vector<std::string> allow_fetch = {};
     std::vector<std::string> allow_read = {};
     std::string env_file = {};
+    std::string import_map = {};
 };
 
 struct InitCommand {
@@ -98,6 +100,9 @@ Command parse_command_line(std::span<const std::string> arguments);
 
 // As seen from the present folder.
 std::vector<std::string> absolute_paths(const std::vector<std::string>& paths);
+
+// What --import-map names, absolute; nothing is given as it is. The error is a text for people.
+std::expected<std::string, std::string> import_map_of(const std::string& path);
 
 // The configuration that a command asks for, with its file if it names one. The error is a text for
 // people.

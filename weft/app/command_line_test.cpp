@@ -58,8 +58,8 @@ public:
                       std::function<Result<int>(DebugTarget&)>) override {
         return 0;
     }
-    Result<void> check(const std::string& entry) override {
-        log_.checked = entry;
+    Result<void> check(const ScriptConfig& script) override {
+        log_.checked = script.source;
         if (!log_.outcome) return log_.outcome.error();
         return {};
     }

@@ -89,18 +89,21 @@ Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHos
     return static_cast<int>(Exit::Ok);
 }
 
+Result<std::string> checked_import_map(const std::string& path) {
+    auto found = import_map_of(path);
+    if (!found) return Error(ErrorKind::Misuse, found.error());
+    return std::move(*found);
+}
+
 Result<ScriptConfig> script_of(const ScriptCommand& command) {
-    ScriptConfig script{
+    ScriptConfig script {
         .kind = command.verb == ScriptCommand::Verb::Eval ? ScriptConfig::Kind::Text
                                                           : ScriptConfig::Kind::File,
-        .source = command.source,
-        .folder = std::filesystem::current_path().string(),
-        .arguments = command.arguments,
-        .env = {},
-        .allow_fetch = command.allow_fetch,
+        .source = command.source, .folder = std::filesystem::current_path().string(),
+        .arguments = command.arguments, .env = {}, .allow_fetch = command.allow_fetch,
         .allow_read = absolute_paths(command.allow_read),
-        .location = command.location,
-        .prints_value = command.verb == ScriptCommand::Verb::Eval,
+        .import_map = WEFT_TRY(checked_import_map(command.import_map))
+        , .location = command.location, .prints_value = command.verb == ScriptCommand::Verb::Eval,
     };
     if (!command.source.empty() && script.kind == ScriptConfig::Kind::File) {
         script.source = std::filesystem::absolute(command.source).lexically_normal().string();
@@ -113,7 +116,7 @@ Result<int> run_one(Runtime& runtime, const ScriptCommand& command, const OpenHo
     ScriptConfig script = WEFT_TRY(script_of(command));
     std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
     if (command.verb == ScriptCommand::Verb::Check) {
-        WEFT_TRY(host->check(script.source));
+        WEFT_TRY(host->check(script));
         write_line(Stream::Out, format("{} is in order", command.source));
         return static_cast<int>(Exit::Ok);
     }
@@ -131,6 +134,7 @@ Result<void> run_tests(AppHost& host, const TestCommand& command,
                        const std::vector<std::string>& files, unsigned places, TestReport& report) {
     Environment env;
     if (!command.env_file.empty()) env = WEFT_TRY(load_env_file(command.env_file));
+    std::string import_map = WEFT_TRY(checked_import_map(command.import_map));
     std::size_t next = 0;
     auto run_place = [&](unsigned place) {
         while (next < files.size() && !(command.bail && report.has_failed())) {
@@ -143,6 +147,7 @@ Result<void> run_tests(AppHost& host, const TestCommand& command,
                 .env = env,
                 .allow_fetch = command.allow_fetch,
                 .allow_read = absolute_paths(command.allow_read),
+                .import_map = import_map,
                 .place = place,
                 .places = places,
                 .on_event = [&](std::string_view json) { outcome.add(json); },

@@ -482,6 +482,7 @@ api::ApplicationOptions EngineHost::script_options(const ScriptConfig& script) c
     options.arguments = script.arguments;
     options.allow_fetch = script.allow_fetch;
     options.allow_read = script.allow_read;
+    options.import_map = script.import_map;
     options.is_script = true;
     options.location = script.location;
     // Whoever runs a script by hand can end it by hand, and reaches what he can reach.
@@ -527,6 +528,10 @@ Result<int> EngineHost::debug(const ScriptConfig& script,
     WEFT_TRY(engine());
     WEFT_TRY(on_place(0, [&]() -> Result<void> {
         application = WEFT_TRY(host_->open(std::move(options)));
+        if (Result<void> read = application->use_import_map(); !read) {
+            application->close();
+            return of_script(read.error());
+        }
         target.session = application->debug(std::move(on_message));
         return {};
     }));
@@ -543,11 +548,12 @@ Result<int> EngineHost::debug(const ScriptConfig& script,
     return outcome;
 }
 
-Result<void> EngineHost::check(const std::string& entry) {
+Result<void> EngineHost::check(const ScriptConfig& script) {
     api::ApplicationOptions options;
     options.name = "check";
     options.worker = runtime_.worker_count() - 1;
-    options.entry = entry;
+    options.entry = script.source;
+    options.import_map = script.import_map;
     WEFT_TRY(engine());
     return on_place(0, [&]() -> Result<void> {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
@@ -566,6 +572,7 @@ Result<void> EngineHost::test(const TestFile& file) {
     options.env = file.env;
     options.allow_fetch = file.allow_fetch;
     options.allow_read = file.allow_read;
+    options.import_map = file.import_map;
     options.is_script = true;
     options.limits.cpu = file.timeout;
     WEFT_TRY(engine());

@@ -51,7 +51,7 @@ public:
     Result<int> debug(const ScriptConfig& script,
                       std::function<void(std::string_view json)> on_message,
                       std::function<Result<int>(DebugTarget& target)> use) override;
-    Result<void> check(const std::string& entry) override;
+    Result<void> check(const ScriptConfig& script) override;
     Result<void> test(const TestFile& file) override;
 
 private:

@@ -36,7 +36,7 @@ public:
                       std::function<Result<int>(DebugTarget&)>) override {
         return 0;
     }
-    Result<void> check(const std::string&) override { return {}; }
+    Result<void> check(const ScriptConfig&) override { return {}; }
     Result<void> test(const TestFile&) override { return {}; }
 
     // As after an import that comes late.

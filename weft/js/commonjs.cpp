@@ -118,7 +118,11 @@ ModuleResult<Module> Modules::find_required(const std::string& specifier,
     return found;
 }
 
-Result<std::string> Modules::read_required(const std::string& path) { return files_.read(path); }
+Result<std::string> Modules::read_required(const std::string& path) {
+    std::string source = WEFT_TRY(files_.read(path));
+    if (!is_typescript(path)) return source;
+    return without_types(files_, path, source);
+}
 
 v8::MaybeLocal<v8::Value> Modules::require_module(v8::Local<v8::Context> context,
                                                   const std::string& path) {

@@ -204,7 +204,7 @@ Result<std::string> Modules::read_source(Module& module) {
     if (module.format == ModuleFormat::Either) {
         module.format = has_module_syntax(source) ? ModuleFormat::Module : ModuleFormat::CommonJs;
     }
-    if (module.format == ModuleFormat::TypeScript)
+    if (is_typescript(module.path))  // in both kinds of modules
         source = WEFT_TRY(without_types(files_, module.path, source));
     if (module.format == ModuleFormat::Json) return source;
     return without_attributes(module.path, std::move(source));

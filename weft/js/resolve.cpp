@@ -16,9 +16,9 @@ using Kind = ModuleFiles::Kind;
 
 constexpr std::string_view kNodeModules = "node_modules";
 // What people leave out, in the order in which it is most likely.
-constexpr std::array<std::string_view, 11> kGuesses = {
-    ".js",  ".mjs",      ".ts",        ".mts",      ".tsx",      ".json",
-    ".cjs", "/index.js", "/index.mjs", "/index.ts", "/index.tsx"};
+constexpr std::array<std::string_view, 12> kGuesses = {
+    ".js",  ".mjs", ".ts",       ".mts",       ".tsx",      ".json",
+    ".cjs", ".cts", "/index.js", "/index.mjs", "/index.ts", "/index.tsx"};
 // Of CommonJS, and of "main" in packages that are older than modules.
 constexpr std::array<std::string_view, 6> kRequireGuesses = {"",     ".js",       ".json",
                                                              ".cjs", "/index.js", "/index.json"};
@@ -309,7 +309,11 @@ ModuleResult<Module> Resolver::require_path(const Request& request, const std::s
         if (files_.kind(candidate) == Kind::File) return open(request, candidate, {});
         tried.push_back(std::move(candidate));
     }
-    if (files_.kind(plain) != Kind::Folder) return not_found(request, std::move(tried));
+    if (files_.kind(plain) != Kind::Folder) {
+        std::string meant = is_typescript(request.referrer) ? guess(plain) : std::string();
+        if (!meant.empty()) return open(request, meant, {});
+        return not_found(request, std::move(tried));
+    }
     ModuleResult<const Package*> package = package_in(plain);
     if (!package) return std::unexpected(package.error());
     return resolve_main(request, *package != nullptr ? **package : Package{plain, {}});
@@ -361,13 +365,14 @@ ModuleResult<Module> Resolver::open(const Request& request, const std::string& p
 ModuleResult<ModuleFormat> Resolver::format_of(const std::string& real_path, ImportKind kind) {
     std::string_view extension = extension_of(real_path);
     if (extension == ".mjs" || extension.empty()) return ModuleFormat::Module;
-    if (extension == ".cjs") return ModuleFormat::CommonJs;
+    if (extension == ".cjs" || extension == ".cts") return ModuleFormat::CommonJs;
     if (extension == ".json") return ModuleFormat::Json;
     if (is_typescript(real_path)) return ModuleFormat::TypeScript;
     if (extension != ".js") {
         return module_error(
             Code::Unsupported,
-            format("{} is neither .js, .mjs, .cjs, .ts, .mts, .tsx, .jsx nor .json", real_path));
+            format("{} is neither .js, .mjs, .cjs, .ts, .mts, .cts, .tsx, .jsx nor .json",
+                   real_path));
     }
     ModuleResult<const Package*> package = package_of(real_path);
     if (!package) return std::unexpected(package.error());
@@ -431,7 +436,7 @@ std::string Resolver::guess(const std::string& path) const {
         std::string candidate = path + std::string(tail);
         if (files_.kind(candidate) == Kind::File) return candidate;
     }
-    if (path.ends_with(".js") || path.ends_with(".mjs")) {
+    if (path.ends_with(".js") || path.ends_with(".mjs") || path.ends_with(".cjs")) {
         std::string typed = path;
         typed.replace(typed.size() - 2, 1, "t");
         if (files_.kind(typed) == Kind::File) return typed;

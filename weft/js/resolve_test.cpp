@@ -382,6 +382,8 @@ TEST(Resolver, JS_2_the_format_is_that_of_the_extension_and_the_package) {
                  {"/app/a.cjs", ""},
                  {"/app/a.json", ""},
                  {"/app/a.ts", ""},
+                 {"/app/a.mts", ""},
+                 {"/app/a.cts", ""},
                  {"/app/a", ""},
                  {"/app/a.css", ""},
                  {"/app/old/package.json", R"({"type": "commonjs"})"},
@@ -394,6 +396,8 @@ TEST(Resolver, JS_2_the_format_is_that_of_the_extension_and_the_package) {
     EXPECT_EQ(it.find("./a.cjs")->format, ModuleFormat::CommonJs);
     EXPECT_EQ(it.find("./a.json")->format, ModuleFormat::Json);
     EXPECT_EQ(it.find("./a.ts")->format, ModuleFormat::TypeScript);
+    EXPECT_EQ(it.find("./a.mts")->format, ModuleFormat::TypeScript);
+    EXPECT_EQ(it.find("./a.cts")->format, ModuleFormat::CommonJs);
     EXPECT_EQ(it.find("./a")->format, ModuleFormat::Module);
     EXPECT_EQ(it.find("./old/a.js")->format, ModuleFormat::CommonJs);
     EXPECT_EQ(it.find("e")->format, ModuleFormat::Either);

@@ -52,8 +52,8 @@ Error syntax_error(const std::string& path, const std::string& source,
 }  // namespace
 
 bool is_typescript(std::string_view path) {
-    return path.ends_with(".ts") || path.ends_with(".mts") || path.ends_with(".tsx") ||
-           path.ends_with(".jsx");
+    return path.ends_with(".ts") || path.ends_with(".mts") || path.ends_with(".cts") ||
+           path.ends_with(".tsx") || path.ends_with(".jsx");
 }
 
 Result<std::string> without_types(ModuleFiles& files, const std::string& path,

@@ -198,25 +198,32 @@ std::string JsApplication::whereabouts(const World& world) const {
     return request.empty() ? options_.name : format("{}: {}", options_.name, request);
 }
 
+Result<void> JsApplication::use_import_map() { return use_import_map(*world_); }
+
+Result<void> JsApplication::use_import_map(World& world) {
+    if (options_.import_map.empty()) return {};
+    js::DiskFiles files;
+    std::string text = WEFT_TRY(files.read(options_.import_map));
+    js::ModuleResult<js::ImportMap> map = js::ImportMap::parse(text, options_.import_map);
+    if (!map) return Error(ErrorKind::Other, map.error().text());
+    in_loop([&] { world.isolate->modules().set_import_map(std::move(*map)); });
+    return {};
+}
+
 Result<void> JsApplication::load() {
     WEFT_TRY(load_into(*world_));
     return {};
 }
 
 Result<void> JsApplication::compile() {
+    WEFT_TRY(use_import_map());
     return world_->isolate->modules().compile_entry(options_.entry);
 }
 
 Result<void> JsApplication::load_into(World& world) {
     if (!options_.location.empty()) WEFT_TRY(set_location(world));
+    WEFT_TRY(use_import_map(world));
     js::Modules& modules = world.isolate->modules();
-    if (!options_.import_map.empty()) {
-        js::DiskFiles files;
-        std::string text = WEFT_TRY(files.read(options_.import_map));
-        js::ModuleResult<js::ImportMap> map = js::ImportMap::parse(text, options_.import_map);
-        if (!map) return Error(ErrorKind::Other, map.error().text());
-        in_loop([&] { modules.set_import_map(std::move(*map)); });
-    }
     if (!options_.text.empty())
         WEFT_TRY(modules.load_text(options_.text, options_.entry));
     else

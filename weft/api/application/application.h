@@ -40,6 +40,7 @@ public:
                                                          ApplicationOptions options);
     ~JsApplication() override;
 
+    Result<void> use_import_map() override;
     Result<void> load() override;
     Result<void> compile() override;
     bool has_handler() const override { return has_handler_; }
@@ -88,6 +89,7 @@ private:
     Result<void> open_scope();
     Result<std::unique_ptr<World>> make_world();
     std::string whereabouts(const World& world) const;
+    Result<void> use_import_map(World& world);
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);

@@ -51,9 +51,14 @@ function nodeModulePaths(folder) {
   }
 }
 
+const ours = Object.create(null);
+
+// The default of a module of Node.js is all that it has; one of ours is given as a namespace, of
+// which every isolate has one copy.
 function builtin(name) {
   const module = realm.modules[name];
-  return "default" in module ? module.default : module;
+  if (name.startsWith("node:") && "default" in module) return module.default;
+  return ours[name] ??= Object.assign({}, module);
 }
 
 function failure(message, code, specifier) {

@@ -78,6 +78,7 @@ void TestRun::begin(const std::string& file, const std::string& settings) {
 }
 
 Result<void> JsApplication::test(const TestRunOptions& options) {
+    WEFT_TRY(use_import_map());
     test_run_ =
         std::make_unique<TestRun>(*world_->isolate, world_->tasks->token(), options.on_event);
     on_uncaught_ = [this](std::string_view text) { test_run_->uncaught(text); };
