@@ -71,6 +71,18 @@ class Init(InFolder):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["weft.json"])
         self.assertEqual((self.folder / "weft.json").read_text(), "mine")
 
+    def test_HST_5_what_a_new_repository_has_is_kept(self):
+        self.write("README.md", "mine\n")
+        self.write(".gitignore", "*.log\n")
+        status, said = self.weft("init", "--name", "x")
+        self.assertEqual((status, "kept ./README.md" in said, "wrote ./app.js" in said),
+                         (0, True, True), said)
+        self.assertEqual((self.folder / "README.md").read_text(), "mine\n")
+        self.assertEqual((self.folder / ".gitignore").read_text(), "*.log\n")
+        self.assertTrue((self.folder / "weft.json").is_file())
+        # A second time there is more than these.
+        self.assertEqual(self.weft("init", "--name", "x")[0], 2)
+
     def test_HST_5_names(self):
         for bad in ["a b", ".x", "x/y", 'a"b', "x" * 129]:
             status, said = self.weft("init", "new", "--name", bad)

@@ -123,6 +123,32 @@ class Repl(InFolder):
         status, said = self.weft("repl", text='import "./broken.js"\n"goes on"\n')
         self.assertEqual((status, "goes on" in said), (1, True), said)
 
+    def test_JS_12_imports_may_be_followed_by_code(self):
+        self.write("m.js", "export const one = () => 1;\nexport default () => 'of m';\n")
+        self.write("l.js", "#!/usr/bin/env weft\n// Two of them.\n"
+                   'import m, {\n  one,\n} from "./m.js";\nimport * as all from "./m.js"\n'
+                   "m() + one() + all.one();\n")
+        self.assertEqual(self.weft("repl", text=(
+            'import m from "./m.js"; m()\n.load l.js\nimport{one as n}from"./m.js";n()\n'
+            "import { Time } from 'weft:time' // of ours\ntypeof Time\n"
+            'const text = `\nimport m from "./m.js";\n`; text.length\n'
+            'typeof import.meta\n')), (1, "'of m'\n'of m11'\n1\n'object'\n25\n" +
+            self.weft("repl", text="typeof import.meta\n")[1]))
+
+    def test_JS_12_an_open_comment_goes_on(self):
+        self.assertEqual(self.weft("repl", text="1 /* \u00e9\ntwo */ + 1\n'\U0001f600' /*\n*/\n"),
+                         (0, "2\n'\U0001f600'\n"))
+        status, said = self.weft("repl", text="'/*\n2\n")
+        self.assertEqual((status, "Invalid or unexpected token" in said, said[-3:]),
+                         (1, True, "\n2\n"), said)
+        self.assertIn("in the middle", self.weft("repl", text="1 /*\n")[1])
+
+    def test_JS_12_an_import_map_names_modules(self):
+        self.write("map.json", '{"imports": {"m": "./lib/m.js"}}')
+        self.write("lib/m.js", "export default 'of the map';\n")
+        self.assertEqual(self.weft("repl", "--import-map", "map.json",
+                                   text='import m from "m"; m\n'), (0, "'of the map'\n"))
+
     def test_JS_12_lines_that_belong_together(self):
         self.assertEqual(self.weft("repl", text=(
             "function f(a) {\n  return a + 1;\n}\nf(2)\nMath.max(1,\n2)\n`a\nb`\n[1,\n\n2]\n"))[1],

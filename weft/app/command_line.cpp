@@ -81,7 +81,8 @@ constexpr const char* kInitExamples =
     "  weft init shop                             an application in the folder shop\n"
     "  weft init --ts --name shop                 in the present folder, in TypeScript\n\n"
     "Writes the application, a test, weft.json, package.json, README.md and .gitignore.\n"
-    "Where one of the files is already, nothing is written.\n\n";
+    "A README.md or .gitignore that is there already is kept; where one of the others is,\n"
+    "nothing is written.\n\n";
 
 std::string footer(const char* examples) { return std::string(examples) + kExits; }
 

@@ -183,11 +183,20 @@ int init(const InitCommand& command) {
     if (!name) return fail(Exit::Usage, name.error());
     std::map<std::string, std::string> files = files_of_new(command, *name);
     fs::path folder(command.folder);
+    std::vector<std::string> kept;
     std::error_code error;
+    auto is_there = [&](const std::string& file) {
+        return fs::exists(fs::symlink_status(folder / file, error));
+    };
+    // Of a repository that was made elsewhere; the application runs with either.
+    for (const char* file : {"README.md", ".gitignore"}) {
+        if (!is_there(file)) continue;
+        files.erase(file);
+        kept.emplace_back(file);
+    }
     std::string there;
     for (const auto& [file, text] : files)
-        if (fs::exists(fs::symlink_status(folder / file, error)))
-            there += (there.empty() ? "" : ", ") + (folder / file).string();
+        if (is_there(file)) there += (there.empty() ? "" : ", ") + (folder / file).string();
     if (!there.empty())
         return fail(Exit::Usage, format("nothing was written, because there is already {}", there));
     fs::create_directories(folder, error);
@@ -199,6 +208,8 @@ int init(const InitCommand& command) {
             return fail(Exit::Machine, format("{} cannot be written", (folder / file).string()));
         write_line(Stream::Out, format("wrote {}", (folder / file).string()));
     }
+    for (const std::string& file : kept)
+        write_line(Stream::Out, format("kept {}", (folder / file).string()));
     std::string enter = command.folder == "." ? "" : format("cd {} && ", command.folder);
     write_line(Stream::Out,
                format("\n  {}weft test\n  {}weft serve --config weft.json --watch", enter, enter));

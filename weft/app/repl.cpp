@@ -1,7 +1,9 @@
 #include "weft/app/repl.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "weft/app/config.h"
@@ -43,6 +45,26 @@ bool is_syntax_error(const json& details) {
     return !details.contains("stackTrace") && exception.value("className", "") == "SyntaxError";
 }
 
+// The rest of the text from where an error points to, in lines and in units of UTF-16.
+std::string_view rest_at(std::string_view text, std::size_t line, std::size_t column) {
+    constexpr unsigned kContinuation = 0x80;
+    constexpr unsigned kContinuationMask = 0xC0;
+    constexpr unsigned kFirstOfFour = 0xF0;
+    while (line > 0 && text.contains('\n')) {
+        text.remove_prefix(text.find('\n') + 1);
+        --line;
+    }
+    while (column > 0 && !text.empty()) {
+        auto first = static_cast<unsigned char>(text.front());
+        column -= std::min<std::size_t>(column, first >= kFirstOfFour ? 2 : 1);
+        text.remove_prefix(1);
+        while (!text.empty() &&
+               (static_cast<unsigned char>(text.front()) & kContinuationMask) == kContinuation)
+            text.remove_prefix(1);
+    }
+    return text;
+}
+
 // The input ends in the middle of something that the next line may complete.
 bool is_incomplete(const json& details, const std::string& text) {
     if (!is_syntax_error(details)) return false;
@@ -50,6 +72,10 @@ bool is_incomplete(const json& details, const std::string& text) {
     if (message.contains("Unexpected end of input") ||
         message.contains("Unterminated template literal"))
         return true;
+    // Also said of a comment that does not end.
+    if (message.contains("Invalid or unexpected token"))
+        return rest_at(text, details.value("lineNumber", 0U), details.value("columnNumber", 0U))
+            .starts_with("/*");
     // Said at the place where the bracket is missed.
     std::size_t last = text.find_last_not_of(" \t\r\n;");
     std::size_t line_begin = text.rfind('\n', last);

@@ -16,11 +16,13 @@ function bindingsOf(clause) {
   return `{ ${names.join(", ")} }`;
 }
 
-const kImport = /^\s*import\s+(?:([^"']*?)\s*\bfrom\s+)?("[^"]*"|'[^']*')\s*;?\s*$/;
+// Declarations of imports stand before all else, as far as they are seen here.
+const kSpace = /(?:^#![^\n]*)?(?:\s|;|\/\/[^\n]*|\/\*[^]*?\*\/)*/y;
+const kImport =
+  /import\b\s*(?:([^"'().;=]*?)\bfrom\s*)?("[^"\n]*"|'[^'\n]*')[ \t]*(?:;|(?=$|\n|\/\/|\/\*))/y;
 
 // A declaration of an import is one of a module; here it is what comes to the same.
-function importOf(text) {
-  const [, clause, specifier] = kImport.exec(text);
+function importOf(clause, specifier) {
   if (clause === undefined) return `await import(${specifier})`;
   const [, first, all] = /^\s*(?:([\w$]+)\s*,\s*)?\*\s+as\s+([\w$]+)\s*$/.exec(clause) ?? [];
   if (all === undefined) return `let ${bindingsOf(clause)} = await import(${specifier})`;
@@ -28,9 +30,26 @@ function importOf(text) {
   return `let ${all} = await import(${specifier})${named}`;
 }
 
+// The text with what its imports come to, on the same lines.
+function withoutImports(text) {
+  let result = "";
+  let at = 0;
+  for (;;) {
+    kSpace.lastIndex = at;
+    kSpace.exec(text);
+    kImport.lastIndex = kSpace.lastIndex;
+    const found = kImport.exec(text);
+    if (found === null) return result + text.slice(at);
+    const [declaration, clause, specifier] = found;
+    const lines = "\n".repeat(declaration.split("\n").length - 1);
+    result += `${text.slice(at, found.index)}${importOf(clause, specifier)};${lines}`;
+    at = kImport.lastIndex;
+  }
+}
+
 // The texts to be tried, in order: what begins with a brace is rather an object than a block.
-function prepare(text) {
-  if (kImport.test(text)) return [importOf(text)];
+function prepare(typed) {
+  const text = withoutImports(typed);
   const trimmed = text.trim();
   return trimmed.startsWith("{") && trimmed.endsWith("}") ? [`(${text}\n)`, text] : [text];
 }
