@@ -7,7 +7,7 @@
 #
 # Not for code that reads errno or a thread-local around a switch between fibers: the compiler may
 # keep their address in a register where it sees both functions at once. So fiber/, sync/, async/
-# and net/ are compiled one by one.
+# and net/ are compiled one by one, and elsewhere sources with errno stand in the list below.
 option(WEFT_TOGETHER "Compile neighbouring sources together" ON)
 
 set(WEFT_ALONE
@@ -16,6 +16,30 @@ set(WEFT_ALONE
     weft/http/wire/list_field.cpp
     weft/http/wire/sse.cpp
     weft/http/wire/websocket_sender.cpp
+    # The same: kBlockBytes, written, kBindings, is_digit, lower, kIsolatesMax, kRequired, is_letter,
+    # to_error, Known, kPrime, Look.
+    weft/api/crypto/cipher.cpp
+    weft/api/crypto/lattice_keys.cpp
+    weft/api/crypto/ml_kem.cpp
+    weft/api/node/node_natives.cpp
+    weft/api/url/parser.cpp
+    weft/api/url/parser_path.cpp
+    weft/app/config.cpp
+    weft/app/config_data.cpp
+    weft/app/engine_host.cpp
+    weft/data/postgres/internal/parameters.cpp
+    weft/data/postgres/internal/types.cpp
+    weft/js/module_url.cpp
+    weft/js/require_natives.cpp
+    # They read errno.
+    weft/app/command_line.cpp
+    weft/app/line_editor.cpp
+    weft/app/migrate.cpp
+    weft/api/console/console.cpp
+    weft/api/weft_http/file_store.cpp
+    weft/data/failure.cpp
+    weft/data/postgres/internal/cancel.cpp
+    weft/data/postgres/internal/link.cpp
     # Its bodies are not those of the other scenarios.
     tests/sim/proxy.cpp
     # Tests with helpers of the same name as a neighbour's.
