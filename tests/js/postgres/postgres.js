@@ -153,6 +153,22 @@ test("DAT_5 more callers than connections wait for their turn", () => withDataba
   assert(db.stats().connections <= 2);
 }, { maxConnections: 2 }));
 
+test("DAT_5 idle connections that were killed fail no statement", () => withDatabase(async (db) => {
+  await Promise.all(Array.from({ length: 4 }, () => db.query("select pg_sleep(0.03)")));
+  const idle = await db.query("select pid from pg_stat_activity where application_name = 'killed'");
+  await withDatabase(async (other) => {
+    await other.query("select pg_terminate_backend(pid) from pg_stat_activity " +
+      "where application_name = 'killed'");
+    for (let left = 1; left > 0;) {
+      ({ n: left } = await other.queryOne("select count(*)::int as n from pg_stat_activity " +
+        "where application_name = 'killed'"));
+    }
+  });
+  assert(idle.length > 1);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => db.queryOne("select 1 as n")));
+  assertEquals(answers.map(({ n }) => n), [1, 1, 1, 1]);
+}, { maxConnections: 4, connectionString: `${connectionString} application_name=killed` }));
+
 test("DAT_10 errors have a code and show no secret", async () => {
   await withDatabase(async (db) => {
     await db.exec("create temporary table u (n int unique)");
