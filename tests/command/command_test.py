@@ -2,6 +2,7 @@
 """The program weft as people call it:  command_test.py WEFT [unittest's arguments]"""
 import http.client
 import os
+import platform
 import re
 import signal
 import socket
@@ -278,6 +279,42 @@ class Command(unittest.TestCase):
         self.write("f.cts", "const x: = 1;\n")
         status, _, told = self.weft("run", "f.cts")
         self.assertEqual((status, "f.cts:1" in told), (1, True), told)
+
+    def test_JS_2_node_fs_tells_a_link_from_what_it_leads_to(self):
+        self.write("inside/file", "12345")
+        self.write("outside/secret", "123")
+        (self.folder / "inside/link").symlink_to("file")
+        (self.folder / "inside/folder-link").symlink_to("../inside")
+        (self.folder / "inside/out").symlink_to("../outside/secret")
+        (self.folder / "inside/dangling").symlink_to("nothing")
+        (self.folder / "outside/in").symlink_to("../inside/file")
+        (self.folder / "outside/away").symlink_to("secret")
+        self.write("a.js", """
+            import fs from "node:fs";
+            const of = (stats) => [stats.isSymbolicLink(), stats.isFile(), stats.size].join();
+            const told = (act) => {
+              try { return of(act()); } catch (error) { return error.code; }
+            };
+            for (const path of ["inside/link", "inside/folder-link",
+              "inside/file", "inside/out", "inside/dangling", "inside/none", "outside/away"]) {
+              console.log(path, told(() => fs.lstatSync(path)));
+            }
+            console.log(of(fs.statSync("inside/link")), of(await fs.promises.lstat("inside/link")));
+            console.log(fs.lstatSync("inside/none", { throwIfNoEntry: false }));
+            """)
+        status, said, told = self.weft("run", "--allow-read", "inside", "a.js")
+        self.assertEqual((status, told, said.splitlines()), (0, "", [
+            "inside/link true,false,4", "inside/folder-link true,false,9",
+            "inside/file false,true,5",
+            "inside/out true,false,17", "inside/dangling true,false,7", "inside/none ENOENT",
+            "outside/away ERR_ACCESS_DENIED", "false,true,5 true,false,4", "undefined"]))
+
+    def test_JS_2_the_architecture_is_that_of_the_machine(self):
+        machine = platform.machine()
+        name = {"x86_64": "x64", "aarch64": "arm64"}.get(machine, machine)
+        self.write("a.js", 'import os from "node:os";\n'
+                   "console.log(process.arch, os.arch(), os.machine());\n")
+        self.assertEqual(self.weft("run", "a.js")[1], f"{name} {name} {machine}\n")
 
     def test_HST_5_statuses_are_as_documented(self):
         self.assertEqual(self.weft("--version")[0], 0)

@@ -66,4 +66,36 @@ test("JS_2 node:zlib packs and unpacks", async () => {
   assertEquals(zlib.gunzipSync(packed).toString(), "hello ".repeat(100));
   assertEquals((await promisify(zlib.inflate)(zlib.deflateSync("x"))).toString(), "x");
   assertThrows(() => zlib.gunzipSync(Buffer.from("no gzip")), Error);
+  for (const pack of [zlib.gzipSync, zlib.deflateSync]) {
+    assertEquals(zlib.unzipSync(pack("either")).toString(), "either");
+    assertEquals((await promisify(zlib.unzip)(pack("either"))).toString(), "either");
+  }
+  const parts = [];
+  for await (const part of zlib.createUnzip().end(zlib.deflateSync("streamed"))) parts.push(part);
+  assertEquals(Buffer.concat(parts).toString(), "streamed");
+  assertThrows(() => zlib.unzipSync(Buffer.from("neither")), Error);
+});
+
+test("JS_2 node:zlib maxOutputLength keeps bombs small", async () => {
+  const zeros = Buffer.alloc(1_000_000);
+  for (const [pack, unpack] of [
+    ["gzip", "gunzip"], ["deflate", "inflate"], ["deflateRaw", "inflateRaw"], ["gzip", "unzip"],
+    ["brotliCompress", "brotliDecompress"],
+  ]) {
+    const packed = zlib[`${pack}Sync`](zeros);
+    const limit = { maxOutputLength: 999_999 };
+    const error = assertThrows(() => zlib[`${unpack}Sync`](packed, limit), RangeError,
+      "Cannot create a Buffer larger than 999999 bytes");
+    assertEquals(error.code, "ERR_BUFFER_TOO_LARGE");
+    assertEquals((await assertRejects(promisify(zlib[unpack])(packed, limit), RangeError)).code,
+      "ERR_BUFFER_TOO_LARGE");
+    assertEquals(zlib[`${unpack}Sync`](packed, { maxOutputLength: 1_000_000 }).length, 1_000_000);
+  }
+  assertEquals(assertThrows(
+    () => zlib.gzipSync("not small enough", { maxOutputLength: 5 }), RangeError).code,
+    "ERR_BUFFER_TOO_LARGE");
+  for (const [bad, code] of [[0, "ERR_OUT_OF_RANGE"], ["5", "ERR_INVALID_ARG_TYPE"]]) {
+    assertEquals(assertThrows(() => zlib.gunzipSync(zlib.gzipSync("x"), { maxOutputLength: bad }),
+      Error).code, code);
+  }
 });

@@ -1,7 +1,10 @@
 // Files for node:fs: to be read only, and only where the application was allowed to.
+#include <sys/stat.h>  // tidy: allow foreign: the status of a link
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -108,6 +111,26 @@ void file_status(js::Call& call) {
     call.give(call.array(one));
 }
 
+// Of the link itself, where the path ends in one; that is judged by where it lies.
+void file_link_status(js::Call& call) {
+    constexpr std::uint32_t kPermissions = 07777;
+    std::filesystem::path path(call.text(0));
+    if (!path.has_filename()) path = path.parent_path();
+    struct stat found{};
+    if (lstat(path.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) return file_status(call);
+    if (!may_read(call, path.string()) && refused(call, path.parent_path().string())) return;
+    auto modified = std::chrono::seconds(found.st_mtim.tv_sec) +
+                    std::chrono::nanoseconds(found.st_mtim.tv_nsec);
+    FileStatus status;
+    status.kind = FileKind::Link;
+    status.size = static_cast<std::uint64_t>(found.st_size);
+    status.permissions = found.st_mode & kPermissions;
+    status.modified = std::chrono::sys_time<Nanoseconds>(modified);
+    status.inode = found.st_ino;
+    v8::Local<v8::Value> one[] = {to_list(call.v8(), status)};
+    call.give(call.array(one));
+}
+
 void file_list(js::Call& call) {
     std::string path = call.text(0);
     if (refused(call, path)) return;
@@ -150,6 +173,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<file_allowed>("fileAllowed", "(path: string): boolean"),
     js::bind<file_read>("fileRead", "(path: string): ArrayBuffer | [number, string]"),
     js::bind<file_status>("fileStatus", "(path: string): [number[]] | [number, string]"),
+    js::bind<file_link_status>("fileLinkStatus", "(path: string): [number[]] | [number, string]"),
     js::bind<file_list>("fileList", "(path: string): [unknown[]] | [number, string]"),
     js::bind<file_real_path>("fileRealPath", "(path: string): string | [number, string]"),
     js::bind<file_read_later>("fileReadLater",

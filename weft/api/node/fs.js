@@ -3,7 +3,7 @@
 "use strict";
 
 const {
-  fileAllowed, fileList, fileRead, fileReadLater, fileRealPath, fileStatus,
+  fileAllowed, fileLinkStatus, fileList, fileRead, fileReadLater, fileRealPath, fileStatus,
 } = native;
 const { Buffer } = load("buffer")["node:buffer"];
 const { invalid } = load("events");
@@ -102,6 +102,16 @@ function asWanted(bytes, options) {
     : buffer.toString(encoding);
 }
 
+function statBy(native, syscall) {
+  return (path, options = undefined) => {
+    const file = toPath(path);
+    const status = native(file);
+    if (status.length === 1) return new Stats(status[0]);
+    if (options?.throwIfNoEntry === false && status[0] === 2) return undefined;
+    throw failure(status, syscall, file);
+  };
+}
+
 const reading = {
   readFileSync(path, options = undefined) {
     const file = toPath(path);
@@ -109,13 +119,8 @@ const reading = {
     if (Array.isArray(bytes)) throw failure(bytes, "open", file);
     return asWanted(bytes, options);
   },
-  statSync(path, options = undefined) {
-    const file = toPath(path);
-    const status = fileStatus(file);
-    if (status.length === 1) return new Stats(status[0]);
-    if (options?.throwIfNoEntry === false && status[0] === 2) return undefined;
-    throw failure(status, "stat", file);
-  },
+  statSync: statBy(fileStatus, "stat"),
+  lstatSync: statBy(fileLinkStatus, "lstat"),
   readdirSync(path, options = undefined) {
     const folder = toPath(path);
     const list = fileList(folder);
@@ -143,7 +148,6 @@ const reading = {
     if (mode & constants.W_OK) throw readOnly("access")(path);
   },
 };
-reading.lstatSync = reading.statSync;
 reading.realpathSync.native = reading.realpathSync;
 
 function readOnly(name) {

@@ -171,7 +171,7 @@ const cpus = () => Array.from({ length: native.hardwareConcurrency() }, () => ({
 }));
 const os = {
   EOL: "\n",
-  arch: () => "x64",
+  arch: () => native.processArchitecture()[0],
   availableParallelism: () => native.hardwareConcurrency(),
   constants: { signals: { SIGINT: 2, SIGTERM: 15, SIGKILL: 9, SIGHUP: 1 }, errno: {} },
   cpus,
@@ -182,7 +182,7 @@ const os = {
   homedir: () => load("process")["node:process"].env.HOME ?? "/",
   hostname: () => "localhost",
   loadavg: () => [0, 0, 0],
-  machine: () => "x86_64",
+  machine: () => native.processArchitecture()[1],
   networkInterfaces: () => ({}),
   platform: () => "linux",
   release: () => "",

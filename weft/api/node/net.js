@@ -3,7 +3,8 @@
 "use strict";
 
 const EventEmitter = load("events")["node:events"];
-const { Buffer } = load("buffer")["node:buffer"];
+const { Buffer, constants: { MAX_LENGTH: kMaxLength } } = load("buffer")["node:buffer"];
+const { invalid } = load("events");
 const { Duplex, Readable, Transform, Writable } = load("stream")["node:stream"];
 const { nextTick } = load("process")["node:process"];
 
@@ -184,14 +185,14 @@ const readline = {
 const kinds = {
   gzip: ["gzip", "compress"], gunzip: ["gzip", "decompress"], deflate: ["deflate", "compress"],
   inflate: ["deflate", "decompress"], deflateRaw: ["deflate-raw", "compress"],
-  inflateRaw: ["deflate-raw", "decompress"], brotliCompress: ["brotli", "compress"],
+  inflateRaw: ["deflate-raw", "decompress"], unzip: ["unzip", "decompress"], brotliCompress: ["brotli", "compress"],
   brotliDecompress: ["brotli", "decompress"],
 };
 
 function coder([format, mode]) {
   const handle = native.compressionCreate(format, mode);
   return {
-    push: (bytes) => Buffer.from(native.compressionPush(handle, bytes)),
+    push: (bytes, most) => Buffer.from(native.compressionPush(handle, bytes, most)),
     finish: () => Buffer.from(native.compressionFinish(handle)),
   };
 }
@@ -205,25 +206,46 @@ function zlibError(cause) {
     { code: "Z_DATA_ERROR", errno: -3 });
 }
 
-function atOnce(kind, data) {
+// The codecs make no more at once.
+const kOutputMax = 256 * 1024 * 1024;
+const tooLarge = (most) => invalid(
+  `Cannot create a Buffer larger than ${most} bytes`, "ERR_BUFFER_TOO_LARGE", RangeError);
+
+function mostOf(options) {
+  const most = options?.maxOutputLength ?? kOutputMax;
+  if (typeof most !== "number") {
+    throw invalid('The "options.maxOutputLength" property must be of type number');
+  }
+  if (!(most >= 1 && most <= kMaxLength)) {
+    throw invalid('The value of "options.maxOutputLength" is out of range. It must be >= 1 and ' +
+      `<= ${kMaxLength}. Received ${most}`, "ERR_OUT_OF_RANGE", RangeError);
+  }
+  return Math.min(most, kOutputMax);
+}
+
+function atOnce(kind, data, most) {
   try {
     const one = coder(kind);
-    return Buffer.concat([one.push(toBytes(data)), one.finish()]);
+    const made = Buffer.concat([one.push(toBytes(data), most), one.finish()]);
+    if (made.length <= most) return made;
   } catch (error) {
-    throw zlibError(error);
+    if (error.message !== "The chunk becomes too large") throw zlibError(error);
   }
+  throw tooLarge(most);
 }
 
 const zlib = { constants: { Z_NO_FLUSH: 0, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4,
   Z_BEST_SPEED: 1, Z_BEST_COMPRESSION: 9, Z_DEFAULT_COMPRESSION: -1, BROTLI_PARAM_QUALITY: 1,
   BROTLI_OPERATION_PROCESS: 0, BROTLI_OPERATION_FLUSH: 1 } };
 for (const name of Object.keys(kinds)) {
-  zlib[`${name}Sync`] = (data) => atOnce(kinds[name], data);
+  zlib[`${name}Sync`] = (data, options = undefined) =>
+    atOnce(kinds[name], data, mostOf(options));
   zlib[name] = (data, options, callback = options) => {
+    const most = mostOf(typeof options === "function" ? undefined : options);
     nextTick(() => {
       let result;
       try {
-        result = atOnce(kinds[name], data);
+        result = atOnce(kinds[name], data, most);
       } catch (error) {
         return callback(error);
       }
@@ -257,9 +279,6 @@ for (const name of Object.keys(kinds)) {
   } }[title];
   zlib[`create${title}`] = (options) => new zlib[title](options);
 }
-zlib.unzipSync = zlib.gunzipSync;
-zlib.unzip = zlib.gunzip;
-zlib.createUnzip = zlib.createGunzip;
 
 return {
   "node:child_process": absent("child_process",

@@ -1,4 +1,5 @@
 // tidy: allow-file foreign: the process's own number, folder and environment
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -110,6 +111,17 @@ void process_exit(js::Call& call) {
     std::_Exit(static_cast<int>(call.integer(0)));
 }
 
+// As Node.js and as the kernel call it.
+void process_architecture(js::Call& call) {
+    utsname system{};
+    std::string_view machine = uname(&system) == 0 ? system.machine : "";
+    std::string_view name = machine;
+    if (machine == "x86_64") name = "x64";
+    if (machine == "aarch64") name = "arm64";
+    v8::Local<v8::Value> names[] = {call.string(name), call.string(machine)};
+    call.give(call.array(names));
+}
+
 void process_memory(js::Call& call) {
     v8::HeapStatistics heap;
     call.v8()->GetHeapStatistics(&heap);
@@ -128,6 +140,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<process_folder>("processFolder", "(): string"),
     js::bind<process_number>("processNumber", "(): number"),
     js::bind<process_exit>("processExit", "(status: number): boolean"),
+    js::bind<process_architecture>("processArchitecture", "(): string[]"),
     js::bind<process_memory>("processMemory", "(): number[]"),
 };
 

@@ -2,7 +2,7 @@
 "use strict";
 
 const {
-  consoleWrite, monotonicNow, processArguments, processEnv, processExit,
+  consoleWrite, monotonicNow, processArchitecture, processArguments, processEnv, processExit,
   processFolder, processMemory, processNumber, version,
 } = native;
 const EventEmitter = load("events")["node:events"];
@@ -164,7 +164,7 @@ Object.assign(process, {
   title: "weft",
   version: `v${kNode}`,
   versions: { node: kNode, weft: version(), v8: "", modules: "127", uv: "0", openssl: "3" },
-  arch: "x64",
+  arch: processArchitecture()[0],
   platform: "linux",
   release: { name: "node", lts: "Jod" },
   argv: args,

@@ -200,6 +200,7 @@ const util = {
   isString: (value) => typeof value === "string",
   isSymbol: (value) => typeof value === "symbol",
   isUndefined: (value) => value === undefined,
+  parseArgs: load("parse_args").parseArgs,
   parseEnv,
   promisify,
   stripVTControlCharacters,

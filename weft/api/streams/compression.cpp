@@ -33,6 +33,8 @@ enum class Mode : std::uint8_t { Compress, Decompress };
 class Codec {
 public:
     virtual ~Codec() = default;
+    // What one push may make.
+    std::size_t output_bytes_max = kOutputBytesMax;
     // Appends to the output. What is wrong, or nothing.
     virtual std::optional<std::string> push(Bytes bytes, Output& output) = 0;
     virtual std::optional<std::string> finish(Output& output) = 0;
@@ -40,7 +42,8 @@ public:
     virtual bool has_junk() const { return false; }
 };
 
-// gzip, deflate (with the header of zlib) and deflate-raw, told apart by zlib's window bits.
+// gzip, deflate (with the header of zlib), whichever of the two it is, and deflate-raw, told apart
+// by zlib's window bits.
 class ZlibCodec final : public Codec {
 public:
     ZlibCodec(Mode mode, int window_bits) : mode_(mode) {
@@ -92,7 +95,7 @@ private:
                 return {};  // needs more bytes
             else if (step != Z_OK)
                 return "The compressed data is not valid";
-            if (output.size() > kOutputBytesMax) return "The chunk becomes too large";
+            if (output.size() > output_bytes_max) return "The chunk becomes too large";
             if (stream_.avail_in == 0 && stream_.avail_out != 0 && flush != Z_FINISH) break;
         }
         junk_ = junk_ || (ended_ && mode_ == Mode::Decompress && stream_.avail_in > 0);
@@ -154,7 +157,7 @@ public:
             output.insert(output.end(), space.begin(),
                           space.end() - static_cast<std::ptrdiff_t>(free));
             if (step == BROTLI_DECODER_RESULT_ERROR) return "The compressed data is not valid";
-            if (output.size() > kOutputBytesMax) return "The chunk becomes too large";
+            if (output.size() > output_bytes_max) return "The chunk becomes too large";
             ended_ = step == BROTLI_DECODER_RESULT_SUCCESS;
             if (step == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT) return {};
         }
@@ -178,8 +181,10 @@ private:
 std::unique_ptr<Codec> make_codec(std::string_view format, Mode mode) {
     constexpr int kWindowBits = 15;
     constexpr int kWithGzipHeader = 16;
+    constexpr int kWithAnyHeader = 32;
     if (format == "gzip") return std::make_unique<ZlibCodec>(mode, kWindowBits + kWithGzipHeader);
     if (format == "deflate") return std::make_unique<ZlibCodec>(mode, kWindowBits);
+    if (format == "unzip") return std::make_unique<ZlibCodec>(mode, kWindowBits + kWithAnyHeader);
     if (format == "deflate-raw") return std::make_unique<ZlibCodec>(mode, -kWindowBits);
     if (mode == Mode::Compress) {
         auto encoder = http::wire::Encoder::create(Coding::Brotli);
@@ -211,8 +216,12 @@ void compression_create(js::Call& call) {
 
 void compression_push(js::Call& call) {
     Output output;
-    if (auto wrong = codec_of(call).push(call.bytes(1), output))
-        return call.throw_type_error(*wrong);
+    Codec& codec = codec_of(call);
+    if (call[2]->IsNumber()) {
+        double most = std::clamp(call.number(2), 0.0, static_cast<double>(kOutputBytesMax));
+        codec.output_bytes_max = static_cast<std::size_t>(most);
+    }
+    if (auto wrong = codec.push(call.bytes(1), output)) return call.throw_type_error(*wrong);
     call.give_bytes(std::move(output));
 }
 

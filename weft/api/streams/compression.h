@@ -6,7 +6,7 @@
 namespace weft::api {
 
 void compression_create(js::Call& call);  // (format, "compress" | "decompress"): handle
-void compression_push(js::Call& call);    // (handle, bytes): ArrayBuffer
+void compression_push(js::Call& call);    // (handle, bytes, outputBytesMax?): ArrayBuffer
 void compression_check(js::Call& call);   // (handle); throws when bytes followed the end
 void compression_finish(js::Call& call);  // (handle): ArrayBuffer
 
