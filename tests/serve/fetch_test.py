@@ -6,7 +6,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from served import LONG, MIB, ServeTest, main
+from served import LONG, MIB, ServeTest, Weft, main
 
 APP = """
 import { Deadline } from "weft:time";
@@ -62,7 +62,76 @@ const paths = {
     return Response.json(all.length);
   },
   proxy: (url) => fetch(url),
+  forward: (url, request) => fetch(new Request(url, request)),
+  head: (url) => fetch(url, { method: "HEAD" }),
+  copied: async (url) => new Response((await fetch(url)).body, await fetch(url)),
+  async kept(url) {
+    if (kept !== null) return kept;
+    kept = await fetch(url);
+    return new Response("ok");
+  },
+  async endless(url) {
+    try {
+      return Response.json((await (await fetch(url)).text()).length);
+    } catch (error) {
+      return Response.json({ name: error.name, message: error.message });
+    }
+  },
+  async together(url) {
+    const one = async () => (await fetch(url)).status;
+    const all = await Promise.all(Array.from({ length: 300 }, one));
+    return Response.json(all.filter((status) => status === 200).length);
+  },
+  // Responses of fetches whose signal lives on, which nobody else has.
+  async longSignal(url) {
+    const { signal } = lasting;
+    for (let i = 0; i < 20; i++) {
+      const response = await fetch(url, { signal });
+      if (i % 2 === 0) await response.text();
+      watched.push(new WeakRef(response));
+    }
+    return new Response("ok");
+  },
+  alive() {
+    let garbage = [];  // so that the collector looks at everything
+    for (let i = 0; i < 40; i++) garbage.push(new Array(100_000).fill(i));
+    garbage = null;
+    return Response.json(watched.filter((weak) => weak.deref() !== undefined).length);
+  },
+  background(url) {
+    wanted = url;
+    return Response.json(fetched);
+  },
+  // Its request is over when it begins: the body is refused.
+  late(url) {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(1 << 20));
+        controller.close();
+      },
+    });
+    gate.then(() => fetch(url, { method: "POST", body, duplex: "half" }))
+      .catch((error) => { last = error.name; });
+    return new Response("ok");
+  },
+  open() {
+    openGate();
+    return new Response("ok");
+  },
 };
+let kept = null;
+let openGate;
+const gate = new Promise((go) => { openGate = go; });
+const lasting = new AbortController();
+const watched = [];
+// Of no request: nobody reads what comes, and nobody drops it.
+let wanted = null;
+let fetched = 0;
+setInterval(() => {
+  if (wanted === null || fetched === 200) return;
+  fetched++;
+  fetch(wanted).catch((error) => { last = error.message; });
+}, 1);
 export default {
   fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
@@ -72,15 +141,26 @@ export default {
 """
 
 
+# What is of one connection only; the last is so because Connection names it.
+HOPS = [("connection", "Keep-Alive, x-hop"), ("keep-alive", "timeout=5"), ("upgrade", "h2c"),
+        ("trailer", "x-sum"), ("proxy-connection", "keep-alive"), ("x-hop", "1")]
+
+
 class Server(ThreadingHTTPServer):
-    request_queue_size = 256  # as many as ever connect at once: who finds no place tries again late
+    request_queue_size = 512  # as many as ever connect at once: who finds no place tries again late
     daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass  # clients go away
 
 
 class Upstream(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     connections = 0
     asked = 0
+    fields = []
+    crowd = threading.Condition()
+    waiting = 0
 
     def setup(self):
         Upstream.connections += 1
@@ -93,8 +173,36 @@ class Upstream(BaseHTTPRequestHandler):
         except OSError:
             pass
 
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("content-length", "4321")
+        self.end_headers()
+
+    def do_POST(self):
+        self.do_GET()
+
+    def endless(self):
+        self.send_response(200)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+        try:
+            while True:
+                self.wfile.write(piece)
+        except OSError:
+            self.close_connection = True
+
     def do_GET(self):
         Upstream.asked += 1
+        if self.path == "/endless":
+            return self.endless()
+        if self.path == "/together":
+            with Upstream.crowd:
+                Upstream.waiting += 1
+                Upstream.crowd.notify_all()
+                Upstream.crowd.wait_for(lambda: Upstream.waiting >= 300, 60)
+        if self.path == "/fields":
+            Upstream.fields = self.headers.items()
         if self.path.startswith("/to/"):
             self.send_response(302)
             self.send_header("location", self.path[4:])
@@ -109,6 +217,9 @@ class Upstream(BaseHTTPRequestHandler):
         try:
             self.send_response(200)
             self.send_header("content-length", str(len(body)))
+            if self.path == "/hops":
+                for name, value in HOPS:
+                    self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
         except OSError:
@@ -171,7 +282,8 @@ class Allowed(WithUpstream):
         cls.upstream = original
         threading.Thread(target=original.serve_forever, daemon=True).start()
         cls.address = f"127.0.0.1:{original.server_port}"
-        cls.OPTIONS = {"arguments": ["--allow-fetch", cls.address,
+        cls.OPTIONS = {"limits": {"heapMiB": 64, "handlerDeadlineMs": 100_000, "cpuMs": 10_000},
+                       "arguments": ["--allow-fetch", cls.address,
                                      "--allow-fetch", f"127.0.0.1:{cls.closed_port}"]}
         ServeTest.setUpClass.__func__(cls)
 
@@ -217,6 +329,61 @@ class Allowed(WithUpstream):
     def test_JS_11_a_response_is_passed_on(self):
         answer = self.weft.ask(self.url("proxy", "/big"))
         self.assertEqual((answer.status, len(answer.body)), (200, 1_000_000))
+
+    def test_JS_11_what_is_of_one_connection_is_not_passed_on(self):
+        own = dict(HOPS) | {"te": "trailers", "expect": "100-continue", "upgrade": "websocket",
+                            "proxy-authorization": "Basic eDp5", "x-kept": "2"}
+        answer = self.weft.ask(self.url("forward", "/fields"), headers=own)
+        self.assertEqual(answer.status, 200, answer)
+        sent = {name.lower() for name, _ in Upstream.fields}
+        self.assertIn("x-kept", sent)
+        self.assertEqual(sent & (own.keys() - {"connection", "x-kept"}), set())
+        for path in ["proxy", "copied"]:
+            with self.subTest(path):
+                answer = self.weft.ask(self.url(path, "/hops"))
+                self.assertEqual((answer.status, len(answer.body)), (200, 20_000))
+                found = {name.lower() for name in answer.headers}
+                self.assertEqual(found & dict(HOPS).keys(), set())
+
+    def test_JS_9_the_length_of_a_HEAD_is_passed_on(self):
+        answer = self.weft.ask(self.url("head", "/"), "HEAD")
+        self.assertEqual(answer.headers["content-length"], "4321")
+        answer = self.weft.ask(self.url("head", "/"))
+        self.assertEqual((answer.headers["content-length"], answer.body), ("0", b""))
+
+    def test_JS_16_a_response_whose_request_is_over_fails_at_once(self):
+        self.assertEqual(self.weft.ask(self.url("kept", "/")).text, "ok")
+        self.assert_failed(self.weft.ask(self.url("kept", "/")), "HandlerThrew")
+        self.assertIn("response to be passed on is gone", self.weft.log())
+
+    def test_JS_7_an_endless_response_fails_its_reader_alone(self):
+        found = self.weft.json(self.url("endless", "/endless"))
+        self.assertEqual(found["name"], "TypeError")
+        self.assertIn("limits.heapMiB", found["message"])
+        self.assertEqual(self.weft.ask("/ok").text, "ok")
+
+    def test_JS_11_hundreds_of_slow_responses_are_awaited_at_once(self):
+        self.assertEqual(self.weft.json(self.url("together", "/together")), 300)
+
+    def test_JS_11_a_signal_that_lives_on_keeps_no_response(self):
+        for target in ["/", "/big"]:
+            self.assertEqual(self.weft.ask(self.url("longSignal", target)).text, "ok")
+        # The last ones may still be found by whoever looks for pointers on the stack.
+        self.weft.until(lambda: self.weft.json("/alive") <= 4, "the end of the responses")
+
+    def test_JS_11_unread_responses_of_the_application_release_their_connections(self):
+        url, asked = self.url("background", "/big"), Upstream.asked
+        self.weft.until(lambda: self.weft.json(url) == 200, "fetches of the application")
+        self.weft.until(lambda: Upstream.asked - asked >= 200, "their arrival")
+        self.weft.until(lambda: Upstream.connections <= 140, "the end of connections")
+
+    def test_JS_9_a_refused_upload_does_not_hold_the_server(self):
+        weft = Weft(APP)
+        self.addCleanup(weft.close)
+        self.assertEqual(weft.ask(self.url("late", "/")).text, "ok")
+        weft.ask("/open")
+        weft.until(lambda: weft.json("/last") == "TypeError", "the end of the fetch")
+        self.assertEqual(weft.stop(), 0)
 
     def test_SCP_2_fetch_heeds_timeoutMs_deadline_and_signal_in_flight(self):
         asked, begun = Upstream.asked, time.monotonic()

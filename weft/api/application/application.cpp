@@ -77,7 +77,8 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
         // tidy: allow new: its constructor is private
         new JsApplication(runtime, watchdog, std::move(options)));
     for (const std::string& rule : made->options_.allow_fetch) WEFT_TRY(made->egress_.allow(rule));
-    made->fetch_client_ = std::make_unique<FetchClient>(made->egress_);
+    made->fetch_client_ =
+        std::make_unique<FetchClient>(made->egress_, made->options_.limits.heap_bytes);
     made->data_store_ = std::make_unique<DataStore>(made->options_);
     made->file_store_ = std::make_unique<FileStore>();
     WEFT_TRY(made->open_scope());

@@ -7,15 +7,19 @@
 // NB: there is no cache of responses and no cookie jar: `credentials` is only kept, and of `cache`
 // the header fields are sent that keep the caches of others from answering.
 
-const { fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart } = native;
+const {
+  continuationGet, fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart,
+} = native;
 const { body: bodies, events, fetching, headers: headerLists, http, streamAccess, webidl } = realm;
 const { networkError, originOf } = fetching;
 const { requiredArguments } = webidl;
 const {
-  ArrayPrototypePush, ArrayPrototypeSlice, Error, MathCeil, MathMin, NumberPrototypeToString,
-  ObjectSetPrototypeOf, PromisePrototypeThen, ReflectApply, RegExpPrototypeSymbolReplace,
+  ArrayPrototypePush, ArrayPrototypeSlice, Error, FinalizationRegistry,
+  FinalizationRegistryPrototypeRegister, FinalizationRegistryPrototypeUnregister, MathCeil, MathMin,
+  NumberPrototypeToString, ObjectSetPrototypeOf, PromisePrototypeThen, ReflectApply, RegExpPrototypeSymbolReplace,
   RegExpPrototypeTest, StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice,
-  StringPrototypeStartsWith, StringPrototypeToUpperCase, markHandled, newPromise,
+  StringPrototypeStartsWith, StringPrototypeToUpperCase, WeakRef, WeakRefPrototypeDeref,
+  markHandled, newPromise,
 } = realm.primordials;
 
 const { AbortSignal, DOMException } = globalThis;
@@ -153,6 +157,20 @@ function locationOf(head, current) {
     : href + StringPrototypeSlice(current, hash);
 }
 
+// Bodies that nobody has read to their end. When one is dropped its connection ends, and the signal
+// of its fetch forgets it.
+let unread;
+
+function watchUnread(inner, exchange) {
+  unread ??= new FinalizationRegistry(({ handle, signal, onAbort }) => {
+    fetchBodyCancel(handle);
+    if (onAbort !== null) events.removeAbortAlgorithm(signal, onAbort);
+  });
+  const { onAbort, request: { signal } } = exchange;
+  FinalizationRegistryPrototypeRegister(
+    unread, inner, { __proto__: null, handle: inner.source, signal, onAbort }, exchange);
+}
+
 let lastStream = 0;
 
 // One call of fetch() that goes to the network: a request, and another one for each redirect.
@@ -178,7 +196,9 @@ class Exchange {
     this.checkURL();
     this.body = this.takeBody();
     if (signal !== null) {
-      this.onAbort = () => this.abort(events.abortReason(signal));
+      // The signal may live for long: it must not keep a response that nobody else has any more.
+      const weak = new WeakRef(this);
+      this.onAbort = () => WeakRefPrototypeDeref(weak)?.abort(events.abortReason(signal));
       events.addAbortAlgorithm(signal, this.onAbort);
     }
     this.ask();
@@ -300,8 +320,13 @@ class Exchange {
   succeed(head) {
     const handle = head[0];
     const type = this.page === null ? "basic" : this.page.type;
-    if (this.method === "HEAD" || http.isNullBodyStatus(head[1])) fetchBodyCancel(handle);
-    else this.inner = new bodies.InnerBody(bodies.FETCH, handle, null);
+    if (this.method === "HEAD" || http.isNullBodyStatus(head[1])) {
+      fetchBodyCancel(handle);
+      this.forgetSignal();
+    } else {
+      this.inner = new bodies.InnerBody(bodies.FETCH, handle, null);
+      this.watchBody();
+    }
     // NB: an opaque response has its body too, though nobody can read it: an abort ends it.
     // https://fetch.spec.whatwg.org/#concept-filtered-response-opaque
     this.response = deliver(this.request, this.settling, type === "opaque" ? {
@@ -317,9 +342,28 @@ class Exchange {
     });
   }
 
+  // An unread body goes with the request of the server that it was fetched for; if there is none,
+  // or a signal waits for its end, then when it is dropped.
+  watchBody() {
+    const continuation = continuationGet();
+    const hasOwner = continuation !== undefined && continuation.request !== 0;
+    if (hasOwner && this.onAbort === null) return;
+    this.inner.exchange = this;
+    watchUnread(this.inner, this);
+  }
+
+  // The body of the response has ended.
+  end() {
+    FinalizationRegistryPrototypeUnregister(unread, this);
+    this.forgetSignal();
+  }
+
+  forgetSignal() {
+    if (this.onAbort !== null) events.removeAbortAlgorithm(this.request.signal, this.onAbort);
+  }
+
   fail(error) {
-    const { signal } = this.request;
-    if (signal !== null) events.removeAbortAlgorithm(signal, this.onAbort);
+    this.forgetSignal();
     if (streamAccess.isStream(this.body)) {
       const { body } = this;
       if (!streamAccess.isLocked(body)) markHandled(streamAccess.cancel(body, error));

@@ -1,8 +1,11 @@
 #include "weft/api/fetch/fetch_client.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "weft/js/tasks.h"
+#include "weft/net/socket.h"
 
 namespace weft::api {
 namespace {
@@ -10,6 +13,12 @@ namespace {
 // Content that a few bytes stand for is refused by other clients much sooner. Who reads a fetch
 // piece by piece may want all of it, and one who reads it whole has the limit of its heap.
 constexpr std::uint64_t kRatioFromBytes = 256 * 1024 * 1024;
+
+// Services that answer slowly are asked many things at once; others need descriptors too.
+constexpr std::size_t kConnectionsMin = 256;
+constexpr std::size_t kConnectionsMax = 4096;
+
+constexpr std::size_t kReadBytes = 16 * 1024;
 
 http::ClientOptions client_options(const net::EgressPolicy& egress) {
     http::ClientOptions options;
@@ -22,8 +31,13 @@ http::ClientOptions client_options(const net::EgressPolicy& egress) {
     // A fetch has no time of its own: its request's deadline and its signal end it. A server that
     // has fallen silent does not keep a connection for ever.
     options.timeouts.total = std::chrono::hours(24 * 365);
+    options.timeouts.queue = options.timeouts.total;
     options.timeouts.head = std::chrono::minutes(5);
     options.timeouts.idle = std::chrono::minutes(5);
+    net::raise_descriptor_limit();
+    options.limits.connections_per_origin =
+        std::clamp(net::descriptor_limit() / 4, kConnectionsMin, kConnectionsMax);
+    options.limits.waiting_per_origin = FetchClient::kFetchedMax;
     // A handler that fetches several things at once has them all back at once: none is closed then.
     options.limits.idle_per_origin = options.limits.connections_per_origin;
     return options;
@@ -31,8 +45,9 @@ http::ClientOptions client_options(const net::EgressPolicy& egress) {
 
 }  // namespace
 
-FetchClient::FetchClient(const net::EgressPolicy& egress)
-    : client_(std::make_unique<http::Client>(client_options(egress))) {}
+FetchClient::FetchClient(const net::EgressPolicy& egress, std::size_t whole_bytes_max)
+    : client_(std::make_unique<http::Client>(client_options(egress))),
+      whole_bytes_max_(whole_bytes_max) {}
 
 FetchClient::~FetchClient() = default;
 
@@ -54,7 +69,46 @@ std::shared_ptr<Fetched> FetchClient::find(double number) {
 }
 
 void FetchClient::drop(double number) {
-    if (auto taken = fetched_.take(js::TaskTable::to_ticket(number))) (*taken)->over = true;
+    auto taken = fetched_.take(js::TaskTable::to_ticket(number));
+    if (!taken) return;
+    (*taken)->over = true;
+    if ((*taken)->of_app) --app_unread_;
+}
+
+bool FetchClient::give_to_app(double number) {
+    std::shared_ptr<Fetched> fetched = find(number);
+    if (!fetched) return false;
+    fetched->of_app = true;
+    ++app_unread_;
+    ++app_given_;
+    // Those that are still wanted are not looked at again and again.
+    if (app_unread_ < kAppUnreadMin || app_given_ < std::max(kAppUnreadMin, app_unread_ / 2))
+        return false;
+    app_given_ = 0;
+    return true;
+}
+
+Result<std::string> FetchClient::read_whole(http::BodyReader& body) {
+    struct Counted {
+        std::size_t& total;
+        std::size_t own = 0;
+        ~Counted() { total -= own; }
+    };
+    Counted counted{whole_bytes_};
+    std::string text;
+    for (;;) {
+        std::size_t before = text.size();
+        text.resize(before + kReadBytes);
+        std::size_t count =
+            WEFT_TRY(body.read(std::as_writable_bytes(std::span(text).subspan(before))));
+        text.resize(before + count);
+        if (count == 0) return text;
+        counted.own += count;
+        whole_bytes_ += count;
+        if (whole_bytes_ > whole_bytes_max_)
+            return Error::limit("what is read of responses has more bytes than", whole_bytes_max_,
+                                "limits.heapMiB");
+    }
 }
 
 std::shared_ptr<BodyQueue> FetchClient::open_upload(double number) {

@@ -2,8 +2,8 @@
 // scripts have in their hands.
 //
 // A response is known to script by a number, which is a ticket. Its connection is free again when
-// its body was read to the end, and closed when it is dropped before: by the script, or with the
-// request that asked for it.
+// its body was read to the end, and closed when it is dropped before: by the script, with the
+// request that asked for it, or when nothing of the script can reach it any more.
 //
 // Owner's thread only: its loop and its fibers.
 #pragma once
@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "weft/api/serve/body_queue.h"
+#include "weft/base/result.h"
 #include "weft/base/ticket.h"
 #include "weft/http/client/client.h"
 #include "weft/net/egress.h"
@@ -28,14 +29,15 @@ struct Fetched {
     http::ClientResponse response;
     // The body of one that came at once, until somebody takes it; the response has none then.
     std::optional<std::string> whole;
-    bool over = false;   // dropped while a fiber was reading
-    double reading = 0;  // the task of the last read; 0: there was none
+    bool over = false;    // dropped while a fiber was reading
+    bool of_app = false;  // no request's: it is dropped when the script has lost it
+    double reading = 0;   // the task of the last read; 0: there was none
 };
 
 class FetchClient {
 public:
     // The policy outlives the client.
-    explicit FetchClient(const net::EgressPolicy& egress);
+    FetchClient(const net::EgressPolicy& egress, std::size_t whole_bytes_max);
     ~FetchClient();
 
     // It follows no redirects: what they change in a request is the script's business.
@@ -45,6 +47,14 @@ public:
     Result<double> keep(std::shared_ptr<Fetched> fetched);
     std::shared_ptr<Fetched> find(double number);
     void drop(double number);
+
+    // No request of a server asked for it. True: so many of these are unread that it is time to
+    // look which of them the script has lost.
+    bool give_to_app(double number);
+
+    // The whole body. Limit if that and all the others that are being read are more than an isolate
+    // may have; they are not in it yet.
+    Result<std::string> read_whole(http::BodyReader& body);
 
     // The body of a request that a script writes piece by piece, by a number of the script's.
     std::shared_ptr<BodyQueue> open_upload(double number);
@@ -61,9 +71,11 @@ public:
 
     void close();
 
-private:
     static constexpr std::size_t kFetchedMax = 64 * 1024;
+
+private:
     static constexpr std::size_t kParsedMax = 8;
+    static constexpr std::size_t kAppUnreadMin = 64;
     struct Parsed {
         std::string text;
         http::RequestUrl url;
@@ -75,6 +87,10 @@ private:
     std::unordered_map<double, double> tasks_;
     std::array<Parsed, kParsedMax> parsed_;
     std::size_t next_parsed_ = 0;
+    std::size_t app_unread_ = 0;  // in the table
+    std::size_t app_given_ = 0;   // since somebody looked
+    std::size_t whole_bytes_max_;
+    std::size_t whole_bytes_ = 0;  // of bodies that are being read
 };
 
 }  // namespace weft::api

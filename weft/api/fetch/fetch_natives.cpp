@@ -184,7 +184,7 @@ void fetch_body_take_all(js::Call& call) {
     std::shared_ptr<Fetched> fetched = fetches.find(handle);
     js::start_task(call, "read response", [&fetches, handle, fetched]() -> Result<js::Settled> {
         if (!fetched) return failed(Error(ErrorKind::Closed, "it was dropped"));
-        Result<std::string> text = fetched->response.body().read_all();
+        Result<std::string> text = fetches.read_whole(fetched->response.body());
         fetches.drop(handle);
         if (!text) return failed(text.error());
         js::OwnedBytes bytes(text->size());

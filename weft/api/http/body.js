@@ -62,7 +62,16 @@ class InnerBody {
     this.consumed = false;  // taken without a stream
     this.shared = false;    // whether a clone has the same source
     this.failure = null;    // why the bytes of a fetch can no longer be had
+    this.exchange = null;   // of a fetch that wants to know when its body has ended
   }
+}
+
+// All of it was read, or nobody will read more.
+function endExchange(inner) {
+  const { exchange } = inner;
+  if (exchange === null) return;
+  inner.exchange = null;
+  exchange.end();
 }
 
 // The body of all messages whose text was sent; nobody changes it.
@@ -148,11 +157,16 @@ class NativeSource {
     if (inner.failure !== null) return PromiseReject(inner.failure.reason);
     if (kind === FILE) return inner.source.read();
     const bytes = kind === REQUEST ? requestBodyRead(inner.source) : fetchBodyRead(inner.source);
-    return PromisePrototypeThen(bytes, undefined, (error) => {
+    const atEnd = inner.exchange === null ? undefined : (buffer) => {
+      if (buffer === undefined) endExchange(inner);
+      return buffer;
+    };
+    return PromisePrototypeThen(bytes, atEnd, (error) => {
       if (kind === REQUEST) {
         failures ??= new WeakMap();
         WeakMapPrototypeSet(failures, error, inner.source);
       }
+      endExchange(inner);
       throw realErrorOf(inner, kind, error);
     });
   }
@@ -160,8 +174,12 @@ class NativeSource {
   give() {
     const { inner } = this;
     if (this.kind === FILE) return;
-    if (this.kind === REQUEST) requestBodyCancel(inner.source);
-    else fetchBodyCancel(inner.source);
+    if (this.kind === REQUEST) {
+      requestBodyCancel(inner.source);
+    } else {
+      fetchBodyCancel(inner.source);
+      endExchange(inner);
+    }
   }
 }
 
@@ -169,7 +187,7 @@ class NativeSource {
 function realErrorOf(inner, kind, error) {
   if (inner.failure !== null) return inner.failure.reason;
   if (kind !== FETCH) return error;
-  return new TypeError("The body could not be read", { cause: error });
+  return new TypeError(`The body could not be read: ${error.message}`, { cause: error });
 }
 
 function streamOf(inner) {
@@ -279,11 +297,18 @@ function allBytes(inner, onEnd, onFailure) {
     if (inner.kind < REQUEST) return onEnd(takeBytes(inner));
     if (inner.kind === FETCH) {
       const here = fetchBodyTake(inner.source);
-      if (here !== undefined) return onEnd(new Uint8Array(here));
+      if (here !== undefined) {
+        endExchange(inner);
+        return onEnd(new Uint8Array(here));
+      }
       PromisePrototypeThen(fetchBodyTakeAll(inner.source), (buffer) => {
+        endExchange(inner);
         if (inner.failure !== null) onFailure(inner.failure.reason);
         else onEnd(new Uint8Array(buffer));
-      }, (error) => onFailure(realErrorOf(inner, FETCH, error)));
+      }, (error) => {
+        endExchange(inner);
+        onFailure(realErrorOf(inner, FETCH, error));
+      });
       return;
     }
     const whole = inner.kind === REQUEST ? requestTakeBody(inner.source) : undefined;
@@ -347,6 +372,7 @@ function consume(body, pack, mimeType, isRequest) {
     const text = fetchBodyTakeText(body.source);
     if (text !== undefined) {
       body.consumed = true;
+      endExchange(body);
       return PromiseResolve(text);
     }
   }

@@ -388,7 +388,10 @@ void ServerCalls::remove(double number) {
 }
 
 void ServerCalls::owns_fetch(double number, double fetch) {
-    if (number == 0) return;
+    if (number == 0) {
+        if (fetches_.give_to_app(fetch)) isolate_.post([this] { isolate_.collect_garbage(); });
+        return;
+    }
     if (ServerCall* call = find(number))
         call->fetches.push_back(fetch);
     else
