@@ -22,6 +22,10 @@ void report_uncaught(Call& call) {
     call.isolate().report_uncaught(call[0], v8::Exception::CreateMessage(call.v8(), call[0]));
 }
 
+void heap_limit(Call& call) {
+    call.give(static_cast<double>(call.isolate().options().limits.heap_bytes));
+}
+
 void error_text(Call& call) {
     v8::Local<v8::Message> message = v8::Exception::CreateMessage(call.v8(), call[0]);
     call.give(std::string_view(describe_error(call.v8(), call.context(), call[0], message)));
@@ -46,6 +50,7 @@ constexpr Binding kBindings[] = {
     bind<late_outcome>("lateOutcome", "(): void"),
     bind<report_uncaught>("reportUncaught", "(error: unknown): void"),
     bind<error_text>("errorText", "(error: unknown): string"),
+    bind<heap_limit>("heapLimit", "(): number"),
     bind<current_request>("currentRequest", "(): number"),
     bind<pending_begins>("pendingBegins", "(): void"),
     bind<pending_ends>("pendingEnds", "(): void"),
