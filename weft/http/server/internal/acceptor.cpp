@@ -1,5 +1,6 @@
 #include "weft/http/server/internal/acceptor.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -113,7 +114,13 @@ Acceptor::Backlog Acceptor::accept_some() {
         }
         if (!*accepted) return Backlog::Empty;
         in_vain = false;
-        auto stream = std::make_unique<net::Socket>(std::move(**accepted));
+        // Not by make_unique: in a worker's loop nobody would catch what that throws.
+        // tidy: allow new: owned at once
+        std::unique_ptr<net::Socket> stream(new (std::nothrow) net::Socket(std::move(**accepted)));
+        if (!stream) {
+            shard_.tally.refused.add();
+            continue;
+        }
         net::Address peer = stream->peer_address();
         if (!shard_.core().admit(peer)) {
             shard_.tally.refused.add();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "weft/base/log.h"
@@ -88,8 +89,12 @@ Connection::~Connection() = default;
 
 void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
                        std::shared_ptr<net::tls::ServerContext> tls) {
-    // tidy: allow new: it destroys itself in end()
-    auto* connection = new Connection(shard, std::move(stream), std::move(peer), std::move(tls));
+    // In a worker's loop nobody would catch an exception. The peer is kept for one who comes in
+    // vain.
+    net::Address admitted = peer;
+    auto* connection = new (std::nothrow)  // tidy: allow new: it destroys itself in end()
+        Connection(shard, std::move(stream), std::move(peer), std::move(tls));
+    if (!connection) return shard.core().refuse(shard, admitted);
     std::unique_ptr<Exchange> none;
     switch (shard.put_to_sleep(*connection, none, Clock::now())) {
     case ServerShard::Rest::Asleep: return;
@@ -122,8 +127,8 @@ void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
         if (!self.shard_.wake_for_loop(self)) self.close_idle();
         return;
     }
-    std::unique_ptr<Exchange> exchange = self.shard_.wake(self);
-    if (!exchange) return self.close_idle();
+    std::unique_ptr<Exchange> exchange;
+    if (!self.shard_.wake(self, exchange)) return self.close_idle();
     self.wake_up(std::move(exchange));
 }
 
@@ -138,12 +143,25 @@ void Connection::close_idle() {
     wake_up(shard_.take_exchange());
 }
 
+// The context for what it does next. A door for the exceptions of our own allocations: in a
+// worker's loop nobody else would catch them. Null without memory.
+CancelState* Connection::make_token(Exchange& exchange) {
+    try {
+        return exchange.fresh_token(shard_.token());
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
+    if (!exchange) return strand(nullptr);
     woken_ns = shard_.awake() <= kAwakeMeasured ? 0 : last_look().time_since_epoch().count();
-    // One that has a request of the loop goes on in the context of that.
-    CancelState* token = exchange->start == Exchange::Start::Finish
-                             ? exchange->scope->state()
-                             : exchange->fresh_token(shard_.token());
+    // One that has a request of the loop goes on in the context of that; so does one that was
+    // abandoned, if its request has left something.
+    bool keeps = exchange->start == Exchange::Start::Finish ||
+                 (exchange->start == Exchange::Start::End && exchange->scope->has_round());
+    CancelState* token = keeps ? exchange->scope->state() : make_token(*exchange);
+    if (!token) return strand(std::move(exchange));
     Exchange* lent = exchange.release();
     Result<void> started =
         spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
@@ -157,17 +175,17 @@ void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
     if (started) return;
     exchange.reset(lent);
     // What a request of the loop has left is waited for by the fiber that looks at stranded ones.
-    bool left = exchange->start == Exchange::Start::Finish && exchange->scope->has_round();
+    bool left = keeps && exchange->scope->has_round();
     if (left || started.error().kind() == ErrorKind::OutOfMemory)
         return strand(std::move(exchange));
     exchange_ = std::move(exchange);
     end(*this);
 }
 
-// There is no memory for its fiber. It waits for some in a list; where it waits for too long, it is
-// closed: see close_idle() of the shard.
+// There is no memory for its fiber, or for an exchange, which is null then. It waits for some in a
+// list; where it waits for too long, it is closed: see close_idle() of the shard.
 void Connection::strand(std::unique_ptr<Exchange> exchange) {
-    if (exchange->is_bare()) {
+    if (exchange && exchange->is_bare()) {
         shard_.give_back(std::move(exchange));
     } else {
         exchange_ = std::move(exchange);
@@ -177,27 +195,50 @@ void Connection::strand(std::unique_ptr<Exchange> exchange) {
 
 void Connection::try_again() { wake_up(exchange_ ? std::move(exchange_) : shard_.take_exchange()); }
 
+// A door for exceptions: user code has its own, so what comes here is memory that our own code did
+// not get. The connection would never end, and the server wait for it for ever.
 void Connection::live(std::unique_ptr<Exchange> exchange) {
+    bool failed = false;
+    bool is_ours = true;
+    try {
+        is_ours = live_on(exchange);
+    } catch (...) {
+        failed = true;
+        std::string why = Error::from_current_exception().message();
+        log_limited(shard_.core().log_limit(), LogLevel::Error, why, "http: a connection ends: {}",
+                    why);
+    }
+    if (!is_ours) return;
+    failed ? shard_.drop(std::move(exchange)) : shard_.give_back(std::move(exchange));
+    end(*this);
+}
+
+// False: the connection is asleep, or the loop's, and no longer ours, nor is the server.
+bool Connection::live_on(std::unique_ptr<Exchange>& exchange) {
     stranded_until = Deadline::never();
     bool goes_on = shake_hands();
     while (goes_on) {
         Next next = serve(*exchange);
         if (next == Next::End) break;
-        if (next == Next::Loop) return go_back_to_loop(std::move(exchange));
+        if (next == Next::Loop) {
+            go_back_to_loop(std::move(exchange));
+            return false;
+        }
         // The others first, or one who sends without a pause would keep the worker for himself.
         if (stream_->has_buffered()) {
             yield();
             continue;
         }
         ServerShard::Rest rest = shard_.put_to_sleep(*this, exchange, exchange->now);
-        // Then it is no longer ours, nor is the server.
-        if (rest == ServerShard::Rest::Asleep) return;
+        if (rest == ServerShard::Rest::Asleep) return false;
         goes_on = rest == ServerShard::Rest::Ready;
-        if (goes_on && is_for_loop()) return go_back_to_loop(std::move(exchange));
+        if (goes_on && is_for_loop()) {
+            go_back_to_loop(std::move(exchange));
+            return false;
+        }
         yield();
     }
-    shard_.give_back(std::move(exchange));
-    end(*this);
+    return true;
 }
 
 // On the connection's own fiber: a client that is slow here holds nobody else up.

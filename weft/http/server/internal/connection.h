@@ -93,7 +93,9 @@ private:
     void go_back_to_loop(std::unique_ptr<Exchange> exchange);
     void wake_up(std::unique_ptr<Exchange> exchange);
     void strand(std::unique_ptr<Exchange> exchange);
+    CancelState* make_token(Exchange& exchange);
     void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
+    bool live_on(std::unique_ptr<Exchange>& exchange);
     Next serve(Exchange& exchange);
     bool shake_hands();
 
@@ -160,12 +162,13 @@ private:
     void stop_watching();
 
     // In the loop.
-    void serve_in_loop(std::unique_ptr<Exchange> exchange);
+    void abandon(std::unique_ptr<Exchange> exchange);
+    void serve_in_loop(std::unique_ptr<Exchange>& exchange);
     Next read_head_in_loop(Exchange& exchange);
     Next answer_in_loop(Exchange& exchange);
     LoopOutcome call_loop_handler(Exchange& exchange);
     Next keep(Exchange& exchange);
-    void go_on_kept();
+    void go_on_kept(std::unique_ptr<Exchange>& exchange);
     void end_kept(Exchange& exchange);
     bool take_permit(Exchange& exchange);
     void give_permit_back(Exchange& exchange);

@@ -1,6 +1,8 @@
 // What a connection does in the loop of its worker, where nothing waits; see loop_handler.h.
+#include <new>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
@@ -40,11 +42,32 @@ bool is_quick(const Result<Response>& outcome) {
 
 void Connection::queue_for_loop() { shard_.queue_for_loop(*this); }
 
+// A door for exceptions: user code has its own, so what comes here is memory that our own code did
+// not get, and nobody else would catch it in a worker's loop.
 void Connection::go_on_in_loop() {
-    if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept) return go_on_kept();
-    std::unique_ptr<Exchange> exchange = exchange_ ? std::move(exchange_) : shard_.take_exchange();
-    exchange->fresh_token(shard_.token());
-    serve_in_loop(std::move(exchange));
+    std::unique_ptr<Exchange> exchange;  // as long as it is ours
+    try {
+        if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept)
+            return go_on_kept(exchange);
+        exchange = exchange_ ? std::move(exchange_) : shard_.take_exchange();
+        if (!exchange || !make_token(*exchange)) return strand(std::move(exchange));
+        return serve_in_loop(exchange);
+    } catch (const std::bad_alloc&) {
+        log_limited(shard_.core().log_limit(), LogLevel::Error, "out of memory",
+                    "http: a connection ends: out of memory");
+    }
+    WEFT_ASSERT(exchange, "a connection was handed over, and then something failed");
+    abandon(std::move(exchange));
+}
+
+// In the middle of a request: a fiber ends its connection, and what it has left behind.
+void Connection::abandon(std::unique_ptr<Exchange> exchange) {
+    end_watch_time(*exchange);
+    give_permit_back(*exchange);
+    exchange->loop.clear();
+    exchange->output.clear();  // half a response, perhaps
+    exchange->start = Exchange::Start::End;
+    wake_up(std::move(exchange));
 }
 
 void Connection::go_back_to_loop(std::unique_ptr<Exchange> exchange) {
@@ -53,7 +76,7 @@ void Connection::go_back_to_loop(std::unique_ptr<Exchange> exchange) {
 }
 
 // Until there is nothing more to read for now, or somebody has to wait.
-void Connection::serve_in_loop(std::unique_ptr<Exchange> exchange) {
+void Connection::serve_in_loop(std::unique_ptr<Exchange>& exchange) {
     Next next = Next::Again;
     for (unsigned count = 0; next == Next::Again; ++count) {
         bool full = exchange->output.size() >= kWriteGatherBytes;
@@ -156,7 +179,7 @@ Connection::Next Connection::keep(Exchange& exchange) {
 }
 
 // It was answered, or has ended, or both: then the answer counts.
-void Connection::go_on_kept() {
+void Connection::go_on_kept(std::unique_ptr<Exchange>& exchange) {
     LoopRequest& loop = exchange_->loop;
     // Acquire: what the sender has left. It queues the connection when it is done.
     if (loop.is_sending.load(std::memory_order_acquire)) return;
@@ -165,13 +188,13 @@ void Connection::go_on_kept() {
         return;
     loop.listener.stop();
     shard_.take_from_queue(*this);
-    std::unique_ptr<Exchange> exchange = std::move(exchange_);
+    exchange = std::move(exchange_);
     if (!loop.outcome) end_kept(*exchange);
     exchange->now = shard_.time_in_loop();
     Next next = conclude(*exchange, *loop.outcome);
     if (next == Next::Again && !exchange->buffer.empty()) {
         exchange->fresh_token(shard_.token());
-        return serve_in_loop(std::move(exchange));
+        return serve_in_loop(exchange);
     }
     leave_loop(std::move(exchange), next == Next::Again ? Next::Sleep : next);
 }
@@ -238,6 +261,7 @@ Connection::Next Connection::go_on_from_loop(Exchange& exchange) {
     if (start == Start::Sleep) return Next::Sleep;
     if (start == Start::Loop) return Next::Loop;
     if (start == Start::Linger) linger(exchange);
+    if (start == Start::End) end_request(exchange);  // of one that was abandoned
     if (start != Start::Finish) return Next::End;
     LoopRequest& loop = exchange.loop;
     Next next = Next::End;

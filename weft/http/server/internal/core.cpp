@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -78,7 +79,28 @@ std::unique_ptr<Exchange> ServerShard::take_exchange() {
         SpinGuard guard(lock_);
         taken = take_pooled();
     }
-    return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
+    if (!taken) taken = make_exchange();
+    return taken;
+}
+
+// Not by make_unique: in a worker's loop nobody would catch what that throws.
+std::unique_ptr<Exchange> ServerShard::make_exchange() {
+    // tidy: allow new: owned at once
+    std::unique_ptr<Exchange> made(new (std::nothrow) Exchange(core_.limits()));
+    if (!made) forget_exchange();
+    return made;
+}
+
+// It was counted, and there is none.
+void ServerShard::forget_exchange() {
+    SpinGuard guard(lock_);
+    // Relaxed: written under the lock only.
+    awake_.store(awake_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+void ServerShard::drop(std::unique_ptr<Exchange> exchange) {
+    exchange.reset();
+    forget_exchange();
 }
 
 void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
@@ -110,16 +132,16 @@ ServerShard::Rest ServerShard::put_to_sleep(Connection& connection,
     return Rest::Asleep;
 }
 
-std::unique_ptr<Exchange> ServerShard::wake(Connection& connection) {
-    std::unique_ptr<Exchange> taken;
+bool ServerShard::wake(Connection& connection, std::unique_ptr<Exchange>& exchange) {
     {
         SpinGuard guard(lock_);
-        if (connection.state == Connection::State::Closing) return nullptr;
+        if (connection.state == Connection::State::Closing) return false;
         connection.state = Connection::State::Awake;
         (connection.is_fresh() ? fresh_ : idle_).erase(connection);
-        taken = take_pooled();
+        exchange = take_pooled();
     }
-    return taken ? std::move(taken) : std::make_unique<Exchange>(core_.limits());
+    if (!exchange) exchange = make_exchange();
+    return true;
 }
 
 bool ServerShard::wake_for_loop(Connection& connection) {
@@ -515,6 +537,12 @@ bool ServerCore::evict() {
         if (found && found->evict(which)) return true;
     }
     return false;
+}
+
+void ServerCore::refuse(ServerShard& home, const net::Address& peer) {
+    home.tally.refused.add();
+    home.remove_connection();
+    leave(peer);
 }
 
 void ServerCore::leave(const net::Address& peer) {

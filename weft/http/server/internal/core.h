@@ -61,17 +61,20 @@ public:
 
     ServerCounters counters() const;
 
-    // For a connection that is to be awake, until it is given back.
+    // For a connection that is to be awake, until it is given back. Null without memory.
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
+    // The same for one in which something is left that nobody knows of.
+    void drop(std::unique_ptr<Exchange> exchange);
 
     // A connection that was just accepted, or has nothing more to read, until its next bytes.
     // Asleep: it is no longer the caller's, nor is its exchange, which may be null. Ready: there
     // are bytes. End: it has had its last look.
     enum class Rest : std::uint8_t { Asleep, Ready, End };
     Rest put_to_sleep(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
-    // Its bytes have come. Null: somebody is closing it, and the caller does that now.
-    std::unique_ptr<Exchange> wake(Connection& connection);
+    // Its bytes have come. False: somebody is closing it, and the caller does that now. The
+    // exchange is null without memory.
+    bool wake(Connection& connection, std::unique_ptr<Exchange>& exchange);
     // The same for one that goes on in the loop of the worker. False: somebody is closing it.
     bool wake_for_loop(Connection& connection);
     // It has a turn in the loop of the worker soon, once. Any thread.
@@ -120,6 +123,8 @@ private:
         ServerShard* shard = nullptr;
     };
 
+    std::unique_ptr<Exchange> make_exchange();
+    void forget_exchange();
     static void destroy(std::unique_ptr<Exchange> chain);
     Deadline try_stranded(Instant now);
     // Frees what a burst has left in the pool. Gives when to look again.
@@ -189,6 +194,8 @@ public:
     // Where a connection that came through `here` is to live: where the fewest do. It is counted
     // there.
     ServerShard& place(ServerShard& here);
+    // For one who was admitted and lives there: there is no memory for more.
+    void refuse(ServerShard& home, const net::Address& peer);
     // The caller's last touch of the core.
     void leave(const net::Address& peer);
     // Of a turn in a loop that is to come, for a connection that is there; it keeps the server.

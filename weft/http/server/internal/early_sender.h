@@ -23,6 +23,9 @@ public:
     // from one request to the next. Stream and output outlive end().
     EarlySender(net::Stream& stream, std::string& output, Nanoseconds time, CancelState* token)
         : stream_(stream), output_(output), time_(time), token_(token) {}
+    ~EarlySender() { end(); }
+    EarlySender(const EarlySender&) = delete;
+    EarlySender& operator=(const EarlySender&) = delete;
 
     // From lend() on the output is the sender's. take_back() waits if it is being sent; it may be
     // called twice.
@@ -35,7 +38,7 @@ public:
         if (state_.load(std::memory_order_relaxed) == State::Absent) return {};
         return take_output_back();
     }
-    // Waits for the fiber. Always, at the end.
+    // Waits for the fiber; so does the destructor.
     void end();
 
 private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 namespace weft::http {
 namespace {
@@ -41,17 +42,29 @@ Places::Taken Places::take(const net::Address& peer) {
         return Taken::Full;
     }
     if (peer.kind() != net::Address::Kind::Ip) return Taken::Yes;
+    Taken taken = Taken::AddressIsFull;
     {
         SpinGuard guard(lock_);
-        std::uint32_t& count = of_addresses_[counted_as(peer.ip())];
-        if (count < limits_.of_address) {
-            ++count;
+        std::uint32_t* count = count_of(peer.ip());
+        if (count && *count < limits_.of_address) {
+            ++*count;
             return Taken::Yes;
         }
+        if (!count) taken = Taken::Full;
     }
     // Relaxed: a number; nothing is read through it.
     taken_.fetch_sub(1, std::memory_order_relaxed);
-    return Taken::AddressIsFull;
+    return taken;
+}
+
+// Null without memory. A door for the exceptions of our own allocations: the acceptor calls this in
+// a worker's loop, where nobody else would catch them.
+std::uint32_t* Places::count_of(const net::IpAddress& ip) {
+    try {
+        return &of_addresses_[counted_as(ip)];
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 bool Places::give_back(const net::Address& peer) {

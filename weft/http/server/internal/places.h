@@ -28,6 +28,7 @@ public:
     const Limits& limits() const { return limits_; }
     std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
+    // Full: also without memory to count the address.
     enum class Taken : std::uint8_t { Yes, Full, AddressIsFull };
     Taken take(const net::Address& peer);
     // True: it was the last. seq_cst, as is_empty(): see ServerCore::leave().
@@ -35,6 +36,8 @@ public:
     bool is_empty() const { return taken_.load(std::memory_order_seq_cst) == 0; }
 
 private:
+    std::uint32_t* count_of(const net::IpAddress& ip);  // under the lock
+
     Limits limits_;
     Atomic<std::size_t> taken_{0};
     SpinLock lock_;
