@@ -16,8 +16,8 @@ set(WEFT_ALONE
     weft/http/wire/list_field.cpp
     weft/http/wire/sse.cpp
     weft/http/wire/websocket_sender.cpp
-    # The same: kBlockBytes, written, kBindings, is_digit, lower, kIsolatesMax, kRequired, is_letter,
-    # to_error, Known, kPrime, Look.
+    # The same: kBlockBytes, written, kBindings, is_digit, lower, kIsolatesMax, kRequired, Look,
+    # is_letter, to_error, Known, kPrime.
     weft/api/crypto/cipher.cpp
     weft/api/crypto/lattice_keys.cpp
     weft/api/crypto/ml_kem.cpp
