@@ -18,7 +18,7 @@ constexpr std::uint64_t kRatioFromBytes = 256 * 1024 * 1024;
 constexpr std::size_t kConnectionsMin = 256;
 constexpr std::size_t kConnectionsMax = 4096;
 
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kGatherBytes = 16 * 1024;
 
 http::ClientOptions client_options(const net::EgressPolicy& egress) {
     http::ClientOptions options;
@@ -98,7 +98,7 @@ Result<std::string> FetchClient::read_whole(http::BodyReader& body) {
     std::string text;
     for (;;) {
         std::size_t before = text.size();
-        text.resize(before + kReadBytes);
+        text.resize(before + kGatherBytes);
         std::size_t count =
             WEFT_TRY(body.read(std::as_writable_bytes(std::span(text).subspan(before))));
         text.resize(before + count);
