@@ -21,7 +21,8 @@ const endless =
 const numbers = (count) =>
   sql`with recursive n(x) as (select 1 union all select x + 1 from n limit ${count})
       select x, 'some text of a row' as text from n`;
-const forever = () => new Promise(() => {});
+// A promise that nothing can settle is told of at once; this one ends with its request.
+const forever = () => new Promise((settle) => setTimeout(settle, 3_600_000));
 
 const storage = new AsyncLocalStorage();
 const app = router();

@@ -74,7 +74,7 @@ TEST(SimBank, SIM_3a_a_planted_bug_is_found_over_http) {
 TEST(SimBank, SIM_4d_lines_are_shown_of_an_optimised_program) {
     Outcome outcome = bank_sim("--seeds 1000");
     EXPECT_THAT(outcome.output, ContainsRegex("mutex 1  lock .*bank_sim.cpp:[0-9]+\\)"));
-    EXPECT_THAT(outcome.output, ContainsRegex("'server' +spawn .*bank_sim.cpp:[0-9]+\\)"));
+    EXPECT_THAT(outcome.output, ContainsRegex("waits: readable .*bank_sim.cpp:[0-9]+\\)"));
     EXPECT_THAT(outcome.output, Not(ContainsRegex("\\(weft/.*\\.(h|cpp):")));
 }
 
