@@ -10,7 +10,8 @@ namespace {
 
 std::string hexadecimal(std::string_view text) {
     std::string digits;
-    for (std::byte byte : sha1(as_bytes(text)).value()) {
+    auto digest = sha1(as_bytes(text)).value();
+    for (std::byte byte : digest) {
         digits += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
         digits += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15];
     }
