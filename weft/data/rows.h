@@ -108,9 +108,9 @@ private:
 
 // What a statement has done.
 struct Outcome {
-    Rows rows;                                   // none unless it returns some
-    std::uint64_t affected_rows = 0;             // inserted, changed or deleted
-    std::optional<std::int64_t> last_insert_id;  // where the database tells
+    Rows rows;                                                  // none unless it returns some
+    std::uint64_t affected_rows = 0;                            // inserted, changed or deleted
+    std::optional<std::int64_t> last_insert_id = std::nullopt;  // where the database tells
 };
 
 }  // namespace weft::data
