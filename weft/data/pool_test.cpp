@@ -168,8 +168,9 @@ TEST_F(PoolTest, DAT_5_idle_connections_are_pruned_and_old_ones_closed) {
     options.lifetime_max = 1us;
     with_pool([&] {
         { Lease lease = acquire(); }
-        EXPECT_TRUE(eventually([&] { return pool->stats().closed_old == 1; }));
-        EXPECT_EQ(pool->stats().connections, 0U);
+        // It is counted before its place is free.
+        EXPECT_TRUE(eventually([&] { return pool->stats().connections == 0; }));
+        EXPECT_EQ(pool->stats().closed_old, 1U);
     });
 }
 
@@ -199,17 +200,18 @@ TEST_F(PoolTest, DAT_5_a_connection_that_was_closed_meanwhile_is_replaced_unaske
 }
 
 TEST_F(PoolTest, DAT_5_after_a_failed_connect_nobody_tries_before_a_pause) {
-    options.backoff_initial = 1ms;
+    options.backoff_initial = 40ms;
     with_pool([&] {
         server->refuses.set(1);
+        // Before the failure: part of the pause may be over when its error is looked at.
+        Instant begun = Clock::now();
         Result<Lease> refused = pool->acquire("first");
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().kind(), ErrorKind::Refused);
         server->refuses.set(0);
-        Instant begun = Clock::now();
         Lease lease = acquire();
         // Half of the pause is left to chance.
-        EXPECT_GE(Clock::now() - begun, 100us);
+        EXPECT_GE(Clock::now() - begun, 20ms);
         EXPECT_EQ(pool->stats().open_failures, 1U);
     });
 }
