@@ -105,8 +105,8 @@ protected:
     void SetUp() override { server = &PostgresServer::get(); }
 
     template <class Body>
-    void run(Body body) {
-        Result<void> outcome = weft::run([&]() -> Result<void> { return body(); });
+    void run(Body body, RuntimeOptions options = {}) {
+        Result<void> outcome = weft::run([&]() -> Result<void> { return body(); }, options);
         EXPECT_TRUE(outcome) << (outcome ? "" : outcome.error().message());
     }
     Result<std::unique_ptr<Connection>> connect(PostgresOptions options) {
