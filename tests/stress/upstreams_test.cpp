@@ -23,13 +23,14 @@ using namespace std::chrono_literals;
 // Two upstreams in processes of their own, and a proxy before them in this one.
 class Ground {
 public:
-    Result<void> start() {
+    // An upstream has as long for the head of its answer.
+    Result<void> start(std::chrono::seconds head_time) {
         http::ProxyOptions options;
         for (std::optional<Service>& upstream : upstreams_) {
             upstream.emplace(WEFT_TRY(Service::start({WEFT_HELLO_PROGRAM, "127.0.0.1:0"})));
             options.upstreams.push_back("http://" + upstream->address().to_string());
         }
-        options.timeouts.head = 1s;
+        options.timeouts.head = head_time;
         options.health.out_for = 100ms;
         proxy_.emplace(WEFT_TRY(http::ReverseProxy::create(std::move(options))));
         server_.emplace(proxy_->handler());
@@ -73,12 +74,14 @@ private:
     Future<void> serving_;
 };
 
+constexpr std::uint64_t kClients = 16;
+
 struct Load {
     // Relaxed, all: numbers, read when everybody has been joined.
     static constexpr auto kRelaxed = std::memory_order_relaxed;
 
     explicit Load(const Ground& ground) {
-        for (int index = 0; index < 16; ++index) {
+        for (std::uint64_t index = 0; index < kClients; ++index) {
             clients.push_back(spawn([this, &ground]() -> Result<void> {
                 while (!over.load(kRelaxed)) {
                     auto response = client.get(ground.url());
@@ -106,7 +109,8 @@ TEST(Upstreams, HTTP_7_no_request_fails_while_upstreams_are_killed_in_turn) {
     std::size_t rounds = weft::testing::is_long() ? 60 : 6;
     auto outcome = run([&]() -> Result<void> {
         Ground ground;
-        WEFT_TRY(ground.start());
+        // One that was killed says so at once; one that is only slow must not fail.
+        WEFT_TRY(ground.start(kPatience));
         Load load(ground);
         for (std::size_t round = 0; round < rounds; ++round) {
             WEFT_TRY(sleep_for(100ms + std::chrono::milliseconds(round * 7 % 50)));
@@ -124,14 +128,17 @@ TEST(Upstreams, HTTP_7_no_request_fails_while_upstreams_are_killed_in_turn) {
 TEST(Upstreams, HTTP_7_an_upstream_that_was_stopped_is_left_out_until_it_goes_on) {
     auto outcome = run([&]() -> Result<void> {
         Ground ground;
-        WEFT_TRY(ground.start());
+        WEFT_TRY(ground.start(1s));
         Load load(ground);
         WEFT_TRY(sleep_for(100ms));
+        Instant stopped = Clock::now();
         WEFT_TRY(ground.upstream(0).process().kill(SIGSTOP));
         WEFT_TRY(sleep_for(1500ms));
         std::uint64_t failed = load.failed.load(Load::kRelaxed);
-        // Each client waits there for a second at a time, so it was there twice at most.
-        EXPECT_LE(failed, 32U);
+        // Each client waits there for a second at a time, so it was there twice at most; more often
+        // only where the sleep took longer.
+        auto times = static_cast<std::uint64_t>((Clock::now() - stopped) / 1s) + 1;
+        EXPECT_LE(failed, kClients * times);
         WEFT_TRY(ground.upstream(0).process().kill(SIGCONT));
         // Far more than could wait there while it was stopped.
         std::uint64_t asked = ground.asked_of(0);
