@@ -124,24 +124,21 @@ private:
     std::string directory_;
 };
 
-// "1 connections, 3 fibers": that of the question itself is among them.
-Result<std::string> ask_stats(const net::Address& address) {
-    http::Client client;
-    auto response = WEFT_TRY(client.get("http://" + address.to_string() + "/stats"));
-    return response.read_all();
-}
-
-// As it is when nobody is there.
+// As it is when nobody is there but the one who asks.
 struct Rest {
     std::string stats;
     std::size_t descriptors = 0;
     friend bool operator==(const Rest&, const Rest&) = default;
 };
 Result<Rest> look(Service& service) {
-    Rest rest;
-    rest.stats = WEFT_TRY(ask_stats(service.address()));
-    // The connection of the question goes as well.
+    // Those who have asked before are to be gone; if they are not, settle() looks again.
     WEFT_TRY(weft::sleep_for(20ms));
+    http::Client client;
+    auto response = WEFT_TRY(client.get("http://" + service.address().to_string() + "/stats"));
+    Rest rest;
+    rest.stats = WEFT_TRY(response.read_all());  // "1 connections, 3 fibers", this one among them
+    // With the connection of the question, which the client keeps: nobody could say when the
+    // service has let go of it.
     rest.descriptors = descriptors(service.process().pid());
     return rest;
 }
