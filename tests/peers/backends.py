@@ -6,9 +6,10 @@ comes from an address of its own, by which its requests are found in the log of 
 """
 import re
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from servers import HERE, await_port, free_port, load_conformance
+from servers import HERE, PATIENCE_S, await_port, free_port, load_conformance
 
 conformance, CASES = load_conformance()
 LATE_S = 0.3
@@ -129,6 +130,25 @@ def compare(case, wanted, seen):
     return ""
 
 
+def seen_by_client(log):
+    seen = {}
+    for line in log.read_text("latin-1").splitlines():
+        client, _, request = line.partition(" ")
+        seen.setdefault(client, []).append(request)
+    return seen
+
+
+def await_requests(log, checked):
+    """Returns when all that is wanted is in the log: who answers may write it there afterwards."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        seen = seen_by_client(log)
+        if all(trouble or not Counter(wanted) - Counter(seen.get(source, []))
+               for _, source, wanted, trouble in checked):
+            return
+        time.sleep(0.02)
+
+
 def run_cases(servers, name, start, proxy_program, body_of):
     port, log = start(servers)
     command = [proxy_program, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{port}"]
@@ -148,11 +168,9 @@ def run_cases(servers, name, start, proxy_program, body_of):
 
     with ThreadPoolExecutor(8) as pool:
         checked = list(pool.map(check, enumerate(cases)))
-    time.sleep(LATE_S)  # nothing must come, and that cannot be waited for
-    seen = {}
-    for line in log.read_text("latin-1").splitlines():
-        client, _, request = line.partition(" ")
-        seen.setdefault(client, []).append(request)
+    await_requests(log, checked)
+    time.sleep(LATE_S)  # nothing more must come, and that cannot be waited for
+    seen = seen_by_client(log)
     troubles = []
     for case, source, wanted, trouble in checked:
         of_case = seen.pop(source, [])
