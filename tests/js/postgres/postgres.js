@@ -154,7 +154,14 @@ test("DAT_5 more callers than connections wait for their turn", () => withDataba
 }, { maxConnections: 2 }));
 
 test("DAT_5 idle connections that were killed fail no statement", () => withDatabase(async (db) => {
-  await Promise.all(Array.from({ length: 4 }, () => db.query("select pg_sleep(0.03)")));
+  // Each has a connection of its own, since none ends before all have begun.
+  const all = Promise.withResolvers();
+  let begun = 0;
+  await Promise.all(Array.from({ length: 4 }, () => db.transaction(async (tx) => {
+    await tx.query("select 1");
+    if (++begun === 4) all.resolve();
+    await all.promise;
+  })));
   const idle = await db.query("select pid from pg_stat_activity where application_name = 'killed'");
   await withDatabase(async (other) => {
     await other.query("select pg_terminate_backend(pid) from pg_stat_activity " +

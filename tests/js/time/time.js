@@ -81,16 +81,22 @@ test("JS_18 Time.every: an error does not stop it; stop waits for the run", asyn
     runs.push(context.run);
     throw new Error(`run ${context.run}`);
   }, { maxRuns: 3 });
-  await Time.delay(40);
+  while (!job.stopped) await Time.delay(1);
   assertEquals([runs, job.stopped, job.lastError.message], [[1, 2, 3], true, "run 3"]);
+  const begun = Promise.withResolvers();
+  const release = Promise.withResolvers();
   let ended = false;
   const slow = Time.every(1, async () => {
-    await Time.delay(5);
+    begun.resolve();
+    await release.promise;
     ended = true;
   }, { immediate: true });
-  await Time.delay(2);
+  await begun.promise;
   assertEquals(slow.running, true);
-  await slow.stop();
+  const stopping = slow.stop();
+  assertEquals([ended, slow.stopped, slow.running], [false, true, true]);
+  release.resolve();
+  await stopping;
   assertEquals([ended, slow.stopped, slow.running], [true, true, false]);
 });
 
