@@ -61,14 +61,37 @@ export default {
 """
 
 
-class Outcomes(ServeTest):
+class Failures(ServeTest):
     SOURCE = FAILURES
-    OPTIONS = {"limits": {"handlerDeadlineMs": 1500, "cpuMs": 40}}
 
     def check(self, name, code, text=""):
         answer = self.weft.ask("/" + name)
         self.assert_failed(answer, code, text)
         self.assert_answers()
+
+
+class Deadlines(Failures):
+    OPTIONS = {"limits": {"handlerDeadlineMs": 1500, "cpuMs": 40}}
+
+    def test_JS_5_a_handler_still_pending_at_its_deadline(self):
+        for name in ["pending", "slow"]:
+            with self.subTest(name):
+                begun = time.monotonic()
+                self.check(name, "HandlerDeadline", "Promise did not resolve in time")
+                took = time.monotonic() - begun
+                self.assertGreaterEqual(took, 1.4)
+                self.assertLess(took, 15)  # by itself the slow one ends after sixty
+
+    def test_JS_5_a_timer_that_computes_for_ever_ends_its_request(self):
+        answer = self.weft.ask("/loopInTimer")
+        self.assertEqual(answer.status, 500, answer)
+        self.assertIn(answer.code, ["CpuLimit", "HandlerDeadline", "HandlerHung"])
+        self.assert_answers()
+
+
+class Outcomes(Failures):
+    # A deadline of the wall is nothing that these reach, on however busy a machine.
+    OPTIONS = {"limits": {"handlerDeadlineMs": 60_000, "cpuMs": 40}}
 
     def test_JS_16_a_handler_that_throws(self):
         for name in ["throw", "reject", "rejectUndefined", "throwNull", "thrower"]:
@@ -88,33 +111,18 @@ class Outcomes(ServeTest):
     def test_JS_16_a_response_whose_body_was_used(self):
         self.check("used", "HandlerThrew")
 
-    def test_JS_5_a_handler_still_pending_at_its_deadline(self):
-        for name in ["pending", "slow"]:
-            with self.subTest(name):
-                begun = time.monotonic()
-                self.check(name, "HandlerDeadline", "Promise did not resolve in time")
-                took = time.monotonic() - begun
-                self.assertGreaterEqual(took, 1.4)
-                self.assertLess(took, 4)
-
     def test_JS_16_a_handler_that_can_never_settle_is_told_at_once(self):
         for name in ["hung", "hungLater"]:
             with self.subTest(name):
                 time.sleep(1.1)  # such looks are at least a second apart
                 begun = time.monotonic()
                 self.check(name, "HandlerHung", "nothing is pending")
-                self.assertLess(time.monotonic() - begun, 1)
+                self.assertLess(time.monotonic() - begun, 10)  # the deadline is sixty
 
     def test_JS_5_a_handler_that_computes_for_ever(self):
         for name in ["loop", "loopLater", "catching", "regex"]:
             with self.subTest(name):
                 self.check(name, "CpuLimit")
-
-    def test_JS_5_a_timer_that_computes_for_ever_ends_its_request(self):
-        answer = self.weft.ask("/loopInTimer")
-        self.assertEqual(answer.status, 500, answer)
-        self.assertIn(answer.code, ["CpuLimit", "HandlerDeadline", "HandlerHung"])
-        self.assert_answers()
 
     def test_JS_4_endless_microtasks(self):
         for name in ["microtasks", "queued", "awaiting"]:
