@@ -72,8 +72,8 @@ const paths = {
     return new Response("too late");
   },
   timers() {
-    setTimeout(() => seen.timers.push("after the response"), 30);
-    setInterval(() => { seen.intervals++; }, 5);
+    setTimeout(() => seen.timers.push("after the response"), 300);
+    setInterval(() => { seen.intervals++; }, 100);
     return new Response("ok");
   },
   held(request, env, ctx) {
@@ -103,11 +103,11 @@ const paths = {
     const list = [];
     const add = (name) => () => list.push(name);
     await new Promise((go) => {
-      setTimeout(() => { list.push("t20"); go(); }, 20);
-      setTimeout(add("t10 first"), 10);
+      setTimeout(() => { list.push("t600"); go(); }, 600);
+      setTimeout(add("t300 first"), 300);
       setTimeout(() => { list.push("t0"); queueMicrotask(add("micro of t0")); }, 0);
       setTimeout(() => { list.push("t0 second"); Promise.resolve().then(add("then of t0")); }, 0);
-      setTimeout(add("t10 second"), 10);
+      setTimeout(add("t300 second"), 300);
       setImmediate(add("immediate"));
       queueMicrotask(add("micro"));
       Promise.resolve().then(add("then"));
@@ -197,7 +197,8 @@ export default {
 
 class Requests(ServeTest):
     SOURCE = LIFE
-    OPTIONS = {"limits": {"handlerDeadlineMs": 1500, "cpuMs": 2000}}
+    # Far above what fifty ticks of 10 ms take, also where each comes late.
+    OPTIONS = {"limits": {"handlerDeadlineMs": 6000, "cpuMs": 2000}}
 
     def seen(self):
         return self.weft.json("/seen")
@@ -225,7 +226,7 @@ class Requests(ServeTest):
         before = self.seen()["aborted"].count(["body", "AbortError"])
         client.close()
         self.weft.until(
-            lambda: self.seen()["aborted"].count(["body", "AbortError"]) > before, "abort", 5)
+            lambda: self.seen()["aborted"].count(["body", "AbortError"]) > before, "abort")
 
     def test_SCP_4_the_signal_fires_in_the_middle_of_a_stream(self):
         before = len(self.seen()["cancelled"])
@@ -237,10 +238,16 @@ class Requests(ServeTest):
         self.weft.until(lambda: len(self.seen()["cancelled"]) > before, "cancel() of the stream")
 
     def test_SCP_4_the_signal_never_fires_after_success(self):
-        for name in ["done", "doneLater", "doneStream"]:
+        for name, end in [("done", b"\r\n\r\ndone"), ("doneLater", b"\r\n\r\nx"),
+                          ("doneStream", b"\r\n0\r\n\r\n")]:
             self.assertEqual(self.weft.ask("/" + name).status, 200)
             client = self.weft.send("/" + name)
-            self.assertIn(b" 200 ", client.recv(100_000))
+            text = client.recv(100_000)
+            self.assertIn(b" 200 ", text)
+            while not text.endswith(end):
+                part = client.recv(100_000)
+                self.assertNotEqual(part, b"", f"the response to /{name} was cut off")
+                text += part
             time.sleep(0.05)
             client.close()
         time.sleep(0.2)
@@ -252,12 +259,12 @@ class Requests(ServeTest):
         answer = self.weft.ask("/deadline")
         self.assert_failed(answer, "HandlerDeadline")
         self.weft.until(lambda: any(name == "deadline" for name, _ in self.seen()["aborted"]),
-                        "the abort at the deadline", 5)
+                        "the abort at the deadline")
 
     def test_JS_3_the_deadline_of_the_context_is_one_of_weft_time(self):
         self.assert_failed(self.weft.ask("/deadline"), "HandlerDeadline")
         self.weft.until(lambda: {"true false true", "true"} <= set(self.seen()["timers"]),
-                        "what the deadline says", 5)
+                        "what the deadline says")
 
     def test_SCP_6_timers_of_the_module_live_across_requests(self):
         first = self.seen()["ticks"]
@@ -265,7 +272,7 @@ class Requests(ServeTest):
 
     def test_SCP_6_timers_of_a_request_end_with_it(self):
         self.weft.ask("/timers")
-        time.sleep(0.2)
+        time.sleep(0.6)
         seen = self.seen()
         self.assertNotIn("after the response", seen["timers"])
         self.assertLessEqual(seen["intervals"], 1)
@@ -297,8 +304,8 @@ class Requests(ServeTest):
         order = self.weft.json("/order")
         self.assertEqual(order[:3], ["sync", "micro", "then"])
         timers = [name for name in order[3:] if name != "immediate"]
-        self.assertEqual(timers, ["t0", "micro of t0", "t0 second", "then of t0", "t10 first",
-                                  "t10 second", "t20"])
+        self.assertEqual(timers, ["t0", "micro of t0", "t0 second", "then of t0", "t300 first",
+                                  "t300 second", "t600"])
         self.assertIn("immediate", order)
 
     def test_JS_8_timers_are_never_early_and_do_not_drift(self):
@@ -349,7 +356,7 @@ export default { fetch(request, env, ctx) {
 
 class Overstaying(ServeTest):
     SOURCE = OVERSTAYING
-    OPTIONS = {"limits": {"waitUntilMs": 700}, "drain_ms": 20_000}
+    OPTIONS = {"limits": {"waitUntilMs": 2000}, "drain_ms": 20_000}
 
     def test_JS_3_what_waitUntil_holds_is_ended_after_its_time(self):
         for _ in range(3):
@@ -357,7 +364,7 @@ class Overstaying(ServeTest):
         self.weft.ask("/short")
         expected = ["TimeoutError"] * 3 + ["short"]
         self.weft.until(lambda: sorted(self.weft.json("/")) == expected, "the end of what is held")
-        self.assertIn("held a request for more than 700 ms", self.weft.log())
+        self.assertIn("held a request for more than 2000 ms", self.weft.log())
 
 
 REPORTS = """
@@ -383,7 +390,7 @@ app.get("/long", pending).deadline(60_000);
 app.get("/left", async (ctx) => {
   await sleep(20);
   return ctx.deadline.remainingMs();
-}).deadline(400);
+}).deadline(2500);
 let wrong;
 try { app.get("/wrong", () => "").deadline("1s"); } catch (error) { wrong = error.message; }
 app.get("/told", () => wrong);
@@ -393,7 +400,7 @@ export default app;
 
 class Reports(ServeTest):
     SOURCE = REPORTS
-    OPTIONS = {"limits": {"handlerDeadlineMs": 3000, "cpuMs": 50}}
+    OPTIONS = {"limits": {"handlerDeadlineMs": 3000, "cpuMs": 200}}
 
     def test_JS_16_reports_name_the_request_and_are_counted(self):
         answer = self.weft.ask("/throws?key=secret", headers={"x-request-id": "abc-1"})
@@ -435,7 +442,7 @@ class Reports(ServeTest):
                       self.weft.log())
         self.weft.until(lambda: "/short" in self.weft.json("/aborted"), "the signal")
         left = self.weft.json("/left")
-        self.assertLessEqual(left, 380)
+        self.assertLessEqual(left, 2480)
         # A later one than that of all requests changes nothing.
         begun = time.monotonic()
         self.assertIn("takes milliseconds, not 1s", self.weft.ask("/told").text)
