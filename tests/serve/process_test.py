@@ -13,6 +13,8 @@ from served import PATIENCE_S, SANITIZED, ServeTest, Weft, main, read_to_end
 APP = """
 import { delay } from "weft:time";
 const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
+// By a timer as well: a promise that only a signal may settle could count as one of nobody.
+const drainOf = ({ signal }) => delay(60_000, { signal }).catch(() => {});
 let begun = 0;
 export default {
   async fetch(request, env, ctx) {
@@ -20,10 +22,13 @@ export default {
     if (pathname === "/begun") return Response.json(begun);
     begun++;
     if (pathname === "/sleep") await sleep(+searchParams.get("ms"));
+    if (pathname === "/duringDrain") await drainOf(request).then(() => sleep(100));
     if (pathname === "/stream") {
       return new Response(new ReadableStream({
         async start(controller) {
-          for (let i = 0; i < 5; i++) { await sleep(60); controller.enqueue(new Uint8Array(10)); }
+          controller.enqueue(new Uint8Array(10));
+          await drainOf(request);
+          for (let i = 0; i < 4; i++) { await sleep(60); controller.enqueue(new Uint8Array(10)); }
           controller.close();
         },
       }));
@@ -31,7 +36,9 @@ export default {
     if (pathname === "/loop") for (;;);
     if (pathname === "/later") {
       ctx.signal.addEventListener("abort", () => console.error("told of the drain"));
-      ctx.waitUntil(sleep(+searchParams.get("ms")).then(() => console.error("done later")));
+      const wait = searchParams.has("ms") ? sleep(+searchParams.get("ms"))
+        : drainOf(ctx).then(() => sleep(100));
+      ctx.waitUntil(wait.then(() => console.error("done later")));
     }
     if (pathname === "/untilDrain") {
       // What waits by the signal: a timer of weft:time, a fetch, and a stream.
@@ -56,7 +63,13 @@ class Idle(ServeTest):
         self.assert_answers()
         keep_alive = self.weft.send("/ok")
         keep_alive.recv(4096)
-        time.sleep(1)
+
+        def rests():
+            before = self.weft.cpu_ticks()
+            time.sleep(1)
+            return self.weft.cpu_ticks() == before
+
+        self.weft.until(rests, "the end of what the start has left to do")
         before = self.weft.cpu_ticks()
         time.sleep(2)
         self.assertLessEqual(self.weft.cpu_ticks() - before, 1)
@@ -65,14 +78,14 @@ class Idle(ServeTest):
 
 class Drain(unittest.TestCase):
     def setUp(self):
-        self.weft = Weft(APP)
+        self.weft = Weft(APP, limits={"handlerDeadlineMs": 60_000})
         self.addCleanup(self.weft.close)
 
     def test_JS_12_SIGTERM_lets_requests_end(self):
         idle = self.weft.send("/ok")
         idle.recv(4096)
         asked = [self.weft.begin(target, headers="connection: close\r\n")
-                 for target in ("/sleep?ms=500", "/stream")]
+                 for target in ("/duringDrain", "/stream")]
         self.weft.process.send_signal(signal.SIGTERM)
         idle.settimeout(PATIENCE_S)
         self.assertEqual(idle.recv(100), b"")  # closed at once
@@ -106,7 +119,7 @@ class Drain(unittest.TestCase):
         # They did not ask for it: the server says so and does it.
         idle = self.weft.send("/ok")
         idle.recv(4096)
-        asked = [self.weft.begin("/sleep?ms=700"), self.weft.begin("/stream")]
+        asked = [self.weft.begin("/duringDrain"), self.weft.begin("/stream")]
         self.weft.process.send_signal(signal.SIGTERM)
         idle.settimeout(PATIENCE_S)
         self.assertEqual(idle.recv(100), b"")  # the drain has begun
@@ -119,7 +132,7 @@ class Drain(unittest.TestCase):
         self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
 
     def test_JS_3_what_waitUntil_holds_ends_well_in_a_drain(self):
-        self.assertEqual(self.weft.ask("/later?ms=500").text, "ok")
+        self.assertEqual(self.weft.ask("/later").text, "ok")
         self.weft.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.weft.process.wait(PATIENCE_S), 0)
         self.assertIn("told of the drain", self.weft.log())
@@ -135,15 +148,15 @@ class Drain(unittest.TestCase):
     def test_JS_12_a_second_SIGTERM_ends_it_at_once(self):
         idle = self.weft.send("/ok")
         idle.recv(4096)
-        client = self.weft.begin("/sleep?ms=8000")
+        client = self.weft.begin("/sleep?ms=60000")
         self.weft.process.send_signal(signal.SIGTERM)
         self.assertEqual(idle.recv(100), b"")  # the drain has begun
         idle.close()
         self.assertTrue(self.weft.alive())
         begun = time.monotonic()
         self.weft.process.send_signal(signal.SIGTERM)
-        self.weft.process.wait(5)
-        self.assertLess(time.monotonic() - begun, 3)
+        self.weft.process.wait(PATIENCE_S)
+        self.assertLess(time.monotonic() - begun, 15)  # the drain has thirty
         client.close()
 
     def test_HST_5_a_drain_that_overruns_is_status_three(self):
@@ -229,14 +242,17 @@ class Watch(unittest.TestCase):
     def test_HST_5_a_change_is_loaded_within_200_ms(self):
         weft = Weft('export default { fetch: () => new Response("v0") };', arguments=["--watch"])
         self.addCleanup(weft.close)
-        best = 60
-        for version in range(1, 8):
+        bound, best = 2 if SANITIZED else 0.2, 60
+        # Other programs of the machine can hold up any one change, but not all.
+        for version in range(1, 41):
             source = f'export default {{ fetch: () => new Response("v{version}") }};'
             (weft.path / "app.js").write_text(source)
             begun = time.monotonic()
             weft.until(lambda: weft.ask("/").text == f"v{version}", f"v{version}")
             best = min(best, time.monotonic() - begun)
-        self.assertLess(best, 2 if SANITIZED else 0.2)
+            if version >= 7 and best < bound:
+                break
+        self.assertLess(best, bound)
 
     def test_HST_5_a_new_file_that_is_broken_or_missing_and_then_mended_is_loaded(self):
         weft = Weft('export default { fetch: () => new Response("old") };', arguments=["--watch"])
