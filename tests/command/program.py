@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 WEFT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "weft"
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def eventually(what, condition):
