@@ -160,6 +160,6 @@ def try_in_browser(command, try_page):
                 ended = demo.wait(timeout=PATIENCE_S)
                 driver.call("DELETE", "")
             assert ended == 0, f"the program ended with {ended}"
-            assert time.monotonic() - begun < 10, "the program took long to end"
+            assert time.monotonic() - begun < 15, "the program took long to end"  # a drain has 30 s
     print(f"the pictures: {pictures}")
     return 0

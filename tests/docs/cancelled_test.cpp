@@ -299,16 +299,16 @@ TEST(CancelledCall, pool_submit) {
 TEST(CancelledCall, with_timeout) {
     on_one_worker([]() -> Result<void> {
         auto ended = std::make_shared<bool>(false);
+        auto go_on = std::make_shared<Event>();
         WEFT_TRY(async::run_scope(async::ScopeKind::Request, [&](async::Scope&) -> Result<void> {
             // It asks nobody whether it may go on.
-            Result<void> late = async::with_timeout(std::chrono::milliseconds(1), [ended] {
-                settle();
-                static_cast<void>(shield(Deadline::never(),
-                                         [] { return sleep_for(std::chrono::milliseconds(20)); }));
+            Result<void> late = async::with_timeout(std::chrono::milliseconds(100), [ended, go_on] {
+                static_cast<void>(shield(Deadline::never(), [&] { return go_on->wait(); }));
                 *ended = true;
             });
             EXPECT_EQ(kind_of(late), ErrorKind::TimedOut);
             EXPECT_FALSE(*ended);
+            go_on->set();
             return {};
         }));
         EXPECT_TRUE(*ended);  // the scope has waited for it
