@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Certificates that are replaced, and hosts that a connection is not for (HST-1, HST-5)."""
 import os
+import re
 import signal
 import socket
 import ssl
@@ -37,17 +38,15 @@ class Tls(unittest.TestCase):
             make_certificate(folder, "second", "a.example")
             put(folder, "first")
 
-        self.port = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         self.weft = Weft(APP, folders=prepare, arguments=self.ARGUMENTS, config={
             "listeners": [{"address": "127.0.0.1:0"},
-                          {"address": f"127.0.0.1:{self.port}",
+                          {"address": "127.0.0.1:0",
                            "tls": {"certificate": "shown.pem", "key": "shown.key"}}],
             "apps": [{"entry": "app.js", "hosts": ["a.example", "b.example", "c.example"]},
                      {"entry": "app.js", "hosts": ["d.example"], "path": "/d"}]})
         self.addCleanup(self.weft.close)
+        second = self.weft.process.stdout.readline().decode()
+        self.port = int(re.search(r"https://[\d.]+:(\d+)/", second)[1])
 
     def connect(self, name="a.example"):
         context = ssl.create_default_context()
