@@ -147,7 +147,7 @@ public:
     // Ends what is under way and the isolate with it, and waits for that.
     virtual void close() = 0;
     // Waits until the last request is over, or the fiber is cancelled, then closes.
-    virtual void close_when_idle() = 0;
+    virtual Result<void> close_when_idle() = 0;
     virtual ApplicationCounters counters() const = 0;
     // The files that were loaded, and those that were looked for, as they were then; also after
     // load() has failed.

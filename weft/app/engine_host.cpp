@@ -362,10 +362,10 @@ void EngineHost::look_after(unsigned worker) {
 void EngineHost::begin_serving(Place& place) {
     auto serve_place = [this, &place] {
         Result<void> served = place.server->serve();
-        await_rest(place);
+        Result<void> rest = await_rest(place);
         // By this fiber: when the time to drain is over, the runtime takes no other.
         shield(Deadline::never(), [&] { close_all(place); });
-        return served;
+        return served ? rest : served;
     };
     place.serving = runtime_.spawn_pinned(place.index, std::move(serve_place), {.name = "serve"});
 }
@@ -444,22 +444,26 @@ void EngineHost::retire(Place& place, Applications old) {
         static_cast<void>(oldest.ending.join());
     }
     auto end = [old] {
-        for (const Loaded& loaded : old) loaded.application->close_when_idle();
+        for (const Loaded& loaded : old) static_cast<void>(loaded.application->close_when_idle());
     };
     Future<void> ending = runtime_.spawn_pinned(place.index, std::move(end), {.name = "retire"});
     place.retiring.push_back({std::move(old), std::move(ending)});
 }
 
 // A fiber of the place. All responses have been sent; what waitUntil() holds goes on, until the
-// time to drain is over and this fiber is cancelled.
-void EngineHost::await_rest(Place& place) {
+// time to drain is over and this fiber is cancelled: then the outcome is that error.
+Result<void> EngineHost::await_rest(Place& place) {
+    Result<void> ended;
     // Copies: the applications may be loaded anew meanwhile.
-    for (const Loaded& loaded : Applications(place.applications))
-        loaded.application->close_when_idle();
+    for (const Loaded& loaded : Applications(place.applications)) {
+        Result<void> idle = loaded.application->close_when_idle();
+        if (!idle) ended = idle;
+    }
     while (!place.retiring.empty()) {
-        if (!place.retiring.front().ending.join()) return;
+        WEFT_TRY(place.retiring.front().ending.join());
         place.retiring.erase(place.retiring.begin());
     }
+    return ended;
 }
 
 // A fiber of the place.

@@ -111,7 +111,7 @@ private:
     std::uint16_t refusal_of(const http::Request& request) const;
     static Applications exchange_applications(Place& place, Applications fresh);
     void look_after(unsigned worker);
-    static void await_rest(Place& place);
+    static Result<void> await_rest(Place& place);
     void close_all(Place& place);
     api::ApplicationOptions script_options(const ScriptConfig& script) const;
     Result<void> open_routes();

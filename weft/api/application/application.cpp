@@ -424,16 +424,18 @@ void JsApplication::close() {
     in_loop([] {});
 }
 
-void JsApplication::close_when_idle() {
+Result<void> JsApplication::close_when_idle() {
     // They have no end of their own; their clients come back to whoever is there then.
     if (world_) world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
     // More than once: the isolate may be replaced meanwhile, and its requests with it.
-    while (world_ && !closed_ && !world_->calls->is_empty()) {
+    Result<void> waited;
+    while (waited && world_ && !closed_ && !world_->calls->is_empty()) {
         quiet_.reset();
         world_->calls->on_empty = [this] { quiet_.set(); };
-        if (!quiet_.wait()) break;
+        waited = quiet_.wait();
     }
     shield(Deadline::never(), [this] { close(); });
+    return waited;
 }
 
 ApplicationCounters JsApplication::counters() const {

@@ -55,7 +55,7 @@ public:
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
     void drain() override;
     void close() override;
-    void close_when_idle() override;
+    Result<void> close_when_idle() override;
     ApplicationCounters counters() const override;
     std::vector<SeenFile> files() override;
 
