@@ -278,7 +278,7 @@ Result<void> Repl::write_value(const json& result) {
 
 // The thread that reads lines. What takes long is no help to someone who types.
 Completion Repl::complete(const std::string& before) {
-    Deadline deadline = Deadline::after(std::chrono::seconds(1));
+    Deadline deadline = Deadline::after(std::chrono::seconds(5));
     auto [owner, from] = unfinished_of(before);
     Completion completion{from, {}};
     json prefix = {{"value", before.substr(from)}};
