@@ -148,12 +148,9 @@ class Data(ServeTest):
         other.execute("begin immediate")
         client = self.weft.send("/insert?text=late")
         self.weft.until(lambda: self.weft.json("/facts")["inUse"] == 1, "it waits for the lock")
-        slowest = 0.0
-        for _ in range(20):
-            begun = time.monotonic()
+        # Whoever waited for the lock would wait for the commit below until the insert gives up.
+        for _ in range(10):
             self.assert_answers()
-            slowest = max(slowest, time.monotonic() - begun)
-        self.assertLess(slowest, 2.0)
         other.execute("commit")
         other.close()
         self.assertIn(b" 200 ", client.recv(4096).split(b"\r\n")[0] + b" ")

@@ -194,7 +194,7 @@ class MicrotaskLimit(ServeTest):
 
 class OtherIsolates(ServeTest):
     SOURCE = FAILURES
-    OPTIONS = {"limits": {"cpuMs": 1000}, "arguments": ["--isolates", "2"]}
+    OPTIONS = {"limits": {"cpuMs": 5000}, "arguments": ["--isolates", "2"]}
 
     def test_JS_4_one_isolate_answers_while_the_other_computes(self):
         # Which of the two takes a connection is the kernel's choice; so ask until both are known.

@@ -96,7 +96,8 @@ class Routes(ServeTest):
                 "static": [{"path": "/files", "folder": "public"}],
                 "proxy": [{"path": "/api",
                            "upstreams": [f"http://127.0.0.1:{cls.upstream.port}"]}]}]},
-            limits={"cpuMs": 3000, "bodyBytes": 1000})
+            # The loop of /loop goes on until all others have been answered beside it.
+            limits={"cpuMs": 8000, "handlerDeadlineMs": 60_000, "bodyBytes": 1000})
 
     @classmethod
     def tearDownClass(cls):

@@ -1,4 +1,5 @@
 """A `weft serve` of one's own, and clients that do what clients do."""
+import contextlib
 import http.client
 import json
 import os
@@ -137,9 +138,10 @@ class Weft:
         """How often its threads have gone to sleep."""
         count = 0
         for status in Path(f"/proc/{self.process.pid}/task").glob("*/status"):
-            for line in status.read_text().splitlines():
-                if line.startswith("voluntary_ctxt_switches:"):
-                    count += int(line.split()[1])
+            with contextlib.suppress(OSError):  # a thread may have ended meanwhile
+                for line in status.read_text().splitlines():
+                    if line.startswith("voluntary_ctxt_switches:"):
+                        count += int(line.split()[1])
         return count
 
     def sockets(self):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Applications in a process of their own, which is started anew when it dies (JS-7, HST-5)."""
+import contextlib
 import http.client
 import os
 import signal
@@ -29,7 +30,8 @@ export default { async fetch(request) {
 def children(pid):
     found = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        found += [int(word) for word in path.read_text().split()]
+        with contextlib.suppress(OSError):  # a thread may have ended meanwhile
+            found += [int(word) for word in path.read_text().split()]
     return found
 
 

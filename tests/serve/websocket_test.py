@@ -354,7 +354,7 @@ class DrainTest(unittest.TestCase):
             client.send(*close_of(1001))
             self.assertEqual(client.socket.recv(1), b"")
         self.assertEqual(weft.process.wait(PATIENCE_S), 0)
-        self.assertLess(time.monotonic() - begun, 10)
+        self.assertLess(time.monotonic() - begun, 20)
         weft.close()
 
     def test_JS_18_clients_that_never_answer_a_Close_do_not_hold_the_server(self):

@@ -65,7 +65,10 @@ protected:
     ~WatchTest() override { fs::remove_all(folder_); }
 
     void write(const char* name, const std::string& text) const {
-        std::ofstream(folder_ / name) << text;
+        // Over what is there, in one step: a file that is empty for a moment would be one change
+        // more.
+        std::ofstream(folder_ / name, std::ios::app).close();
+        std::fstream(folder_ / name) << text;
     }
     std::string path(const char* name) const { return (folder_ / name).string(); }
 

@@ -105,8 +105,8 @@ test("SC_7 startEvery: stop may be repeated, wait may not", async () => {
 });
 
 test("SC_7 withTimeout: the job's own outcome in time, `async: timeout` otherwise", async () => {
-  assertEquals(await withTimeout(1000, () => 4), 4);
-  await assertRejects(() => withTimeout(1000, failure("own")), Error, "own");
+  assertEquals(await withTimeout("1h", () => 4), 4);
+  await assertRejects(() => withTimeout("1h", failure("own")), Error, "own");
   await assertRejects(() => withTimeout(2, () => Time.delay(50)), Error, "async: timeout");
   let started = false;
   await assertRejects(

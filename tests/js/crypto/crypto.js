@@ -158,8 +158,12 @@ test("JS_9 crypto: what takes long does not hold the loop up", async () => {
   const ticking = setInterval(() => ticks++, 1);
   const key = await subtle.importKey("raw", bytes("password"), "PBKDF2", false, ["deriveBits"]);
   const slow = { name: "PBKDF2", hash: "SHA-512", salt: bytes("salt"), iterations: 200_000 };
-  const derived = await subtle.deriveBits(slow, key, 256);
-  assertEquals(derived.byteLength, 32);
+  // Another program may hold the processor while a key is derived; not twenty times.
+  for (let round = 0; round < 20 && ticks <= 2; ++round) {
+    ticks = 0;
+    const derived = await subtle.deriveBits(slow, key, 256);
+    assertEquals(derived.byteLength, 32);
+  }
   assert(ticks > 2, `${ticks} ticks while a key was derived`);
   clearInterval(ticking);
   const algorithm = { name: "RSA-PSS", modulusLength: 2048, hash: "SHA-256",
