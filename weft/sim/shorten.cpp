@@ -51,10 +51,13 @@ public:
             options.schedule = options_.schedule;
             return outcome(show(options), true);
         }
-        leave_out(Choice::Act::Fault);
-        leave_out(Choice::Act::Turn);
-        leave_out(Choice::Act::Yield);
-        leave_out(Choice::Act::Fault);
+        // Some can be left out only when others are gone, of whatever kind.
+        for (std::size_t before = kept_.size() + 1; kept_.size() < before && !is_exhausted();) {
+            before = kept_.size();
+            leave_out(Choice::Act::Fault);
+            leave_out(Choice::Act::Turn);
+            leave_out(Choice::Act::Yield);
+        }
         options.schedule = Schedule{kept_}.text();
         return outcome(show(options), true);
     }
