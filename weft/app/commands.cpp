@@ -96,14 +96,16 @@ Result<std::string> checked_import_map(const std::string& path) {
 }
 
 Result<ScriptConfig> script_of(const ScriptCommand& command) {
-    ScriptConfig script {
+    std::string import_map = WEFT_TRY(checked_import_map(command.import_map));
+    ScriptConfig script{
         .kind = command.verb == ScriptCommand::Verb::Eval ? ScriptConfig::Kind::Text
                                                           : ScriptConfig::Kind::File,
         .source = command.source, .folder = std::filesystem::current_path().string(),
         .arguments = command.arguments, .env = {}, .allow_fetch = command.allow_fetch,
         .allow_read = absolute_paths(command.allow_read),
-        .import_map = WEFT_TRY(checked_import_map(command.import_map))
-        , .location = command.location, .prints_value = command.verb == ScriptCommand::Verb::Eval,
+        .import_map = std::move(import_map),
+        .location = command.location,
+        .prints_value = command.verb == ScriptCommand::Verb::Eval,
     };
     if (!command.source.empty() && script.kind == ScriptConfig::Kind::File) {
         script.source = std::filesystem::absolute(command.source).lexically_normal().string();

@@ -118,7 +118,8 @@ public:
         ::el_set(editor_, EL_PROMPT, give_prompt);
         ::el_set(editor_, EL_HIST, ::history, history_);
         ::el_set(editor_, EL_GETCFN, get_character);
-        ::el_set(editor_, EL_ADDFN, "weft-complete", "complete a name", complete_line);
+        // Wide texts are kept as they are given; of others el_set() loses its copies.
+        ::el_wset(editor_, EL_ADDFN, L"weft-complete", L"complete a name", complete_line);
         const char tab[] = {kTab, '\0'};
         ::el_set(editor_, EL_BIND, tab, "weft-complete", nullptr);
         ::el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
