@@ -21,18 +21,23 @@
 #include "weft/sync/event.h"
 #include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"
+#include "weft/testing/stall_watch.h"
 
 namespace weft::http {
 namespace {
 
 using namespace std::chrono_literals;
 using async::Context;
+using ::testing::AssertionFailure;
+using ::testing::AssertionResult;
+using ::testing::AssertionSuccess;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::RawClient;
 using ::testing::StartsWith;
 using testing::TestServer;
 using weft::testing::eventually;
+using weft::testing::unless_stalled;
 
 using testing::kGet;
 
@@ -236,48 +241,68 @@ TEST(ServerDrain, HTTP_4_close_ends_the_requests_too) {
     EXPECT_THAT(busy.read_to_end(), StartsWith("HTTP/1.1 503 "));
 }
 
-TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
-    for (int round = 0; round < 20; ++round) {
-        TestServer server(hello);
-        std::vector<RawClient> clients;
-        for (int index = 0; index < 20; ++index) {
-            clients.push_back(server.connect());
-            clients.back().send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        }
-        // Of each of them the request has arrived before the drain begins.
-        server.server().drain();
-        for (RawClient& client : clients) {
-            EXPECT_THAT(client.read_to_end(), EndsWith("hello"));
-            client.close();
-        }
-        EXPECT_TRUE(server.drain());
+// Of each client the request has arrived before the drain begins.
+AssertionResult are_served_in_a_drain() {
+    TestServer server(hello);
+    std::vector<RawClient> clients;
+    for (int index = 0; index < 20; ++index) {
+        clients.push_back(server.connect());
+        clients.back().send(kGet);
     }
+    server.server().drain();
+    AssertionResult outcome = AssertionSuccess();
+    for (RawClient& client : clients) {
+        std::string response = client.read_to_end();
+        if (!response.ends_with("hello")) outcome = AssertionFailure() << "got: " << response;
+        client.close();
+    }
+    EXPECT_TRUE(server.drain());
+    return outcome;
+}
+
+TEST(ServerDrain, HTTP_4_who_waits_in_the_backlog_is_still_served) {
+    // Half of the time in which one who was accepted may speak.
+    for (int round = 0; round < 20; ++round)
+        EXPECT_TRUE(unless_stalled(100ms, are_served_in_a_drain)) << "round " << round;
 }
 
 // One who connects at the end of the moment that a drain leaves has one of its own.
 TEST(ServerDrain, HTTP_4h_who_connects_late_in_a_drain_is_served) {
-    for (int round = 0; round < 5; ++round) {
+    int judged = 0;
+    for (int round = 0; round < 20 && judged < 5; ++round) {
         TestServer server(hello, {}, {.workers = 1});
         server.server().drain();
         // One after the other, until nobody listens any more.
         std::vector<net::Socket> sockets;
-        while (auto socket = net::Socket::connect(server.address(), Deadline::after(1s))) {
+        std::vector<Instant> begun;
+        for (;;) {
+            Instant now = Clock::now();
+            auto socket = net::Socket::connect(server.address(), Deadline::after(1s));
+            if (!socket) break;
             static_cast<void>(socket->descriptor().wait_readable(Deadline::after(3ms)));
             sockets.push_back(std::move(*socket));
+            begun.push_back(now);
         }
         // Who was still on his way when the listener was closed cannot be served.
         sockets.resize(server.server().counters().accepted);
         ASSERT_FALSE(sockets.empty());
         std::string answer;
-        if (sockets.back().write_all(as_bytes(kGet), Deadline::after(1s))) {
+        bool is_sent = sockets.back().write_all(as_bytes(kGet), Deadline::after(1s)).has_value();
+        // One who took longer, because the machine let him wait, may have missed his moment.
+        bool is_in_time = Clock::now() - begun[sockets.size() - 1] < 50ms;
+        if (is_sent) {
             std::array<std::byte, 1024> space;
             auto count = sockets.back().read(space, Deadline::after(testing::kPatience));
             if (count) answer = as_text(std::span(space).first(*count));
         }
-        EXPECT_THAT(answer, EndsWith("hello")) << "round " << round;
+        if (is_in_time) {
+            EXPECT_THAT(answer, EndsWith("hello")) << "round " << round;
+            ++judged;
+        }
         sockets.clear();
         EXPECT_TRUE(server.drain());
     }
+    EXPECT_GT(judged, 0);
 }
 
 // More than are taken at once, who have come while the only worker was busy.
