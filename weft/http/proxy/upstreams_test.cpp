@@ -137,7 +137,7 @@ TEST(Upstreams, HTTP_7_the_same_one_for_the_same_client) {
 }
 
 TEST(Upstreams, HTTP_7_a_dead_upstream_is_left_out_after_some_failures_and_tried_again_later) {
-    with_farm(2, {.upstreams = {}, .health = {.failures = 2, .out_for = milliseconds(400)}},
+    with_farm(2, {.upstreams = {}, .health = {.failures = 2, .out_for = seconds(4)}},
               [](Farm& farm, const Address& address, ReverseProxy& proxy) -> Result<void> {
                   WEFT_TRY(farm.kill(0));
                   // Nobody notices: what cannot be sent there goes to the other.
