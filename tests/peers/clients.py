@@ -9,6 +9,8 @@ LARGE = bytes(range(256)) * 1200
 HUGE_BYTES = 16 * 1024 * 1024
 ATTACKERS = 200
 FEW = 5
+SLOWEST_S = 2
+STALL_LOOK_S = 0.05
 
 
 def output_of(*command, limit_s=20):
@@ -97,7 +99,14 @@ def attack(url, mode, target, *more):
     go of the bad ones by itself before the attack is over. The attacker need not see that: who does
     not read does not come to the end of what the kernel still has for him."""
     answers = []
+    stalls = [0.0]
     over = threading.Event()
+
+    def watch():
+        while not over.is_set():
+            begun = time.monotonic()
+            time.sleep(STALL_LOOK_S)
+            stalls.append(time.monotonic() - begun - STALL_LOOK_S)
 
     def ask():
         while not over.is_set():
@@ -106,18 +115,21 @@ def attack(url, mode, target, *more):
             answers.append((body, time.monotonic() - begun, connections(url), begun))
             time.sleep(0.02)
 
-    good = threading.Thread(target=ask)
-    good.start()
+    threads = [threading.Thread(target=ask), threading.Thread(target=watch)]
+    for thread in threads:
+        thread.start()
     try:
         said = output_of("slowhttptest", mode, "-c", ATTACKERS, "-r", ATTACKERS, "-i", 1, "-l", 8,
                          "-p", 3, "-v", 1, "-u", url + target, *more)[0].decode("latin-1")
     finally:
         ended = time.monotonic()
         over.set()
-        good.join()
+        for thread in threads:
+            thread.join()
     if len(answers) < 5 or any(body != b"hello, world\n" for body, *_ in answers):
         return f"a good client was not answered: {answers[-3:]}"
-    if (slowest := max(took for _, took, *_ in answers)) > 2:
+    # Whoever is to blame for a moment in which nobody on this machine ran, the server is not.
+    if (slowest := max(took for _, took, *_ in answers)) > SLOWEST_S + max(stalls):
         return f"a good client was answered after {slowest:.1f} s"
     during = [count for *_, count, when in answers if when < ended - 0.5]
     if (most := max(during)) < ATTACKERS // 4:

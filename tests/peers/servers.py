@@ -1,7 +1,9 @@
 """Programs that run while something is tested, each with its own folder and port."""
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
+import random
 import re
 import shutil
 import socket
@@ -27,9 +29,12 @@ def load_conformance():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the kernel gives away, or somebody else has it before it is used."""
+    while True:
+        port = random.randrange(15000, 30000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def await_port(process, port):
