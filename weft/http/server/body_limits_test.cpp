@@ -47,11 +47,11 @@ TEST(ServerTime, HTTP_4i_a_body_that_comes_fast_and_then_trickles_gets_408) {
     constexpr std::size_t kBytes = 1024 * 1024;
     client.send(post_of(kBytes) + std::string(kBytes - 2000, 'x'));
     Instant begun = Clock::now();
-    while (client.send("x") && Clock::now() - begun < 5s) {
+    while (client.send("x") && Clock::now() - begun < 20s) {
         if (!is_quiet_for(client, 10ms)) break;
     }
     EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
-    EXPECT_LT(Clock::now() - begun, 3s);
+    EXPECT_LT(Clock::now() - begun, 10s);
 }
 
 // The sender is not to blame for a handler that reads late.

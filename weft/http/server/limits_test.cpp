@@ -63,7 +63,7 @@ struct Room {
 
 TEST(ServerTime, HTTP_4_a_head_that_takes_too_long_gets_408) {
     ServerOptions options;
-    options.limits.header_time = 100ms;
+    options.limits.header_time = 500ms;  // enough for the first half to arrive
     TestServer server(hello, options);
     RawClient client = server.connect();
     client.send("GET / HTTP/1.1\r\nHo");
@@ -73,17 +73,17 @@ TEST(ServerTime, HTTP_4_a_head_that_takes_too_long_gets_408) {
 
 TEST(ServerTime, HTTP_4_the_time_of_a_head_does_not_begin_anew_with_each_byte) {
     ServerOptions options;
-    options.limits.header_time = 200ms;
+    options.limits.header_time = 500ms;
     TestServer server(hello, options);
     RawClient client = server.connect();
     Instant begun = Clock::now();
     // A byte every 20 ms would be in time each; together they are not.
-    while (client.send("G") && Clock::now() - begun < 5s) {
+    while (client.send("G") && Clock::now() - begun < 20s) {
         if (!client.socket().descriptor().wait_readable(Deadline::after(20ms))) continue;
         break;
     }
     EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
-    EXPECT_LT(Clock::now() - begun, 3s);
+    EXPECT_LT(Clock::now() - begun, 10s);
 }
 
 TEST(ServerTime, HTTP_4_one_who_never_speaks_is_closed_after_the_header_time) {
@@ -99,9 +99,9 @@ TEST(ServerTime, HTTP_4_an_idle_connection_is_closed_after_the_idle_time) {
     options.limits.idle = 150ms;
     TestServer server(hello, options);
     RawClient client = server.connect();
+    Instant begun = Clock::now();
     client.send(kGet);
     EXPECT_THAT(client.read_response(), EndsWith("hello"));
-    Instant begun = Clock::now();
     EXPECT_TRUE(client.is_ended());
     EXPECT_GE(Clock::now() - begun, 100ms);
     EXPECT_TRUE(eventually([&] { return server.server().connections() == 0; }));
@@ -124,11 +124,11 @@ TEST(ServerTime, HTTP_4_a_body_that_trickles_gets_408) {
     RawClient client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
     Instant begun = Clock::now();
-    while (client.send("x") && Clock::now() - begun < 5s) {
+    while (client.send("x") && Clock::now() - begun < 20s) {
         if (client.socket().descriptor().wait_readable(Deadline::after(10ms))) break;
     }
     EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
-    EXPECT_LT(Clock::now() - begun, 3s);
+    EXPECT_LT(Clock::now() - begun, 10s);
 }
 
 TEST(ServerTime, HTTP_4_one_who_does_not_read_is_closed_after_the_write_time) {

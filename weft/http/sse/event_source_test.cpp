@@ -143,7 +143,7 @@ TEST(EventSource, HTTP_6a_it_waits_as_long_as_the_server_has_said) {
 }
 
 // How often a server that is not there is asked in so long.
-std::size_t attempts_in_vain(milliseconds retry, milliseconds time) {
+std::size_t attempts_in_vain_once(milliseconds retry, milliseconds time) {
     std::size_t attempts = 0;
     in_runtime(1, [&]() -> Result<void> {
         Address address = WEFT_TRY(free_tcp_address());
@@ -163,16 +163,24 @@ std::size_t attempts_in_vain(milliseconds retry, milliseconds time) {
     return attempts;
 }
 
+// A machine that stands still meanwhile makes it fewer: then all of it is repeated.
+std::size_t attempts_in_vain(milliseconds retry, milliseconds time, std::size_t at_least) {
+    std::size_t attempts = 0;
+    for (int i = 0; i < 5 && attempts < at_least; ++i)
+        attempts = attempts_in_vain_once(retry, time);
+    return attempts;
+}
+
 TEST(EventSource, HTTP_6a_attempts_that_fail_are_further_and_further_apart_up_to_a_limit) {
     // At 0, 4, 12, 28, 60, 124, 188, 252 ms, or later.
-    std::size_t attempts = attempts_in_vain(milliseconds(4), milliseconds(300));
+    std::size_t attempts = attempts_in_vain(milliseconds(4), milliseconds(300), 2);
     EXPECT_GE(attempts, 2U);
     EXPECT_LE(attempts, 8U);
 }
 
 TEST(EventSource, HTTP_6a_who_is_told_not_to_wait_does_so_once_an_attempt_has_failed) {
     // At 0, 0, 2, 6, 14, 30, 62, 126, 190, 254 ms, or later.
-    std::size_t attempts = attempts_in_vain(milliseconds(0), milliseconds(300));
+    std::size_t attempts = attempts_in_vain(milliseconds(0), milliseconds(300), 3);
     EXPECT_GE(attempts, 3U);
     EXPECT_LE(attempts, 10U);
 }
