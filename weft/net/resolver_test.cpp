@@ -235,7 +235,7 @@ TEST(Resolver, NET_5_a_lost_question_is_asked_again) {
                                   ElementsAre(ip("10.0.0.1")));
                       return {};
                   },
-                  {.query_timeout = milliseconds(200)});
+                  {.tries = 10, .query_timeout = milliseconds(200)});
 }
 
 TEST(Resolver, NET_5_a_family_that_is_never_answered_for_does_not_hold_up_the_other) {

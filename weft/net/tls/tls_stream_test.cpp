@@ -90,7 +90,9 @@ TEST(TlsHandshake, NET_2_half_a_hello_waits_until_the_deadline) {
     in_runtime(2, []() -> Result<void> {
         Contexts contexts = WEFT_TRY(Contexts::create());
         std::string hello = WEFT_TRY(client_hello(contexts.client));
-        RawClient client = WEFT_TRY(raw_client(contexts.server, Deadline::after(milliseconds(20))));
+        // Long enough for the half to be written before.
+        RawClient client =
+            WEFT_TRY(raw_client(contexts.server, Deadline::after(milliseconds(500))));
         WEFT_TRY(client.socket.write_all(as_bytes(hello).first(hello.size() / 2)));
         EXPECT_EQ(kind_of(client.server.join(in_ten_seconds())), ErrorKind::TimedOut);
         return {};
