@@ -29,5 +29,8 @@ weft_timing(weft_fiber_test Scheduler.FIB_6a_a_spinning_fiber_does_not_delay_the
 weft_timing(weft_fiber_test
             Timer.RCT_3c_a_sleep_is_at_most_a_millisecond_late_on_an_idle_machine
             "promises a millisecond on an idle machine")
+weft_timing(weft_fiber_test
+            MemoryReturnDeathTest.FIB_4i_what_a_burst_of_fibers_needed_goes_back_within_ten_seconds
+            "promises ten seconds of the wall")
 weft_timing(weft_sync_test Channel.FIB_13c_SYN_4_a_million_round_trips_take_less_than_a_second
             "promises a second of a cpu that has its cache and its clock rate to itself")

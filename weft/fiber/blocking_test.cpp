@@ -249,7 +249,7 @@ TEST(Blocking, FIB_10_cancelled_in_the_queue_it_never_runs) {
             return blocking([&] { ran = true; });
         });
         auto third = spawn([&] {
-            return blocking([&] { ran = true; }, {.start_by = Deadline::after(milliseconds(2))});
+            return blocking([&] { ran = true; }, {.start_by = Deadline::after(milliseconds(50))});
         });
         while (pool().queued() != 2) WEFT_TRY(checkpoint());
         source.cancel();

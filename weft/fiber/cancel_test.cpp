@@ -129,7 +129,7 @@ TEST(Cancel, to_cancel_many_children_costs_a_step_a_child) {
     for (std::size_t i = 0; i < count; ++i) children.emplace_back(parent.token());
     Instant before = Clock::now();
     parent.cancel();
-    EXPECT_LT(Clock::now() - before, 2s);
+    EXPECT_LT(Clock::now() - before, 10s);
     for (CancelSource& child : children) EXPECT_TRUE(child.token().is_cancelled());
 }
 

@@ -13,6 +13,7 @@
 
 #include "weft/base/sanitizer.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/eventually.h"
 
 namespace weft {
 namespace {
@@ -196,7 +197,12 @@ TEST(Dump, FIB_11c_a_fiber_that_puts_its_thread_to_sleep_shows_who_called_that) 
         },
         {.name = "sleeper"});
     while (!waits_in_the_kernel(thread.load(std::memory_order_relaxed), SYS_clock_nanosleep)) {}
-    FiberReport report = await_state("sleeper", FiberState::Running);
+    FiberReport report;
+    // Between two sleeps a thread that gets no cpu does not tell its frames in time.
+    EXPECT_TRUE(testing::eventually([&] {
+        report = await_state("sleeper", FiberState::Running);
+        return !report.frames.empty();
+    }));
     told.store(true, std::memory_order_relaxed);
     EXPECT_TRUE(names(report, "sleep_until_told")) << text_of(report);
     EXPECT_TRUE(names(report, "operator()")) << text_of(report);

@@ -424,7 +424,7 @@ TEST(Fiber, FIB_3b_a_sleep_in_the_past_returns_at_once) {
         Instant before = Clock::now();
         WEFT_TRY(weft::sleep_for(-1h));
         WEFT_TRY(weft::sleep_until(Deadline::at(Instant::min())));
-        return Clock::now() - before < 1s;
+        return Clock::now() - before < 1min;
     });
     EXPECT_EQ(outcome, true);
     EXPECT_TRUE(weft::sleep_for(-1h));
