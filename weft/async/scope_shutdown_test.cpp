@@ -152,6 +152,7 @@ TEST(ScopeShutdown, FIB_12d_a_shutdown_that_times_out_says_who_waits_where) {
     EXPECT_TRUE(log.contains("ignore_context_until"));
 #endif
     // The one does not keep the others from ending.
+    EXPECT_TRUE(testing::eventually([&] { return !order.names().empty(); }));
     EXPECT_EQ(order.names(), std::vector<std::string>{"app"});
     release.set();
     EXPECT_TRUE(runtime.shutdown());
