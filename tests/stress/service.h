@@ -24,7 +24,10 @@ class Service {
 public:
     static Result<Service> start(std::vector<std::string> arguments) {
         Process process = WEFT_TRY(
-            Process::spawn({.arguments = std::move(arguments), .output = ChildStream::Pipe}));
+            Process::spawn({.arguments = std::move(arguments),
+                            // A report of a stall would take memory for the symbols of the program.
+                            .added_environment = {"WEFT_STALL_MS=0"},
+                            .output = ChildStream::Pipe}));
         std::string line;
         std::array<std::byte, 256> space;
         while (line.find("/ ") == std::string::npos) {
