@@ -10,7 +10,9 @@
 #include "tests/data/odbc_fixture.h"
 #include "weft/data/failure.h"
 #include "weft/data/pool.h"
+#include "weft/data/provider.h"
 #include "weft/fiber/runtime.h"
+#include "weft/testing/stall_watch.h"
 
 namespace weft::data::testing {
 
@@ -40,6 +42,22 @@ protected:
         Runtime runtime(options);
         Result<void> outcome = runtime.spawn([&]() -> Result<void> { return body(); }).join();
         EXPECT_TRUE(outcome) << (outcome ? "" : outcome.error().message());
+    }
+    // run(), with a database whose one connection is there to the end. A stall may keep the answer
+    // to a cancel for kTidyTimeout, and that connection is closed.
+    template <class Body>
+    void run_on_one_connection(Body body) {
+        EXPECT_TRUE(weft::testing::unless_stalled(kTidyTimeout / 2, [&] {
+            std::uint64_t opened = 0;
+            run([&]() -> Result<void> {
+                Database db = WEFT_TRY(open_one());
+                WEFT_TRY(body(db));
+                opened = db.stats().opened;
+                return {};
+            });
+            if (opened == 1) return ::testing::AssertionSuccess();
+            return ::testing::AssertionFailure() << opened << " connections were opened";
+        }));
     }
     // A name for a table that no other test has.
     static std::string table() {
