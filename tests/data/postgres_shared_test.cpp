@@ -396,6 +396,32 @@ TEST_F(PostgresShared, DAT_5_what_changes_a_session_is_never_shared) {
     });
 }
 
+// More output than all buffers hold, so that the statement still runs when the first row is there.
+TEST_F(PostgresShared, DAT_7_one_row_of_a_statement_with_effects_undoes_none_of_them) {
+    run([&]() -> Result<void> {
+        Database database = WEFT_TRY(open(1));
+        Notifications told = WEFT_TRY(
+            Notifications::open({.connection_string = server->local()}, {"shared_effects"}));
+        auto notify = [](std::string_view channel, std::int64_t count) {
+            return sql(
+                "select pg_notify({}, i::text), repeat('x', 1000)"
+                " from generate_series(1, {}::int) i",
+                channel, count);
+        };
+        WEFT_TRY(make_known(database, notify("nobody_listens", 1)));
+        const std::uint64_t before = database.stats().statements_shared;
+        std::optional<Lease> lease = WEFT_TRY(occupy(database));
+        auto one = spawn([&] { return database.query_one(notify("shared_effects", 20'000)); });
+        EXPECT_TRUE(eventually([&] { return database.stats().waiting == 1; }));
+        lease.reset();
+        EXPECT_TRUE(WEFT_TRY(one.join()).has_value());
+        EXPECT_GT(database.stats().statements_shared, before);
+        WEFT_TRY(database.exec("notify shared_effects, 'behind it'"));
+        EXPECT_EQ(WEFT_TRY(told.next()).payload, "1");
+        return {};
+    });
+}
+
 TEST_F(PostgresShared, DAT_7_a_row_too_many_fails_its_own_statement_alone) {
     run([&]() -> Result<void> {
         Database database = WEFT_TRY(open(1));

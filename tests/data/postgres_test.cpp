@@ -222,6 +222,47 @@ TEST_F(Postgres, DAT_7_a_row_too_many_ends_the_statement_at_once) {
     });
 }
 
+// More output than all buffers hold, so that the statement still runs when the first row is there.
+TEST_F(Postgres, DAT_7_one_row_of_a_statement_with_effects_undoes_none_of_them) {
+    run([&]() -> Result<void> {
+        auto connection = WEFT_TRY(connect());
+        auto other = WEFT_TRY(connect());
+        constexpr std::int64_t kMany = 20'000;
+        WEFT_TRY(connection->run("drop table if exists effects", kAnyRows));
+        WEFT_TRY(connection->run("create table effects (i int)", kAnyRows));
+        RowLimit one{.rows_max = 1, .beyond = RowLimit::Beyond::Stop};
+        Statement insert =
+            sql("insert into effects select generate_series(1, {}::int)"
+                " returning i, repeat('x', 1000)",
+                kMany);
+        Outcome written = WEFT_TRY(connection->run(insert, one));
+        EXPECT_EQ(written.rows.size(), 1u);
+        EXPECT_EQ(written.affected_rows, static_cast<std::uint64_t>(kMany));
+        EXPECT_EQ(ask(*other, "select count(*) from effects"), Value(kMany));
+        // In a transaction too, and where it does not begin with the word for it.
+        WEFT_TRY(connection->step(TransactionStep::Begin, 0, {}));
+        Statement remove =
+            "with gone as (delete from effects where i > 10000 returning i)"
+            " select i, repeat('x', 1000) from gone";
+        EXPECT_EQ(WEFT_TRY(connection->run(remove, one)).rows.size(), 1u);
+        EXPECT_EQ(ask(*connection, "select count(*) from effects"), Value(10'000));
+        // The locks of a query are still there.
+        Statement locks = "select i, repeat('x', 1000) from effects order by i for update";
+        EXPECT_EQ(WEFT_TRY(connection->run(locks, one)).rows.size(), 1u);
+        EXPECT_EQ(WEFT_TRY(other->run("select 1 from effects for update skip locked", kAnyRows))
+                      .rows.size(),
+                  0u);
+        WEFT_TRY(connection->step(TransactionStep::Commit, 0, {}));
+        // The last of several commands counts, and all of them run.
+        Outcome last = WEFT_TRY(connection->run(
+            "select i, repeat('x', 1000) from effects; delete from effects; select 7, 8", one));
+        EXPECT_EQ(last.rows[0][0], Value(7));
+        EXPECT_EQ(ask(*other, "select count(*) from effects"), Value(0));
+        WEFT_TRY(connection->run("drop table effects", kAnyRows));
+        return {};
+    });
+}
+
 TEST_F(Postgres, DAT_3g_DAT_8_rows_come_as_they_are_fetched) {
     run([&]() -> Result<void> {
         auto connection = WEFT_TRY(connect());

@@ -55,7 +55,8 @@ enum class TransactionStep : std::uint8_t {
 std::string transaction_text(TransactionStep step, unsigned depth);
 
 // How many rows are received, and what one more means: an error (row_limit_error()), made as soon
-// as it comes, or nothing. The rest is not received in either case.
+// as it comes, or nothing. The rest is not received in either case. Stop is a success, so what the
+// statement has done must last: one that may write comes to its end.
 struct RowLimit {
     enum class Beyond : std::uint8_t { Fail, Stop };
 

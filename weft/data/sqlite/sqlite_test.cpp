@@ -123,6 +123,25 @@ TEST_F(SqliteTest, DAT_7_one_row_too_many_fails_and_none_is_cut_off) {
     });
 }
 
+TEST_F(SqliteTest, DAT_7_one_row_of_a_statement_that_writes_is_told_when_it_has_succeeded) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table parents (id integer primary key)"));
+        EXPECT_DONE(
+            db.exec("create table children (parent integer references parents"
+                    " deferrable initially deferred)"));
+        // What is deferred is found out at the end, behind the last row.
+        Result<std::optional<Rows>> failed =
+            db.query_one("insert into children values (7), (8), (9) returning parent");
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(cause_of(failed.error()), Cause::ForeignKeyViolation);
+        EXPECT_EQ((*db.query("select count(*) from children"))[0][0].integer(), 0);
+        EXPECT_DONE(db.exec("insert into parents values (7), (8), (9)"));
+        EXPECT_DONE(db.query_one("insert into children values (7), (8), (9) returning parent"));
+        EXPECT_EQ((*db.query("select count(*) from children"))[0][0].integer(), 3);
+    });
+}
+
 TEST_F(SqliteTest, DAT_1_a_transaction_commits_or_is_undone_and_savepoints_alone) {
     everywhere([&] {
         Database db = memory();

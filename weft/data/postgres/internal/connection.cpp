@@ -40,8 +40,9 @@ void PostgresConnection::end_exchange() {
 
 Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit limit) {
     WEFT_TRY(session_.check(statement));
-    if (limit.beyond == RowLimit::Beyond::Stop) WEFT_TRY(mark());
     bool was_in_transaction = session_.is_in_transaction();
+    bool may_stop = limit.beyond == RowLimit::Beyond::Stop;
+    if (may_stop && was_in_transaction && !Session::may_have_effects(statement)) WEFT_TRY(mark());
     bool stopped = false;
     Result<Outcome> outcome = run_once(statement, limit, stopped);
     if (outcome && stopped) {
@@ -76,7 +77,7 @@ Result<void> PostgresConnection::run_script(const std::string& text) {
 Result<Outcome> PostgresConnection::run_once(const Statement& statement, RowLimit limit,
                                              bool& stopped) {
     RowForm form = WEFT_TRY(session_.start(statement));
-    return session_.collect(std::move(form), limit, stopped);
+    return session_.collect(std::move(form), statement, limit, stopped);
 }
 
 Result<std::pair<RowForm, ResultPointer>> PostgresConnection::start(const Statement& statement) {
@@ -217,7 +218,7 @@ Result<std::vector<Outcome>> PostgresConnection::send_all(std::span<const Statem
     WEFT_TRY(link.flush());
     if (form != BatchForm::Plain) {
         bool stopped = false;
-        WEFT_TRY(session_.collect(RowForm(), limit, stopped));
+        WEFT_TRY(session_.collect(RowForm(), "begin", limit, stopped));
     }
     return collect_all(statements, std::move(forms), limit);
 }
@@ -231,7 +232,8 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
     for (std::size_t at = 0; at < forms.size(); ++at) {
         request_rows_singly(link.pg());
         bool stopped = false;
-        Result<Outcome> outcome = session_.collect(std::move(forms[at]), limit, stopped);
+        Result<Outcome> outcome =
+            session_.collect(std::move(forms[at]), statements[at], limit, stopped);
         if (outcome && !stopped) {
             outcomes.push_back(std::move(*outcome));
             continue;

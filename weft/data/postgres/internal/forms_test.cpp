@@ -64,6 +64,20 @@ TEST(PostgresWords, DAT_3_statements_that_change_a_session_are_seen) {
         EXPECT_FALSE(may_change_session(text)) << text;
 }
 
+TEST(PostgresWords, DAT_7_statements_that_do_more_than_give_rows_are_seen) {
+    for (const char* text :
+         {"insert into t values (1) returning i", "with a as (delete from t returning i) table a",
+          "select i from t for update skip locked", "select i from t for key share",
+          "select i into u from t", "select pg_notify('a', i) from t", "fetch all from c",
+          "select pg_advisory_xact_lock(i) from t", "select 1; select 2",
+          "explain analyze table t"})
+        EXPECT_TRUE(may_have_effects(text)) << text;
+    for (const char* text :
+         {"select 1", "(select 1) union select 2;", "values (1), (2)", "table t",
+          "with recursive a as (select 1) select * from a", "select 'insert', \"update\" from t"})
+        EXPECT_FALSE(may_have_effects(text)) << text;
+}
+
 TEST(PostgresWords, DAT_3_several_commands_are_seen) {
     EXPECT_FALSE(has_several_commands("select 1"));
     EXPECT_FALSE(has_several_commands("select 1 ; \n;"));

@@ -151,6 +151,10 @@ bool Session::only_reads(const Statement& statement) {
     return postgres::only_reads(statement.plain_text());
 }
 
+bool Session::may_have_effects(const Statement& statement) {
+    return postgres::may_have_effects(statement.plain_text());
+}
+
 bool Session::can_queue(const Statement& statement) const {
     return !statement.parameters().empty() || !has_several_commands(text_of(statement));
 }
@@ -341,9 +345,11 @@ void Session::note_tag(const PGresult* result, Outcome& outcome) {
     std::from_chars(count.data(), count.data() + count.size(), outcome.affected_rows);
 }
 
-Result<Outcome> Session::collect(RowForm form, RowLimit limit, bool& stopped) {
+Result<Outcome> Session::collect(RowForm form, const Statement& statement, RowLimit limit,
+                                 bool& stopped) {
     Outcome outcome;
     std::optional<Error> failure;
+    bool skips = false;
     if (form.columns) outcome.rows = Rows(form.columns);
     for (;;) {
         ResultPointer result = WEFT_TRY(link_->next());
@@ -360,14 +366,18 @@ Result<Outcome> Session::collect(RowForm form, RowLimit limit, bool& stopped) {
         if (!form.columns && is_row_status(status)) {
             form.take_from(result.get());
             outcome.rows = Rows(form.columns);
+            skips = false;
         }
-        for (int row = 0; row < PQntuples(result.get()); ++row) {
-            if (outcome.rows.size() >= limit.rows_max) {
-                stopped = true;
-                if (limit.beyond == RowLimit::Beyond::Stop) return outcome;
-                return row_limit_error("postgres", limit.rows_max);
+        for (int row = 0; row < PQntuples(result.get()) && !skips; ++row) {
+            if (outcome.rows.size() < limit.rows_max) {
+                WEFT_TRY(form.append(result.get(), row, outcome.rows));
+                continue;
             }
-            WEFT_TRY(form.append(result.get(), row, outcome.rows));
+            skips = limit.beyond == RowLimit::Beyond::Stop && may_have_effects(statement);
+            stopped = !skips;
+            if (limit.beyond == RowLimit::Beyond::Fail)
+                return row_limit_error("postgres", limit.rows_max);
+            if (stopped) return outcome;
         }
         note_tag(result.get(), outcome);
         bool is_end = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;

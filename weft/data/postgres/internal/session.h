@@ -66,6 +66,7 @@ public:
     bool has_no_rows(const Statement& statement);
     // By its first word. A function that it calls may write all the same.
     static bool only_reads(const Statement& statement);
+    static bool may_have_effects(const Statement& statement);
     static Phrase phrase_of(const Statement& statement);
     // What other sessions need to know for queue_known(); null if the statement cannot be run
     // beside those of others.
@@ -85,8 +86,10 @@ public:
     }
 
     // The results of one statement, up to the null that ends them. A row too many ends it early: as
-    // an error, or with `stopped` set, and the statement still runs.
-    Result<Outcome> collect(RowForm form, RowLimit limit, bool& stopped);
+    // an error, or with `stopped` set, and the statement still runs. One with effects goes on to
+    // its end instead, and its other rows are dropped: stopped, it would be undone.
+    Result<Outcome> collect(RowForm form, const Statement& statement, RowLimit limit,
+                            bool& stopped);
     // A command of our own without parameters; several are separated by semicolons. Gives the tag
     // of the last.
     Result<std::string> command(const std::string& text);

@@ -5,6 +5,7 @@
 
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/connection.h"
+#include "weft/data/postgres/internal/words.h"
 #include "weft/fiber/turn.h"
 
 namespace weft::data::postgres {
@@ -147,7 +148,7 @@ void SharedLine::take_result(Session& session, const PGresult* result) {
 }
 
 void SharedLine::take_rows(Sent& head, const PGresult* result) {
-    if (head.failure || !head.request->is_wanted()) return;
+    if (head.failure || head.skips || !head.request->is_wanted()) return;
     if (!head.form.columns && PQnfields(result) > 0) head.form.take_from(result);
     if (head.outcome.rows.columns().empty() && head.form.columns)
         head.outcome.rows = Rows(head.form.columns);
@@ -160,9 +161,12 @@ void SharedLine::take_rows(Sent& head, const PGresult* result) {
     const RowLimit& limit = head.request->limit;
     for (int row = 0; row < PQntuples(result); ++row) {
         if (head.outcome.rows.size() >= limit.rows_max) {
+            bool stops = limit.beyond == RowLimit::Beyond::Stop;
+            // A success is told when it is one: stopped at the server, its effects would be undone.
+            head.skips = stops && may_have_effects(head.request->text);
+            if (head.skips) return;
             queue_.forget(head.request->key);
-            if (limit.beyond == RowLimit::Beyond::Stop)
-                return head.request->settle(std::move(head.outcome));
+            if (stops) return head.request->settle(std::move(head.outcome));
             return head.request->settle(row_limit_error("postgres", limit.rows_max));
         }
         Result<void> added = head.form.append(result, row, head.outcome.rows);

@@ -33,6 +33,7 @@ private:
         RowForm form;
         unsigned before = 0;      // so many answers come before its own: it is prepared first
         bool unprepared = false;  // and that has not been confirmed
+        bool skips = false;       // its other rows are not wanted, but its end is
         Outcome outcome = {};
         std::optional<Error> failure = {};
     };

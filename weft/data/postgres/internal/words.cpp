@@ -63,6 +63,24 @@ bool only_reads(std::string_view text) {
     return contains(kReading, first_word(text, kPostgresSyntax));
 }
 
+bool may_have_effects(std::string_view text) {
+    constexpr std::array<std::string_view, 4> kReading = {"select", "values", "table", "with"};
+    // "share" and "update" are the locks of "select ... for".
+    constexpr std::array<std::string_view, 6> kWriting = {"insert", "update", "delete",
+                                                          "merge",  "share",  "into"};
+    constexpr std::array<std::string_view, 5> kFunctions = {
+        "pg_notify", "pg_advisory_xact_lock", "pg_advisory_xact_lock_shared",
+        "pg_try_advisory_xact_lock", "pg_try_advisory_xact_lock_shared"};
+    std::vector<SqlWords> statements = words_of_statements(text, kPostgresSyntax);
+    if (statements.size() != 1) return true;
+    const SqlWords& words = statements.front();
+    if (!contains(kReading, first_word(words)) || calls_for_session(words)) return true;
+    return std::ranges::any_of(words, [&](const SqlWord& word) {
+        return (!word.is_quoted && contains(kWriting, word.text)) ||
+               contains(kFunctions, word.text);
+    });
+}
+
 bool changes_settings(std::string_view text) {
     constexpr std::array<std::string_view, 9> kWords = {
         "set", "reset", "discard", "begin", "start", "commit", "end", "rollback", ""};

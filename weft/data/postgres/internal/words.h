@@ -12,6 +12,10 @@ namespace weft::data::postgres {
 bool may_change_session(std::string_view text);
 // Whether it begins with a word of a query.
 bool only_reads(std::string_view text);
+// Whether it may do more than give rows: write, lock, notify, or be several commands. Stopped at
+// the server, it would be undone. Rather yes than no, but of the functions that it calls only those
+// of PostgreSQL are known.
+bool may_have_effects(std::string_view text);
 // Whether it begins with a word that could let a session write which only reads.
 bool changes_settings(std::string_view text);
 // Several commands in one text, which only the simple protocol takes.

@@ -209,11 +209,13 @@ Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit 
     Outcome outcome{.rows = Rows(reader.columns()), .affected_rows = 0, .last_insert_id = {}};
     while (has_row) {
         if (outcome.rows.size() == limit.rows_max) {
-            if (limit.beyond == RowLimit::Beyond::Stop) break;
-            return row_limit_error(kName, limit.rows_max);
+            if (limit.beyond == RowLimit::Beyond::Fail)
+                return row_limit_error(kName, limit.rows_max);
+        } else {
+            WEFT_TRY(reader.read(outcome.rows));
         }
-        WEFT_TRY(reader.read(outcome.rows));
-        // The one row that was asked for is there; what writes goes on to its end.
+        // The one row that was asked for is there; what writes goes on to its end, and only that
+        // tells whether it has succeeded.
         bool stops = limit.beyond == RowLimit::Beyond::Stop && !writes;
         if (stops && outcome.rows.size() == limit.rows_max) break;
         has_row = WEFT_TRY(step_row(raw));
