@@ -1,6 +1,7 @@
 // DAT: the module weft:data, over SQLite.
 import { Results } from "weft:http";
 import { DatabaseError, isQuery, open, redact, sql, sqlite } from "weft:data";
+import { everyWayEnds, flightsEnd } from "./ways.mjs";
 
 const endless =
   "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
@@ -94,6 +95,19 @@ test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => 
     .rows, [[2 ** 53 - 1, 2n ** 53n, 2n ** 63n - 1n]]);
   await assertRejects(() => db.query(sql`select ${2n ** 63n}`), DatabaseError);
   assertEquals((await db.queryRaw(sql`select ${new ArrayBuffer(2)}`)).rows, [[new Uint8Array(2)]]);
+}));
+
+test("DAT_6 times of day and points in time come back as they went", () => withDatabase(async (db) => {
+  await db.exec("create table t (at time, point instant, there timestamptz)");
+  const forms = [["08:30:00", "2026-11-18T23:59:59.5Z", "2026-11-18T23:59:59.5+02:00"],
+    ["23:59:59.123456", "0001-01-01T00:00:00Z", "2024-02-29T00:00:00-09:30"]];
+  for (const [at, point, there] of forms) {
+    await db.exec(sql`insert into t values (${sql.time(at)}, ${sql.instant(point)},
+      ${sql.offsetDateTime(there)})`);
+  }
+  assertEquals((await db.queryRaw("select at, point, there from t order by rowid")).rows, forms);
+  assertEquals((await db.queryRaw(sql`select * from t where at = ${sql.time("08:30:00")}`)).rows,
+    [forms[0]]);
 }));
 
 test("DAT_6 what is in an array is checked like the array, and nothing of it ends the process",
@@ -216,6 +230,64 @@ test("DAT_8 cursors: every row, and the connection is free again", () => withDat
   }, DatabaseError);
   assertEquals(error.code, "WEFT_E_DATA_TOO_MANY_ROWS");
   assertEquals(db.stats().inUse, 0);
+}));
+
+test("DAT_8 calls of a cursor at once are answered in their order", () => withDatabase(async (db) => {
+  const cursor = await db.queryCursor(numbers(10), { batchSize: 2 });
+  const rows = await Promise.all(Array.from({ length: 12 }, () => cursor.next()));
+  assertEquals(rows.map(({ value }) => value?.x),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, undefined, undefined]);
+  assertEquals(rows.map(({ done }) => done).indexOf(true), 10);
+  // What was asked for before is given before it ends, and nothing behind it.
+  const left = await db.queryCursor(numbers(10), { batchSize: 1 });
+  const order = [];
+  const calls = [left.next(), left.next(), left.return("left"), left.next()];
+  calls.forEach((one, at) => one.then(() => order.push(at), () => order.push(at)));
+  const [first, second, end, late] = await Promise.allSettled(calls);
+  assertEquals([first.value, second.value, end.value],
+    [{ value: { x: 1 }, done: false }, { value: { x: 2 }, done: false },
+      { value: "left", done: true }]);
+  assertEquals(late.reason.code, "WEFT_E_DATA_CLOSED");
+  assertEquals(order, [0, 1, 2, 3]);
+  assertEquals(db.stats().inUse, 0);
+  // close() waits for nobody.
+  const slow = await db.queryCursor(`select 1 as x union all select * from (${endless})`, [],
+    { batchSize: 1 });
+  await slow.next();
+  const stopped = assertRejects(slow.next(), DatabaseError);
+  await slow.close();
+  assertEquals((await stopped).code, "WEFT_E_DATA_CLOSED");
+  assertEquals(await db.queryOne("select 1 as x"), { x: 1 });
+}));
+
+test("DAT_8 a cursor is opened by for await", () => withDatabase(async (db) => {
+  let sum = 0;
+  for await (const { x } of db.queryCursor(numbers(1000))) sum += x;
+  for await (const [x] of db.queryRawCursor(numbers(1000))) {
+    sum += x;
+    if (x === 2) break;
+  }
+  assertEquals(sum, 500503);
+  assertEquals(db.stats().inUse, 0);
+  const wrong = assertRejects(async () => {
+    for await (const row of db.stream("selec 1")) assert(!row);
+  }, DatabaseError);
+  assertEquals((await wrong).code, "WEFT_E_DATA_WRONG_STATEMENT");
+  const opening = db.queryCursor(numbers(2));
+  const cursor = await opening;
+  assertEquals(await Array.fromAsync(opening), [{ x: 1 }, { x: 2 }]);
+  for (const used of [opening, cursor]) {
+    await assertRejects(async () => Array.fromAsync(used), TypeError, "single-use");
+  }
+}));
+
+test("DAT_8 every way out of a cursor gives its connection back", () => withDatabase((db) =>
+  everyWayEnds(db, numbers(5000))));
+
+test("DAT_9 batches and cursors are stopped in flight", () => withDatabase(async (db) => {
+  await db.exec("create table flights (id integer)");
+  await flightsEnd(db, "insert into flights values (1)", endless,
+    `select 1 as x union all select * from (${endless})`);
 }));
 
 test("DAT_9 signal, timeoutMs and deadline: before and in flight", () => withDatabase(async (db) => {

@@ -1,7 +1,8 @@
 // DAT-4: the module weft:data over ODBC.
 import { DatabaseError, odbc, redact, sql } from "weft:data";
 import { Results } from "weft:http";
-import { connectionString, withDatabase } from "./driver.mjs";
+import { everyWayEnds, theDatabaseEnds } from "../data/ways.mjs";
+import { connectionString, open, withDatabase } from "./driver.mjs";
 
 const endless =
   "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) as n from n";
@@ -43,6 +44,11 @@ test("DAT_8 cursors, and DAT_14 Results.rows", () => withDatabase(async (db) => 
   const response = Results.rows(await db.queryCursor(numbers(3)));
   assertEquals(await response.text(), '{"x":1}\n{"x":2}\n{"x":3}\n');
 }));
+
+test("DAT_8 every way out of a cursor gives its connection back", async () => {
+  await withDatabase((db) => everyWayEnds(db, numbers(5000)));
+  await theDatabaseEnds(await open(), numbers(5000));
+});
 
 test("DAT_9 signal and timeoutMs stop the statement", () => withDatabase(async (db) => {
   const controller = new AbortController();

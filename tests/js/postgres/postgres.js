@@ -1,6 +1,7 @@
 // DAT: the module weft:data, over a live PostgreSQL.
 import { DatabaseError, postgres, sql } from "weft:data";
 import { Results } from "weft:http";
+import { everyWayEnds, flightsEnd } from "../data/ways.mjs";
 import { connectionString, inSchema, withDatabase } from "./server.mjs";
 
 async function withTable(name, work) {
@@ -12,6 +13,14 @@ async function withTable(name, work) {
     await db.close();
   }
 }
+
+test("DAT_7 queryOne of a statement that writes undoes nothing", () => withTable("first",
+  async (db) => {
+    const row = await db.queryOne("with new as (insert into t (name) select repeat('x', 1000)" +
+      " from generate_series(1, 10000) returning *) select id, name from new order by id");
+    assertEquals(row.id, 1);
+    assertEquals(await db.queryOne("select count(*) as n from t"), { n: 10000 });
+  }));
 
 test("DAT_3 query, queryRaw, queryOne, exec, batch", () => withTable("calls", async (db) => {
   assertEquals(db.provider, "postgres");
@@ -39,6 +48,21 @@ test("DAT_6 every type comes back as it went", () => withDatabase(async (db) => 
     id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", day: "2026-11-18", bytes: new Uint8Array([0, 255]),
     json: { a: [1, null] }, list: [1, 2, null], none: null,
   });
+}));
+
+test("DAT_6 times of day and points in time come back as they went", () => withDatabase(async (db) => {
+  const there = "2026-11-18T23:59:59.5+02:00";
+  const row = await db.queryOne(sql`select ${sql.time("23:59:59.123456")}::time as at,
+    ${sql.timestamp("2024-02-29T08:00:00.5")}::timestamp as local,
+    ${sql.instant("2026-11-18T23:59:59.5Z")}::timestamptz as instant,
+    ${sql.offsetDateTime(there)}::timestamptz as there, ${sql.instant("0001-01-01T00:00:00Z")} as first`);
+  // PostgreSQL keeps the point in time, and not where it was.
+  assertEquals(row, {
+    at: "23:59:59.123456", local: "2024-02-29T08:00:00.5", instant: "2026-11-18T23:59:59.5Z",
+    there: "2026-11-18T21:59:59.5Z", first: "0001-01-01T00:00:00Z",
+  });
+  await assertRejects(() => db.query(sql`select ${sql.offsetDateTime(there)}::timestamp`),
+    DatabaseError);
 }));
 
 test("DAT_6 arrays of every type, with nulls in them", () => withDatabase(async (db) => {
@@ -88,6 +112,15 @@ test("DAT_8 cursors: every row, and the connection is free again", () => withDat
     if (x === 5) break;
   }
   assertEquals(db.stats().inUse, 0);
+}));
+
+test("DAT_8 every way out of a cursor gives its connection back", () => withDatabase((db) =>
+  everyWayEnds(db, "select x from generate_series(1, 100000) x")));
+
+test("DAT_9 batches and cursors are stopped in flight", () => withTable("flights", async (db) => {
+  await db.exec("create table flights (id int)");
+  await flightsEnd(db, "insert into flights values (1)", "select pg_sleep(60)",
+    "select x from generate_series(1, 2) x where x = 1 or pg_sleep(60) is null");
 }));
 
 test("DAT_8 closing a database ends its cursors and undoes its transactions", async () => {

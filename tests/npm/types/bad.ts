@@ -17,6 +17,17 @@ new Group().go(5);
 export const text: Promise<string> = Task.run(() => 4).wait();
 // @ts-expect-error: a path is needed
 sqlite.open({});
+export async function data(): Promise<void> {
+  const db = await sqlite.open({ path: ":memory:" });
+  // @ts-expect-error: a promise of a cursor
+  await db.queryCursor("select 1").next();
+  // @ts-expect-error: there is no such mode
+  await db.query("select 1", [], { mode: "rows" });
+  // @ts-expect-error: null when it is closed
+  console.log(db.stats().inUse);
+  // @ts-expect-error: a cursor has no mode to choose
+  await db.queryRaw("select 1", [], { mode: "object" });
+}
 // @ts-expect-error: there is no such matcher
 expect(1).toBeOne();
 // @ts-expect-error: the mock takes a number

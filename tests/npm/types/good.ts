@@ -48,6 +48,13 @@ export async function data(): Promise<string> {
   const one = await db.queryOne("select 1 as n", [], { deadline: Deadline.after(5) });
   await db.transaction(async (tx) => tx.exec(sql`delete from users`));
   for await (const row of db.queryCursor("select 1")) console.log(row["x"]);
+  const cursor = await db.queryRawCursor("select 1", [], { batchSize: 10, maxRows: 100 });
+  for await (const row of cursor) console.log(row[0], cursor.columnNames, cursor.mode);
+  const raw = await db.query(sql`select 1`, { mode: "raw", maxRows: 1 });
+  console.log(raw.rows[0]?.[0], (await db.query("select ?", [1], { mode: "raw" })).columns);
+  const results = await db.batch(
+    [sql`select 1`, "select 2", ["select ?", [3]], ["select 4"]], { maxRows: 5, atomic: false });
+  console.log(results[0]?.rows[0]?.["x"], results[0]?.affectedRows, db.stats()?.inUse);
   return rows[0]?.name ?? String(one?.["n"]) + rows.columnNames.join();
 }
 

@@ -336,7 +336,8 @@ void data_close(js::Call& call) {
     double number = call.number(0);
     Handle handle = store.find(number);
     js::start_task(call, "close", [&store, number, handle]() -> Result<js::Settled> {
-        if (handle && handle->cursor) handle->cursor->close();
+        // A fetch that is under way is stopped, and not waited for.
+        if (handle && handle->cursor) handle->abandon();
         store.drop(number);
         return js::settled();
     });

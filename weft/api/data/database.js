@@ -157,6 +157,7 @@ class Cursor {
   #at = 0;
   #state = "open";  // then "ended" or "closed"
   #iterated = false;
+  #last;  // the last of the calls that have not ended; undefined: there are none
 
   constructor(word, handle, names, mode, opening, options) {
     if (word !== internal) throw new TypeError("A cursor is opened by queryCursor() and the like");
@@ -182,20 +183,43 @@ class Cursor {
     return toColumns(this.#names);
   }
   async next() {
+    if (this.#last === undefined && this.#hasRow()) return this.#take();
+    return this.#inTurn(() => this.#advance());
+  }
+  // After the calls before it, as with the iterator of an asynchronous generator.
+  #inTurn(act) {
+    const before = this.#last;
+    const mine = before === undefined ? act() : PromisePrototypeThen(before, act, act);
+    this.#last = mine;
+    const end = () => {
+      if (this.#last === mine) this.#last = undefined;
+    };
+    PromisePrototypeThen(mine, end, end);
+    return mine;
+  }
+  #hasRow() {
+    return this.#at < this.#rows.length && !this.#opening.closed;
+  }
+  #take() {
+    return { value: this.#rows[this.#at++], done: false };
+  }
+  async #advance() {
     if (this.#opening.closed) await this.close();
     if (this.#state === "closed") throw closedError("cursor");
-    if (this.#at === this.#rows.length && this.#state === "open") await this.#fetch();
-    if (this.#at === this.#rows.length) return { value: undefined, done: true };
-    return { value: this.#rows[this.#at++], done: false };
+    if (!this.#hasRow() && this.#state === "open") await this.#fetch();
+    return this.#hasRow() ? this.#take() : { value: undefined, done: true };
   }
   async #fetch() {
     let fetched;
     try {
       fetched = await call("next", this.#options, () => dataNext(this.#handle));
     } catch (error) {
+      // Whoever closed it meanwhile has stopped the fetch.
+      const reason = this.#state === "closed" ? closedError("cursor") : error;
       await this.close();
-      throw error;
+      throw reason;
     }
+    if (this.#state === "closed") throw closedError("cursor");
     this.#at = 0;
     this.#rows = [];
     if (fetched === undefined) {
@@ -210,7 +234,7 @@ class Cursor {
     if (typeof cursor !== "object" || cursor === null || !(#handle in cursor)) {
       throw new TypeError("Results.rows() takes a cursor of weft:data");
     }
-    if (cursor.#iterated || cursor.#at < cursor.#rows.length) {
+    if (cursor.#iterated || cursor.#last !== undefined || cursor.#at < cursor.#rows.length) {
       throw new TypeError("A cursor is single-use");
     }
     cursor.#iterated = true;
@@ -228,13 +252,14 @@ class Cursor {
     return bytes;
   }
   async return(value) {
-    await this.close();
+    await this.#inTurn(() => this.close());
     return { value, done: true };
   }
   async throw(error) {
-    await this.close();
+    await this.#inTurn(() => this.close());
     throw error;
   }
+  // At once: a fetch that is under way is stopped.
   async close() {
     if (this.#state === "closed") return;
     const wasOpen = this.#state === "open";
@@ -248,6 +273,30 @@ class Cursor {
     this.#iterated = true;
     return this;
   }
+}
+
+// `await` gives the cursor; `for await` opens it, reads it and closes it.
+function iterable(opening) {
+  ObjectDefineProperty(opening, SymbolAsyncIterator, {
+    __proto__: null,
+    value() {
+      let cursor;
+      const opened = PromisePrototypeThen(opening, (made) => {
+        cursor = made[SymbolAsyncIterator]();
+        return cursor;
+      });
+      PromisePrototypeThen(opened, undefined, noop);
+      const act = (name, value) => (cursor !== undefined ? cursor[name](value)
+        : PromisePrototypeThen(opened, (made) => made[name](value)));
+      return {
+        __proto__: null,
+        next: () => act("next"),
+        return: (value) => act("return", value),
+        throw: (error) => act("throw", error),
+      };
+    },
+  });
+  return opening;
 }
 
 // ---- what a database and a transaction have in common
@@ -360,13 +409,13 @@ class Session {
     throw closedError("database");
   }
   queryCursor(statement, second, third) {
-    return this.#cursor("object", "queryCursor", statement, second, third);
+    return iterable(this.#cursor("object", "queryCursor", statement, second, third));
   }
   queryRawCursor(statement, second, third) {
-    return this.#cursor("raw", "queryRawCursor", statement, second, third);
+    return iterable(this.#cursor("raw", "queryRawCursor", statement, second, third));
   }
   stream(statement, second, third) {
-    return this.#cursor("object", "stream", statement, second, third);
+    return iterable(this.#cursor("object", "stream", statement, second, third));
   }
   // Commits when the function has returned, rolls back when it has thrown. Inside of another it is
   // a savepoint.

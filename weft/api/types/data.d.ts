@@ -46,7 +46,7 @@ declare module "weft:data" {
     readonly columnNames: readonly string[];
     readonly columns: readonly Column[];
   }
-  export type Rows<T = Row> = T[] & Columns;
+  export type Rows<T = Row> = T[] & Columns & { readonly mode: "object" };
   export interface RawRows extends Columns {
     readonly mode: "raw";
     readonly rows: any[][];
@@ -55,19 +55,36 @@ declare module "weft:data" {
     readonly affectedRows: number;
     readonly lastInsertId?: number | bigint;
   }
+  export interface BatchResult extends Executed {
+    readonly rows: Rows;
+  }
   export type CallOptions = Omit<WaitOptions, "clock">;
-  export interface QueryOptions extends CallOptions {
+  export interface RawOptions extends CallOptions {
     maxRows?: number;
   }
-  export interface CursorOptions extends QueryOptions {
+  export interface QueryOptions extends RawOptions {
+    mode?: "object" | "raw";
+  }
+  type ObjectMode = QueryOptions & { mode?: "object" };
+  type RawMode = QueryOptions & { mode: "raw" };
+  export interface CursorOptions extends RawOptions {
     batchSize?: number;
+  }
+  export interface BatchOptions extends RawOptions {
+    atomic?: boolean;
+  }
+  export interface TransactionOptions extends CallOptions {
+    readOnly?: boolean;
+    isolation?: "default" | "readCommitted" | "repeatableRead" | "serializable";
   }
   export interface Cursor<T> extends AsyncIterableIterator<T>, Columns {
     readonly closed: boolean;
-    readonly mode: string;
+    readonly mode: "object" | "raw";
     readonly provider: string;
     close(): Promise<void>;
   }
+  /** `await` gives the cursor; `for await` opens it, reads it and closes it. */
+  export interface OpeningCursor<T> extends Promise<Cursor<T>>, AsyncIterable<T> {}
 
   /** A statement of sql``, or a text with its parameters. */
   interface Statement<Options, R> {
@@ -76,33 +93,45 @@ declare module "weft:data" {
   }
   export interface Session {
     readonly provider: string;
-    query<T = Row>(statement: SqlQuery, options?: QueryOptions): Promise<Rows<T>>;
+    query(statement: SqlQuery, options: RawMode): Promise<RawRows>;
+    query(
+      statement: string, parameters: readonly unknown[] | undefined, options: RawMode,
+    ): Promise<RawRows>;
+    query<T = Row>(statement: SqlQuery, options?: ObjectMode): Promise<Rows<T>>;
     query<T = Row>(
-      statement: string, parameters?: readonly unknown[], options?: QueryOptions): Promise<Rows<T>>;
-    queryRaw: Statement<QueryOptions, Promise<RawRows>>;
+      statement: string, parameters?: readonly unknown[], options?: ObjectMode): Promise<Rows<T>>;
+    queryRaw: Statement<RawOptions, Promise<RawRows>>;
     queryOne<T = Row>(statement: SqlQuery, options?: CallOptions): Promise<T | null>;
     queryOne<T = Row>(
       statement: string, parameters?: readonly unknown[], options?: CallOptions): Promise<T | null>;
     exec: Statement<CallOptions, Promise<Executed>>;
     batch(
-      statements: readonly (SqlQuery | string)[],
-      options?: CallOptions & { atomic?: boolean },
-    ): Promise<any[]>;
-    queryCursor: Statement<CursorOptions, Cursor<Row>>;
-    queryRawCursor: Statement<CursorOptions, Cursor<any[]>>;
-    stream: Statement<CursorOptions, Cursor<Row>>;
+      statements: readonly (SqlQuery | string | readonly [string, (readonly unknown[])?])[],
+      options?: BatchOptions,
+    ): Promise<BatchResult[]>;
+    queryCursor: Statement<CursorOptions, OpeningCursor<Row>>;
+    queryRawCursor: Statement<CursorOptions, OpeningCursor<any[]>>;
+    stream: Statement<CursorOptions, OpeningCursor<Row>>;
     transaction<T>(
-      work: (tx: Transaction) => T | PromiseLike<T>,
-      options?: CallOptions & { readOnly?: boolean; isolation?: string },
-    ): Promise<T>;
+      work: (tx: Transaction) => T | PromiseLike<T>, options?: TransactionOptions): Promise<T>;
   }
   export interface Transaction extends Session {
     /** A savepoint. */
     transaction<T>(
       work: (tx: Transaction) => T | PromiseLike<T>, options?: CallOptions): Promise<T>;
   }
+  export interface DatabaseStats {
+    readonly provider: string;
+    readonly mode: string;
+    readonly maxConnections: number;
+    readonly connections: number;
+    readonly idle: number;
+    readonly inUse: number;
+    readonly waiting: number;
+  }
   export interface Database extends Session {
-    stats(): Record<string, number>;
+    /** Null when it is closed. */
+    stats(): DatabaseStats | null;
     close(): Promise<void>;
   }
 
@@ -111,7 +140,9 @@ declare module "weft:data" {
     access?: Access;
     maxConnections?: number;
   }
-  export const sqlite: { open(options: OpenOptions & { path: string }): Promise<Database> };
+  export const sqlite: {
+    open(options: OpenOptions & ({ path: string } | { database: string })): Promise<Database>;
+  };
   interface Server {
     open(options: OpenOptions & { connectionString: string }): Promise<Database>;
   }
