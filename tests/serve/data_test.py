@@ -93,7 +93,7 @@ export default app;
 MAIN = {"token": "data.main", "kind": "database", "provider": "main"}
 CONFIG = {
     "listeners": [{"address": "127.0.0.1:0"}],
-    "data": {"main": {"provider": "sqlite", "path": "notes.db", "maxConnections": 2}},
+    "data": {"main": {"provider": "sqlite", "path": "notes.db", "maxConnections": 4}},
     "apps": [{"entry": "app.js", "limits": {"handlerDeadlineMs": 30000},
               "capabilities": [MAIN, {**MAIN, "token": "data.reader", "access": "read"}]}],
 }

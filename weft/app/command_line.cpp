@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/app/config_data.h"
 #include "weft/app/env_file.h"
 #include "weft/app/nearest.h"
 #include "weft/app/version.h"
@@ -380,6 +381,8 @@ std::expected<ServeConfig, std::string> config_of(const ServeCommand& command) {
     }
     auto applied = apply(command, config);
     if (!applied) return std::unexpected(applied.error());
+    auto shared = share_connections(config);
+    if (!shared) return std::unexpected(shared.error());
     return config;
 }
 

@@ -53,7 +53,7 @@ struct DataConfig {
     std::string provider;  // "sqlite", "postgres", "odbc"
     std::string place;     // an absolute path or :memory:; a connection string, which is secret
     std::string access;    // "read", "write", "readwrite"
-    unsigned connections_max = 0;  // of all isolates of the application together
+    unsigned connections_max = 0;  // 0: the provider's choice; see share_connections()
 };
 
 struct AppConfig {

@@ -171,4 +171,26 @@ void DataReader::check_use() {
     }
 }
 
+std::expected<void, std::string> share_connections(ServeConfig& config) {
+    std::map<std::string, unsigned, std::less<>> pools;
+    for (const AppConfig& app : config.apps) {
+        for (const DataConfig& data : app.data) pools[data.name] += app.isolates;
+    }
+    for (AppConfig& app : config.apps) {
+        for (DataConfig& data : app.data) {
+            unsigned count = pools[data.name];
+            // Zero leaves the choice to the provider.
+            if (data.connections_max == 0) continue;
+            if (data.connections_max < count) {
+                return std::unexpected(format(
+                    "data.{}.maxConnections: WEFT_E_DATA_CONNECTIONS: {} are fewer than one for "
+                    "each isolate and capability that uses it, which are {}",
+                    data.name, data.connections_max, count));
+            }
+            data.connections_max /= count;
+        }
+    }
+    return {};
+}
+
 }  // namespace weft::app

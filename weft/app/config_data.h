@@ -9,6 +9,7 @@
 // has a code of its own, by which its message begins.
 #pragma once
 
+#include <expected>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -49,5 +50,9 @@ private:
     const std::filesystem::path folder_;
     std::map<std::string, Provider, std::less<>> providers_;
 };
+
+// Shares out what each database allows ("maxConnections") among the pools that the process makes of
+// it, one for each capability of each isolate. An error where that is less than one for each.
+std::expected<void, std::string> share_connections(ServeConfig& config);
 
 }  // namespace weft::app

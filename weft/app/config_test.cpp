@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "weft/app/config_data.h"
 #include "weft/app/env_file.h"
 #include "weft/app/json_text.h"
 #include "weft/app/nearest.h"
@@ -290,6 +291,26 @@ TEST_F(ConfigTest, DAT_11_each_mismatch_has_its_code) {
                 HasSubstr("access: WEFT_E_DATA_ACCESS: \"all\" is no access"));
     EXPECT_THAT(errors(data_config({{"KIND", "queue"}})),
                 HasSubstr("apps[0].capabilities[0].kind: WEFT_E_DATA_KIND: "));
+}
+
+TEST_F(ConfigTest, DAT_5k_connections_are_shared_out_among_isolates_and_capabilities) {
+    auto shared = [&](unsigned isolates, unsigned connections_max) {
+        auto config = parse(data_config({}));
+        AppConfig app = config->apps[0];
+        app.isolates = isolates;
+        app.data[0].connections_max = connections_max;
+        app.data.push_back(app.data[0]);
+        config->apps = {app, app};
+        config->apps[1].isolates = 1;
+        auto done = share_connections(*config);
+        return done ? std::to_string(config->apps[0].data[1].connections_max) : done.error();
+    };
+    EXPECT_EQ(shared(3, 17), "2");
+    EXPECT_EQ(shared(3, 8), "1");
+    EXPECT_EQ(shared(3, 0), "0");
+    EXPECT_EQ(shared(3, 7),
+              "data.main.maxConnections: WEFT_E_DATA_CONNECTIONS: 7 are fewer than one for each "
+              "isolate and capability that uses it, which are 8");
 }
 
 TEST_F(ConfigTest, DAT_11_where_a_database_is_depends_on_its_provider) {

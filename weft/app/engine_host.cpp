@@ -24,11 +24,6 @@
 namespace weft::app {
 namespace {
 
-// Zero leaves the choice to the provider.
-unsigned share_of(unsigned connections_max, unsigned isolates) {
-    return connections_max == 0 ? 0 : std::max(connections_max / std::max(isolates, 1U), 1U);
-}
-
 api::ApplicationOptions options_of(const AppConfig& app, unsigned worker) {
     api::ApplicationOptions options;
     options.name = app.name;
@@ -52,7 +47,7 @@ api::ApplicationOptions options_of(const AppConfig& app, unsigned worker) {
                                 .provider = data.provider,
                                 .place = data.place,
                                 .access = access,
-                                .connections_max = share_of(data.connections_max, app.isolates)});
+                                .connections_max = data.connections_max});
     }
     options.opens_any_data = app.opens_any_data;
     options.worker = worker;
