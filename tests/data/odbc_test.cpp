@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/data/odbc_databases.h"
+#include "weft/data/migrations.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft::data::testing {
@@ -321,6 +322,43 @@ TEST_P(OdbcTest, DAT_13_a_plain_thread_uses_it_and_its_deadline_counts) {
         if (opened == 1) return ::testing::AssertionSuccess();
         return ::testing::AssertionFailure() << opened << " connections were opened";
     }));
+}
+
+TEST_P(OdbcTest, DAT_12_migrations_are_applied_once_and_what_fails_is_not) {
+    run([&]() -> Result<void> {
+        Database db = WEFT_TRY(open());
+        std::string first = table();
+        std::string second = table();
+        std::vector<Migration> all{
+            {"0001",
+             "create table " + first + " (i integer); insert into " + first + " values (1)"},
+            {"0002", "create table " + second + " (i integer); insert into nowhere values (1)"}};
+        auto state = [&](std::size_t at) -> Result<MigrationState> {
+            std::vector<MigrationStatus> status = WEFT_TRY(migration_status(db, all));
+            return status[at].state;
+        };
+        EXPECT_EQ(state(0), MigrationState::Pending);
+        EXPECT_FALSE(migrate_up(db, all));
+        EXPECT_EQ(state(0), MigrationState::Applied);
+        // MariaDB commits at each change of the schema.
+        bool stays = is(OdbcPlace::MariaDb);
+        EXPECT_EQ(state(1), stays ? MigrationState::Unfinished : MigrationState::Pending);
+        EXPECT_EQ(db.query(Statement("select * from " + second)).has_value(), stays);
+        if (stays) {
+            all[1].text = "insert into " + second + " values (2)";
+            std::string why = migrate_up(db, all).error().message();
+            EXPECT_TRUE(why.starts_with("migration 0002: it is being applied by another")) << why;
+            WEFT_TRY(db.exec("delete from weft_migrations where name = '0002'"));
+        } else {
+            all[1].text = "create table " + second + " (i integer)";
+        }
+        EXPECT_EQ(migrate_up(db, all), std::vector<std::string>{"0002"});
+        EXPECT_EQ(migrate_up(db, all), std::vector<std::string>());
+        EXPECT_EQ(value_of(db, Statement("select count(*) from " + first)), Value(1));
+        for (const std::string& made : {first, second, std::string("weft_migrations")})
+            WEFT_TRY(db.exec(Statement("drop table " + made)));
+        return {};
+    });
 }
 
 }  // namespace

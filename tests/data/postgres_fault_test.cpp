@@ -6,6 +6,7 @@
 
 #include "tests/data/postgres_fixture.h"
 #include "weft/data/failure.h"
+#include "weft/data/migrations.h"
 #include "weft/data/pool.h"
 #include "weft/fiber/fiber.h"
 #include "weft/sync/event.h"
@@ -44,6 +45,30 @@ protected:
         return {};
     }
 };
+
+TEST_F(PostgresFault, DAT_12_a_kill_in_the_middle_of_a_migration_leaves_nothing_of_it) {
+    run([&]() -> Result<void> {
+        Database database = WEFT_TRY(open_postgres({.connection_string = server->local()}));
+        std::vector<Migration> all{
+            {"0001", "create table killed_a (i int)"},
+            {"0002",
+             "create table killed_b (i int); insert into killed_a values (1);"
+             " select pg_terminate_backend(pg_backend_pid()); create table killed_c (i int)"}};
+        Result<std::vector<std::string>> killed = migrate_up(database, all);
+        EXPECT_EQ(cause_of(killed.error()), Cause::Connection);
+        EXPECT_TRUE(killed.error().message().starts_with("migration 0002: "));
+        std::vector<MigrationStatus> status = WEFT_TRY(migration_status(database, all));
+        EXPECT_EQ(status[0].state, MigrationState::Applied);
+        EXPECT_EQ(status[1].state, MigrationState::Pending);
+        auto observer = WEFT_TRY(connect());
+        EXPECT_EQ(ask(*observer, "select count(*) from killed_a"), Value(0));
+        // What was killed may be another when it is tried again.
+        all[1].text = "create table killed_b (i int)";
+        EXPECT_EQ(migrate_up(database, all), std::vector<std::string>{"0002"});
+        WEFT_TRY(observer->run("drop table weft_migrations, killed_a, killed_b", kAnyRows));
+        return {};
+    });
+}
 
 TEST_F(PostgresFault, DAT_5_idle_connections_that_were_killed_fail_no_statement) {
     run([&]() -> Result<void> {

@@ -9,6 +9,9 @@ namespace {
 
 using Applied = std::map<std::string, std::string, std::less<>>;  // the hash by the name
 
+// In the place of the hash, until the migration has come to its end.
+constexpr std::string_view kUnfinished = "unfinished";
+
 // All that was noted; nothing where there is no table yet.
 template <class Owner>
 Result<Applied> read_applied(Owner& owner) {
@@ -23,12 +26,15 @@ Result<Applied> read_applied(Owner& owner) {
     return applied;
 }
 
+// In words that all databases have: MariaDB has no keys of unbounded length, and SQL Server neither
+// "if not exists" nor a timestamp that is a time.
 Result<void> make_table(Database& database) {
+    if (read_applied(database)) return {};
     Result<Outcome> made = database.exec(
-        "create table if not exists weft_migrations (name text primary key,"
-        " hash text not null,"
-        " applied_at timestamp not null default current_timestamp)");
-    // PostgreSQL lets two make it at once, and fails the second when the first has made it.
+        "create table weft_migrations (name varchar(255) not null primary key,"
+        " hash varchar(64) not null,"
+        " applied_at varchar(64) not null default (current_timestamp))");
+    // Another may have made it meanwhile.
     if (!made && !read_applied(database)) return made.error();
     return {};
 }
@@ -54,6 +60,7 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
         if (found != applied.end()) {
             bool is_same = found->second == migration_hash(migration->text);
             state = is_same ? MigrationState::Applied : MigrationState::Changed;
+            if (found->second == kUnfinished) state = MigrationState::Unfinished;
             applied.erase(found);
         }
         all.push_back({migration->name, state});
@@ -63,6 +70,26 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
     return all;
 }
 
+// Why nothing is done; empty if there is no reason.
+std::string_view why_not(MigrationState state) {
+    switch (state) {
+    case MigrationState::Changed: return "its file was changed after it was applied";
+    case MigrationState::Missing: return "its file is gone, and it was applied";
+    case MigrationState::Unfinished:
+        return "it is being applied by another, or was not finished: then put the schema in order,"
+               " and delete its row of weft_migrations";
+    default: return {};
+    }
+}
+
+// False: it was not begun.
+Result<bool> is_finished(const Applied& applied, std::string_view name) {
+    auto found = applied.find(name);
+    if (found == applied.end()) return false;
+    if (found->second != kUnfinished) return true;
+    return Error(ErrorKind::Misuse, std::string(why_not(MigrationState::Unfinished)));
+}
+
 // True if it was this call that has applied it.
 Result<bool> apply(Database& database, const Migration& migration) {
     bool is_noted = false;
@@ -70,18 +97,23 @@ Result<bool> apply(Database& database, const Migration& migration) {
         // The note is written first: of two who apply it at once the second waits for the first, or
         // sees what it has noted.
         Applied applied = WEFT_TRY(read_applied(tx));
-        if (applied.contains(migration.name)) return false;
+        bool is_done = WEFT_TRY(is_finished(applied, migration.name));
+        if (is_done) return false;
         WEFT_TRY(tx.exec(sql("insert into weft_migrations (name, hash) values ({}, {})",
-                             migration.name, migration_hash(migration.text))));
+                             migration.name, std::string(kUnfinished))));
         is_noted = true;
         WEFT_TRY(tx.run_script(migration.text));
+        WEFT_TRY(tx.exec(sql("update weft_migrations set hash = {} where name = {}",
+                             migration_hash(migration.text), migration.name)));
         return true;
     });
     if (applied_here || is_noted) return applied_here;
-    // The note of another, who was not done when this one looked: by now that was waited for.
+    // The note of another, who was not done when this one looked: by now that was waited for,
+    // unless the database has committed the note alone.
     Result<Applied> applied = read_applied(database);
-    if (applied && applied->contains(migration.name)) return false;
-    return applied_here;
+    if (!applied || !applied->contains(migration.name)) return applied_here;
+    WEFT_TRY(is_finished(*applied, migration.name));
+    return false;
 }
 
 }  // namespace
@@ -106,6 +138,7 @@ std::string_view to_string(MigrationState state) noexcept {
     case MigrationState::Pending: return "pending";
     case MigrationState::Changed: return "changed";
     case MigrationState::Missing: return "missing";
+    case MigrationState::Unfinished: return "unfinished";
     }
     return "?";
 }
@@ -126,11 +159,9 @@ Result<std::vector<std::string>> migrate_up(Database& database,
     Applied applied = WEFT_TRY(read_applied(database));
     std::vector<MigrationStatus> status = compare(sorted, applied);
     for (const MigrationStatus& one : status) {
-        if (one.state == MigrationState::Applied || one.state == MigrationState::Pending) continue;
-        return Error(ErrorKind::Misuse,
-                     "migration " + one.name + ": its file " +
-                         (one.state == MigrationState::Changed ? "was changed after it was applied"
-                                                               : "is gone, and it was applied"));
+        std::string_view reason = why_not(one.state);
+        if (reason.empty()) continue;
+        return Error(ErrorKind::Misuse, "migration " + one.name + ": " + std::string(reason));
     }
     std::vector<std::string> done;
     for (const Migration* migration : sorted) {

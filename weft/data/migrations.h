@@ -8,6 +8,10 @@
 // is applied and noted in one transaction, so that after a crash it was either done or not; and two
 // who begin at once do not do it twice. A text that has changed since it was applied stops
 // everything: the schema is then not what the files say. Any fiber, any thread.
+//
+// A database that commits at each change of the schema, as MariaDB does, cannot undo half of a
+// migration: one that fails or crashes there stays noted as unfinished, until somebody has put the
+// schema in order and deleted its row.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +38,8 @@ enum class MigrationState : std::uint8_t {
     Pending,
     Changed,  // applied, and its text is another now
     Missing,  // applied, and not among the migrations any more
+    // Begun, and neither finished nor undone. It may be under way at this moment.
+    Unfinished,
 };
 std::string_view to_string(MigrationState state) noexcept;
 
@@ -46,7 +52,8 @@ struct MigrationStatus {
 Result<std::vector<MigrationStatus>> migration_status(Database& database,
                                                       std::span<const Migration> migrations);
 // Applies what is pending; the names of what it has done. Nothing is done if something has changed
-// or is missing; a migration that fails is undone, named, and ends it.
+// is missing or unfinished; a migration that fails is undone, as far as the database can, named,
+// and ends it.
 Result<std::vector<std::string>> migrate_up(Database& database,
                                             std::span<const Migration> migrations);
 
