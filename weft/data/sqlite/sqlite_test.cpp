@@ -142,6 +142,23 @@ TEST_F(SqliteTest, DAT_7_one_row_of_a_statement_that_writes_is_told_when_it_has_
     });
 }
 
+TEST_F(SqliteTest, DAT_13_what_access_forbids_waits_for_no_connection) {
+    on_fiber([&] {
+        EXPECT_DONE(open({.path = file()}).exec("create table t (id integer)"));
+        DatabaseOptions options{.access = Access::Read, .pool = {.connections_max = 1}};
+        Database db = open({.path = file()}, options);
+        Result<Lease> only = db.reserve();
+        ASSERT_TRUE(only);
+        const std::uint64_t acquired = db.stats().acquired;
+        std::vector<Statement> statements{"insert into t values (1)"};
+        EXPECT_EQ(cause_of(db.exec(statements[0]).error()), Cause::Permission);
+        EXPECT_EQ(cause_of(db.batch(statements).error()), Cause::Permission);
+        PoolStats stats = db.stats();
+        EXPECT_EQ(stats.acquired, acquired);
+        EXPECT_EQ(stats.waited + stats.timed_out + stats.refused, 0U);
+    });
+}
+
 TEST_F(SqliteTest, DAT_1_a_transaction_commits_or_is_undone_and_savepoints_alone) {
     everywhere([&] {
         Database db = memory();
