@@ -141,6 +141,33 @@ class Check(unittest.TestCase):
         self.assertEqual(build.check(), (0, ["skipped: net: Net.six: no IPv6 here",
                                              "unavailable: net: Net.ring: no ring"]))
 
+    def skips_of_unittest(self, *options):
+        """What is said of a file of unittest, run with these options."""
+        file = Path(self.folder) / "some_test.py"
+        file.write_text("import unittest\n"
+                        "class Some(unittest.TestCase):\n"
+                        "    @unittest.skipIf(True, 'it\\'s not here')\n"
+                        "    def test_one(self): pass\n"
+                        "    def test_two(self):\n"
+                        "        \"\"\"In words.\"\"\"\n"
+                        "        self.skipTest('UNAVAILABLE: no gdb')\n"
+                        "    def test_three(self): pass\n"
+                        "@unittest.skip('none of them')\n"
+                        "class Other(unittest.TestCase):\n"
+                        "    def test_four(self): pass\n"
+                        "unittest.main()\n")
+        return Build(self.folder, some=(f"python3 {file} {' '.join(options)}", "")).check()
+
+    def test_TST_5c_cases_of_unittest_that_skip_themselves_are_named_too(self):
+        self.assertEqual(self.skips_of_unittest("-v"),
+                         (0, ["skipped: some: Other.test_four: none of them",
+                              "skipped: some: Some.test_one: it's not here",
+                              "unavailable: some: Some.test_two: no gdb"]))
+
+    def test_TST_5c_cases_of_unittest_without_names_are_counted(self):
+        self.assertEqual(self.skips_of_unittest(),
+                         (0, ["skipped: some: 3 cases: it names them with -v"]))
+
     def test_TST_5c_a_program_that_could_not_be_built_is_unavailable(self):
         build = Build(self.folder, beast=("echo 'UNAVAILABLE: no Boost'",
                                           'SKIP_REGULAR_EXPRESSION "UNAVAILABLE: "'))
@@ -187,6 +214,13 @@ class Flaky(unittest.TestCase):
         status, output = self.run_flaky("--count", "3", "--only", "one-cpu")
         self.assertEqual(status, 1, output)
         self.assertIn("FLAKY: one-cpu race: 1 of 3", output)
+
+    def test_TST_5b_a_test_that_cannot_run_here_is_named_and_has_not_failed(self):
+        Build(self.folder, gdb=("exit 77", "SKIP_RETURN_CODE 77"), good=("true", ""))
+        status, output = self.run_flaky("--count", "2", "--only", "one-cpu")
+        self.assertEqual(status, 0, output)
+        self.assertIn("skipped: one-cpu gdb: 2 of 2", output)
+        self.assertNotIn("FLAKY", output)
 
     def test_TST_5b_a_run_that_was_stopped_goes_on(self):
         build = Build(self.folder, a=("true", ""), b=("true", ""))
