@@ -100,6 +100,18 @@ TEST_F(MemoryReturnDeathTest, FIB_4i_an_idle_program_is_not_woken_for_it) {
         ::testing::ExitedWithCode(0), "nothing is left to give back");
 }
 
+TEST_F(MemoryReturnDeathTest, FIB_4i_it_goes_back_where_nothing_is_reported) {
+    EXPECT_EXIT(
+        {
+            Runtime runtime({.workers = 1, .stall_report = {}, .hang_report = {}});
+            burst(runtime, 5'000);
+            bool nothing_left = testing::eventually(
+                [] { return !stacks::has_spare() && !fiber_blocks::has_spare(); });
+            end_with(nothing_left ? "nothing is left to give back" : "nobody gives it back");
+        },
+        ::testing::ExitedWithCode(0), "nothing is left to give back");
+}
+
 // Blocks that are made anew go on counting: a wait of a former life is over for good.
 TEST_F(MemoryReturnDeathTest, FIB_4i_a_wait_of_a_fiber_whose_block_was_given_back_stays_over) {
     EXPECT_EXIT(
