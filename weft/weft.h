@@ -34,6 +34,7 @@
 #include "weft/base/log.h"
 #include "weft/base/log_limit.h"
 #include "weft/base/metrics.h"
+#include "weft/base/on_end.h"
 #include "weft/base/result.h"
 #include "weft/base/sanitizer.h"
 #include "weft/base/spin_lock.h"

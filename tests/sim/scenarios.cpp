@@ -32,6 +32,8 @@ constexpr std::array kScenarios = {
     Scenario{"http-no-memory", "one outcome each where allocations fail", http_without_memory,
              kNoMemory},
     Scenario{"proxy", "bodies pass both ways, whole", http_proxy},
+    Scenario{"proxy-no-memory", "whole, or an error, where allocations fail",
+             http_proxy_without_memory, kNoMemory},
     Scenario{"proxy-resets", "whole, or an error", http_proxy_breaks, kResets},
     Scenario{"proxy-cut-off", "upstreams that go away are noticed", http_proxy_cut_off},
     Scenario{"proxy-early", "an early answer does not cut an upload off", http_proxy_early_answer},

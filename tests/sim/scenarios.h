@@ -26,6 +26,7 @@ void http_cancel_anywhere();
 void http_client_timeouts();
 void http_streams();
 void http_without_memory();
+void http_proxy_without_memory();
 void http_proxy();
 void http_proxy_breaks();
 void http_proxy_cut_off();

@@ -19,8 +19,11 @@ public:
     explicit Failure(std::string_view host) : host_(host) {}
 
     void note(const Error& error) {
-        // An unreachable network says less than a host that has answered.
-        if (error.kind() == ErrorKind::Unreachable && error_) return;
+        // An unreachable network says less than a host that has answered. An attempt is cancelled
+        // when another one got no memory, or when nobody wants to know.
+        bool says_little =
+            error.kind() == ErrorKind::Unreachable || error.kind() == ErrorKind::Cancelled;
+        if (says_little && error_) return;
         error_ = error;
     }
     // The address is in the text already; a name that led to it is told as well.
@@ -71,6 +74,7 @@ public:
     Result<Socket> run(const std::vector<Address>& addresses);
 
 private:
+    class Attempt;
     Result<void> try_all(const std::vector<Address>& addresses);
     Result<void> begin(const Address& address);
     void end(Result<Socket> socket);
@@ -99,17 +103,35 @@ void Race::note_failure(const Error& error) {
     failure_.note(error);
 }
 
+// What the fiber of an attempt runs. The race is told of its end by the destructor, because a fiber
+// that gets no stack does not run it.
+class Race::Attempt {
+public:
+    Attempt(Race& race, const Address& address) : race_(&race), address_(address) {}
+    Attempt(Attempt&& other) noexcept
+        : race_(std::exchange(other.race_, nullptr)),
+          address_(std::move(other.address_)),
+          outcome_(std::move(other.outcome_)) {}
+    Attempt& operator=(Attempt&&) = delete;
+    ~Attempt() {
+        if (race_) race_->end(std::move(outcome_));
+    }
+    void operator()() {
+        outcome_ = Socket::connect(address_, race_->deadline_, race_->options_.socket);
+    }
+
+private:
+    Race* race_;  // null: another one tells it
+    Address address_;
+    Result<Socket> outcome_ = ErrorKind::OutOfMemory;
+};
+
 Result<void> Race::begin(const Address& address) {
     {
         SpinGuard guard(lock_);
         ++running_;
     }
-    Result<void> started =
-        group_.go([this, address] { end(Socket::connect(address, deadline_, options_.socket)); });
-    if (started) return {};
-    SpinGuard guard(lock_);
-    --running_;
-    return started;
+    return group_.go(Attempt(*this, address));
 }
 
 void Race::end(Result<Socket> socket) {

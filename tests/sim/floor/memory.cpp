@@ -22,6 +22,11 @@
 #include "weft/fiber/io.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/wait_group.h"
+#ifdef WEFT_NET
+#include "weft/net/dial.h"
+#include "weft/net/resolver.h"
+#include "weft/net/socket.h"
+#endif
 
 namespace weft::sim::scenarios {
 namespace {
@@ -246,5 +251,34 @@ void jobs_without_memory() {
     }
     require(Clock::now() - begun < 1h, "somebody waited for a job that never began");
 }
+
+#ifdef WEFT_NET
+
+// An attempt that never begins is one that has failed: nobody waits for its end.
+void dial_without_memory() {
+    Runtime runtime({.workers = some_workers()});
+    Result<net::Listener> listener = ErrorKind::OutOfMemory;
+    while (is_error(listener, ErrorKind::OutOfMemory))
+        listener = net::Listener::open(net::Address::loopback(0));
+    require(listener.has_value(), "no listener could be opened");
+    net::IpAddress here = net::IpAddress::loopback();
+    net::IpAddress nobody = net::IpAddress::parse("127.0.0.2").value();
+    std::vector<net::IpAddress> addresses = {coin() ? here : nobody, nobody, here};
+    if (coin()) addresses.pop_back();
+    net::Resolver resolver({.table = {{"a.test", addresses}}});
+    Instant begun = Clock::now();
+    Future<void> dialling = runtime.spawn([&] {
+        Result<net::Socket> socket = net::dial(resolver, "a.test", listener->address().port(),
+                                               Deadline::never(), {.attempt_delay = 1h});
+        require(socket || is_error(socket, ErrorKind::OutOfMemory) ||
+                    is_error(socket, ErrorKind::Refused),
+                "a dial gave an odd error");
+    });
+    Result<void> ended = dialling.join();
+    require(ended || is_error(ended, ErrorKind::OutOfMemory), "an odd error");
+    require(Clock::now() - begun < 1h, "a dial waited for an attempt that never began");
+}
+
+#endif
 
 }  // namespace weft::sim::scenarios

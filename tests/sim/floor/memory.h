@@ -8,5 +8,6 @@ void channel_without_memory();
 void pipe_without_memory();
 void jobs_without_memory();
 void stop_without_memory();
+void dial_without_memory();  // where net/ is built
 
 }  // namespace weft::sim::scenarios

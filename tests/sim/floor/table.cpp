@@ -167,6 +167,7 @@ constexpr std::array kScenarios = {
     Scenario{"socket-full-backlog", "who does not fit waits", socket_full_backlog},
     Scenario{"socket-resets", "connections break by themselves", socket_resets, kResets},
     Scenario{"socket-reset-on-close", "what is unread is told", socket_reset_on_close},
+    Scenario{"no-memory-dial", "attempts that never begin", dial_without_memory, kNoMemory},
 #endif
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/async/group.h"
+#include "weft/base/on_end.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/request_writer.h"
@@ -39,8 +40,9 @@ bool is_event_stream(const Headers& headers) {
 struct Direction {
     net::Stream& from;
     net::Stream& to;
-    FrameBoundary boundary;  // of what `to` has got
-    Result<void> outcome;
+    FrameBoundary boundary = {};  // of what `to` has got
+    // Of a fiber that got no memory it stays as it is.
+    Result<void> outcome = ErrorKind::OutOfMemory;
 };
 
 Result<void> pass_part(Direction& way, Bytes part, Nanoseconds idle) {
@@ -260,10 +262,9 @@ void Relay::read_ahead() {
     if (!lease_ || lease_->body.is_finished() || ahead_) return;
     ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
     if (!beside_) beside_.emplace();
-    Result<void> started = beside_->go("proxy read ahead", [this] {
-        ahead_->outcome = fill();
-        ahead_->pieces.close();
-    });
+    Result<void> started = beside_->go(
+        "proxy read ahead",
+        [this, on_end = OnEnd([this] { ahead_->pieces.close(); })] { ahead_->outcome = fill(); });
     if (!started) ahead_.reset();
 }
 
@@ -303,13 +304,14 @@ void Relay::go_on_uploading() {
     if (!upload_ || uploaded_) return;
     uploaded_.emplace();
     if (!beside_) beside_.emplace();
-    Result<void> started = beside_->go("proxy upload", [this] {
-        Result<void> sent = upload_->send_rest();
-        // The client's fault: the upstream sees that it has not got the whole, and so does whoever
-        // reads the response.
-        if (!sent && !upload_->has_failed()) lease_->stream().close();
+    auto end = [this] {
+        // The client's fault, or there was no memory: the upstream sees that it has not got the
+        // whole, and so does whoever reads the response.
+        if (!upload_->is_whole() && !upload_->has_failed()) lease_->stream().close();
         uploaded_->cancel();
-    });
+    };
+    Result<void> started = beside_->go(
+        "proxy upload", [this, on_end = OnEnd(end)] { static_cast<void>(upload_->send_rest()); });
     if (!started) upload_.reset();
 }
 
@@ -334,8 +336,8 @@ void Relay::finish_upload() {
 // ends here would be, unless that would cut a frame. Everybody connects again, to another proxy
 // perhaps.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
-    Direction there{client.stream, lease_->stream(), {}, {}};
-    Direction back{lease_->stream(), client.stream, {}, {}};
+    Direction there{client.stream, lease_->stream()};
+    Direction back{lease_->stream(), client.stream};
     auto close_both = [&] {
         client.stream.close();
         back.from.close();
@@ -345,10 +347,10 @@ void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
         DrainScope scope(client.drain);
         async::Group group;
         auto passing = [&](Direction& way, Bytes early) {
-            return [&, early] {
-                way.outcome = pump(way, early, idle);
+            auto end = [&] {
                 if (!way.outcome && !scope.has_begun()) close_both();
             };
+            return [&, early, on_end = OnEnd(end)] { way.outcome = pump(way, early, idle); };
         };
         Result<void> started = group.go(passing(there, client.early));
         if (started) started = group.go(passing(back, as_bytes(lease_->buffer.view())));

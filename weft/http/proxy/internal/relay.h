@@ -75,7 +75,8 @@ private:
     struct Ahead {
         explicit Ahead(std::size_t pieces_max) : pieces(pieces_max) {}
         Channel<std::string> pieces;
-        Result<void> outcome;  // when they are closed
+        // When they are closed. Of a fiber that got no memory it stays as it is.
+        Result<void> outcome = ErrorKind::OutOfMemory;
     };
 
     Upstream& upstream_;
