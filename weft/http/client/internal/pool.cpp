@@ -337,15 +337,19 @@ void ClientPool::close() {
     origins.swap(origins_);
 }
 
+// The one that follows in the order of the map, or the first one; null behind the last.
+std::shared_ptr<Origin> ClientPool::origin_after(const Origin* origin) const {
+    SpinGuard guard(lock_);
+    auto next = origin ? origins_.upper_bound(origin->name()) : origins_.begin();
+    return next == origins_.end() ? nullptr : next->second;
+}
+
+// It allocates nothing, because do_without_sweep() must not throw. An origin that is forgotten
+// meanwhile has nothing to close.
 Deadline ClientPool::close_idle(Instant now, bool all) {
-    std::vector<std::shared_ptr<Origin>> origins;
-    {
-        SpinGuard guard(lock_);
-        origins.reserve(origins_.size());
-        for (const auto& [name, origin] : origins_) origins.push_back(origin);
-    }
     Deadline next = Deadline::never();
-    for (const auto& origin : origins) next = earlier(next, origin->close_idle(now, all));
+    for (auto origin = origin_after(nullptr); origin; origin = origin_after(origin.get()))
+        next = earlier(next, origin->close_idle(now, all));
     return next;
 }
 

@@ -147,6 +147,7 @@ private:
         bool operator()(const OriginName& a, const OriginName& b) const { return a < b; }
     };
 
+    std::shared_ptr<Origin> origin_after(const Origin* origin) const;
     Deadline close_idle(Instant now, bool all);
     void sweep();
     void do_without_sweep();
