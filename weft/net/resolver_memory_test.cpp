@@ -2,13 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
-#include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/resolver.h"
-#include "weft/sync/event.h"
 #include "weft/testing/dns_server.h"
+#include "weft/testing/drought.h"
 #include "weft/testing/scale.h"
 #include "weft/testing/short_memory.h"
 #include "weft/testing/sockets.h"
@@ -25,32 +23,6 @@ protected:
         if (kSanitizer) GTEST_SKIP() << "the sanitizer itself needs the address space";
         use_one_heap();
     }
-};
-
-// Fibers that hold stacks until there are none left.
-class Drought {
-public:
-    Drought() {
-        limit_address_space(16 << 20);
-        int refused = 0;
-        while (refused < 10 && hogs_.size() < 1000) {
-            hogs_.push_back(spawn([this] { return over_.wait(); }));
-            for (int i = 0; i < 4; ++i) yield();
-            refused += hogs_.back().is_done() ? 1 : 0;
-        }
-    }
-    // How many were refused.
-    int end() {
-        over_.set();
-        int refused = 0;
-        for (Future<void>& hog : hogs_) refused += hog.join() ? 0 : 1;
-        lift_limit();
-        return refused;
-    }
-
-private:
-    Event over_;
-    std::vector<Future<void>> hogs_;
 };
 
 TEST_F(ResolverMemoryDeathTest,

@@ -14,6 +14,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
+#include "weft/base/on_end.h"
 #include "weft/fiber/runtime.h"
 #include "weft/js/describe.h"
 #include "weft/js/modules.h"
@@ -90,12 +91,13 @@ JsApplication::~JsApplication() { WEFT_ASSERT(closed_ || !world_, "an applicatio
 
 // What the application starts outside of requests belongs to this scope, and ends with it.
 Result<void> JsApplication::open_scope() {
-    Event ready;
+    // Of both: it is set when the fiber ends as well, which may be before its beginning.
+    auto ready = std::make_shared<Event>();
     scope_ = spawn(
-        [this, &ready]() -> Result<void> {
+        [this, ready, on_end = OnEnd([ready] { ready->set(); })]() -> Result<void> {
             return async::run_scope(async::ScopeKind::App, [&](async::Scope& scope) {
                 scope_token_ = scope.context().token();
-                ready.set();
+                ready->set();
                 while (!closed_ && wake_.wait()) {
                     wake_.reset();
                     if (!closed_ && world_->isolate->is_condemned()) replace();
@@ -103,7 +105,10 @@ Result<void> JsApplication::open_scope() {
             });
         },
         {.name = "application"});
-    return ready.wait();
+    WEFT_TRY(ready->wait());
+    // Without memory for the fiber there is no scope.
+    if (!scope_token_.state()) return scope_.join();
+    return {};
 }
 
 // Runs the function in the worker's loop, and waits for that.

@@ -191,12 +191,15 @@ void data_batch(js::Call& call) {
 }
 
 // Keeps what belongs to the request, and watches that.
-Result<double> keep_for(DataStore& store, Handle handle,
+Result<double> keep_for(DataStore& store, const Handle& handle,
                         const std::optional<CancelToken>& request) {
     if (!request) return ErrorKind::Cancelled;
-    double number = WEFT_TRY(store.keep(std::move(handle)));
-    store.watch(number, *request);
-    return number;
+    double number = WEFT_TRY(store.keep(handle));
+    Result<void> watched = store.watch(number, *request);
+    if (watched) return number;
+    handle->abandon();
+    store.drop(number);
+    return watched.error();
 }
 
 // The options of an inner transaction are those that bound it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/on_end.h"
 #include "weft/data/open.h"
 #include "weft/fiber/fiber.h"
 #include "weft/js/tasks.h"
@@ -68,15 +69,22 @@ void DataStore::drop(double number) {
     if (taken) (*taken)->ended.set();
 }
 
-// The scope of the application waits for the fiber, so that the store is still there.
-void DataStore::watch(double number, const CancelToken& request) {
+// The scope of the application waits for the fiber, so that the store is still there. It gets its
+// memory when it first runs; so we wait for that.
+Result<void> DataStore::watch(double number, const CancelToken& request) {
+    std::shared_ptr<DataHandle> handle = find(number);
     static_cast<void>(spawn(
-        [this, number, handle = find(number)] {
+        [this, number, handle, on_end = OnEnd([handle] { handle->begun.set(); })] {
+            handle->is_watched = true;
+            handle->begun.set();
             if (handle->ended.wait()) return;
             handle->abandon();
             drop(number);
         },
         {.name = "database handle", .token = request.state()}));
+    shield(Deadline::never(), [&] { static_cast<void>(handle->begun.wait()); });
+    if (!handle->is_watched) return ErrorKind::OutOfMemory;
+    return {};
 }
 
 void DataStore::end_all_of(double opening) {

@@ -37,6 +37,8 @@ struct DataHandle {
     std::optional<CancelSource> stop;
     double opening = 0;  // of a transaction or cursor: the open() that it came by
     Event ended;         // it needs no watching any more
+    Event begun;         // its watcher runs, or never will
+    bool is_watched = false;
 
     // Of a transaction or a cursor that nobody is to use any more.
     void abandon();
@@ -54,8 +56,8 @@ public:
     Result<double> keep(std::shared_ptr<DataHandle> handle);
     std::shared_ptr<DataHandle> find(double number);
     void drop(double number);
-    // Ends a transaction or cursor together with its request.
-    void watch(double number, const CancelToken& request);
+    // Ends a transaction or cursor together with its request. OutOfMemory: nothing will end it.
+    Result<void> watch(double number, const CancelToken& request);
     // Ends the transactions and cursors that came by this open().
     void end_all_of(double opening);
     // Whether the configuration names it.
