@@ -18,6 +18,7 @@
 #include "weft/async/group.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
+#include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/io.h"
 #include "weft/fiber/process.h"
@@ -55,6 +56,14 @@ std::string own_program() {
     return !error && std::filesystem::exists(program, error) ? program.string() : self.string();
 }
 
+// Who waits for what the jobs of a group tell waits in its context, which one that has failed ends:
+// one that got no memory, for example, tells nothing. Gives the error of that job.
+Error cause(const Error& error, async::Group& group) {
+    if (group.context().check()) return error;
+    Result<void> outcome = group.wait();
+    return outcome ? error : outcome.error();
+}
+
 class Supervisor {
 public:
     Supervisor(const ServeConfig& config, const std::vector<std::string>& arguments)
@@ -80,19 +89,14 @@ public:
                 WEFT_TRY(news_.send({signal == SIGHUP ? News::Kind::HangUp : News::Kind::Signal}));
             }
         }));
-        for (unsigned young = 0;;) {
-            Instant begun = Clock::now();
-            ExitStatus status = WEFT_TRY(run_child());
-            if (stops_ || (!has_served_ && status.signal == 0)) return exit_of(status);
-            young = Clock::now() - begun >= kWell ? 0 : young + 1;
-            log(LogLevel::Error, "the process of the applications {}: another is started",
-                what_ended(status));
-            if (!WEFT_TRY(pause(restart_pause(young)))) return exit_of(status);
-        }
+        CancelScope scope(watcher.context().token());
+        Result<int> outcome = watch_children();
+        return outcome ? outcome : cause(outcome.error(), watcher);
     }
 
 private:
     Result<void> open_listeners();
+    Result<int> watch_children();
     Result<ExitStatus> run_child();
     // False: a signal came meanwhile.
     Result<bool> pause(Nanoseconds pause);
@@ -130,6 +134,18 @@ Result<void> Supervisor::open_listeners() {
     return {};
 }
 
+Result<int> Supervisor::watch_children() {
+    for (unsigned young = 0;;) {
+        Instant begun = Clock::now();
+        ExitStatus status = WEFT_TRY(run_child());
+        if (stops_ || (!has_served_ && status.signal == 0)) return exit_of(status);
+        young = Clock::now() - begun >= kWell ? 0 : young + 1;
+        log(LogLevel::Error, "the process of the applications {}: another is started",
+            what_ended(status));
+        if (!WEFT_TRY(pause(restart_pause(young)))) return exit_of(status);
+    }
+}
+
 Result<ExitStatus> Supervisor::run_child() {
     Pipe ready = WEFT_TRY(make_pipe());
     Supervised given;
@@ -156,9 +172,12 @@ Result<ExitStatus> Supervisor::run_child() {
         std::size_t count = WEFT_TRY(ready.reader.read(word));
         return count == 0 ? Result<void>() : news_.send({News::Kind::Ready});
     }));
+    CancelScope scope(watchers.context().token());
     if (stops_) stop(child);
     for (;;) {
-        News news = WEFT_TRY(news_.receive());
+        Result<News> received = news_.receive();
+        if (!received) return cause(received.error(), watchers);
+        const News& news = *received;
         if (news.kind == News::Kind::Ended) return news.status;
         if (news.kind == News::Kind::Signal) stop(child);
         // Before it serves it has just read them, and would end by the signal.
