@@ -8,7 +8,8 @@
 namespace weft {
 
 extern "C" {
-constinit thread_local int weft_turn_left = 1;  // tidy: allow thread_local: the budget
+// Used: inline assembly names it, which link-time optimization does not see.
+[[gnu::used]] constinit thread_local int weft_turn_left = 1;  // tidy: allow thread_local: budget
 }
 
 namespace turn {

@@ -21,7 +21,9 @@
 namespace weft {
 
 extern "C" {
-constinit thread_local Worker* weft_this_worker = nullptr;  // tidy: allow thread_local: the seat
+// Used: only inline assembly names it where it is read, which link-time optimization does not see.
+[[gnu::used]] constinit thread_local Worker* weft_this_worker =  // tidy: allow thread_local: seat
+    nullptr;
 }
 
 #if !defined(__x86_64__) || defined(__ILP32__)
