@@ -17,8 +17,10 @@ target_link_libraries(weft_testing PUBLIC weft GTest::gmock GTest::gtest
                       PRIVATE weft_options weft_test_options)
 target_precompile_headers(weft_testing PRIVATE "${PROJECT_SOURCE_DIR}/cmake/test_pch.h")
 
-# What the sanitizers are told; fibers need the fake stack to see use after return.
+# What the sanitizers are told; fibers need the fake stack to see use after return. And no test
+# takes or leaves compiled code where the user has it.
 set(weft_sanitizer_environment
+    "WEFT_CACHE_DIR="
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")

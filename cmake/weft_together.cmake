@@ -32,6 +32,7 @@ set(WEFT_ALONE
     weft/js/module_url.cpp
     weft/js/require_natives.cpp
     # They read errno.
+    weft/api/application/disk_code_store.cpp
     weft/app/command_line.cpp
     weft/app/line_editor.cpp
     weft/app/migrate.cpp

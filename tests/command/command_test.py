@@ -14,6 +14,8 @@ import unittest
 from contextlib import contextmanager
 from pathlib import Path
 
+# The compiled code of the user is neither taken nor added to.
+os.environ.setdefault("WEFT_CACHE_DIR", "")
 WEFT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "weft"
 PATIENCE_S = 120
 HELLO = 'export default { fetch: (request) => new Response("hello") };\n'

@@ -7,6 +7,8 @@ import time
 import unittest
 from pathlib import Path
 
+# The compiled code of the user is neither taken nor added to.
+os.environ.setdefault("WEFT_CACHE_DIR", "")
 WEFT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "weft"
 PATIENCE_S = 120
 

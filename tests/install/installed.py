@@ -36,7 +36,8 @@ class Installed:
         self.include = self.prefix / "include"
         self.lib = next(path.parent for path in sorted(self.prefix.rglob("libweft.so")))
         self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.lib),
-                            "PKG_CONFIG_PATH": str(self.lib / "pkgconfig")}
+                            "PKG_CONFIG_PATH": str(self.lib / "pkgconfig"),
+                            "WEFT_CACHE_DIR": ""}
 
     def close(self):
         shutil.rmtree(self.place)

@@ -13,6 +13,8 @@ import time
 import unittest
 from pathlib import Path
 
+# The compiled code of the user is neither taken nor added to.
+os.environ.setdefault("WEFT_CACHE_DIR", "")
 WEFT = os.environ.get("WEFT_PROGRAM") or str(
     Path(__file__).resolve().parents[2] / "build" / "dev" / "bin" / "weft")
 LONG = bool(os.environ.get("WEFT_TEST_LONG"))

@@ -55,4 +55,4 @@ def command(runtime, program, location, script):
 
 
 def environment(authority):
-    return os.environ | {name: str(authority) for name in AUTHORITIES}
+    return os.environ | {name: str(authority) for name in AUTHORITIES} | {"WEFT_CACHE_DIR": ""}

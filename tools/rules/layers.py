@@ -27,6 +27,8 @@ SYSTEM = ["weft/fiber/", "weft/base/env.cpp", "weft/base/log.cpp", "weft/base/as
           # One opens the engine's library, one asks whether a person looks, one what he types.
           "weft/app/engine_library.cpp", "weft/app/supervisor.cpp", "weft/app/terminal.cpp",
           "weft/app/line_editor.cpp",
+          # It has to know whose its folder and its files are.
+          "weft/api/application/disk_code_store.cpp",
           # libpq closes its descriptor when it likes, so a copy of it is waited for.
           "weft/data/postgres/internal/"]
 FOREIGN = [

@@ -61,6 +61,7 @@ struct ApplicationOptions {
     std::string entry;                   // a file or a folder; absolute
     std::string text;                    // not empty: instead of the entry, which is its name
     std::string import_map;              // absolute; may be empty
+    std::string code_folder;             // of compiled code, see docs/js/modules.md; or empty
     std::vector<std::string> arguments;  // of a script
     std::vector<std::pair<std::string, std::string>> env;  // `env` of the handler
     ApplicationLimits limits;
@@ -129,6 +130,10 @@ public:
     // Of a script: `exit` of its process is told that it ends with this status. Gives the status
     // that it asks for instead, by process.exitCode. What a listener throws is uncaught.
     virtual int end_with(int status) = 0;
+    // Keeps the compiled code of what was loaded for the next start, in the folder of the options,
+    // and waits for that; or begins with it, and goes on with what is loaded later.
+    virtual void keep_code() = 0;
+    virtual void begin_keeping_code() = 0;
 
     // Instead of load(): loads a file of tests and runs them. The error is why it could not go on.
     virtual Result<void> test(const TestRunOptions& options) = 0;

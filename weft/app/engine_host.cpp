@@ -72,8 +72,10 @@ Error of_script(const Error& error) { return Error(ErrorKind::Exception, error.m
 
 }  // namespace
 
-EngineHost::EngineHost(Runtime& runtime, OpenEngine open_engine)
-    : runtime_(runtime), open_engine_(std::move(open_engine)) {}
+EngineHost::EngineHost(Runtime& runtime, OpenEngine open_engine, std::string code_folder)
+    : runtime_(runtime),
+      open_engine_(std::move(open_engine)),
+      code_folder_(std::move(code_folder)) {}
 
 Result<api::Host*> EngineHost::engine() {
     // Loading waits for another thread, and files of tests begin side by side.
@@ -125,7 +127,19 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     WEFT_TRY(engine());
     for (auto& place : places_)
         WEFT_TRY(on_place(place->index, [&] { return load_place(*place); }));
+    keep_code();
     return addresses;
+}
+
+// All applications serve. Of the isolates of one application, which have the same modules, one does
+// it.
+void EngineHost::keep_code() {
+    if (places_.empty()) return;
+    static_cast<void>(on_place(0, [&] {
+        // Copies: the applications may be loaded anew meanwhile.
+        for (const Loaded& loaded : Applications(places_[0]->applications))
+            loaded.application->begin_keeping_code();
+    }));
 }
 
 Result<void> EngineHost::open_tls() {
@@ -208,6 +222,7 @@ Result<EngineHost::Applications> EngineHost::load_applications(const Place& plac
 Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned worker,
                                                 std::vector<SeenFile>& seen) {
     api::ApplicationOptions options = options_of(app, worker);
+    options.code_folder = code_folder_;
     options.on_files = on_files_;
     options.on_long_turn = [this, worker] { look_after(worker); };
     options.is_supervised = !config_.inherited.empty();
@@ -425,6 +440,7 @@ Result<void> EngineHost::reload() {
             retire(place, exchange_applications(place, std::move(fresh[at])));
         }));
     }
+    if (loaded) keep_code();
     return loaded;
 }
 
@@ -479,6 +495,7 @@ api::ApplicationOptions EngineHost::script_options(const ScriptConfig& script) c
     options.worker = runtime_.worker_count() - 1;
     options.env = script.env;
     options.arguments = script.arguments;
+    options.code_folder = code_folder_;
     options.allow_fetch = script.allow_fetch;
     options.allow_read = script.allow_read;
     options.import_map = script.import_map;
@@ -502,6 +519,7 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
         Result<void> outcome = application->load();  // tidy: allow order: of a script
         if (outcome) outcome = application->run_to_end();
+        if (outcome) application->keep_code();
         // Errors that nobody caught have been told of already.
         auto was_clean = [&] { return outcome && application->counters().uncaught == 0; };
         int status = application->end_with(static_cast<int>(was_clean() ? Exit::Ok : Exit::Script));

@@ -38,7 +38,8 @@ public:
     // Loads the engine; on a fiber, once.
     using OpenEngine = std::function<Result<std::unique_ptr<api::Host>>()>;
 
-    EngineHost(Runtime& runtime, OpenEngine open_engine);
+    // `code_folder`: as api::ApplicationOptions has it.
+    EngineHost(Runtime& runtime, OpenEngine open_engine, std::string code_folder = {});
     ~EngineHost() override;
 
     Result<std::vector<net::Address>> start(const ServeConfig& config) override;
@@ -91,6 +92,7 @@ private:
     // What was seen of the disk is added to `seen`, whatever the outcome.
     Result<Applications> load_applications(const Place& place, std::vector<SeenFile>& seen);
     Result<Loaded> load_one(const AppConfig& app, unsigned worker, std::vector<SeenFile>& seen);
+    void keep_code();
     void retire(Place& place, Applications old);
     // Who answers a request; else the status that refuses it.
     struct Choice {
@@ -118,6 +120,7 @@ private:
 
     Runtime& runtime_;
     OpenEngine open_engine_;
+    const std::string code_folder_;
     Mutex loading_;
     std::unique_ptr<api::Host> host_;  // null before engine()
     ServeConfig config_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weft/api/host.h"
+#include "weft/app/cache_folder.h"
 #include "weft/app/engine_host.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
@@ -54,7 +55,8 @@ Result<std::unique_ptr<api::Host>> load(Runtime& runtime) {
 Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime) {
     // When it is wanted: what needs no script is served before.
     auto open = [&runtime] { return blocking([&] { return load(runtime); }); };
-    return std::unique_ptr<AppHost>(std::make_unique<EngineHost>(runtime, open));
+    return std::unique_ptr<AppHost>(
+        std::make_unique<EngineHost>(runtime, open, code_cache_folder()));
 }
 
 }  // namespace weft::app

@@ -58,7 +58,7 @@ std::string path_of_url(const std::string& url) {
 
 }  // namespace
 
-Modules::Modules(Isolate& isolate) : isolate_(isolate) {
+Modules::Modules(Isolate& isolate) : isolate_(isolate), code_(isolate) {
     isolate.v8()->SetHostImportModuleDynamicallyCallback(on_dynamic_import);
     isolate.v8()->SetHostInitializeImportMetaObjectCallback(on_import_meta);
     resolver_ = std::make_unique<Resolver>(files_, ResolverOptions{.builtins = builtin_names()});
@@ -211,20 +211,24 @@ Result<std::string> Modules::read_source(Module& module) {
 }
 
 Result<void> Modules::compile(Loaded& loaded, const std::string& source) {
+    KnownCode known;
+    ModuleFormat format = loaded.module.format;
+    if (format == ModuleFormat::Module || format == ModuleFormat::TypeScript)
+        known = code_.look_up(CodeKind::Module, loaded.module.path, source);
     return in_turn([&](v8::Local<v8::Context> context) -> Result<void> {
         Result<void> compiled;
         switch (loaded.module.format) {
         case ModuleFormat::Builtin: compiled = compile_builtin(loaded, context); break;
         case ModuleFormat::Json: compiled = compile_json(loaded, context, source); break;
         case ModuleFormat::CommonJs: compiled = compile_commonjs(loaded, context); break;
-        default: compiled = compile_script(loaded, context, source); break;
+        default: compiled = compile_script(loaded, context, source, std::move(known)); break;
         }
         return compiled;
     });
 }
 
 Result<void> Modules::compile_script(Loaded& loaded, v8::Local<v8::Context> context,
-                                     const std::string& source) {
+                                     const std::string& source, KnownCode known) {
     v8::Isolate* isolate = isolate_.v8();
     v8::TryCatch caught(isolate);
     v8::Local<v8::String> text;
@@ -234,9 +238,8 @@ Result<void> Modules::compile_script(Loaded& loaded, v8::Local<v8::Context> cont
         return Error(ErrorKind::Limit, loaded.module.path + " is too large");
     v8::ScriptOrigin origin(isolate, to_v8(isolate, loaded.module.path), 0, 0, false, -1,
                             v8::Local<v8::Value>(), false, false, true);
-    v8::ScriptCompiler::Source unit(text, origin);
     v8::Local<v8::Module> module;
-    if (!v8::ScriptCompiler::CompileModule(isolate, &unit).ToLocal(&module))
+    if (!code_.compile_module(std::move(known), text, origin).ToLocal(&module))
         return thrown(isolate, context, caught);
     loaded.compiled.Reset(isolate, module);
     v8::Local<v8::FixedArray> requests = module->GetModuleRequests();
@@ -417,6 +420,7 @@ v8::MaybeLocal<v8::Value> Modules::evaluated_namespace(Isolate& isolate, Loaded&
     v8::Local<v8::Context> context = isolate.context();
     v8::Local<v8::Value> evaluation;
     if (!link_and_evaluate(context, loaded).ToLocal(&evaluation)) return {};
+    code_.keep_fresh();
     v8::Local<v8::Value> names = loaded.compiled.Get(isolate.v8())->GetModuleNamespace();
     v8::Local<v8::Function> give;
     if (!v8::Function::New(

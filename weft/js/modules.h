@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "weft/base/result.h"
+#include "weft/js/code_cache.h"
 #include "weft/js/module_files.h"
 #include "weft/js/resolve.h"
 #include "weft/js/task.h"
@@ -44,6 +45,7 @@ public:
     v8::Local<v8::Object> entry() const;
     // What was looked for on the disk, whether it was loaded or not.
     DiskFiles& disk() { return files_; }
+    CodeCache& code() { return code_; }
     // What imports of texts without a name are relative to: a path, which need not be there.
     std::string nameless = "/";
 
@@ -83,7 +85,7 @@ private:
     Result<std::string> read_source(Module& module);
     Result<void> compile(Loaded& loaded, const std::string& source);
     Result<void> compile_script(Loaded& loaded, v8::Local<v8::Context> context,
-                                const std::string& source);
+                                const std::string& source, KnownCode known);
     Result<void> compile_json(Loaded& loaded, v8::Local<v8::Context> context,
                               const std::string& source);
     Result<void> compile_builtin(Loaded& loaded, v8::Local<v8::Context> context);
@@ -107,6 +109,7 @@ private:
 
     Isolate& isolate_;
     DiskFiles files_;
+    CodeCache code_;
     std::unique_ptr<Resolver> resolver_;
     std::unordered_map<std::string, std::unique_ptr<Loaded>> by_url_;
     std::unordered_multimap<int, Loaded*> by_hash_;  // V8's identity hash of the module

@@ -1,4 +1,6 @@
 // What require() is made of, as native functions.
+#include <utility>
+
 #include "weft/js/describe.h"
 #include "weft/js/isolate.h"
 #include "weft/js/modules.h"
@@ -39,17 +41,21 @@ void require_source(Call& call) {
 
 // A function of (exports, require, module, __filename, __dirname), whose lines are the file's.
 void require_compile(Call& call) {
-    v8::Isolate* isolate = call.v8();
-    v8::ScriptOrigin origin(isolate, call[1]);
-    v8::ScriptCompiler::Source unit(call[0].As<v8::String>(), origin);
-    v8::Local<v8::String> parameters[] = {call.name("exports"), call.name("require"),
-                                          call.name("module"), call.name("__filename"),
-                                          call.name("__dirname")};
+    v8::ScriptOrigin origin(call.v8(), call[1]);
+    CodeCache& code = call.isolate().modules().code();
+    KnownCode known;
+    // The text is wanted again only where it would be looked up.
+    auto source = call[0].As<v8::String>();
+    if (code.is_used() && source->Length() >= static_cast<int>(CodeCache::kSourceBytesMin))
+        known = code.look_up(CodeKind::CommonJs, call.text(1), call.text(0));
     v8::Local<v8::Function> function;
-    if (v8::ScriptCompiler::CompileFunctionInContext(call.context(), &unit, 5, parameters, 0,
-                                                     nullptr)
+    if (code.compile_function(std::move(known), source, origin,
+                              {call.name("exports"), call.name("require"), call.name("module"),
+                               call.name("__filename"), call.name("__dirname")})
             .ToLocal(&function))
         call.give(function);
+    // It has not run yet; its fiber comes behind this turn.
+    code.keep_fresh();
 }
 
 void require_module(Call& call) {

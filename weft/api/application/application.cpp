@@ -15,6 +15,7 @@
 #include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/base/on_end.h"
+#include "weft/fiber/blocking.h"
 #include "weft/fiber/runtime.h"
 #include "weft/js/describe.h"
 #include "weft/js/modules.h"
@@ -67,7 +68,8 @@ JsApplication::JsApplication(Runtime& runtime, js::Watchdog& watchdog, Applicati
       watchdog_(watchdog),
       options_(std::move(options)),
       console_(options_.is_script ? ConsoleOutput::WhenStuck::Wait
-                                  : ConsoleOutput::WhenStuck::Drop) {
+                                  : ConsoleOutput::WhenStuck::Drop),
+      code_store_(options_.code_folder) {
     if (options_.limits.heap_bytes == 0) options_.limits.heap_bytes = kHeapBytes;
 }
 
@@ -83,6 +85,10 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
     made->data_store_ = std::make_unique<DataStore>(made->options_);
     made->file_store_ = std::make_unique<FileStore>();
     WEFT_TRY(made->open_scope());
+    // Beside the making of an isolate, which takes longer.
+    if (made->code_store_.is_used())
+        made->code_store_prepared_ = spawn(
+            [] { static_cast<void>(blocking(DiskCodeStore::prepare)); }, {.name = "code cache"});
     made->world_ = WEFT_TRY(made->make_world());
     return made;
 }
@@ -171,6 +177,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         world->isolate = std::move(*isolate);
         world->isolate->modules().disk().on_seen = options_.on_files;
         world->isolate->modules().nameless = options_.entry;
+        if (code_store_.is_used()) world->isolate->modules().code().use(&code_store_);
         world->tasks.emplace(scope_token_);
         world->isolate->v8()->SetData(1, this);
         world->sockets = std::make_unique<Sockets>(egress_);
@@ -328,6 +335,20 @@ int JsApplication::tell_process(const char* hook, int status) {
     return status;
 }
 
+void JsApplication::keep_code() {
+    if (!world_->isolate->is_condemned()) world_->isolate->modules().code().keep();
+}
+
+// The work is a task of the isolate's, which ends with it.
+void JsApplication::begin_keeping_code() {
+    if (closed_ || !code_store_.is_used()) return;
+    in_loop([&] {
+        if (closed_) return;
+        js::Isolate& isolate = *world_->isolate;
+        isolate.turn([&](v8::Local<v8::Context>) { isolate.modules().code().begin_keeping(); });
+    });
+}
+
 http::LoopOutcome JsApplication::begin(http::Request& request, http::LoopCall& call) {
     // By a fiber, which waits for the next isolate.
     if (world_->isolate->is_condemned()) return http::ByFiber{};
@@ -422,6 +443,7 @@ void JsApplication::close() {
     wake_.set();
     replaced_.set();
     static_cast<void>(scope_.join());
+    if (code_store_prepared_) static_cast<void>(code_store_prepared_.join());
     // Nothing uses them any more.
     data_store_->close();
     if (!world_) return;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/api/application/disk_code_store.h"
 #include "weft/api/console/output.h"
 #include "weft/api/host.h"
 #include "weft/api/serve/server_calls.h"
@@ -48,6 +49,8 @@ public:
     Routes& declared_routes() { return routes_; }
     Result<void> run_to_end() override;
     int end_with(int status) override;
+    void keep_code() override;
+    void begin_keeping_code() override;
     std::unique_ptr<DebugSession> debug(
         std::function<void(std::string_view json)> on_message) override;  // debug/debug.cpp
     Result<void> test(const TestRunOptions& options) override;            // test/test_run.cpp
@@ -110,6 +113,8 @@ private:
     std::unique_ptr<FetchClient> fetch_client_;
     std::unique_ptr<DataStore> data_store_;
     std::unique_ptr<FileStore> file_store_;
+    DiskCodeStore code_store_;
+    Future<void> code_store_prepared_;
     std::unique_ptr<World> world_;
     Future<void> scope_;
     CancelToken scope_token_;

@@ -1,0 +1,171 @@
+#include "weft/js/code_cache.h"
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "weft/base/format.h"
+#include "weft/base/log.h"
+#include "weft/fiber/blocking.h"
+#include "weft/fiber/waiter.h"
+#include "weft/js/isolate.h"
+#include "weft/js/task.h"
+
+namespace weft::js {
+namespace {
+
+using CachedData = v8::ScriptCompiler::CachedData;
+
+// For the unit that is compiled, which owns it; the bytes stay with `known`.
+CachedData* given_code(const KnownCode& known) {
+    if (known.code.empty()) return nullptr;
+    return std::make_unique<CachedData>(reinterpret_cast<const std::uint8_t*>(known.code.data()),
+                                        static_cast<int>(known.code.size()),
+                                        CachedData::BufferNotOwned)
+        .release();
+}
+
+v8::ScriptCompiler::CompileOptions options_for(const KnownCode& known) {
+    return known.code.empty() ? v8::ScriptCompiler::kNoCompileOptions
+                              : v8::ScriptCompiler::kConsumeCodeCache;
+}
+
+}  // namespace
+
+void CodeCache::use(CodeStore* store) {
+    store_ = store;
+    engine_ = format("{} {:08x}", v8::V8::GetVersion(), v8::ScriptCompiler::CachedDataVersionTag());
+}
+
+KnownCode CodeCache::look_up(CodeKind kind, const std::string& path,
+                             std::string_view source) const {
+    KnownCode known;
+    if (!store_ || source.size() < kSourceBytesMin) return known;
+    known.path = path;
+    auto look = [&] {
+        known.key = store_->key_of({engine_, kind, path, source});
+        known.code = store_->read(*known.key);
+    };
+    // Without a thread of the pool, or cancelled: it is compiled from its text.
+    if (!blocking(look)) known = {};
+    if (known.code.size() > std::numeric_limits<int>::max()) known.code.clear();
+    return known;
+}
+
+bool CodeCache::judge(const KnownCode& known, const v8::ScriptCompiler::Source& unit) {
+    if (!known.key) return false;
+    if (!known.code.empty() && !unit.GetCachedData()->rejected) {
+        ++counters_.taken;
+        log(LogLevel::Debug, "{}: compiled from the code that was kept", known.path);
+        return false;
+    }
+    if (!known.code.empty()) {
+        ++counters_.refused;
+        log(LogLevel::Debug, "{}: the engine refuses the code that was kept", known.path);
+    }
+    return fresh_.size() < kFreshMax;
+}
+
+v8::MaybeLocal<v8::Module> CodeCache::compile_module(KnownCode known, v8::Local<v8::String> source,
+                                                     const v8::ScriptOrigin& origin) {
+    v8::Isolate* isolate = isolate_.v8();
+    v8::ScriptCompiler::Source unit(source, origin, given_code(known));
+    v8::Local<v8::Module> module;
+    if (!v8::ScriptCompiler::CompileModule(isolate, &unit, options_for(known)).ToLocal(&module))
+        return {};
+    if (judge(known, unit)) {
+        // Now: a module that has run does not give it any more.
+        Fresh fresh{*known.key, std::move(known.path), {}, {}};
+        fresh.module.Reset(isolate, module->GetUnboundModuleScript());
+        fresh_.push_back(std::move(fresh));
+    }
+    return module;
+}
+
+v8::MaybeLocal<v8::Function> CodeCache::compile_function(
+    KnownCode known, v8::Local<v8::String> source, const v8::ScriptOrigin& origin,
+    std::vector<v8::Local<v8::String>> parameters) {
+    v8::ScriptCompiler::Source unit(source, origin, given_code(known));
+    v8::Local<v8::Function> function;
+    if (!v8::ScriptCompiler::CompileFunctionInContext(isolate_.context(), &unit, parameters.size(),
+                                                      parameters.data(), 0, nullptr,
+                                                      options_for(known))
+             .ToLocal(&function))
+        return {};
+    if (judge(known, unit)) {
+        Fresh fresh{*known.key, std::move(known.path), {}, {}};
+        fresh.function.Reset(isolate_.v8(), function);
+        fresh_.push_back(std::move(fresh));
+    }
+    return function;
+}
+
+// ---------------------------------------------------------------- keeping
+
+// In a turn of its own, as the engine's heap is read; one text a turn, so that others have theirs
+// in between. Nothing: all has been kept, or the isolate takes no more turns.
+std::optional<CodeCache::Written> CodeCache::next_code() {
+    std::optional<Written> next;
+    Waiter waiter(WaitReason::Job, this, Cancellable::No);
+    auto serialize = [&](v8::Local<v8::Context>) {
+        if (fresh_.empty()) return;
+        Fresh fresh = std::move(fresh_.back());
+        fresh_.pop_back();
+        // No script computes here.
+        isolate_.pause_turn();
+        v8::Isolate* isolate = isolate_.v8();
+        std::unique_ptr<CachedData> made(
+            fresh.function.IsEmpty()
+                ? v8::ScriptCompiler::CreateCodeCache(fresh.module.Get(isolate))
+                : v8::ScriptCompiler::CreateCodeCacheForFunction(fresh.function.Get(isolate)));
+        isolate_.resume_turn();
+        next.emplace(Written{fresh.key, std::move(fresh.path), {}});
+        // None: there is asm.js in it.
+        if (!made) return;
+        next->code.resize(static_cast<std::size_t>(made->length));
+        std::memcpy(next->code.data(), made->data, next->code.size());
+    };
+    isolate_.post([&, waiting = waiter.ref()] {
+        isolate_.turn(serialize);
+        if (waiting.try_claim(Wake::Ready)) waiting.resume();
+    });
+    static_cast<void>(waiter.wait());
+    return next;
+}
+
+void CodeCache::keep() {
+    if (!store_ || std::exchange(is_writing_, true)) return;
+    write_out();
+    is_writing_ = false;
+}
+
+void CodeCache::write_out() {
+    while (std::optional<Written> next = next_code()) {
+        if (next->code.empty()) continue;
+        Result<bool> written = blocking([&] { return store_->write(next->key, next->code); });
+        if (!written) return;  // the application ends
+        if (!*written) continue;
+        ++counters_.kept;
+        log(LogLevel::Debug, "{}: its code was kept, {} bytes", next->path, next->code.size());
+    }
+}
+
+void CodeCache::begin_keeping() {
+    keeps_late_ = true;
+    keep_fresh();
+}
+
+void CodeCache::keep_fresh() {
+    if (!store_ || !keeps_late_ || is_writing_ || fresh_.empty()) return;
+    auto work = [this]() -> Result<Settled> {
+        keep();
+        return settled();
+    };
+    // Of the application, whosever turn it is. Nobody waits for its promise, which never rejects
+    // but for want of memory.
+    isolate_.expect_outcome(start_task(isolate_, "keep code", work, isolate_.find_token(0)));
+}
+
+}  // namespace weft::js
