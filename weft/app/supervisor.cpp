@@ -165,7 +165,8 @@ Result<ExitStatus> Supervisor::run_child() {
     ready.writer.close();
     async::Group watchers;
     WEFT_TRY(watchers.go([&]() -> Result<void> {
-        return news_.send({ News::Kind::Ended, WEFT_TRY(child.wait()) });
+        ExitStatus status = WEFT_TRY(child.wait());
+        return news_.send({News::Kind::Ended, status});
     }));
     WEFT_TRY(watchers.go([&]() -> Result<void> {
         std::array<std::byte, 1> word;
