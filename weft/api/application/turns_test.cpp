@@ -312,6 +312,34 @@ TEST_F(Turns, JS_5_timers_of_others_fire_whatever_was_cut_off) {
     });
 }
 
+// Web IDL: what clears a timer takes a long, so that no id may be beyond it.
+TEST_F(Turns, JS_8_timers_can_be_cleared_when_there_have_been_more_than_ids) {
+    with_isolate({}, [&](js::Isolate& isolate) {
+        text_of(isolate, "globalThis.fired = []; globalThis.first = setInterval(() => {}, 60_000)");
+        Event done;
+        isolate.post([&] {
+            isolate.turn([&](v8::Local<v8::Context> context) {
+                v8::Local<v8::Value> begin;
+                ASSERT_TRUE(isolate.hook_of("timers", "beginIdsBehind").ToLocal(&begin));
+                v8::Local<v8::Value> id = v8::Integer::New(isolate.v8(), 0x7ffffffe);
+                js::seen_by_turn(begin.As<v8::Function>()->Call(
+                    context, v8::Undefined(isolate.v8()), 1, &id));
+            });
+            done.set();
+        });
+        EXPECT_TRUE(done.wait());
+        EXPECT_EQ(text_of(isolate,
+                          "globalThis.ids = [setTimeout(() => fired.push('timeout'), 1),"
+                          "  setInterval(() => fired.push('interval'), 1),"
+                          "  setImmediate(() => fired.push('immediate'))];"
+                          "clearTimeout(ids[0]); clearInterval(ids[1]); clearImmediate(ids[2]);"
+                          "ids.map((id) => id - first)"),
+                  "2147483646,1,2");
+        text_of(isolate, "setTimeout(() => fired.push('other'), 2)");
+        EXPECT_TRUE(becomes(isolate, "fired.join()", "other"));
+    });
+}
+
 TEST_F(Turns, JS_5_errors_are_events_again_after_a_listener_was_cut_off) {
     with_isolate({.cpu = 20ms}, [&](js::Isolate& isolate) {
         run(isolate, {"globalThis.spin = () => { for (;;); }; addEventListener('error', spin);"

@@ -16,19 +16,23 @@
 //   runDue(now)          the owner's loop, when the native timer has fired
 //   repair()             the owner's loop, after a turn that was ended by force
 //   endRequest(id)       drops what the request still has
+//   beginIdsBehind(id)   for tests: the next timer has the id behind this one
 //   pendingCount(id)     how many timers and immediates of the request could still run;
 //                        those that do not hold (such as AbortSignal.timeout's) do not count
 const { timerArm, timersHold, monotonicNow, endCallback, reportUncaught } = native;
 const { continuationGet, continuationSet } = native;
 const {
   ArrayPrototypePush, ArrayPrototypeSort,
-  MapPrototypeDelete, MapPrototypeForEach, MapPrototypeGet, MapPrototypeSet, MathFloor,
+  MapPrototypeDelete, MapPrototypeForEach, MapPrototypeGet, MapPrototypeHas, MapPrototypeSet, MathFloor,
   ObjectDefineProperty, Promise, PromisePrototypeThen, ReflectApply, TypeError,
 } = realm.primordials;
 const global = globalThis;
 
 const kWaiting = 0;
 const kEnded = 1;
+
+// Web IDL: what clears a timer takes a long.
+const kIdMax = 0x7fffffff;
 
 // What a request, or the application, has pending: a list of its timers for endRequest().
 class Owner {
@@ -212,8 +216,15 @@ function unlink(timer) {
   if (lastOwner === owner) lastOwner = null;
 }
 
+// After the last id the first comes again; an interval may have it still.
+function nextId() {
+  do lastId = lastId === kIdMax ? 1 : lastId + 1;
+  while (MapPrototypeHas(timersById, lastId));
+  return lastId;
+}
+
 function makeKnown(timer) {
-  timer.id = ++lastId;
+  timer.id = nextId();
   MapPrototypeSet(timersById, timer.id, timer);
   return timer.id;
 }
@@ -462,6 +473,10 @@ function pendingCount(id) {
   return owner === undefined ? 0 : owner.holding;
 }
 
+function beginIdsBehind(id) {
+  lastId = id;
+}
+
 function setTimeoutInternal(callback, ms, holds = true, request = currentRequest()) {
   const timer = start(callback, [], ms > 0 ? ms : 0, 0, holds, request);
   // What a request gives to the application goes on in the context of nobody.
@@ -482,6 +497,7 @@ realm.timers = {
   runDue,
   repair,
   endRequest,
+  beginIdsBehind,
   pendingCount,
 };
 for (const name of Object.keys(operations)) {
