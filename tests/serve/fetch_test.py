@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """fetch() from a handler: where it may go, and what it leaves behind (JS-11, SCP-4)."""
+import http.client
 import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from served import LONG, MIB, ServeTest, Weft, main
+from served import LONG, MIB, PATIENCE_S, ServeTest, Weft, main
 
 APP = """
 import { Deadline } from "weft:time";
@@ -62,6 +63,20 @@ const paths = {
     return Response.json(all.length);
   },
   proxy: (url) => fetch(url),
+  passedUntilTimeout: (url) => fetch(url, { timeoutMs: wait }),
+  passedUntilDeadline: (url) => fetch(url, { deadline: Deadline.after(wait) }),
+  passedUntilAbort(url) {
+    passing = new AbortController();
+    return fetch(url, { signal: AbortSignal.any([passing.signal, AbortSignal.timeout(600_000)]) });
+  },
+  endPassing() {
+    passing.abort();
+    return new Response("ok");
+  },
+  waitLonger() {
+    wait *= 4;
+    return new Response("ok");
+  },
   forward: (url, request) => fetch(new Request(url, request)),
   head: (url) => fetch(url, { method: "HEAD" }),
   copied: async (url) => new Response((await fetch(url)).body, await fetch(url)),
@@ -119,6 +134,8 @@ const paths = {
     return new Response("ok");
   },
 };
+let wait = 500;
+let passing = null;
 let kept = null;
 let openGate;
 const gate = new Promise((go) => { openGate = go; });
@@ -192,8 +209,19 @@ class Upstream(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
 
+    def stall(self):
+        """The half of a body, and nothing more until the client closes the connection."""
+        self.send_response(200)
+        self.send_header("content-length", "20000")
+        self.end_headers()
+        self.wfile.write(b"x" * 10_000)
+        self.connection.recv(1)
+        self.close_connection = True
+
     def do_GET(self):
         Upstream.asked += 1
+        if self.path == "/stall":
+            return self.stall()
         if self.path == "/endless":
             return self.endless()
         if self.path == "/together":
@@ -391,6 +419,47 @@ class Allowed(WithUpstream):
         self.assertEqual(found, ["TimeoutError"] * 3)
         self.assertLess(time.monotonic() - begun, 30)  # which is what the upstream takes for one
         self.weft.until(lambda: Upstream.asked > asked, "the request in flight")
+
+    def until_cut_off(self, path, begun=lambda: None):
+        """Asks for what stalls; gives what came instead, if its response had not begun."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.weft.port, timeout=PATIENCE_S)
+        self.addCleanup(connection.close)
+        connection.request("GET", self.url(path, "/stall"))
+        response = connection.getresponse()
+        if response.status != 200:
+            return response.read()
+        self.assertEqual(len(response.read(10_000)), 10_000)
+        begun()
+        with self.assertRaises(http.client.IncompleteRead):
+            response.read()
+        return None
+
+    def test_SCP_2_fetch_heeds_timeoutMs_and_deadline_while_its_body_is_passed_on(self):
+        for path in ["passedUntilTimeout", "passedUntilDeadline"]:
+            with self.subTest(path):
+                others = Upstream.connections
+                # On a busy machine the head may not have come in time.
+                while instead := self.until_cut_off(path):
+                    self.assertIn(b"handler threw", instead)
+                    self.weft.ask("/waitLonger")
+                self.weft.until(lambda: Upstream.connections <= others, "the end of the upstream")
+
+    def test_SCP_4_a_signal_ends_a_fetch_whose_body_is_passed_on(self):
+        others = Upstream.connections
+        self.assertIsNone(self.until_cut_off(
+            "passedUntilAbort", lambda: self.weft.ask("/endPassing")))
+        self.weft.until(lambda: Upstream.connections <= others, "the end of the upstream")
+
+    def test_SCP_4_a_fetch_that_a_signal_might_end_is_passed_on_whole(self):
+        answer = self.weft.ask(self.url("passedUntilAbort", "/big"))
+        self.assertEqual((answer.status, len(answer.body)), (200, 1_000_000))
+        self.weft.ask("/endPassing")
+        # A client that goes away ends it, too.
+        others = Upstream.connections
+        client = self.weft.send(self.url("passedUntilAbort", "/stall"))
+        self.assertTrue(client.recv(4096).startswith(b"HTTP/1.1 200"))
+        client.close()
+        self.weft.until(lambda: Upstream.connections <= others, "the end of the upstream")
 
     def test_JS_17_completions_run_in_the_order_in_which_they_come(self):
         # Others on the machine may hold up one of the answers, but not each time.

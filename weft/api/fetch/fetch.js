@@ -8,7 +8,7 @@
 // the header fields are sent that keep the caches of others from answering.
 
 const {
-  continuationGet, fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart,
+  bodyFail, continuationGet, fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart,
 } = native;
 const { body: bodies, events, fetching, headers: headerLists, http, streamAccess, webidl } = realm;
 const { networkError, originOf } = fetching;
@@ -187,6 +187,7 @@ class Exchange {
     this.body = null;         // what is sent
     this.inner = null;        // the body of the response
     this.response = null;
+    this.passedTo = 0;        // the request of the server that its body goes to, unseen; 0: none
     this.aborted = false;
     this.onAbort = null;
   }
@@ -352,6 +353,14 @@ class Exchange {
     watchUnread(this.inner, this);
   }
 
+  // The body of the response goes from socket to socket, and end() tells when it has. True: until
+  // then somebody may want to end it.
+  passOnTo(request) {
+    if (this.onAbort === null) return false;
+    this.passedTo = request;
+    return true;
+  }
+
   // The body of the response has ended.
   end() {
     FinalizationRegistryPrototypeUnregister(unread, this);
@@ -385,6 +394,7 @@ class Exchange {
     inner.failure ??= { reason };
     // The connection ends now, not when somebody reads on.
     fetchBodyCancel(inner.source);
+    if (this.passedTo !== 0) bodyFail(this.passedTo);
     if (inner.stream !== null) streamAccess.fail(inner.stream, reason);
   }
 }

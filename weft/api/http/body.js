@@ -15,8 +15,8 @@
 //     allBytes(inner, onEnd, onFailure)   onEnd(Uint8Array), also at once; uses the body
 //     cloned(body)                 { first, second }: two bodies with the same bytes
 //     streamOf(inner)
-//     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch } |
-//                                  { nativeFile }, or null; it counts as used afterwards
+//     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch, exchange }
+//                                  | { nativeFile }, or null; it counts as used afterwards
 //     fileBody(content, size)      the body of a response out of a file
 //     mixin(constructor, name, access)    adds body, bodyUsed, text() and the others
 //     isFailureOf(id, error)       the error is why the body of that server's request was not read
@@ -405,8 +405,8 @@ function consumeText(text, pack) {
 
 // ---- what a server or a client sends
 
-const nativeFetch = { nativeFetch: 0, nativeFile: undefined };
-const nativeFile = { nativeFetch: undefined, nativeFile: null };
+const nativeFetch = { nativeFetch: 0, nativeFile: undefined, exchange: null };
+const nativeFile = { nativeFetch: undefined, nativeFile: null, exchange: null };
 
 function forSending(body) {
   if (body === null || typeof body === "string") return body;
@@ -415,6 +415,7 @@ function forSending(body) {
   if (body.kind === FETCH && body.failure === null) {
     body.consumed = true;
     nativeFetch.nativeFetch = body.source;
+    nativeFetch.exchange = body.exchange;
     return nativeFetch;
   }
   if (body.kind === FILE) {

@@ -43,6 +43,7 @@ class Call {
     this.request = makeServerRequest(id);
     this.open = true;  // the script may want to know that it ends early
     this.pump = null;  // of a response whose stream is being sent
+    this.exchange = null;  // of a fetch whose response is being passed on, and which may be ended
     this.held = 0;     // by so many promises that were given to waitUntil(); -1: for too long
   }
 }
@@ -131,12 +132,16 @@ function failed(call, error) {
 function finish(call) {
   call.open = false;
   const place = call.id & kPlaceMask;
-  if (call.pump === null && call.held === 0 && calls[place] === call) calls[place] = undefined;
+  if (!isHeld(call) && calls[place] === call) calls[place] = undefined;
 }
 
-// What waitUntil() holds goes on.
+function isHeld(call) {
+  return call.held !== 0 || call.pump !== null || call.exchange !== null;
+}
+
+// What waitUntil() holds goes on, and the time of a fetch whose response is being passed on.
 function endTimers(call) {
-  if (call.held === 0) timers.endRequest(call.id);
+  if (call.held === 0 && call.exchange === null) timers.endRequest(call.id);
 }
 
 // The fields are arguments: reading a list from outside costs as much as all the rest.
@@ -155,11 +160,25 @@ function respondWith(id, status, list, body) {
   }
 }
 
-// `respondNative` is respondFetch or respondFile.
-function respondNativeWith(respondNative, id, status, list, content) {
+function respondFileWith(id, status, list, content) {
   const all = [id, status, content];
   for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
-  ReflectApply(respondNative, undefined, all);
+  ReflectApply(respondFile, undefined, all);
+}
+
+// From socket to socket. What may end the fetch may do so until all of its body has been sent: its
+// exchange is kept for that long.
+function passOn(call, status, list, { nativeFetch, exchange }) {
+  const { id } = call;
+  const mayEnd = exchange !== null && exchange.passOnTo(id);
+  // Whoever listens to its signal may ask what the request was.
+  if (mayEnd) http.materialize(call.request);
+  const all = [id, status, nativeFetch, mayEnd];
+  for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
+  if (ReflectApply(respondFetch, undefined, all)) call.exchange = exchange;
+  else if (exchange !== null) exchange.end();
+  finish(call);
+  endTimers(call);
 }
 
 // What cannot be sent fails the call at once: its body was used, or that of a fetch is gone.
@@ -195,14 +214,14 @@ function sendUnpacked(call, value, unpacked) {
     endTimers(call);
     return;
   }
-  if (body.nativeFetch !== undefined || body.nativeFile !== undefined) {
+  if (body.nativeFile !== undefined) {
     finish(call);
-    if (body.nativeFile !== undefined) {
-      respondNativeWith(respondFile, call.id, status, headerList, body.nativeFile);
-    } else {
-      respondNativeWith(respondFetch, call.id, status, headerList, body.nativeFetch);
-    }
+    respondFileWith(call.id, status, headerList, body.nativeFile);
     endTimers(call);
+    return;
+  }
+  if (body.nativeFetch !== undefined) {
+    passOn(call, status, headerList, body);
     return;
   }
   sendStream(call, status, headerList, body);
@@ -234,10 +253,14 @@ function end(id) {
     timers.endRequest(id);
     return;
   }
-  const { pump } = call;
+  const { exchange, pump } = call;
   if (pump !== null) {
     call.pump = null;
     pump.cancel(new TypeError("The client took no more of the response"));
+  }
+  if (exchange !== null) {
+    call.exchange = null;
+    exchange.end();
   }
   finish(call);
   endTimers(call);

@@ -18,6 +18,7 @@
 #include "weft/js/describe.h"
 #include "weft/js/owned_bytes.h"
 #include "weft/js/task.h"
+#include "weft/js/tasks.h"
 
 namespace weft::api {
 namespace {
@@ -131,6 +132,32 @@ Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
     }
 }
 
+// A response of a fetch on its way to a client, for which the request is held: the fetch may end it.
+// The request is told of its end also when nobody took it: the client went away, or it was a HEAD.
+struct PassedOn {
+    std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
+    double number;
+    std::shared_ptr<js::TaskCancel> cancel = std::make_shared<js::TaskCancel>();
+    bool cut_off = false;
+
+    PassedOn(ServerCalls& calls_in, double number_in) : calls(calls_in.self()), number(number_in) {}
+    PassedOn(PassedOn&& other) noexcept = default;
+    ~PassedOn() {
+        if (auto open = calls.lock()) (*open)->body_ended(number, cut_off);
+    }
+
+    Result<void> run(http::ClientResponse& from, http::BodyWriter& writer) {
+        CancelSource source;
+        if (cancel->requested) source.cancel();
+        cancel->source = &source;
+        CancelScope ambient(source.token());
+        Result<void> outcome = pass_on(from, writer);
+        cancel->source = nullptr;
+        cut_off = !outcome;
+        return outcome;
+    }
+};
+
 // RFC 9110 §8.6: a HEAD and a 304 may say the length that the content would have, and have none.
 std::optional<std::uint64_t> length_without_body(js::Call& call, int first, std::uint16_t status) {
     http::Request* request = request_of(call);
@@ -201,9 +228,10 @@ void respond_stream(js::Call& call) {
     call.give(true);
 }
 
-// (id, status, fetch, name, value, ...): the body of a fetch's response, from socket to socket.
+// (id, status, fetch, mayEnd, name, value, ...): the body of a fetch's response, from socket to
+// socket. True: until that has been sent, bodyFail cuts it off, which is asked for by mayEnd.
 void respond_fetch(js::Call& call) {
-    constexpr int kFirstField = 3;
+    constexpr int kFirstField = 4;
     ServerCalls& calls = calls_of(call);
     FetchClient& fetches = JsApplication::of(call.isolate()).fetch_client();
     std::shared_ptr<Fetched> fetched = fetches.find(call.number(2));
@@ -212,13 +240,27 @@ void respond_fetch(js::Call& call) {
     http::Response response;
     response.status = static_cast<std::uint16_t>(call.integer(1));
     calls.known_fields().add_all(call, kFirstField, response.headers);
-    if (fetched->whole)
+    double number = call.number(0);
+    ServerCall* found = calls.find(number);
+    bool is_held = call.flag(3) && !fetched->whole && found && !found->answered;
+    if (fetched->whole) {
         response.body = http::Body(std::move(*fetched->whole));
-    else
+    } else if (is_held) {
+        PassedOn passed(calls, number);
+        found->passed_on = passed.cancel;
+        calls.hold(number);
+        response.body = http::Body::produced(
+            [fetched, passed = std::move(passed)](http::BodyWriter& writer) mutable {
+                return passed.run(fetched->response, writer);
+            },
+            fetched->response.body().size());
+    } else {
         response.body = http::Body::produced(
             [fetched](http::BodyWriter& writer) { return pass_on(fetched->response, writer); },
             fetched->response.body().size());
-    calls.answer(call.number(0), std::move(response));
+    }
+    calls.answer(number, std::move(response));
+    call.give(is_held);
 }
 
 // (id, status, content, name, value, ...): the content of a file, by the kernel.
@@ -257,6 +299,7 @@ void body_fail(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (found && found->outgoing)
         found->outgoing->fail(Error(ErrorKind::Other, "the response's stream failed"));
+    if (found && found->passed_on) found->passed_on->request();
 }
 
 // (id, failure): 0 the handler threw, 1 it gave something else than a Response, 2 it threw what the
@@ -320,8 +363,8 @@ constexpr js::Binding kBindings[] = {
                              "(id: number, status: number, headers: string[], "
                              "length: number): boolean"),
     js::bind<respond_fetch>("respondFetch",
-                            "(id: number, status: number, fetch: number, "
-                            "...headers: string[]): void"),
+                            "(id: number, status: number, fetch: number, mayEnd: boolean, "
+                            "...headers: string[]): boolean"),
     js::bind<respond_file>("respondFile",
                            "(id: number, status: number, content: ArrayBuffer, "
                            "...headers: string[]): void"),

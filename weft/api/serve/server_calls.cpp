@@ -124,6 +124,7 @@ void ServerCall::reset() {
     fiber = nullptr;
     tasks.reset();
     outgoing.reset();
+    passed_on.reset();
     fetches.clear();
     promise.Reset();
 }
@@ -571,6 +572,7 @@ void ServerCalls::fail_all(CallFailure failure) {
             // The connection may hang on its client; nobody of ours waits for room meanwhile.
             call->outgoing->break_off();
         }
+        if (call->passed_on) call->passed_on->request();
         call->held = 0;
         end_if_over(number, *call);
     }

@@ -31,6 +31,7 @@
 #include "weft/http/request.h"
 #include "weft/js/binding.h"
 #include "weft/js/isolate.h"
+#include "weft/js/tasks.h"
 
 namespace weft::api {
 
@@ -78,6 +79,8 @@ struct ServerCall {
     struct FiberCall* fiber = nullptr;    // of one from a fiber
     std::optional<CancelSource> tasks;    // above its tasks; made with the first
     std::shared_ptr<BodyQueue> outgoing;  // of a response that is streamed
+    // Of a fetch's response that is passed on: its owners are the body of the response and this.
+    std::shared_ptr<js::TaskCancel> passed_on;
     std::vector<double> fetches;          // responses that it has asked for
     v8::Global<v8::Promise> promise;      // what the handler gave; weak
 
