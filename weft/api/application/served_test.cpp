@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/api/application/application.h"
+#include "weft/api/fetch/fetch_client.h"
 #include "weft/fiber/runtime.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"
@@ -25,7 +26,7 @@ constexpr auto kCpu = 50ms;
 constexpr std::string_view kScript = R"(
     globalThis.begun = 0;
     export default { async fetch(request) {
-        const { pathname } = new URL(request.url);
+        const { pathname, search } = new URL(request.url);
         if (pathname === "/spin") { begun++; for (;;); }
         if (pathname === "/spinLater") {
             begun++;
@@ -35,6 +36,13 @@ constexpr std::string_view kScript = R"(
         if (pathname === "/later") {
             await new Promise((go) => setTimeout(go, 1));
             globalThis.old = new WeakRef({});
+        }
+        if (pathname === "/upload") {
+            const body = new ReadableStream({ pull(controller) {
+                controller.enqueue(new Uint8Array(1000));
+                return new Promise((go) => setTimeout(go, 1));
+            } });
+            return fetch(search.slice(1), { method: "POST", body, duplex: "half" });
         }
         if (pathname === "/old") return new Response(String(old.deref() !== undefined));
         return new Response("fine");
@@ -68,6 +76,7 @@ protected:
         options.entry = "/nowhere/test.js";
         options.text = kScript;
         options.limits.cpu = kCpu;
+        options.allow_fetch = {"127.0.0.0/8"};
         options.worker = runtime_.worker_count() - 1;
         application_ = WEFT_TRY(JsApplication::create(runtime_, watchdog_, std::move(options)));
         WEFT_TRY(application_->load());  // tidy: allow order: of a script
@@ -79,6 +88,8 @@ protected:
         server_ = std::make_unique<http::Server>(
             [this](http::Request& request, async::Context& context) -> Result<http::Response> {
                 if (request.path() == "/native") return native();
+                if (request.path() == "/moved")
+                    return http::Response::plain(303).with("location", "/native");
                 return application_->handle(request, context);
             },
             std::move(http));
@@ -205,6 +216,15 @@ TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
         EXPECT_LE(*least, kEndedMax) << path;
         EXPECT_EQ(ask("/"), "200 fine");
     }
+}
+
+// A redirect that comes before the end of a stream leaves that behind.
+TEST_F(Served, JS_11_an_upload_ends_with_the_response_to_it) {
+    constexpr double kFirst = 1;
+    EXPECT_EQ(ask("/upload?http://" + address_.to_string() + "/moved"), "200 0");
+    auto upload = on_owner([&] { return application_->fetch_client().find_upload(kFirst); });
+    ASSERT_TRUE(upload);
+    EXPECT_EQ(*upload, nullptr);
 }
 
 // Only a full collection lets go of what a WeakRef refers to.

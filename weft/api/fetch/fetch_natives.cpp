@@ -67,12 +67,17 @@ v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, doubl
 // The body of a request that comes piece by piece. Whoever writes it is told also when nobody ever
 // took it, because the fetch was refused.
 struct Upload {
+    FetchClient* fetches = nullptr;
+    double number = 0;
     std::shared_ptr<BodyQueue> queue;  // null: there is none
     Upload() = default;
     Upload(Upload&&) = default;
     ~Upload() { break_off(); }
+    // What the script writes from now on finds no upload of this number.
     void break_off() {
-        if (queue) queue->break_off();
+        if (!queue) return;
+        queue->break_off();
+        if (fetches->find_upload(number) == queue) fetches->end_upload(number);
     }
 };
 
@@ -94,6 +99,8 @@ Asked read_request(js::Call& call) {
     else if (!call[2]->IsNull() && !call[2]->IsUndefined())
         asked.request.body = http::Body(std::string(as_text(call.bytes(2))));
     if (double upload = call.number(3); upload != 0) {
+        asked.upload.fetches = &fetches;
+        asked.upload.number = upload;
         asked.upload.queue = fetches.open_upload(upload);
         asked.request.body =
             http::Body::produced([queue = asked.upload.queue](http::BodyWriter& writer) {
