@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kCpu = 50ms;
+constexpr std::size_t kRequests = 16;
 
 constexpr std::string_view kScript = R"(
     globalThis.begun = 0;
@@ -37,6 +38,7 @@ constexpr std::string_view kScript = R"(
             await new Promise((go) => setTimeout(go, 1));
             globalThis.old = new WeakRef({});
         }
+        if (pathname === "/wait") await new Promise((go) => setTimeout(go, 600_000));
         if (pathname === "/upload") {
             const body = new ReadableStream({ pull(controller) {
                 controller.enqueue(new Uint8Array(1000));
@@ -76,6 +78,8 @@ protected:
         options.entry = "/nowhere/test.js";
         options.text = kScript;
         options.limits.cpu = kCpu;
+        options.limits.handler_deadline = 60s;  // nobody's here waits for it
+        options.limits.requests = kRequests;
         options.allow_fetch = {"127.0.0.0/8"};
         options.worker = runtime_.worker_count() - 1;
         application_ = WEFT_TRY(JsApplication::create(runtime_, watchdog_, std::move(options)));
@@ -105,10 +109,11 @@ protected:
     Result<net::Socket> connect() { return net::Socket::connect(address_, in_time()); }
     static Deadline in_time() { return testing::in_ten_seconds(); }
 
-    static Result<void> send(net::Socket& socket, std::string_view path) {
+    static Result<void> send(net::Socket& socket, std::string_view path,
+                             std::string_view rest = "\r\n") {
         std::string text =
-            "GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
-        return socket.write_all(as_bytes(text), in_time());
+            "GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n";
+        return socket.write_all(as_bytes(text += rest), in_time());
     }
 
     // "200 body"
@@ -120,10 +125,18 @@ protected:
         return text->substr(9, 3) + " " + text->substr(end_of_head + 4);
     }
 
-    std::string ask(std::string_view path) {
+    std::string ask(std::string_view path, std::string_view rest = "\r\n") {
         Result<net::Socket> socket = connect();
-        if (!socket || !send(*socket, path)) return "not sent";
+        if (!socket || !send(*socket, path, rest)) return "not sent";
         return answer(*socket);
+    }
+
+    // Asks again and again, for a minute at most.
+    template <class Condition>
+    static bool comes_about(Condition condition) {
+        for (Instant end = Clock::now() + 60s; Clock::now() < end;)
+            if (condition()) return true;
+        return false;
     }
 
     // How many loops were ended, of one that runs and six that come together with native requests,
@@ -225,6 +238,24 @@ TEST_F(Served, JS_11_an_upload_ends_with_the_response_to_it) {
     auto upload = on_owner([&] { return application_->fetch_client().find_upload(kFirst); });
     ASSERT_TRUE(upload);
     EXPECT_EQ(*upload, nullptr);
+}
+
+// One with a body in chunks comes by a fiber, the others by the loop.
+TEST_F(Served, JS_16_a_request_too_many_is_told_so) {
+    constexpr std::string_view kRefused = "503 The application has too many requests at once";
+    std::vector<net::Socket> waiting;
+    for (std::size_t i = 0; i < kRequests; ++i) {
+        Result<net::Socket> socket = connect();
+        ASSERT_TRUE(socket && send(*socket, "/wait"));
+        waiting.push_back(std::move(*socket));
+    }
+    auto in_flight = [&] { return *on_owner([&] { return application_->counters().in_flight; }); };
+    ASSERT_TRUE(comes_about([&] { return in_flight() == kRequests; }));
+    EXPECT_EQ(ask("/"), kRefused);
+    EXPECT_EQ(ask("/", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), kRefused);
+    waiting.clear();
+    ASSERT_TRUE(comes_about([&] { return in_flight() == 0; }));
+    EXPECT_EQ(ask("/"), "200 fine");
 }
 
 // Only a full collection lets go of what a WeakRef refers to.

@@ -65,6 +65,8 @@ FailureText text_of(CallFailure failure) {
                 "MicrotaskLimit", "limits.microtasks"};
     case CallFailure::HeapLimit:
         return {500, "The application ran out of memory", "HeapLimit", "limits.heapMiB"};
+    case CallFailure::TooMany:
+        return {503, "The application has too many requests at once", "TooManyRequests", ""};
     case CallFailure::Closed: return {503, "The application is closing", "Closed", ""};
     }
     std::unreachable();
@@ -152,7 +154,7 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
     opened.body = body;
     opened.begun = loop_call.begun();
     Result<double> number = open(std::move(call));
-    if (!number) return failed_response({}, CallFailure::Closed);
+    if (!number) return refused_response(number.error());
     opened.reply = loop_call.keep([this, number = *number](http::KeptEnd) { client_gone(number); });
     // Two handlers that compute for ever must not hold the worker's other connections twice as long
     // as one: between two jobs it looks at them.
@@ -167,14 +169,17 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
 }
 
 Result<http::Response> ServerCalls::handle(http::Request& request, async::Context& context) {
+    std::unique_ptr<ServerCall> call = blank();
+    ServerCall& opened = *call;
+    opened.request = &request;
+    opened.context = context.token();
+    opened.begun = Clock::now();
+    Result<double> in_table = open(std::move(call));
+    if (!in_table) return refused_response(in_table.error());
+    double number = *in_table;
     Waiter waiter(WaitReason::Operation, this);
     FiberCall fiber{waiter.ref(), {}};
-    std::unique_ptr<ServerCall> call = blank();
-    call->request = &request;
-    call->context = context.token();
-    call->fiber = &fiber;
-    call->begun = Clock::now();
-    double number = WEFT_TRY(open(std::move(call)));
+    opened.fiber = &fiber;
     isolate_.post([this, number] { dispatch(number); });
     Result<void> waited = waiter.to_result(waiter.wait());
     if (fiber.outcome) return std::move(*fiber.outcome);
@@ -284,6 +289,14 @@ void ServerCalls::fail_body(double number) {
 std::string ServerCalls::describe(double number) {
     ServerCall* call = find(number);
     return call && call->request ? name_of(*call) : std::string();
+}
+
+http::Response ServerCalls::refused_response(const Error& error) const {
+    switch (error.kind()) {
+    case ErrorKind::Limit: return failed_response({}, CallFailure::TooMany);
+    case ErrorKind::OutOfMemory: return failed_response({}, CallFailure::HeapLimit);
+    default: return failed_response({}, CallFailure::Closed);
+    }
 }
 
 http::Response ServerCalls::failed_response(const ServerCall& call, CallFailure failure) const {

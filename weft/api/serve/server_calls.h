@@ -48,7 +48,8 @@ enum class CallFailure : std::uint8_t {
     CpuLimit,
     MicrotaskLimit,
     HeapLimit,
-    Closed,  // the application ends
+    TooMany,  // as many as the isolate may have are under way
+    Closed,   // the application ends
 };
 struct FailureText {
     std::uint16_t status;
@@ -151,7 +152,6 @@ public:
     std::weak_ptr<ServerCalls*> self() const { return self_; }
 
 private:
-    static constexpr std::size_t kCallsMax = 64 * 1024;
     static constexpr std::size_t kSpareMax = 256;
     struct Record : Completion {
         ServerCalls* calls;
@@ -171,6 +171,8 @@ private:
                           std::string_view text);
     void deliver(double number, ServerCall& call, http::Response&& response);
     void count_failure(ServerCall& call, CallFailure failure);
+    // Of one that could not be opened.
+    http::Response refused_response(const Error& error) const;
     http::Response failed_response(const ServerCall& call, CallFailure failure) const;
     Instant deadline_of(const ServerCall& call) const;
     std::optional<Instant> next_deadline();
@@ -188,7 +190,7 @@ private:
     const ApplicationLimits& limits_;
     ApplicationCounters& counters_;
     CancelToken app_;
-    TicketTable<std::unique_ptr<ServerCall>> calls_{kCallsMax};
+    TicketTable<std::unique_ptr<ServerCall>> calls_{limits_.requests};
     std::vector<std::unique_ptr<ServerCall>> spare_;  // of requests that are over
     KnownFields known_fields_;
     v8::Global<v8::Function> dispatch_;
