@@ -381,6 +381,7 @@ void JsApplication::replace() {
         if (!fresh && !closed_) static_cast<void>(wake_.wait_for(pause));
     }
     if (!fresh) return;
+    if (drains_) fresh->calls->drain_from_now();
     std::unique_ptr<World> old = std::exchange(world_, std::move(fresh));
     replaced_.set();
     quiet_.set();
@@ -423,6 +424,7 @@ void JsApplication::end_world(std::unique_ptr<World> world, CallFailure failure)
 
 void JsApplication::drain() {
     if (closed_) return;
+    drains_ = true;
     in_loop([&] {
         if (!closed_) world_->calls->drain();
     });

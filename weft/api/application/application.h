@@ -127,6 +127,7 @@ private:
     Routes routes_;
     std::unique_ptr<TestRun> test_run_;
     bool has_handler_ = false;
+    bool drains_ = false;
     bool closed_ = false;
 };
 

@@ -61,8 +61,9 @@ protected:
         return runtime_.spawn_pinned(0, std::move(function)).join();
     }
 
-    Served() : runtime_({.workers = 1, .pinned_workers = 1}) {
-        Result<void> opened = on_owner([&] { return open(); });
+    explicit Served(ApplicationOptions options = of_script())
+        : runtime_({.workers = 1, .pinned_workers = 1}) {
+        Result<void> opened = on_owner([&] { return open(std::move(options)); });
         EXPECT_TRUE(opened) << opened.error().message();
         serving_ = runtime_.spawn_pinned(0, [&] { return server_->serve(); });
     }
@@ -72,12 +73,16 @@ protected:
         static_cast<void>(on_owner([&] { application_->close(); }));
     }
 
-    Result<void> open() {
+    static ApplicationOptions of_script() {
         ApplicationOptions options;
-        options.name = "test";
-        options.entry = "/nowhere/test.js";
         options.text = kScript;
         options.limits.cpu = kCpu;
+        return options;
+    }
+
+    Result<void> open(ApplicationOptions options) {
+        options.name = "test";
+        options.entry = "/nowhere/test.js";
         options.limits.handler_deadline = 60s;  // nobody's here waits for it
         options.limits.requests = kRequests;
         options.allow_fetch = {"127.0.0.0/8"};
@@ -94,6 +99,7 @@ protected:
                 if (request.path() == "/native") return native();
                 if (request.path() == "/moved")
                     return http::Response::plain(303).with("location", "/native");
+                ++by_fiber_;
                 return application_->handle(request, context);
             },
             std::move(http));
@@ -182,6 +188,31 @@ protected:
     std::unique_ptr<http::Server> server_;
     net::Address address_;
     Future<void> serving_;
+    std::size_t by_fiber_ = 0;  // requests that a fiber has brought to the application
+};
+
+// An application whose isolate is slow to be made, and which fills its heap when it is told to.
+class Replaced : public Served {
+protected:
+    Replaced() : Served(of_slow_script()) {}
+
+    static ApplicationOptions of_slow_script() {
+        ApplicationOptions options;
+        options.text = R"(
+            await new Promise((go) => setTimeout(go, 300));
+            export default { fetch(request) {
+                if (new URL(request.url).pathname === "/fill") {
+                    for (const all = [];;) all.push(new Array(10_000).fill(all.length));
+                }
+                return new Promise((go) => {
+                    request.signal.onabort = () => go(new Response(request.signal.reason.message));
+                });
+            } };
+        )";
+        options.limits.cpu = 60s;
+        options.limits.heap_bytes = std::size_t{32} * 1024 * 1024;
+        return options;
+    }
 };
 
 // The longest that one of the native requests took which were asked while the loop ran.
@@ -256,6 +287,16 @@ TEST_F(Served, JS_16_a_request_too_many_is_told_so) {
     waiting.clear();
     ASSERT_TRUE(comes_about([&] { return in_flight() == 0; }));
     EXPECT_EQ(ask("/"), "200 fine");
+}
+
+// What comes while an isolate is replaced waits for the next; a drain may have begun by then.
+TEST_F(Replaced, SCP_4_requests_that_waited_for_an_isolate_are_told_of_a_drain) {
+    EXPECT_EQ(ask("/fill"), "500 The application ran out of memory");
+    Result<net::Socket> waiting = connect();
+    ASSERT_TRUE(waiting && send(*waiting, "/"));
+    ASSERT_TRUE(comes_about([&] { return *on_owner([&] { return by_fiber_; }) > 0; }));
+    static_cast<void>(on_owner([&] { application_->drain(); }));
+    EXPECT_EQ(answer(*waiting), "200 The server is shutting down");
 }
 
 // Only a full collection lets go of what a WeakRef refers to.

@@ -212,6 +212,7 @@ void ServerCalls::dispatch(double number) {
     case js::TurnEnd::Threw: return give_up(number, CallFailure::Threw);
     case js::TurnEnd::Done: break;
     }
+    if (drains_) warn(number);
     waiting_.push_back({call->begun + limits_.handler_deadline, js::TaskTable::to_ticket(number)});
     if (waiting_.size() == 1) arm_deadline();
 }
@@ -562,11 +563,15 @@ void ServerCalls::check_hung() {
 }
 
 void ServerCalls::drain() {
-    // Whether anybody looks at the signal, the script knows.
     calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>&) {
-        isolate_.post([this, number = js::TaskTable::to_number(ticket)] {
-            if (find(number)) call_hook(warn_, number, "The server is shutting down");
-        });
+        warn(js::TaskTable::to_number(ticket));
+    });
+}
+
+// Whether anybody looks at the signal, the script knows.
+void ServerCalls::warn(double number) {
+    isolate_.post([this, number] {
+        if (find(number)) call_hook(warn_, number, "The server is shutting down");
     });
 }
 

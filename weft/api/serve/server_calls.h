@@ -110,7 +110,10 @@ public:
 
     // Fails what is not answered yet; nothing is taken any more.
     void fail_all(CallFailure failure);
+    // Tells the requests that the server drains.
     void drain();
+    // Tells it those that will come: they came before, and have waited for this isolate.
+    void drain_from_now() { drains_ = true; }
     // The isolate has nothing to do: a promise that is still pending may be pending for ever.
     void on_idle();
     std::size_t in_flight() const { return calls_.size(); }
@@ -167,6 +170,7 @@ private:
     void dispatch(double number);
     void client_gone(double number);
     void remove(double number);
+    void warn(double number);
     js::TurnEnd call_hook(const v8::Global<v8::Function>& hook, double number,
                           std::string_view text);
     void deliver(double number, ServerCall& call, http::Response&& response);
@@ -215,4 +219,5 @@ private:
 // The calls of the application that runs in this isolate.
 ServerCalls& calls_of(js::Call& call);
 
+    bool drains_ = false;
 }  // namespace weft::api
