@@ -4,7 +4,7 @@
 import select
 import time
 
-from served import LONG, PATIENCE_S, ServeTest, in_threads, main
+from served import LONG, PATIENCE_S, ServeTest, in_threads, main, read_to_end
 
 FAILURES = """
 const { promise: never } = { promise: () => new Promise(() => {}) };
@@ -190,6 +190,45 @@ class MicrotaskLimit(ServeTest):
     def test_JS_4_fewer_microtasks_than_the_limit_are_run(self):
         for answer in in_threads(8, lambda _: self.weft.ask("/some")):
             self.assertEqual((answer.status, answer.text), (200, "some"))
+
+
+class Bystanders(ServeTest):
+    SOURCE = """
+let begun = 0;
+let goOn = null;
+let shared = Promise.withResolvers();
+setInterval(() => {}, 5);  // the isolate is never idle
+const paths = {
+  begun: () => Response.json(begun),
+  async waits() {
+    begun++;
+    await new Promise((go) => { goOn = go; });
+    return new Response("on time");
+  },
+  sharing() {
+    begun++;
+    return shared.promise;
+  },
+  // What it wakes would run in the drain that it takes with it.
+  async takesAlong() {
+    await null;
+    goOn();
+    shared.resolve(new Response("on time"));
+    for (;;);
+  },
+};
+export default { fetch: (request) => paths[new URL(request.url).pathname.slice(1)]() };
+"""
+    OPTIONS = {"limits": {"handlerDeadlineMs": 100_000, "cpuMs": 40}}
+
+    def test_JS_16_who_lost_what_it_waited_for_to_another_is_told_before_its_deadline(self):
+        clients = [self.weft.begin(path, headers="connection: close\r\n")
+                   for path in ["/waits", "/sharing"]]
+        self.assert_failed(self.weft.ask("/takesAlong"), "CpuLimit")
+        for client in clients:
+            answer = read_to_end(client)
+            self.assertTrue(answer.startswith(b"HTTP/1.1 500 "), answer)
+            self.assertIn(b"weft-error: HandlerHung", answer)
 
 
 class OtherIsolates(ServeTest):

@@ -440,7 +440,7 @@ void Isolate::turn_was_ended(double request, TurnEnd end) {
     repair();
     // For what the repair has left to do, and for what was to be done behind the turn's own call.
     post([this] { turn([](v8::Local<v8::Context>) {}); });
-    if (request != 0 && options_.on_ended_by_force) options_.on_ended_by_force(request, end);
+    if (options_.on_ended_by_force) options_.on_ended_by_force(request, end);
 }
 
 // V8 may end a turn at every call and in every loop, those of the prelude included; and with a

@@ -96,8 +96,9 @@ struct IsolateOptions {
     std::function<std::string()> whereabouts;
     // An error that nobody caught, as text for people: with a code frame and a stack.
     std::function<void(std::string_view text)> on_uncaught;
-    // A turn was ended by force, TooLong or Flooded, while it ran for this request. In the loop,
-    // after the turn.
+    // A turn was ended by force, TooLong or Flooded, while it ran for this request, or for the
+    // application (0). In the loop, after the turn; jobs that it posts run behind what that turn
+    // has left to do.
     std::function<void(double request, TurnEnd end)> on_ended_by_force;
     // A turn goes on for long: again and again until it ends, by another thread. It must not wait.
     std::function<void()> on_long_turn;

@@ -164,8 +164,8 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         };
         options.whereabouts = [this, made = world.get()] { return whereabouts(*made); };
         options.on_ended_by_force = [this, made = world.get()](double request, js::TurnEnd end) {
-            if (test_run_) return test_run_->ended(request, end);
-            made->calls->terminated(request, end);
+            if (!test_run_) return made->calls->terminated(request, end);
+            if (request != 0) test_run_->ended(request, end);
         };
         options.on_long_turn = options_.on_long_turn;
         options.on_condemned = [this] { heap_is_full(); };

@@ -361,13 +361,20 @@ bool ServerCalls::release_wait(double number) {
 }
 
 void ServerCalls::terminated(double number, js::TurnEnd end) {
-    ServerCall* call = find(number);
-    if (!call) return;
     CallFailure failure =
         end == js::TurnEnd::Flooded ? CallFailure::MicrotaskLimit : CallFailure::CpuLimit;
-    if (!call->answered)
-        return isolate_.post([this, number, failure] { give_up(number, failure); });
-    if (call->outgoing) call->outgoing->fail(Error(ErrorKind::TimedOut, text_of(failure).text));
+    if (ServerCall* call = find(number)) {
+        if (!call->answered)
+            isolate_.post([this, number, failure] { give_up(number, failure); });
+        else if (call->outgoing)
+            call->outgoing->fail(Error(ErrorKind::TimedOut, text_of(failure).text));
+    }
+    looks_for_lost_ = true;
+    ++repairs_under_way_;
+    isolate_.post([this] {
+        --repairs_under_way_;
+        check_lost();
+    });
 }
 
 void ServerCalls::body_ended(double number, bool cut_off) {
@@ -487,7 +494,9 @@ std::optional<Instant> ServerCalls::next_deadline() {
 }
 
 void ServerCalls::arm_deadline() {
-    if (std::optional<Instant> next = next_deadline()) deadline_timer_.set(*next);
+    std::optional<Instant> next = next_deadline();
+    if (next && looks_for_lost_) next = std::min(*next, last_hung_check_ + kHungCheckPauseMin);
+    if (next) deadline_timer_.set(*next);
 }
 
 void ServerCalls::check_deadlines() {
@@ -505,6 +514,7 @@ void ServerCalls::check_deadlines() {
         give_up(js::TaskTable::to_number(ticket), CallFailure::TooLate);
     }
     arm_deadline();
+    check_lost();
     if (isolate_.is_idle()) on_idle();
 }
 
@@ -539,24 +549,51 @@ void ServerCalls::watch_promise(double number, v8::Local<v8::Promise> promise) {
 
 // The isolate has nothing to do. A promise that a collection removes can be settled by nobody.
 void ServerCalls::check_hung() {
-    Instant now = Clock::now();
+    if (!waits_for_promises()) return;
+    Instant again = last_hung_check_ + (looks_for_lost_ ? kHungCheckPauseMin : hung_check_pause_);
+    if (Clock::now() >= again) return fail_hopeless();
+    // check_deadlines() looks again then.
+    deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
+}
+
+bool ServerCalls::waits_for_promises() {
     bool any = false;
     calls_.for_each([&](Ticket, std::unique_ptr<ServerCall>& call) {
         any = any || (!call->answered && call->watched);
     });
-    if (!any) return;
-    if (now - last_hung_check_ < hung_check_pause_) {
-        // check_deadlines() looks again then.
-        Instant again = last_hung_check_ + hung_check_pause_;
-        return deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
-    }
-    last_hung_check_ = now;
+    return any;
+}
+
+// A drain that is ended by force takes with it what others would have done in it, whatever else the
+// isolate has to do besides: it need not be idle for that to be seen. What V8's queue has left runs
+// first; what is missing then is missing for ever.
+void ServerCalls::check_lost() {
+    if (!looks_for_lost_ || repairs_under_way_ > 0 || isolate_.is_condemned()) return;
+    looks_for_lost_ = waits_for_promises();
+    if (!looks_for_lost_) return;
+    if (Clock::now() >= last_hung_check_ + kHungCheckPauseMin) return fail_hopeless();
+    arm_deadline();
+}
+
+// Between two turns with nothing in V8's queue: nobody can settle a promise that a collection has
+// removed, nor will the one who waits for a promise that is settled be told any more.
+bool ServerCalls::is_hopeless(const ServerCall& call) const {
+    if (call.answered || !call.watched) return false;
+    return call.promise.IsEmpty() ||
+           call.promise.Get(isolate_.v8())->State() != v8::Promise::kPending;
+}
+
+void ServerCalls::fail_hopeless() {
+    last_hung_check_ = Clock::now();
+    looks_for_lost_ = false;
     isolate_.collect_garbage();
     std::vector<double> hung;
-    calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>& call) {
-        if (!call->answered && call->watched && call->promise.IsEmpty())
-            hung.push_back(js::TaskTable::to_number(ticket));
-    });
+    {
+        v8::HandleScope handles(isolate_.v8());
+        calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>& call) {
+            if (is_hopeless(*call)) hung.push_back(js::TaskTable::to_number(ticket));
+        });
+    }
     hung_check_pause_ =
         hung.empty() ? std::min(2 * hung_check_pause_, kHungCheckPauseMax) : kHungCheckPauseMin;
     for (double number : hung) give_up(number, CallFailure::Hung);

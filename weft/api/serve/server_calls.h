@@ -139,7 +139,8 @@ public:
     // The same by ctx.waitUntil(), whose time is limited once the response is over.
     void hold_for_wait(double number);
     bool release_wait(double number);
-    // A turn of it was ended by force: what it was about to do will not be done.
+    // A turn of it, or of the application (0), was ended by force: what it was about to do will not
+    // be done, nor what others would have done in the same drain.
     void terminated(double number, js::TurnEnd end);
     // The connection's fiber: the streamed response has been sent, or nobody takes it any more.
     void body_ended(double number, bool cut_off);
@@ -169,8 +170,8 @@ private:
     Result<double> open(std::unique_ptr<ServerCall> call);
     void dispatch(double number);
     void client_gone(double number);
-    void remove(double number);
     void warn(double number);
+    void remove(double number);
     js::TurnEnd call_hook(const v8::Global<v8::Function>& hook, double number,
                           std::string_view text);
     void deliver(double number, ServerCall& call, http::Response&& response);
@@ -187,6 +188,10 @@ private:
     void arm_deadline();
     void check_deadlines();
     void check_hung();
+    bool waits_for_promises();
+    void check_lost();
+    bool is_hopeless(const ServerCall& call) const;
+    void fail_hopeless();
     void check_lingering();
 
     js::Isolate& isolate_;
@@ -211,7 +216,10 @@ private:
     LoopTimer linger_timer_;
     Instant last_hung_check_{};
     Nanoseconds hung_check_pause_{std::chrono::seconds(1)};
+    bool looks_for_lost_ = false;       // a turn was ended by force since the last look
+    std::size_t repairs_under_way_ = 0;  // turns ended by force whose rest is still to be run
     Instant batch_begun_{};  // when the worker came to the last requests from the loop
+    bool drains_ = false;
     bool closed_ = false;
     std::shared_ptr<ServerCalls*> self_ = std::make_shared<ServerCalls*>(this);
 };
@@ -219,5 +227,4 @@ private:
 // The calls of the application that runs in this isolate.
 ServerCalls& calls_of(js::Call& call);
 
-    bool drains_ = false;
 }  // namespace weft::api
