@@ -42,7 +42,8 @@ struct ApplicationLimits {
     std::uint64_t body_bytes = std::uint64_t{1024} * 1024;  // of a request: 413
     // How long ctx.waitUntil() may hold a request after its response.
     std::chrono::milliseconds wait_until{30'000};
-    // In the hands of one isolate at once: 503. At most 2^20, which a request's number has room for.
+    // In the hands of one isolate at once: 503. At most 2^20, which a request's number has room
+    // for.
     std::size_t requests = std::size_t{64} * 1024;
 };
 

@@ -132,8 +132,9 @@ Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
     }
 }
 
-// A response of a fetch on its way to a client, for which the request is held: the fetch may end it.
-// The request is told of its end also when nobody took it: the client went away, or it was a HEAD.
+// A response of a fetch on its way to a client, for which the request is held: the fetch may end
+// it. The request is told of its end also when nobody took it: the client went away, or it was a
+// HEAD.
 struct PassedOn {
     std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
     double number;

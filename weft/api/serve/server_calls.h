@@ -82,8 +82,8 @@ struct ServerCall {
     std::shared_ptr<BodyQueue> outgoing;  // of a response that is streamed
     // Of a fetch's response that is passed on: its owners are the body of the response and this.
     std::shared_ptr<js::TaskCancel> passed_on;
-    std::vector<double> fetches;          // responses that it has asked for
-    v8::Global<v8::Promise> promise;      // what the handler gave; weak
+    std::vector<double> fetches;      // responses that it has asked for
+    v8::Global<v8::Promise> promise;  // what the handler gave; weak
 
     // As new, for the next request.
     void reset();
@@ -216,9 +216,9 @@ private:
     LoopTimer linger_timer_;
     Instant last_hung_check_{};
     Nanoseconds hung_check_pause_{std::chrono::seconds(1)};
-    bool looks_for_lost_ = false;       // a turn was ended by force since the last look
+    bool looks_for_lost_ = false;        // a turn was ended by force since the last look
     std::size_t repairs_under_way_ = 0;  // turns ended by force whose rest is still to be run
-    Instant batch_begun_{};  // when the worker came to the last requests from the loop
+    Instant batch_begun_{};              // when the worker came to the last requests from the loop
     bool drains_ = false;
     bool closed_ = false;
     std::shared_ptr<ServerCalls*> self_ = std::make_shared<ServerCalls*>(this);
