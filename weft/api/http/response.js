@@ -11,6 +11,8 @@
 //                                  if it was before.
 //     newUpgradeResponse(socket)   a Response with status 101; socketOf(response) is the socket of
 //                                  one, null of all others
+//     wasmOf(response)             a promise of its body as an ArrayBuffer; rejected unless the
+//                                  response is ok and says that it is WebAssembly
 //     setResponseBody(response, body)    an InnerBody, in the place of what it has
 //     newFetchResponse(inner)      the Response of a fetch: { status, statusText, headers, url,
 //                                  redirected, type, body }
@@ -24,7 +26,8 @@ const {
 } = realm.body;
 const { brandCheck, failure, internal, isObject, requiredArguments, toWellFormed } = webidl;
 const {
-  ArrayPrototypeSlice, JSONStringify, ObjectSetPrototypeOf, RangeError, RegExpPrototypeExec, TypeError,
+  ArrayPrototypeSlice, JSONStringify, ObjectSetPrototypeOf, RangeError, ReflectApply, RegExpPrototypeExec,
+  StringPrototypeToLowerCase, TypeError,
 } = realm.primordials;
 const { converters } = webidl;
 
@@ -85,6 +88,7 @@ let unpack;
 let make;
 let failResponse;
 let setBody;
+let checkWasm;
 
 // What unpackResponse() gives; one for all, its properties always of the same kind.
 const unpacked = { status: 200, statusText: "", headerList: null, body: null };
@@ -136,6 +140,16 @@ class Response {
     };
 
     setBody = (response, body) => { response.#body = body; };
+
+    // https://www.w3.org/TR/wasm-web-api/#compile-a-potential-webassembly-response, 2.2-2.6
+    // NB: what is opaque has no status that would be ok.
+    checkWasm = (response) => {
+      const type = response.#list === null ? null : getHeader(response.#list, "content-type");
+      if (type === null || StringPrototypeToLowerCase(type) !== "application/wasm") {
+        throw new TypeError(`The Content-Type must be application/wasm, not ${type ?? "missing"}`);
+      }
+      if (!response.ok) throw new TypeError(`The status ${response.#status} is not ok`);
+    };
 
     failResponse = (response, reason) => {
       const body = response.#body;
@@ -275,6 +289,7 @@ class Response {
   }
 }
 webidl.configureInterface(Response);
+const { arrayBuffer } = Response.prototype;
 webidl.converters.Response = webidl.interfaceConverter("Response", isResponse);
 
 function newFetchResponse(inner) {
@@ -295,6 +310,10 @@ realm.http = {
   newUpgradeResponse: (socket) => make(
     101, "", [], "response", null, new Origin("default", "", false, socket)),
   socketOf: (response) => socketOf(response),
+  wasmOf(response) {
+    checkWasm(response);
+    return ReflectApply(arrayBuffer, response, []);
+  },
   unpackResponse: (value) => (isObject(value) && isResponse(value) ? unpack(value) : null),
 };
 realm.expose({ Response });

@@ -1,6 +1,9 @@
 // WebAssembly as part of a program: a module that V8 compiles beside the script is work under way,
 // so that a program which awaits it does not end before.
 //
+// A module that is streamed is gathered first: what a script has in memory until then counts as
+// that, and from there on there is one way, with its limits.
+//
 // Also where V8 10.2 does otherwise than the standard and JavaScript can mend it.
 //
 // For the host, realm.language:
@@ -8,10 +11,11 @@
 //                             snapshot
 //     isWasmException(value)  for Error.isError()
 
+const { isObject, requiredArguments } = realm.webidl;
 const {
   FunctionPrototype, MathTrunc, Number, NumberIsFinite, ObjectDefineProperty, ObjectPrototype, ObjectSetPrototypeOf,
-  PromisePrototypeThen, RangeError, ReflectApply, ReflectGetOwnPropertyDescriptor,
-  ReflectGetPrototypeOf, SymbolToStringTag,
+  PromisePrototypeThen, PromiseReject, PromiseResolve, RangeError, ReflectApply,
+  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, SymbolToStringTag, TypeError,
 } = realm.primordials;
 
 function counted(name, original) {
@@ -28,6 +32,38 @@ function counted(name, original) {
       });
     },
   }[name];
+}
+
+// https://www.w3.org/TR/wasm-web-api/#streaming-modules
+function gathered(source) {
+  return PromisePrototypeThen(PromiseResolve(source), (response) => {
+    if (!realm.http.isResponse(response)) throw new TypeError("The source is not a Response");
+    return realm.http.wasmOf(response);
+  });
+}
+
+function streaming(compile, instantiate) {
+  return {
+    compileStreaming(source) {
+      try {
+        requiredArguments(arguments.length, 1, "WebAssembly.compileStreaming()");
+        return PromisePrototypeThen(gathered(source), (bytes) => compile(bytes));
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    instantiateStreaming(source, importObject = undefined) {
+      try {
+        requiredArguments(arguments.length, 1, "WebAssembly.instantiateStreaming()");
+        if (importObject !== undefined && !isObject(importObject)) {
+          throw new TypeError("WebAssembly.instantiateStreaming(): Argument 2 is not an object");
+        }
+        return PromisePrototypeThen(gathered(source), (bytes) => instantiate(bytes, importObject));
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+  };
 }
 
 function setLength(operation, length) {
@@ -92,6 +128,14 @@ realm.language.complete = () => {
   for (const name of ["compile", "instantiate"]) {
     const property = ReflectGetOwnPropertyDescriptor(WebAssembly, name);
     property.value = counted(name, property.value);
+    ObjectDefineProperty(WebAssembly, name, property);
+  }
+  // V8 has these only where it was given what feeds them.
+  const { compile, instantiate } = WebAssembly;
+  const streamed = streaming(compile, instantiate);
+  for (const name of ["compileStreaming", "instantiateStreaming"]) {
+    const property = ReflectGetOwnPropertyDescriptor(WebAssembly, "compile");
+    property.value = streamed[name];
     ObjectDefineProperty(WebAssembly, name, property);
   }
   if (WebAssembly.Exception !== undefined) mendException(WebAssembly.Exception);
