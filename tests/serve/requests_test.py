@@ -174,11 +174,6 @@ const paths = {
     found.outside = storage.getStore() ?? null;
     return Response.json(found);
   },
-  anySignals() {
-    const app = globalThis.appSignal ??= new AbortController().signal;
-    for (let i = 0; i < 50_000; i++) AbortSignal.any([app]).addEventListener("abort", () => {});
-    return new Response("ok");
-  },
   anyPlain() {
     const app = globalThis.appSignal ??= new AbortController().signal;
     for (let i = 0; i < 50_000; i++) AbortSignal.any([app]);
