@@ -80,6 +80,9 @@ struct ApplicationOptions {
     std::function<void()> on_files;  // files() has become another; the owner's thread
     // A turn keeps the worker for long: again and again until it ends, by a thread of the host's.
     std::function<void()> on_long_turn;
+    // Clients of V8's debugger may come: nothing is too late then, as one may stand at a
+    // breakpoint.
+    enum class Debug : std::uint8_t { No, Allowed, WaitsForClient } debug = Debug::No;
 };
 
 // One file of tests; see weft/api/test/.
@@ -90,7 +93,8 @@ struct TestRunOptions {
     std::function<void(std::string_view json)> on_event;
 };
 
-// A client of V8's debugger. Any thread; it ends before its application is closed.
+// A client of V8's debugger. Any thread; one of Application::debug() ends before its application is
+// closed.
 class DebugSession {
 public:
     virtual ~DebugSession() = default;
@@ -98,6 +102,19 @@ public:
     virtual void send(std::string json) = 0;
     // Ends the turn of JavaScript that runs now.
     virtual void interrupt() = 0;
+};
+
+// Where clients of V8's debugger come in: to the isolate that the application has at the time. Any
+// thread; it outlives the application, and then takes nobody.
+class DebugDoor {
+public:
+    virtual ~DebugDoor() = default;
+    // Both are called on the isolate's thread and must not wait; `on_end` once, as the last, also
+    // when the isolate ends before the session. Null: there is no isolate.
+    virtual std::unique_ptr<DebugSession> connect(
+        std::function<void(std::string_view json)> on_message, std::function<void()> on_end) = 0;
+    // Ends all sessions, and takes nobody any more. What stood at a breakpoint goes on.
+    virtual void close() = 0;
 };
 
 struct ApplicationCounters {
@@ -145,6 +162,8 @@ public:
     // not wait.
     virtual std::unique_ptr<DebugSession> debug(
         std::function<void(std::string_view json)> on_message) = 0;
+    // Null unless the options allow it.
+    virtual std::shared_ptr<DebugDoor> debug_door() = 0;
 
     // In the worker's loop.
     virtual http::LoopOutcome begin(http::Request& request, http::LoopCall& call) = 0;

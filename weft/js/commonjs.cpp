@@ -5,6 +5,7 @@
 
 #include "weft/js/cjs_exports.h"
 #include "weft/js/describe.h"
+#include "weft/js/inspector.h"
 #include "weft/js/isolate.h"
 #include "weft/js/modules.h"
 #include "weft/js/typescript_file.h"
@@ -87,6 +88,8 @@ void Modules::give_exports(v8::Local<v8::Context> context, Loaded& loaded) {
     v8::Local<v8::Value> load;
     v8::Local<v8::Value> exported;
     v8::Local<v8::Value> path = to_v8(isolate, loaded.module.path);
+    // The loader first, which then compiles what is the user's.
+    if (isolate_.inspector) isolate_.inspector->own_code_follows();
     if (!isolate_.hook_of("commonjs", "load").ToLocal(&load) ||
         !load.As<v8::Function>()
              ->Call(context, v8::Undefined(isolate), 1, &path)

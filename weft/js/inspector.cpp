@@ -1,12 +1,16 @@
 #include "weft/js/inspector.h"
 
+#include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/runtime.h"
 #include "weft/js/describe.h"
 #include "weft/js/isolate.h"
+#include "weft/js/module_url.h"
 
 namespace weft::js {
 namespace {
@@ -15,13 +19,31 @@ using v8_inspector::StringBuffer;
 using v8_inspector::StringView;
 
 constexpr int kGroup = 1;
+// Between two looks after a worker whose thread stands at a breakpoint.
+constexpr std::chrono::milliseconds kLook{20};
 
 StringView ascii(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// The same bytes where it is ASCII, which nearly all of the protocol is.
+template <class Unit>
+std::optional<std::string> as_ascii(const Unit* units, std::size_t length) {
+    constexpr Unit kAsciiMax = 0x7F;
+    std::string text(length, '\0');
+    for (std::size_t at = 0; at < length; ++at) {
+        if (units[at] > kAsciiMax) return std::nullopt;
+        text[at] = static_cast<char>(units[at]);
+    }
+    return text;
+}
+
 // The inspector's short texts are Latin-1, its others UTF-16.
 std::string to_utf8(v8::Isolate* engine, const StringView& view) {
+    // Without V8, whose heap may be full.
+    std::optional<std::string> plain = view.is8Bit() ? as_ascii(view.characters8(), view.length())
+                                                     : as_ascii(view.characters16(), view.length());
+    if (plain) return std::move(*plain);
     v8::HandleScope handles(engine);
     v8::Local<v8::String> text;
     int length = static_cast<int>(view.length());
@@ -36,8 +58,18 @@ std::string to_utf8(v8::Isolate* engine, const StringView& view) {
 
 // From "/srv/app.js" a client knows no URL.
 std::string to_url(std::string_view name) {
-    return name.starts_with('/') ? "file://" + std::string(name) : std::string(name);
+    return name.starts_with('/') ? file_url(name) : std::string(name);
 }
+
+// A text of V8's as the inspector takes it.
+class Units {
+public:
+    Units(v8::Isolate* engine, v8::Local<v8::Value> text) : units_(engine, text) {}
+    StringView view() const { return {*units_, static_cast<std::size_t>(units_.length())}; }
+
+private:
+    v8::String::Value units_;
+};
 
 }  // namespace
 
@@ -89,9 +121,7 @@ private:
                                      static_cast<int>(json.size()))
                  .ToLocal(&text))
             return;
-        v8::String::Value units(engine_, text);
-        session_->dispatchProtocolMessage(
-            StringView(*units, static_cast<std::size_t>(units.length())));
+        session_->dispatchProtocolMessage(Units(engine_, text).view());
     }
 
     v8::Isolate* engine_;
@@ -119,24 +149,42 @@ Inspector::~Inspector() {
     inspector_->contextDestroyed(isolate_.context());
 }
 
+// ---------------------------------------------------------------- sessions
+
 std::uint64_t Inspector::connect(OnMessage on_message, std::function<void()> on_left) {
+    std::uint64_t number = 0;
+    {
+        std::lock_guard lock(lock_);
+        number = ++last_session_;
+    }
+    push({.kind = Message::Kind::Begin,
+          .session = number,
+          .on_message = std::move(on_message),
+          .on_left = std::move(on_left)});
+    return number;
+}
+
+void Inspector::begin(Message message) {
+    if (isolate_.is_condemned()) return message.on_left();
     isolate_.enter();
     v8::HandleScope handles(isolate_.v8());
-    sessions_.emplace(++last_session_,
-                      std::make_unique<Channel>(*this, std::move(on_message), std::move(on_left)));
-    return last_session_;
+    sessions_.emplace(message.session,
+                      std::make_unique<Channel>(*this, std::move(message.on_message),
+                                                std::move(message.on_left)));
 }
 
 void Inspector::disconnect(std::uint64_t session) {
     auto found = sessions_.find(session);
     if (found == sessions_.end()) return;
+    isolate_.enter();
+    v8::HandleScope handles(isolate_.v8());
     if (found->second->is_at_work()) {
         found->second->leaves = true;
+        // Nobody would let go of the next breakpoint of what it has asked for.
+        found->second->session().setSkipAllPauses(true);
         paused_ = false;
         return;
     }
-    isolate_.enter();
-    v8::HandleScope handles(isolate_.v8());
     // Its last breath may resume what it has paused.
     std::unique_ptr<Channel> ended = std::move(found->second);
     sessions_.erase(found);
@@ -144,13 +192,29 @@ void Inspector::disconnect(std::uint64_t session) {
     paused_ = false;
 }
 
+void Inspector::disconnect_all() {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, channel] : sessions_) numbers.push_back(number);
+    for (std::uint64_t number : numbers) disconnect(number);
+}
+
+void Inspector::end_sessions() {
+    while (std::optional<Message> message = take())
+        if (message->kind == Message::Kind::Begin) message->on_left();
+    disconnect_all();
+}
+
 // ---------------------------------------------------------------- the inbox
 
 void Inspector::send(std::uint64_t session, std::string json) {
-    push({session, false, std::move(json)});
+    push({.kind = Message::Kind::Text, .session = session, .json = std::move(json)});
 }
 
-void Inspector::leave(std::uint64_t session) { push({session, true, {}}); }
+void Inspector::leave(std::uint64_t session) {
+    push({.kind = Message::Kind::Leave, .session = session});
+}
+
+void Inspector::interrupt() { isolate_.interrupt(); }
 
 void Inspector::push(Message message) {
     bool tell = false;
@@ -170,28 +234,34 @@ void Inspector::on_interrupt(v8::Isolate*, void* data) {
     if (Inspector* inspector = static_cast<Isolate*>(data)->inspector) inspector->dispatch_all();
 }
 
+std::optional<Inspector::Message> Inspector::take() {
+    std::lock_guard lock(lock_);
+    posted_ = false;
+    if (inbox_.empty()) return std::nullopt;
+    Message message = std::move(inbox_.front());
+    inbox_.pop_front();
+    return message;
+}
+
 void Inspector::dispatch_all() {
-    while (true) {
-        Message message;
-        {
-            std::lock_guard lock(lock_);
-            posted_ = false;
-            if (inbox_.empty()) return;
-            message = std::move(inbox_.front());
-            inbox_.pop_front();
-        }
-        if (message.leaves) {
-            disconnect(message.session);
-        } else if (auto found = sessions_.find(message.session); found != sessions_.end()) {
-            Channel& channel = *found->second;
-            if (isolate_.is_condemned()) {
-                channel.tell_crashed();
-                continue;
-            }
-            channel.dispatch(message.json);
-            if (channel.leaves) disconnect(message.session);
-        }
+    while (std::optional<Message> message = take()) handle(std::move(*message));
+}
+
+void Inspector::handle(Message message) {
+    switch (message.kind) {
+    case Message::Kind::Begin: return begin(std::move(message));
+    case Message::Kind::Leave: return disconnect(message.session);
+    case Message::Kind::LeaveAll:
+        if (auto on_go = std::exchange(on_go_, {})) on_go(false);
+        return disconnect_all();
+    case Message::Kind::Text: break;
     }
+    auto found = sessions_.find(message.session);
+    if (found == sessions_.end()) return;
+    Channel& channel = *found->second;
+    if (isolate_.is_condemned()) return channel.tell_crashed();
+    channel.dispatch(message.json);
+    if (channel.leaves) disconnect(message.session);
 }
 
 void Inspector::tell_crashed() {
@@ -201,17 +271,123 @@ void Inspector::tell_crashed() {
 // ---------------------------------------------------------------- standing still
 
 void Inspector::runMessageLoopOnPause(int) {
+    breaks_first_ = false;
     if (std::exchange(paused_, true)) return;
     isolate_.pause_turn();
     while (paused_ && !sessions_.empty()) {
-        {
-            std::unique_lock lock(lock_);
-            came_.wait(lock, [&] { return !inbox_.empty(); });
-        }
+        await_message();
         dispatch_all();
     }
     paused_ = false;
     isolate_.resume_turn();
+}
+
+// Others take up meanwhile what comes for this worker and needs no script.
+void Inspector::await_message() {
+    std::unique_lock lock(lock_);
+    auto has_come = [&] { return !inbox_.empty(); };
+    const std::function<void()>& on_long_turn = isolate_.options().on_long_turn;
+    if (!on_long_turn) return came_.wait(lock, has_come);
+    while (!came_.wait_for(lock, kLook, has_come)) {
+        lock.unlock();
+        on_long_turn();
+        lock.lock();
+    }
+}
+
+void Inspector::runIfWaitingForDebugger(int) {
+    std::function<void(bool)> on_go = std::exchange(on_go_, {});
+    if (!on_go) return;
+    breaks_first_ = true;
+    on_go(true);
+}
+
+void Inspector::user_code_follows() {
+    if (!breaks_first_) return;
+    for (auto& [number, channel] : sessions_)
+        channel->session().schedulePauseOnNextStatement(ascii("Break on start"), ascii("{}"));
+}
+
+void Inspector::own_code_follows() {
+    if (!breaks_first_) return;
+    for (auto& [number, channel] : sessions_) channel->session().cancelPauseOnNextStatement();
+}
+
+void Inspector::forget_first_break() {
+    own_code_follows();
+    breaks_first_ = false;
+}
+
+// ---------------------------------------------------------------- what is told
+
+// The functions of V8's own console tell the sessions, and write nothing. Ours are called behind
+// them, by a native function, which the stack of a message does not show.
+void Inspector::tap_console() {
+    isolate_.enter();
+    v8::Isolate* engine = isolate_.v8();
+    v8::HandleScope handles(engine);
+    v8::Local<v8::Context> context = isolate_.context();
+    v8::Local<v8::Value> ours;
+    v8::Local<v8::Value> theirs;
+    v8::Local<v8::Array> names;
+    bool found = isolate_.realm()->Get(context, to_v8(engine, "console")).ToLocal(&ours) &&
+                 isolate_.realm()->Get(context, to_v8(engine, "engineConsole")).ToLocal(&theirs) &&
+                 ours->IsObject() && theirs->IsObject() &&
+                 ours.As<v8::Object>()->GetOwnPropertyNames(context).ToLocal(&names);
+    WEFT_ASSERT(found, "the prelude keeps both consoles");
+    for (std::uint32_t at = 0; at < names->Length(); ++at) {
+        v8::Local<v8::Value> name;
+        v8::Local<v8::Value> pair[2];
+        v8::Local<v8::Function> both;
+        if (!names->Get(context, at).ToLocal(&name) ||
+            !ours.As<v8::Object>()->Get(context, name).ToLocal(&pair[0]) ||
+            !theirs.As<v8::Object>()->Get(context, name).ToLocal(&pair[1]) ||
+            !pair[0]->IsFunction() || !pair[1]->IsFunction() ||
+            !v8::Function::New(context, on_console, v8::Array::New(engine, pair, 2), 0,
+                               v8::ConstructorBehavior::kThrow)
+                 .ToLocal(&both))
+            continue;
+        both->SetName(name.As<v8::String>());
+        seen_by_turn(ours.As<v8::Object>()->Set(context, name, both));
+    }
+}
+
+void Inspector::on_console(const v8::FunctionCallbackInfo<v8::Value>& info) {
+    v8::Isolate* engine = info.GetIsolate();
+    v8::Local<v8::Context> context = engine->GetCurrentContext();
+    v8::Local<v8::Value> ours;
+    v8::Local<v8::Value> theirs;
+    auto pair = info.Data().As<v8::Array>();
+    if (!pair->Get(context, 0).ToLocal(&ours) || !pair->Get(context, 1).ToLocal(&theirs)) return;
+    std::vector<v8::Local<v8::Value>> arguments;
+    for (int at = 0; at < info.Length(); ++at) arguments.push_back(info[at]);
+    auto call = [&](v8::Local<v8::Value> function) {
+        return function.As<v8::Function>()->Call(context, info.This(), info.Length(),
+                                                 arguments.data());
+    };
+    {
+        v8::TryCatch caught(engine);
+        seen_by_turn(call(theirs));
+        if (caught.HasTerminated()) {
+            caught.ReThrow();
+            return;
+        }
+    }
+    v8::Local<v8::Value> result;
+    if (call(ours).ToLocal(&result)) info.GetReturnValue().Set(result);
+}
+
+void Inspector::tell_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message) {
+    v8::Isolate* engine = isolate_.v8();
+    v8::Local<v8::Context> context = isolate_.context();
+    if (message.IsEmpty()) message = v8::Exception::CreateMessage(engine, error);
+    v8::Local<v8::StackTrace> stack = message->GetStackTrace();
+    inspector_->exceptionThrown(
+        context, ascii("Uncaught"), error, Units(engine, message->Get()).view(),
+        Units(engine, message->GetScriptResourceName()).view(),
+        static_cast<unsigned>(message->GetLineNumber(context).FromMaybe(0)),
+        static_cast<unsigned>(message->GetStartColumn(context).FromMaybe(0)),
+        stack.IsEmpty() ? nullptr : inspector_->createStackTrace(stack), 0);
 }
 
 // ---------------------------------------------------------------- what V8 asks
@@ -223,9 +399,7 @@ v8::Local<v8::Context> Inspector::ensureDefaultContextInGroup(int) { return isol
 std::unique_ptr<StringBuffer> Inspector::resourceNameToUrl(const StringView& name) {
     std::string url = to_url(to_utf8(isolate_.v8(), name));
     v8::HandleScope handles(isolate_.v8());
-    v8::Local<v8::String> text = to_v8(isolate_.v8(), url);
-    v8::String::Value units(isolate_.v8(), text);
-    return StringBuffer::create(StringView(*units, static_cast<std::size_t>(units.length())));
+    return StringBuffer::create(Units(isolate_.v8(), to_v8(isolate_.v8(), url)).view());
 }
 
 // What `weft repl` works with, by an evaluation that asks for the functions of the command line.

@@ -655,6 +655,7 @@ void Isolate::report_rejections() {
 
 void Isolate::report_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message) {
     ++counters_.uncaught;
+    if (inspector) inspector->tell_uncaught(error, message);
     std::string text = describe_error(isolate_, context(), error, message);
     if (options_.on_uncaught)
         options_.on_uncaught(text);

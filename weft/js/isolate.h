@@ -100,7 +100,8 @@ struct IsolateOptions {
     // application (0). In the loop, after the turn; jobs that it posts run behind what that turn
     // has left to do.
     std::function<void(double request, TurnEnd end)> on_ended_by_force;
-    // A turn goes on for long: again and again until it ends, by another thread. It must not wait.
+    // A turn goes on for long, or stands at a breakpoint: again and again until it ends, by another
+    // thread or its own. It must not wait.
     std::function<void()> on_long_turn;
     // The heap was full: no more turns are taken. In the loop, after the turn.
     std::function<void()> on_condemned;
@@ -195,9 +196,13 @@ public:
     Inspector* inspector = nullptr;
     // Any thread: the inspector empties its inbox in a turn of its own.
     void wake_inspector();
-    // In a turn: until resume_turn() its limits do not count.
-    void pause_turn() { watched_->pause(); }
-    void resume_turn() { watched_->begin(); }
+    // Until resume_turn() the limits of the turn do not count, if there is one.
+    void pause_turn() {
+        if (in_turn_) watched_->pause();
+    }
+    void resume_turn() {
+        if (in_turn_) watched_->begin();
+    }
     void enter();
 
     // ---- for the natives of js/

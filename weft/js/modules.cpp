@@ -11,6 +11,7 @@
 #include "weft/fiber/waiter.h"
 #include "weft/js/cjs_exports.h"
 #include "weft/js/describe.h"
+#include "weft/js/inspector.h"
 #include "weft/js/isolate.h"
 #include "weft/js/task.h"
 #include "weft/js/typescript_file.h"
@@ -305,7 +306,12 @@ v8::MaybeLocal<v8::Value> Modules::link_and_evaluate(v8::Local<v8::Context> cont
     if (module->GetStatus() == v8::Module::kUninstantiated &&
         !module->InstantiateModule(context, on_link).FromMaybe(false))
         return {};
-    return module->Evaluate(context);
+    Inspector* inspector = isolate_.inspector;
+    if (!inspector || &loaded != entry_) return module->Evaluate(context);
+    inspector->user_code_follows();
+    v8::MaybeLocal<v8::Value> evaluation = module->Evaluate(context);
+    inspector->forget_first_break();
+    return evaluation;
 }
 
 Result<void> Modules::evaluate(Loaded& loaded) {

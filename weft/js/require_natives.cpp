@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "weft/js/describe.h"
+#include "weft/js/inspector.h"
 #include "weft/js/isolate.h"
 #include "weft/js/modules.h"
 #include "weft/js/natives.h"
@@ -52,8 +53,11 @@ void require_compile(Call& call) {
     if (code.compile_function(std::move(known), source, origin,
                               {call.name("exports"), call.name("require"), call.name("module"),
                                call.name("__filename"), call.name("__dirname")})
-            .ToLocal(&function))
+            .ToLocal(&function)) {
+        // The loader calls it at once.
+        if (Inspector* inspector = call.isolate().inspector) inspector->user_code_follows();
         call.give(function);
+    }
     // It has not run yet; its fiber comes behind this turn.
     code.keep_fresh();
 }

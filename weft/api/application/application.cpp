@@ -32,6 +32,8 @@ constexpr std::chrono::seconds kPatienceMin{2};
 // Between attempts to replace an isolate by one whose modules do not load.
 constexpr std::chrono::milliseconds kReplacePauseMin{20};
 constexpr std::chrono::milliseconds kReplacePauseMax{5'000};
+// Of what may be debugged: whoever reads and steps takes his time.
+constexpr std::chrono::hours kWithoutLimit{24 * 365};
 
 v8::Local<v8::Object> to_object(v8::Isolate* isolate, v8::Local<v8::Context> context,
                                 const std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -71,6 +73,12 @@ JsApplication::JsApplication(Runtime& runtime, js::Watchdog& watchdog, Applicati
                                   : ConsoleOutput::WhenStuck::Drop),
       code_store_(options_.code_folder) {
     if (options_.limits.heap_bytes == 0) options_.limits.heap_bytes = kHeapBytes;
+    if (options_.debug == ApplicationOptions::Debug::No) return;
+    options_.limits.handler_deadline = kWithoutLimit;
+    options_.limits.cpu = kWithoutLimit;
+    options_.limits.wait_until = kWithoutLimit;
+    waits_for_client_ = options_.debug == ApplicationOptions::Debug::WaitsForClient;
+    door_ = std::make_shared<JsDebugDoor>();
 }
 
 Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
@@ -90,6 +98,7 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
         made->code_store_prepared_ = spawn(
             [] { static_cast<void>(blocking(DiskCodeStore::prepare)); }, {.name = "code cache"});
     made->world_ = WEFT_TRY(made->make_world());
+    if (made->door_) made->door_->open(*made->world_->inspector);
     return made;
 }
 
@@ -192,6 +201,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         world->isolate->on_rest = [this] {
             if (idle_) idle_->set();
         };
+        if (door_) open_to_clients(*world);
     });
     WEFT_TRY(made);
     return world;
@@ -234,6 +244,7 @@ Result<void> JsApplication::compile() {
 }
 
 Result<void> JsApplication::load_into(World& world) {
+    if (std::exchange(waits_for_client_, false)) WEFT_TRY(wait_for_client(world));
     if (!options_.location.empty()) WEFT_TRY(set_location(world));
     WEFT_TRY(use_import_map(world));
     js::Modules& modules = world.isolate->modules();
@@ -243,6 +254,22 @@ Result<void> JsApplication::load_into(World& world) {
         WEFT_TRY(modules.load_entry(options_.entry));
     in_loop([&] { install_handler(world); });
     return {};
+}
+
+// Nothing of the user's has run yet.
+Result<void> JsApplication::wait_for_client(World& world) {
+    Event decided;
+    bool goes = false;
+    auto on_go = [&](bool go) {
+        goes = go;
+        decided.set();
+    };
+    in_loop([&] { world.inspector->wait_for_client(on_go); });
+    Result<void> waited = decided.wait();
+    in_loop([&] { world.inspector->wait_for_client({}); });
+    WEFT_TRY(waited);
+    if (goes) return {};
+    return Error(ErrorKind::Cancelled, "it was to wait for a debugger, and none can come any more");
 }
 
 Result<void> JsApplication::set_location(World& world) {
@@ -372,7 +399,11 @@ Result<http::Response> JsApplication::handle(http::Request& request, async::Cont
 void JsApplication::replace() {
     ++counters_.replaced;
     log(LogLevel::Error, "{}: the heap is full: the isolate is replaced", options_.name);
-    in_loop([&] { world_->calls->fail_all(CallFailure::HeapLimit); });
+    in_loop([&] {
+        world_->calls->fail_all(CallFailure::HeapLimit);
+        if (world_->inspector) world_->inspector->tell_crashed();
+        end_clients(*world_);
+    });
     replaced_.reset();
     std::unique_ptr<World> fresh;
     for (auto pause = kReplacePauseMin; !closed_ && !fresh;
@@ -383,6 +414,7 @@ void JsApplication::replace() {
     if (!fresh) return;
     if (drains_) fresh->calls->drain_from_now();
     std::unique_ptr<World> old = std::exchange(world_, std::move(fresh));
+    if (door_) door_->open(*world_->inspector);
     replaced_.set();
     quiet_.set();
     end_world(std::move(old), CallFailure::HeapLimit);
@@ -415,6 +447,7 @@ void JsApplication::end_world(std::unique_ptr<World> world, CallFailure failure)
     world->tasks->cancel();
     world->isolate->wait_for_end();
     in_loop([&] {
+        end_clients(*world);
         world->inspector.reset();
         world->calls.reset();
         world->sockets.reset();

@@ -13,6 +13,7 @@
 
 #include "weft/api/application/disk_code_store.h"
 #include "weft/api/console/output.h"
+#include "weft/api/debug/debug_door.h"
 #include "weft/api/host.h"
 #include "weft/api/serve/server_calls.h"
 #include "weft/fiber/cancel.h"
@@ -53,6 +54,7 @@ public:
     void begin_keeping_code() override;
     std::unique_ptr<DebugSession> debug(
         std::function<void(std::string_view json)> on_message) override;  // debug/debug.cpp
+    std::shared_ptr<DebugDoor> debug_door() override;                     // the same
     Result<void> test(const TestRunOptions& options) override;            // test/test_run.cpp
     http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
@@ -96,6 +98,10 @@ private:
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);
+    // Of debug/debug.cpp.
+    void open_to_clients(World& world);
+    Result<void> wait_for_client(World& world);
+    void end_clients(World& world);
     int tell_process(const char* hook, int status);
     void heap_is_full();
     void replace();
@@ -115,6 +121,8 @@ private:
     std::unique_ptr<FileStore> file_store_;
     DiskCodeStore code_store_;
     Future<void> code_store_prepared_;
+    // Shared with those who let clients in; null: none may come.
+    std::shared_ptr<JsDebugDoor> door_;
     std::unique_ptr<World> world_;
     Future<void> scope_;
     CancelToken scope_token_;
@@ -128,6 +136,7 @@ private:
     std::unique_ptr<TestRun> test_run_;
     bool has_handler_ = false;
     bool drains_ = false;
+    bool waits_for_client_ = false;
     bool closed_ = false;
 };
 

@@ -382,4 +382,6 @@ ObjectDefineProperty(console, SymbolToStringTag, {
 
 realm.format = format;
 realm.console = console;
+// What tells a debugger; js/inspector.cpp calls it.
+realm.engineConsole = globalThis.console;
 realm.expose({ console });

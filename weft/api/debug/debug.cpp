@@ -36,6 +36,21 @@ private:
 
 }  // namespace
 
+// In the loop. Console and errors are told to clients who may come at any time.
+void JsApplication::open_to_clients(World& world) {
+    world.inspector = std::make_unique<js::Inspector>(*world.isolate, options_.name);
+    world.inspector->tap_console();
+}
+
+// In the loop, before the end of the world or when it takes no more turns.
+void JsApplication::end_clients(World& world) {
+    if (!world.inspector) return;
+    if (door_) door_->shut(*world.inspector);
+    world.inspector->end_sessions();
+}
+
+std::shared_ptr<DebugDoor> JsApplication::debug_door() { return door_; }
+
 js::Inspector& JsApplication::inspector() {
     if (!world_->inspector)
         world_->inspector = std::make_unique<js::Inspector>(*world_->isolate, options_.name);

@@ -8,6 +8,7 @@
 #include "weft/api/host.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sync/channel.h"
+#include "weft/sync/event.h"
 
 namespace weft::api {
 
@@ -81,6 +82,42 @@ TEST_F(DebugTest, JS_13_a_client_that_leaves_lets_go_of_what_it_has_stopped) {
     bool answers = false;
     on_owner([&] { answers = !application_->has_handler(); });
     EXPECT_TRUE(answers);
+}
+
+TEST_F(DebugTest, JS_13_who_has_left_does_not_stop_at_the_next_breakpoint) {
+    session_->send(R"({"id":1,"method":"Debugger.enable"})");
+    session_->send(R"js({"id":2,"method":"Runtime.evaluate",
+        "params":{"expression":"for (let i = 0; i < 3; i++) debugger"}})js");
+    EXPECT_NE(wait_for("Debugger.paused"), "");
+    session_.reset();
+    bool answers = false;
+    on_owner([&] { answers = !application_->has_handler(); });
+    EXPECT_TRUE(answers);
+}
+
+TEST_F(DebugTest, JS_13_a_door_outlives_its_application_and_its_sessions_learn_of_the_end) {
+    std::unique_ptr<Application> allowed;
+    on_owner([&] {
+        ApplicationOptions options;
+        options.name = "test";
+        options.entry = "/nowhere/test.js";
+        options.worker = runtime_.worker_count() - 1;
+        options.debug = ApplicationOptions::Debug::Allowed;
+        allowed = std::move(*host_->open(std::move(options)));
+    });
+    std::shared_ptr<DebugDoor> door = allowed->debug_door();
+    Event ended;
+    std::unique_ptr<DebugSession> session = door->connect(
+        [&](std::string_view json) { static_cast<void>(said_.try_send(std::string(json))); },
+        [&] { ended.set(); });
+    ASSERT_TRUE(session);
+    session->send(R"({"id":1,"method":"Runtime.evaluate","params":{"expression":"6 * 7"}})");
+    EXPECT_TRUE(wait_for(R"("id":1)").contains(R"("value":42)"));
+    on_owner([&] { allowed->close(); });
+    EXPECT_TRUE(ended.wait_for(std::chrono::seconds(60)).has_value());
+    session->send(R"({"id":2,"method":"Runtime.enable"})");
+    session.reset();
+    EXPECT_FALSE(door->connect([](std::string_view) {}, [] {}));
 }
 
 TEST_F(DebugTest, JS_13_a_loop_is_stopped_while_it_runs) {

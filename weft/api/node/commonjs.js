@@ -35,9 +35,8 @@ class Module {
   // For packages that make modules of texts.
   _compile(source, path) {
     const body = source.startsWith("#!") ? `//${source}` : source;
-    const run = requireCompile(body, path);
-    return Reflect.apply(run, this.exports,
-      [this.exports, makeRequire(path, this), this, path, folderOf(path)]);
+    const given = [this.exports, makeRequire(path, this), this, path, folderOf(path)];
+    return Reflect.apply(requireCompile(body, path), this.exports, given);
   }
 }
 
