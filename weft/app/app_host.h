@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct ScriptConfig {
     std::string import_map;     // absolute; may be empty
     std::string location;       // a URL, or empty
     bool prints_value = false;  // writes what the text's last expression comes to
+    std::optional<Debugging> debugging = {};
 };
 
 // One file of `weft test`.
@@ -77,6 +79,8 @@ public:
     virtual Result<void> serve() = 0;
     // Any fiber. Stops accepting and lets requests end.
     virtual void drain() = 0;
+    // Any fiber. Clients of the debugger leave, and nobody comes any more.
+    virtual void close_debugger() = 0;
     // The files of which the applications consist, as far as they have been imported, and those
     // that were looked for; each as it was then. After a reload that failed, those of that attempt.
     virtual std::vector<SeenFile> files() const = 0;

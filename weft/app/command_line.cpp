@@ -38,6 +38,7 @@ constexpr const char* kServeExamples =
     "  weft serve . --port 3000 --watch           the folder's app, anew after every change\n"
     "  weft serve app.js --host 0.0.0.0 --isolates 4\n"
     "  weft serve app.js --allow-fetch 10.0.0.0/8:5432\n"
+    "  weft serve app.js --inspect                a debugger may come, by chrome://inspect\n"
     "  weft serve --config weft.json              listeners, TLS, many apps, limits\n\n"
     "SIGTERM and Ctrl-C let requests end; a second one ends the program at once.\n\n";
 constexpr const char* kRunExamples =
@@ -102,6 +103,16 @@ void add_common(CLI::App& verb, AnyCommand& command) {
     verb.add_option("--import-map", command.import_map, "names for modules")->type_name("FILE");
 }
 
+// As flags, whose value stands behind "=" only: the next word is the file.
+template <class AnyCommand>
+void add_inspect(CLI::App& verb, AnyCommand& command) {
+    verb.add_flag(
+        "--inspect", command.inspect,
+        "serve debuggers, =[HOST:]PORT [127.0.0.1:9229]: Chrome's developer tools, editors");
+    verb.add_flag("--inspect-brk", command.inspect_brk,
+                  "the same; wait for one, and stop before the first statement");
+}
+
 void add_serve(CLI::App& app, ServeCommand& serve) {
     CLI::App& verb = *app.add_subcommand("serve", "serve an application over HTTP");
     verb.add_option("app", serve.path, "a file, or a folder with one")->type_name("FILE|FOLDER");
@@ -118,6 +129,7 @@ void add_serve(CLI::App& app, ServeCommand& serve) {
     verb.add_flag("--watch", serve.watch, "load the application anew when a file changes");
     verb.add_flag("--supervised", serve.supervised,
                   "in a process of its own, which is started anew when it dies");
+    add_inspect(verb, serve);
     add_common(verb, serve);
     verb.footer(footer(kServeExamples));
 }
@@ -238,6 +250,7 @@ Command parsed(std::span<const std::string> arguments) {
     repl_verb.footer(footer(kReplExamples));
     CLI::App& run_verb =
         add_script(app, "run", "run a file until nothing is pending", kRunExamples, run);
+    add_inspect(run_verb, run);
     CLI::App& eval_verb =
         add_script(app, "eval", "run a text and write what it comes to", kEvalExamples, eval);
     CLI::App& check_verb =
@@ -328,6 +341,9 @@ std::expected<void, std::string> apply(const ServeCommand& command, ServeConfig&
             app.allow_read.push_back(std::move(path));
         add_missing(app.env, env);
     }
+    auto debugging = Debugging::parse(command.inspect, command.inspect_brk);
+    if (!debugging) return std::unexpected(debugging.error());
+    config.debugging = *debugging;
     config.watch = command.watch;
     config.supervised = config.supervised || command.supervised;
     return {};
@@ -340,6 +356,23 @@ std::vector<std::string> absolute_paths(const std::vector<std::string>& paths) {
     for (const std::string& path : paths)
         all.push_back(std::filesystem::absolute(path).lexically_normal().string());
     return all;
+}
+
+std::expected<std::optional<Debugging>, std::string> Debugging::parse(
+    const std::string& inspect, const std::string& inspect_brk) {
+    std::string place = inspect_brk.empty() ? inspect : inspect_brk;
+    if (place.empty()) return std::nullopt;
+    // What CLI11 gives a flag without a value.
+    if (place == "true") place = kDefaultPlace;
+    bool is_port = place.find_first_not_of("0123456789") == std::string::npos;
+    Result<net::Address> address = net::Address::parse(is_port ? "127.0.0.1:" + place : place);
+    if (!address || place.starts_with(':') || address->kind() != net::Address::Kind::Ip) {
+        return std::unexpected(
+            format("--inspect={}: not [HOST:]PORT, such as 9229 or "
+                   "127.0.0.1:9229",
+                   place));
+    }
+    return Debugging{*address, !inspect_brk.empty()};
 }
 
 std::expected<std::string, std::string> import_map_of(const std::string& path) {

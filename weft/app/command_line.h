@@ -42,6 +42,8 @@ struct ServeCommand {
     std::vector<std::string> allow_read = {};
     std::string env_file = {};
     std::string import_map = {};
+    std::string inspect = {};  // "[HOST:]PORT"; empty: not given
+    std::string inspect_brk = {};
 };
 
 struct ScriptCommand {
@@ -54,6 +56,8 @@ struct ScriptCommand {
     std::string env_file = {};
     std::string import_map = {};
     std::string location = {};  // what relative URLs are relative to; empty: nothing
+    std::string inspect = {};
+    std::string inspect_brk = {};
 };
 
 struct MigrateCommand {

@@ -47,6 +47,7 @@ public:
         return {};
     }
     void drain() override { ++log_.drains; }
+    void close_debugger() override {}
     std::vector<SeenFile> files() const override { return {}; }
     void on_files(std::function<void()>) override {}
     Result<void> reload() override { return {}; }
@@ -142,6 +143,30 @@ TEST(CommandLine, JS_12_what_follows_the_file_is_the_scripts) {
     command = parse({"eval", "-1 + 1"});
     ASSERT_TRUE(std::holds_alternative<ScriptCommand>(command)) << std::get<Answer>(command).text;
     EXPECT_EQ(std::get<ScriptCommand>(command).source, "-1 + 1");
+}
+
+TEST(CommandLine, JS_13_the_place_for_debuggers_is_behind_an_equals_sign) {
+    Command command = parse({"serve", "--inspect", "app.js"});
+    ASSERT_TRUE(std::holds_alternative<ServeCommand>(command)) << std::get<Answer>(command).text;
+    const auto& serve = std::get<ServeCommand>(command);
+    EXPECT_EQ(serve.path, "app.js");
+    auto place = [](const std::string& inspect, const std::string& inspect_brk = "") {
+        auto debugging = Debugging::parse(inspect, inspect_brk);
+        if (!debugging) return debugging.error();
+        if (!*debugging) return std::string("none");
+        return (*debugging)->address.to_string() + ((*debugging)->breaks ? " breaks" : "");
+    };
+    EXPECT_EQ(place(serve.inspect, serve.inspect_brk), "127.0.0.1:9229");
+    command = parse({"run", "--inspect-brk=[::1]:0", "tool.js", "--inspect=7"});
+    ASSERT_TRUE(std::holds_alternative<ScriptCommand>(command)) << std::get<Answer>(command).text;
+    const auto& run = std::get<ScriptCommand>(command);
+    EXPECT_THAT(run.arguments, ElementsAre("--inspect=7"));
+    EXPECT_EQ(place(run.inspect, run.inspect_brk), "[::1]:0 breaks");
+    EXPECT_EQ(place(""), "none");
+    EXPECT_EQ(place("0"), "127.0.0.1:0");
+    EXPECT_EQ(place("9230", "0.0.0.0:1"), "0.0.0.0:1 breaks");
+    for (const char* wrong : {"x", "70000", "example.com:1", ":1", "1.2.3.4", "unix:/a"})
+        EXPECT_THAT(place(wrong), HasSubstr("not [HOST:]PORT")) << wrong;
 }
 
 class ServeCommandTest : public ::testing::Test {

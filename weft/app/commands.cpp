@@ -73,6 +73,8 @@ Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHos
                       const std::optional<Supervised>& supervised) {
     std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
     GracefulStop stop = WEFT_TRY(GracefulStop::on_signals({.drain = config.drain}));
+    // Also while the applications wait for a debugger to come.
+    DrainHook debugger = stop.on_drain([&] { host->close_debugger(); });
     std::optional<Watch> watch;
     if (config.watch) watch.emplace(*host);
     std::vector<net::Address> addresses = WEFT_TRY(host->start(config));
@@ -111,6 +113,9 @@ Result<ScriptConfig> script_of(const ScriptCommand& command) {
         script.source = std::filesystem::absolute(command.source).lexically_normal().string();
     }
     if (!command.env_file.empty()) script.env = WEFT_TRY(load_env_file(command.env_file));
+    auto debugging = Debugging::parse(command.inspect, command.inspect_brk);
+    if (!debugging) return Error(ErrorKind::Misuse, debugging.error());
+    script.debugging = *debugging;
     return script;
 }
 

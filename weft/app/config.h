@@ -85,6 +85,18 @@ struct ListenerConfig {
     std::optional<TlsFiles> tls;
 };
 
+// Clients of V8's debugger may come in.
+struct Debugging {
+    static constexpr const char* kDefaultPlace = "127.0.0.1:9229";
+    net::Address address;
+    bool breaks = false;  // before the first statement, when one has come
+
+    // Of --inspect and --inspect-brk, "[HOST:]PORT" each; both are empty: nothing. The error is a
+    // text for people.
+    static std::expected<std::optional<Debugging>, std::string> parse(
+        const std::string& inspect, const std::string& inspect_brk);
+};
+
 struct ServeConfig {
     std::vector<ListenerConfig> listeners;
     std::vector<AppConfig> apps;
@@ -94,6 +106,7 @@ struct ServeConfig {
     bool supervised = false;
     // Sockets that listen already: of each listener one for each worker. Empty: they are opened.
     std::vector<std::vector<int>> inherited;
+    std::optional<Debugging> debugging;
 };
 
 struct ConfigError {

@@ -9,8 +9,10 @@
 #include "weft/app/command_line.h"
 #include "weft/app/evaluation.h"
 #include "weft/app/handover.h"
+#include "weft/app/terminal.h"
 #include "weft/async/group.h"
 #include "weft/base/assert.h"
+#include "weft/base/format.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/completion.h"
 #include "weft/fiber/placement.h"
@@ -54,6 +56,12 @@ api::ApplicationOptions options_of(const AppConfig& app, unsigned worker) {
     return options;
 }
 
+api::ApplicationOptions::Debug debug_of(const std::optional<Debugging>& debugging, bool waits) {
+    using Debug = api::ApplicationOptions::Debug;
+    if (!debugging) return Debug::No;
+    return debugging->breaks && waits ? Debug::WaitsForClient : Debug::Allowed;
+}
+
 // Applications that were replaced and still have requests.
 constexpr std::size_t kRetiringMax = 16;
 
@@ -93,6 +101,7 @@ auto EngineHost::on_place(unsigned index, Function function) const {
 EngineHost::~EngineHost() {
     // Also when all is cancelled: nothing may outlive its place.
     shield(Deadline::never(), [&] {
+        close_debugger();
         for (auto& place : places_) {
             if (place->server) place->server->close();
             if (place->serving) static_cast<void>(place->serving.join());
@@ -103,6 +112,7 @@ EngineHost::~EngineHost() {
 
 Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     config_ = config;
+    WEFT_TRY(open_debugger(config_.debugging));
     WEFT_TRY(open_tls());
     WEFT_TRY(open_routes());
     unsigned pinned = 0;
@@ -128,6 +138,7 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     for (auto& place : places_)
         WEFT_TRY(on_place(place->index, [&] { return load_place(*place); }));
     keep_code();
+    is_loaded_ = true;
     return addresses;
 }
 
@@ -140,6 +151,21 @@ void EngineHost::keep_code() {
         for (const Loaded& loaded : Applications(places_[0]->applications))
             loaded.application->begin_keeping_code();
     }));
+}
+
+Result<void> EngineHost::open_debugger(const std::optional<Debugging>& debugging) {
+    if (!debugging) return {};
+    auto tell = [](std::string_view url) { complain(format("debugger listening on {}", url)); };
+    debug_server_ = WEFT_TRY(DebugServer::open(debugging->address, tell));
+    return {};
+}
+
+void EngineHost::offer(const AppConfig& app, unsigned worker, api::Application& application) const {
+    if (!debug_server_) return;
+    std::string title = app.isolates > 1 ? format("{} on worker {}", app.name, worker) : app.name;
+    // Names of applications may be the same.
+    std::string place = format("{} of {}", &app - config_.apps.data(), worker);
+    debug_server_->offer(place, {title, app.entry, application.debug_door()});
 }
 
 Result<void> EngineHost::open_tls() {
@@ -226,7 +252,10 @@ Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned w
     options.on_files = on_files_;
     options.on_long_turn = [this, worker] { look_after(worker); };
     options.is_supervised = !config_.inherited.empty();
+    options.debug = debug_of(config_.debugging, !is_loaded_);
     std::shared_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+    // One that is loaded anew takes the place of the old one when it is in order.
+    if (!is_loaded_) offer(app, worker, *application);
     Result<void> loaded = application->load();  // tidy: allow order: of a script, not of an atomic
     if (loaded && !application->has_handler())
         loaded = Error(
@@ -391,7 +420,13 @@ Result<void> EngineHost::serve() {
     return outcome;
 }
 
+void EngineHost::close_debugger() {
+    if (debug_server_) debug_server_->close();
+}
+
 void EngineHost::drain() {
+    // An isolate that stands at a breakpoint would keep its worker.
+    close_debugger();
     for (auto& place : places_) {
         place->server->drain();
         static_cast<void>(on_place(place->index, [&] {
@@ -437,6 +472,8 @@ Result<void> EngineHost::reload() {
                 for (Loaded& unused : fresh[at]) unused.application->close();
                 return;
             }
+            for (std::size_t app = 0; app < fresh[at].size(); ++app)
+                offer(config_.apps[app], place.worker, *fresh[at][app].application);
             retire(place, exchange_applications(place, std::move(fresh[at])));
         }));
     }
@@ -514,9 +551,14 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
     } else {
         options.entry = script.source;
     }
+    WEFT_TRY(open_debugger(script.debugging));
+    options.debug = debug_of(script.debugging, true);
     WEFT_TRY(engine());
     return on_place(0, [&]() -> Result<int> {
         std::unique_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
+        if (debug_server_)
+            debug_server_->offer("script", {std::filesystem::path(script.source).filename(),
+                                            script.source, application->debug_door()});
         Result<void> outcome = application->load();  // tidy: allow order: of a script
         if (outcome) outcome = application->run_to_end();
         if (outcome) application->keep_code();

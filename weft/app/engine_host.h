@@ -22,6 +22,7 @@
 #include "weft/api/host.h"
 #include "weft/app/app_host.h"
 #include "weft/app/certificates.h"
+#include "weft/app/debug_server.h"
 #include "weft/app/native_routes.h"
 #include "weft/base/atomic.h"
 #include "weft/base/spin_lock.h"
@@ -45,6 +46,7 @@ public:
     Result<std::vector<net::Address>> start(const ServeConfig& config) override;
     Result<void> serve() override;
     void drain() override;
+    void close_debugger() override;
     std::vector<SeenFile> files() const override;
     void on_files(std::function<void()> call) override { on_files_ = std::move(call); }
     Result<void> reload() override;
@@ -117,6 +119,9 @@ private:
     void close_all(Place& place);
     api::ApplicationOptions script_options(const ScriptConfig& script) const;
     Result<void> open_routes();
+    Result<void> open_debugger(const std::optional<Debugging>& debugging);
+    // Clients of the debugger come to this one from now on.
+    void offer(const AppConfig& app, unsigned worker, api::Application& application) const;
 
     Runtime& runtime_;
     OpenEngine open_engine_;
@@ -134,6 +139,8 @@ private:
     std::function<void()> on_files_;
     std::optional<std::vector<SeenFile>> failed_;  // of a reload that failed
     bool shares_ports_ = false;
+    std::unique_ptr<DebugServer> debug_server_;  // null: no debugger may come
+    bool is_loaded_ = false;                     // start() has succeeded
 };
 
 }  // namespace weft::app

@@ -25,6 +25,7 @@ public:
     Result<std::vector<net::Address>> start(const ServeConfig&) override { return {}; }
     Result<void> serve() override { return {}; }
     void drain() override {}
+    void close_debugger() override {}
     std::vector<SeenFile> files() const override { return seen_; }
     void on_files(std::function<void()> call) override { tell_ = std::move(call); }
     Result<void> reload() override {
