@@ -252,6 +252,7 @@ void Inspector::handle(Message message) {
     case Message::Kind::Begin: return begin(std::move(message));
     case Message::Kind::Leave: return disconnect(message.session);
     case Message::Kind::LeaveAll:
+        all_have_left_ = true;
         if (auto on_go = std::exchange(on_go_, {})) on_go(false);
         return disconnect_all();
     case Message::Kind::Text: break;
@@ -293,6 +294,11 @@ void Inspector::await_message() {
         on_long_turn();
         lock.lock();
     }
+}
+
+void Inspector::wait_for_client(std::function<void(bool)> on_go) {
+    if (on_go && all_have_left_) return on_go(false);
+    on_go_ = std::move(on_go);
 }
 
 void Inspector::runIfWaitingForDebugger(int) {

@@ -24,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 namespace weft::js {
 
@@ -58,9 +57,9 @@ public:
     void tell_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
 
     // `on_go` is called with true when a client says Runtime.runIfWaitingForDebugger; V8 then
-    // stands still before the first statement of the user's. It is called with false by
-    // leave_all(). Null: nobody waits any more.
-    void wait_for_client(std::function<void(bool)> on_go) { on_go_ = std::move(on_go); }
+    // stands still before the first statement of the user's. It is called with false if leave_all()
+    // is, or was before. Null: nobody waits any more.
+    void wait_for_client(std::function<void(bool)> on_go);
     // In a turn: the next function that is called is the user's, or is ours.
     void user_code_follows();
     void own_code_follows();
@@ -110,6 +109,7 @@ private:
     std::unique_ptr<v8_inspector::V8Inspector> inspector_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Channel>> sessions_;
     std::function<void(bool)> on_go_;
+    bool all_have_left_ = false;
     bool breaks_first_ = false;  // before the first statement of the user's
     bool paused_ = false;
 

@@ -514,6 +514,11 @@ void Isolate::wake_inspector() {
         auto alive = own->isolate.lock();
         if (!alive) return;
         Isolate& self = **alive;
+        // Its end may be the next in the loop, and waits for no more jobs.
+        if (self.condemned_) {
+            if (self.inspector) self.inspector->dispatch_all();
+            return;
+        }
         self.post([&self] {
             if (!self.inspector) return;
             if (self.condemned_) return self.inspector->dispatch_all();

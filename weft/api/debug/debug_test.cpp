@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/api/host.h"
+#include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/event.h"
@@ -42,6 +43,20 @@ protected:
     template <class Function>
     void on_owner(Function function) {
         static_cast<void>(runtime_.spawn_pinned(0, std::move(function)).join());
+    }
+
+    std::unique_ptr<Application> open_to_clients(
+        ApplicationOptions::Debug debug = ApplicationOptions::Debug::Allowed) {
+        std::unique_ptr<Application> opened;
+        on_owner([&] {
+            ApplicationOptions options;
+            options.name = "test";
+            options.entry = "/nowhere/test.js";
+            options.worker = runtime_.worker_count() - 1;
+            options.debug = debug;
+            opened = std::move(*host_->open(std::move(options)));
+        });
+        return opened;
     }
 
     // The next message with this in it; the others are passed over.
@@ -96,15 +111,7 @@ TEST_F(DebugTest, JS_13_who_has_left_does_not_stop_at_the_next_breakpoint) {
 }
 
 TEST_F(DebugTest, JS_13_a_door_outlives_its_application_and_its_sessions_learn_of_the_end) {
-    std::unique_ptr<Application> allowed;
-    on_owner([&] {
-        ApplicationOptions options;
-        options.name = "test";
-        options.entry = "/nowhere/test.js";
-        options.worker = runtime_.worker_count() - 1;
-        options.debug = ApplicationOptions::Debug::Allowed;
-        allowed = std::move(*host_->open(std::move(options)));
-    });
+    std::unique_ptr<Application> allowed = open_to_clients();
     std::shared_ptr<DebugDoor> door = allowed->debug_door();
     Event ended;
     std::unique_ptr<DebugSession> session = door->connect(
@@ -118,6 +125,35 @@ TEST_F(DebugTest, JS_13_a_door_outlives_its_application_and_its_sessions_learn_o
     session->send(R"({"id":2,"method":"Runtime.enable"})");
     session.reset();
     EXPECT_FALSE(door->connect([](std::string_view) {}, [] {}));
+}
+
+TEST_F(DebugTest, JS_13_messages_may_come_while_an_application_ends) {
+    constexpr int kRounds = 20;
+    constexpr int kMessages = 1000;
+    for (int round = 0; round < kRounds; ++round) {
+        std::unique_ptr<Application> allowed = open_to_clients();
+        Event ended;
+        std::unique_ptr<DebugSession> session =
+            allowed->debug_door()->connect([](std::string_view) {}, [&] { ended.set(); });
+        Future<void> closing = runtime_.spawn_pinned(0, [&] { allowed->close(); });
+        for (int count = 0; count < kMessages && !ended.is_set(); ++count)
+            session->send(R"({"id":1,"method":"Runtime.getHeapUsage"})");
+        EXPECT_TRUE(closing.join().has_value());
+        EXPECT_TRUE(ended.is_set());
+    }
+}
+
+TEST_F(DebugTest, JS_13_nobody_waits_for_a_client_at_a_door_that_is_closed) {
+    std::unique_ptr<Application> waiting =
+        open_to_clients(ApplicationOptions::Debug::WaitsForClient);
+    waiting->debug_door()->close();
+    Result<void> loaded;
+    on_owner([&] {
+        loaded = waiting->load();  // tidy: allow order: of a script, not of an atomic
+        waiting->close();
+    });
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().kind(), ErrorKind::Cancelled);
 }
 
 TEST_F(DebugTest, JS_13_a_loop_is_stopped_while_it_runs) {
