@@ -1,6 +1,7 @@
 #include "weft/app/debug_server.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,9 @@ namespace {
 
 // Of what a client says: a script that it changes is sent whole.
 constexpr std::size_t kMessageBytesMax = std::size_t{64} * 1024 * 1024;
+
+// How long clients have at the end to take what they have not been sent yet.
+constexpr std::chrono::seconds kFarewell{2};
 
 // RFC 9562 §5.4: 122 random bits.
 std::string make_id() {
@@ -104,6 +108,7 @@ void DebugServer::close() {
         closed_ = true;
         for (Entry& entry : entries_) entry.target.door->close();
     }
+    static_cast<void>(clients_.wait_for(kFarewell));
     server_->close();
 }
 
@@ -155,8 +160,12 @@ http::Response DebugServer::connect(const http::Request& request) {
     http::WebSocketAccept options;
     options.connection.limits.frame_bytes = kMessageBytesMax;
     options.connection.limits.message_bytes = kMessageBytesMax;
-    return http::accept_websocket(
-        request, [door](http::WebSocket& socket) { serve_client(socket, *door); }, options);
+    auto serve = [this, door](http::WebSocket& socket) {
+        clients_.add();
+        serve_client(socket, *door);
+        clients_.done();
+    };
+    return http::accept_websocket(request, serve, options);
 }
 
 // A client is told of the host by which it came: a port may have been passed on to this machine.

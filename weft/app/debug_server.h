@@ -28,6 +28,7 @@
 #include "weft/http/server/server.h"
 #include "weft/net/address.h"
 #include "weft/sync/mutex.h"
+#include "weft/sync/wait_group.h"
 
 namespace weft::http {
 class Request;
@@ -56,7 +57,8 @@ public:
     // An isolate, by a name for its place in the program. Where another one had that name, this one
     // takes over its id, and the sessions of the other end.
     void offer(std::string_view place, Target target);
-    // Ends all sessions; what stood at a breakpoint goes on. Nobody comes in any more. Idempotent.
+    // Ends all sessions; what stood at a breakpoint goes on. Nobody comes in any more. Waits until
+    // the clients have been told what there was to be told, but not for long. Idempotent.
     void close();
 
 private:
@@ -77,6 +79,7 @@ private:
     Mutex lock_;
     std::vector<Entry> entries_;
     bool closed_ = false;
+    WaitGroup clients_;
     std::unique_ptr<http::Server> server_;
 };
 
