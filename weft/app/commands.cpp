@@ -102,8 +102,11 @@ Result<ScriptConfig> script_of(const ScriptCommand& command) {
     ScriptConfig script{
         .kind = command.verb == ScriptCommand::Verb::Eval ? ScriptConfig::Kind::Text
                                                           : ScriptConfig::Kind::File,
-        .source = command.source, .folder = std::filesystem::current_path().string(),
-        .arguments = command.arguments, .env = {}, .allow_fetch = command.allow_fetch,
+        .source = command.source,
+        .folder = std::filesystem::current_path().string(),
+        .arguments = command.arguments,
+        .env = {},
+        .allow_fetch = command.allow_fetch,
         .allow_read = absolute_paths(command.allow_read),
         .import_map = std::move(import_map),
         .location = command.location,
