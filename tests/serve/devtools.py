@@ -114,7 +114,7 @@ class Session:
             while True:
                 self.events.append(self.receive())
         except (EOFError, ConnectionResetError):
-            pass
+            self.close()
 
     def close(self):
         self.socket.close()

@@ -253,6 +253,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.stopped_first(session), ("Break on start", url, 1))
         session.ask("Debugger.resume")
         self.assertEqual(session.wait_for("Runtime.consoleAPICalled")["args"][0]["value"], 1)
+        session.await_end()
         self.assertEqual(weft.wait(PATIENCE_S), 0)
         self.assertEqual(weft.stdout.read(), "1\n")
 
@@ -265,6 +266,7 @@ class Scripts(unittest.TestCase):
         weft, session, _ = self.start("script.js", "setInterval(() => {}, 1000)",
                                       "run", "--inspect=127.0.0.1:0")
         session.send("Runtime.evaluate", expression="process.exit(7)")
+        session.await_end()
         self.assertEqual(weft.wait(PATIENCE_S), 7)
 
     def test_JS_13_an_application_that_waits_for_a_client_can_be_ended(self):
