@@ -9,7 +9,7 @@ assert.equal(targets.length, 1);
 assert.equal(targets[0].type, "node");
 assert.match((await CDP.Version({ port })).Browser, /^weft\//);
 
-const client = await CDP({ port, target: targets[0], local: true });
+const client = await CDP({ port, target: targets[0] });
 const { Debugger, HeapProfiler, Profiler, Runtime } = client;
 const logged = new Promise((go) => Runtime.consoleAPICalled(go));
 const paused = new Promise((go) => Debugger.paused(go));

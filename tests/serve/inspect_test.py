@@ -93,6 +93,13 @@ class Inspected(ServeTest):
         self.assertIn("weft/", json.loads(get(self.url, "/json/version")[1])["Browser"])
         self.assertEqual(get(self.url, "/json/none")[0], 404)
 
+    def test_JS_13_the_protocol_has_what_the_engine_says_it_has(self):
+        domains = {domain["domain"]: {entry["name"] for entry in domain["commands"]}
+                   for domain in json.loads(get(self.url, "/json/protocol")[1])["domains"]}
+        known = self.open().ask("Schema.getDomains")["domains"]
+        self.assertLessEqual({domain["name"] for domain in known}, set(domains))
+        self.assertIn("setBreakpointByUrl", domains["Debugger"])
+
     def test_JS_13_pages_and_names_that_were_rebound_are_refused(self):
         for host in ["evil.example", "127.0.0.1.evil.example:9229", "localhost.evil.example"]:
             self.assertEqual(get(self.url, "/json", Host=host)[0], 403, host)

@@ -9,6 +9,7 @@
 
 #include "weft/app/config.h"
 #include "weft/app/debug_outbox.h"
+#include "weft/app/debug_protocol.h"
 #include "weft/app/version.h"
 #include "weft/async/group.h"
 #include "weft/base/env.h"
@@ -146,6 +147,7 @@ Result<http::Response> DebugServer::answer(http::Request& request) {
                                   {"Protocol-Version", "1.3"}};
         return http::Response::json(version.dump(2)).with("cache-control", "no-cache");
     }
+    if (path == "/json/protocol") return http::Response::json(debug_protocol());
     if (request.upgrades()) return connect(request);
     return http::Response::plain(kNotFound);
 }
