@@ -18,7 +18,8 @@ constexpr std::size_t kPathBytesMax = 256;
 std::string id_of(const Request& request, const Headers* response) {
     constexpr std::string_view kField = "x-request-id";
     std::string_view said = response ? response->get(kField).value_or("") : "";
-    for (std::string_view id : {said, request.id(), request.header(kField).value_or("")})
+    std::string_view asked = request.header(kField).value_or("");
+    for (std::string_view id : {said, request.id(), asked})
         if (is_request_id(id)) return std::string(id);
     return format("{:016x}", env::random(RandomStream::Workload));
 }
