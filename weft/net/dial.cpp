@@ -193,6 +193,8 @@ Result<Socket> Race::run(const std::vector<Address>& addresses) {
     if (!outcome) return outcome.error();
     if (deadline_.expired(Clock::now()))
         return Error(ErrorKind::TimedOut).with_context("connect", host_);
+    // An attempt that was cancelled before it began could not say so.
+    WEFT_TRY(async::Context::current().check());
     return failure_.error();
 }
 
