@@ -30,7 +30,7 @@ constexpr Entity kEntities[] = {{"amp", "&"},         {"lt", "<"},           {"g
 
 // A text as a literal of JavaScript, with the entities that people write. Line ends are kept by the
 // edit, and stand as \n here.
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
     std::string out = "\"";
     for (std::size_t at = 0; at < text.size(); ++at) {
         char byte = text[at];
@@ -113,7 +113,7 @@ bool TsParser::jsx_from(std::size_t& at) {
     bool is_tag = !name.empty() && !name.contains('.') &&
                   ((name[0] >= 'a' && name[0] <= 'z') || name.contains('-'));
     if (!is_tag && !name.empty()) used_.insert(name.substr(0, name.find('.')));
-    std::string type = name.empty() ? "_Fragment" : is_tag ? quoted(name) : name;
+    std::string type = name.empty() ? "_Fragment" : is_tag ? quoted_text(name) : name;
     std::size_t head = at;
     std::size_t edit = edits_.size();
     replace(open, head, "");  // Written when the number of children is known.
@@ -156,7 +156,7 @@ bool TsParser::jsx_attribute(std::size_t& at) {
     std::size_t begin = at;
     while (at < source.size() && is_tag_byte(source[at])) ++at;
     if (at == begin) return jsx_fail(at, "the name of an attribute was expected");
-    std::string name = quoted(source.substr(begin, at - begin));
+    std::string name = quoted_text(source.substr(begin, at - begin));
     std::size_t after = skip_jsx_blanks(at);
     if (after >= source.size() || source[after] != '=') {
         replace(begin, at, name + ": true,");
@@ -168,7 +168,8 @@ bool TsParser::jsx_attribute(std::size_t& at) {
     if (quote == '"' || quote == '\'') {
         std::size_t end = source.find(quote, at + 1);
         if (end == std::string_view::npos) return jsx_fail(at, "a text is not closed");
-        replace(begin, end + 1, name + ": " + quoted(source.substr(at + 1, end - at - 1)) + ",");
+        replace(begin, end + 1,
+                name + ": " + quoted_text(source.substr(at + 1, end - at - 1)) + ",");
         at = end + 1;
         return true;
     }
@@ -214,7 +215,7 @@ bool TsParser::jsx_children(std::size_t& at, std::size_t& count, const std::stri
         if (at > begin) {
             std::string text = child_text(source.substr(begin, at - begin));
             if (!text.empty()) ++count;
-            replace(begin, at, text.empty() ? "" : quoted(text) + ",");
+            replace(begin, at, text.empty() ? "" : quoted_text(text) + ",");
         }
         if (at >= source.size()) return jsx_fail(begin, "the element " + name + " is not closed");
         if (source[at] == '{') {

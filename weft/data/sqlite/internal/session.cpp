@@ -58,7 +58,7 @@ constexpr std::array kSessionPragmas{
 
 bool is_named(const char* name, const char* wanted) { return sqlite3_stricmp(name, wanted) == 0; }
 
-std::string quoted(std::string_view name) {
+std::string quoted_name(std::string_view name) {
     std::string text = "\"";
     for (char c : name) text.append(c == '"' ? 2 : 1, c);
     return text + '"';
@@ -178,7 +178,7 @@ Result<void> SqliteConnection::drop_session_objects() {
     std::vector<std::string> names = WEFT_TRY(texts_of(database_, "pragma database_list", 1));
     for (const std::string& name : names) {
         if (name == "main" || name == "temp") continue;
-        WEFT_TRY(execute(("detach " + quoted(name)).c_str()));
+        WEFT_TRY(execute(("detach " + quoted_name(name)).c_str()));
     }
     // Virtual tables take the tables along that they keep their content in.
     constexpr const char* kDrops =
