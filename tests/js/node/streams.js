@@ -126,3 +126,50 @@ test("JS_2 node:stream: to the web platform's streams and back", async () => {
   await promises.pipeline(Readable.from([Buffer.from("x")]), sink);
   assertEquals(parts.map(String), ["x"]);
 });
+
+test("JS_2 node:stream: functions stand in a pipeline, in its middle and at its end", async () => {
+  const double = async function* (source) {
+    for await (const chunk of source) yield `${chunk}${chunk}`;
+  };
+  const letters = () => Readable.from(["a", "b"]);
+  assertEquals(await promises.pipeline(letters(), double, text), "aabb");
+  assertEquals(await promises.pipeline(letters(), new PassThrough(), double, double, text),
+    "aaaabbbb");
+  const taken = [];
+  await promises.pipeline(["x", "y"], double, new Writable({
+    objectMode: true,
+    write(chunk, encoding, done) {
+      taken.push(chunk);
+      done();
+    },
+  }));
+  assertEquals(taken, ["xx", "yy"]);
+  const error = await assertRejects(promises.pipeline(letters(), async function* () {
+    throw new RangeError("in the middle");
+  }, text), RangeError);
+  assertEquals(error.message, "in the middle");
+});
+
+test("JS_2 node:stream: a function of a pipeline may leave the rest", async () => {
+  const source = Readable.from(["a", "b", "c"]);
+  const first = await promises.pipeline(source, new PassThrough({ objectMode: true }),
+    async (chunks) => {
+      for await (const chunk of chunks) return chunk;
+    });
+  assertEquals([first, source.destroyed], ["a", true]);
+  assertEquals(await promises.pipeline(Readable.from(["a"]), async () => "unread"), "unread");
+  assertEquals(await promises.pipeline(Readable.from(["a", "b"]), async function* (chunks) {
+    for await (const chunk of chunks) {
+      yield chunk;
+      return;
+    }
+  }, text), "a");
+});
+
+test("JS_2 node:stream: Duplex.from() takes a function", async () => {
+  const duplex = Duplex.from(async function* (source) {
+    for await (const chunk of source) yield `${chunk}!`;
+  });
+  duplex.end("hey");
+  assertEquals(await text(duplex), "hey!");
+});

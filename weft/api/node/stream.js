@@ -6,7 +6,7 @@ const { Buffer } = load("buffer")["node:buffer"];
 const { Readable, Stream, destroy, marks } = load("stream_readable");
 const { Duplex, PassThrough, Transform, Writable } = load("stream_writable");
 const {
-  duplexFromWeb, finished, from, isStream, iterate, joined, readableFromWeb, toWeb,
+  duplexFromWeb, finished, from, isReadable, isStream, isWritable, iterate, joined, readableFromWeb, toWeb,
   writableFromWeb, writableToWeb,
 } = load("stream_tools");
 
@@ -50,6 +50,14 @@ function connect(parts, options, callback) {
   let left = streams.length + (promised === undefined ? 0 : 1);
   let failure;
   let value;
+  // A function has taken the stream before it by iteration.
+  const isTaken = (i) => typeof parts[i + 1] === "function" && !isStream(parts[i + 1]);
+  // The last stream whose reader had enough of it, with all that come before it.
+  let enough = -1;
+  const leaveOff = (last) => {
+    enough = Math.max(enough, last);
+    for (let i = last; i >= 0; i--) streams[i].destroy?.();
+  };
   const done = (error) => {
     if (error && failure === undefined) {
       failure = error;
@@ -64,14 +72,21 @@ function connect(parts, options, callback) {
     const isLast = i === parts.length - 1;
     const isFirst = i === 0;
     const ends = options.end !== false || !isLast;
-    finished(stream, { readable: !isLast, writable: !isFirst && ends }, done);
-    if (isFirst) return;
-    // A function has taken the stream before it by iteration.
-    if (typeof parts[i] === "function" && !isStream(parts[i])) return;
+    const sides = {
+      readable: !isLast && isReadable(stream), writable: !isFirst && ends && isWritable(stream),
+    };
+    finished(stream, sides, (error) => {
+      const isEarly = error?.code === "ERR_STREAM_PREMATURE_CLOSE";
+      // Whether the function that did not read to the end has failed, its own outcome says.
+      if (isEarly && isTaken(i)) leaveOff(i);
+      done(isEarly && i <= enough ? undefined : error);
+    });
+    if (isFirst || isTaken(i - 1)) return;
     streams[i - 1].pipe(stream, { end: ends });
   });
   promised?.then((result) => {
     value = result;
+    leaveOff(streams.length - 1);
     done();
   }, done);
   options.signal?.addEventListener("abort", () => {
@@ -113,8 +128,18 @@ Duplex.from = (source) => {
   if (source?.readable !== undefined || source?.writable !== undefined) {
     return joined(source.readable ?? from([]), source.writable ?? new PassThrough());
   }
+  if (typeof source === "function") {
+    const writing = new PassThrough({ objectMode: true });
+    const made = source(iterate(writing));
+    return joined(from(typeof made?.then === "function" ? nothingOf(made) : made), writing);
+  }
   return joined(from(source), new PassThrough());
 };
+
+// What a function that only consumes gives to read: nothing, or its failure.
+async function* nothingOf(promise) {
+  await promise;
+}
 
 async function collect(stream, act) {
   const items = [];
