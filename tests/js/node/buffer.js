@@ -63,3 +63,14 @@ test("JS_2 Buffer: made, joined, cut, compared, searched", () => {
   assertThrows(() => Buffer.from(5), TypeError);
   assertThrows(() => Buffer.alloc(-1), RangeError);
 });
+
+test("JS_2 node:buffer: what is out of range is refused by its name", () => {
+  const buffer = Buffer.from("hello world");
+  assertEquals(buffer.indexOf("", 20), 11);
+  const names = [() => buffer.copy(Buffer.alloc(2), 0, 20), () => buffer.copy(Buffer.alloc(2), -1),
+    () => buffer.fill("a", 0, 99), () => buffer.fill("a", -1)];
+  for (const [i, name] of ["sourceStart", "targetStart", "end", "offset"].entries()) {
+    const error = assertThrows(names[i], RangeError, `"${name}"`);
+    assertEquals(error.code, "ERR_OUT_OF_RANGE");
+  }
+});

@@ -99,3 +99,13 @@ test("JS_2 node:zlib maxOutputLength keeps bombs small", async () => {
       Error).code, code);
   }
 });
+
+test("JS_2 node:crypto: SHAKE gives as many bytes as are asked for", () => {
+  const shake = (name, outputLength) =>
+    crypto.createHash(name, { outputLength }).update("a").digest("hex");
+  assertEquals(shake("shake256", 5), "867e2cb04f");
+  assertEquals(shake("shake256", 40).length, 80);
+  assert(shake("shake128", 20).startsWith(shake("shake128", undefined)));
+  const hash = crypto.createHash("shake256", { outputLength: 5 }).update("a");
+  assertEquals(hash.copy().digest("hex"), "867e2cb04f");
+});

@@ -139,3 +139,27 @@ test("JS_2 node: modules that cannot work here say so when they are used", async
   assertThrows(() => spawn("ls"), Error, "child_process.spawn() is not there");
   await assertRejects(import("node:wasi"), TypeError, 'no built-in module "node:wasi"');
 });
+
+test("JS_2 node:util: promisify() knows the global timers", async () => {
+  assertEquals(await promisify(setTimeout)(1, "later"), "later");
+  assertEquals(await promisify(setImmediate)("soon"), "soon");
+  assertEquals(promisify(setTimeout), promisify(setTimeout));
+});
+
+test("JS_2 node:assert: an error of another class is a failed assertion", async () => {
+  const wrong = await assertRejects(assert_.rejects(async () => {
+    throw new TypeError("other");
+  }, RangeError), assert_.AssertionError);
+  assert(wrong.message.includes('instance of "RangeError". Received "TypeError"'), wrong.message);
+  assertThrows(() => assert_.throws(() => {
+    throw new TypeError("other");
+  }, RangeError), assert_.AssertionError);
+  assertEquals(assertThrows(() => assert_.throws("no function"), TypeError).code,
+    "ERR_INVALID_ARG_TYPE");
+});
+
+test("JS_2 node:querystring: null separators are the usual ones", () => {
+  assertEquals({ ...querystring.parse("a=1&b=2&c=3", null, null, { maxKeys: 2 }) },
+    { a: "1", b: "2" });
+  assertEquals(querystring.stringify({ a: 1, b: 2 }, "", null), "a=1&b=2");
+});

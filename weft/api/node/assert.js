@@ -143,8 +143,14 @@ function matches(error, expected) {
 function judge(error, expected, message, operator, from) {
   if (typeof expected === "string") [message, expected] = [expected, undefined];
   if (matches(error, expected)) return;
-  if (typeof expected === "function" && expected.prototype !== undefined &&
-      Object.prototype.isPrototypeOf.call(Error, expected)) throw error;
+  if (typeof expected === "function" && (expected === Error ||
+      Object.prototype.isPrototypeOf.call(Error, expected))) {
+    const received = error?.constructor?.name;
+    failed(error, expected, message, operator, from,
+      `The error is expected to be an instance of "${expected.name}". Received ` +
+      `${typeof received === "string" ? `"${received}"` : realm.inspect(error)}\n\n` +
+      `Error message:\n\n${error?.message}`);
+  }
   failed(error, expected, message, operator, from,
     `The error is not the expected one: ${realm.inspect(error)}`);
 }
@@ -153,6 +159,13 @@ function missing(expected, message, operator, from) {
   const text = typeof expected === "string" ? expected : message;
   failed(undefined, expected, text === undefined ? undefined : text, operator, from,
     operator === "rejects" ? "Missing expected rejection." : "Missing expected exception.");
+}
+
+function requireFunction(act) {
+  if (typeof act !== "function") {
+    throw load("events").invalid(
+      `The "fn" argument must be of type function. Received ${realm.inspect(act)}`);
+  }
 }
 
 async function outcomeOf(promised) {
@@ -203,6 +216,7 @@ const both = {
     }
   },
   throws(act, expected, message) {
+    requireFunction(act);
     try {
       act();
     } catch (error) {
@@ -211,6 +225,7 @@ const both = {
     return missing(expected, message, "throws", both.throws);
   },
   doesNotThrow(act, expected, message) {
+    requireFunction(act);
     try {
       act();
     } catch (error) {

@@ -173,6 +173,8 @@ function find(buffer, value, from, encoding, isBackward) {
   const sought = typeof value === "number" ? Uint8Array.of(value)
     : typeof value === "string" ? bytesOf(value, encoding) : viewBytes(value, "value");
   const last = buffer.length - sought.length;
+  // Nothing is found everywhere, also behind the end.
+  if (sought.length === 0 && !isBackward && Math.trunc(+from) > last) return last;
   let at = Number.isNaN(+from) || from === undefined ? (isBackward ? last : 0) : Math.trunc(+from);
   if (at < 0) at = Math.max(isBackward ? -1 : 0, buffer.length + at);
   if (isBackward) at = Math.min(at, last);
@@ -203,6 +205,11 @@ const methods = {
   },
   copy(target, targetStart = 0, start = 0, end = this.length) {
     const into = viewBytes(target, "target");
+    if (targetStart < 0) throw outOfRange("targetStart", ">= 0", targetStart);
+    if (start < 0 || start > this.length) {
+      throw outOfRange("sourceStart", `>= 0 && <= ${this.length}`, start);
+    }
+    if (end < 0) throw outOfRange("sourceEnd", ">= 0", end);
     const part = plain(this).subarray(start, Math.min(end, start + into.length - targetStart));
     if (targetStart >= into.length || part.length === 0) return 0;
     into.set(part, targetStart);
@@ -239,9 +246,9 @@ const methods = {
   fill(value, offset = 0, end = this.length, encoding = undefined) {
     if (typeof offset === "string") [offset, encoding] = [0, offset];
     else if (typeof end === "string") [end, encoding] = [this.length, end];
-    if (offset < 0 || offset > this.length || end < 0 || end > this.length) {
-      throw outOfRange("offset", `>= 0 && <= ${this.length}`, offset);
-    }
+    const limits = `>= 0 && <= ${this.length}`;
+    if (offset < 0 || offset > this.length) throw outOfRange("offset", limits, offset);
+    if (end < 0 || end > this.length) throw outOfRange("end", limits, end);
     if (typeof value !== "string" && !isView(value)) {
       Uint8Array.prototype.fill.call(this, +value & 255, offset, end);
       return this;

@@ -3,8 +3,8 @@
 "use strict";
 
 const {
-  cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoDigest, cryptoEqual, cryptoHkdf, cryptoHmac,
-  cryptoPbkdf2, cryptoPbkdf2Later, cryptoRandom, cryptoScrypt, cryptoScryptLater, cryptoUuid,
+  cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoCshake, cryptoDigest, cryptoEqual, cryptoHkdf,
+  cryptoHmac, cryptoPbkdf2, cryptoPbkdf2Later, cryptoRandom, cryptoScrypt, cryptoScryptLater, cryptoUuid,
 } = native;
 const { invalid } = load("events");
 const { Buffer } = load("buffer")["node:buffer"];
@@ -75,19 +75,25 @@ class Digesting extends Transform {
 
 class Hash extends Digesting {
   #name;
+  #bytes;  // undefined, or the length that outputLength asks for
   constructor(name, options = undefined, parts = []) {
     super(options);
     this.#name = hashName(name);
     if (cryptoDigest(this.#name, new Uint8Array(0)) === undefined) {
       throw failed("Digest method not supported", "ERR_CRYPTO_INVALID_DIGEST");
     }
+    if (this.#name.startsWith("shake")) this.#bytes = options?.outputLength;
     this._parts().push(...parts);
   }
   _compute(bytes) {
-    return cryptoDigest(this.#name, bytes);
+    if (this.#bytes === undefined) return cryptoDigest(this.#name, bytes);
+    // cSHAKE without a name and a customization is SHAKE.
+    const none = new Uint8Array(0);
+    const strength = this.#name === "shake128" ? 128 : 256;
+    return cryptoCshake(strength, none, none, this.#bytes * 8, bytes);
   }
   copy(options = undefined) {
-    return new Hash(this.#name, options, this._parts());
+    return new Hash(this.#name, { outputLength: this.#bytes, ...options }, this._parts());
   }
 }
 

@@ -22,7 +22,10 @@ function toText(value) {
   return "";
 }
 
+// An empty separator counts as none given, as null does.
 function stringify(object, separator = "&", equals = "=", options = undefined) {
+  separator ||= "&";
+  equals ||= "=";
   if (object === null || typeof object !== "object") return "";
   const encode = options?.encodeURIComponent ?? querystring.escape;
   const pairs = [];
@@ -36,6 +39,8 @@ function stringify(object, separator = "&", equals = "=", options = undefined) {
 }
 
 function parse(text, separator = "&", equals = "=", options = undefined) {
+  separator ||= "&";
+  equals ||= "=";
   const parsed = Object.create(null);
   if (typeof text !== "string" || text === "") return parsed;
   const decode = options?.decodeURIComponent ?? querystring.unescape;

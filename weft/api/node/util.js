@@ -1,6 +1,7 @@
 // node:util. https://nodejs.org/api/util.html
 "use strict";
 
+const { setImmediate, setTimeout } = globalThis;
 const { invalid } = load("events");
 const types = load("util_types")["node:util/types"];
 const { isDeepStrictEqual } = load("assert");
@@ -25,12 +26,19 @@ inspect.styles = { __proto__: null };
 const format = (...args) => realm.format(args);
 const formatWithOptions = (options, ...args) => realm.format(args, options);
 
+// The timers of the web platform carry no mark of Node.js; they are known by what they are.
+function promisedTimer(original) {
+  if (original !== setTimeout && original !== setImmediate) return undefined;
+  const promises = load("timers")["node:timers/promises"];
+  return original === setTimeout ? promises.setTimeout : promises.setImmediate;
+}
+
 function promisify(original) {
   if (typeof original !== "function") {
     throw invalid('The "original" argument must be of type function');
   }
-  if (original[kPromisify] !== undefined) {
-    const custom = original[kPromisify];
+  const custom = original[kPromisify] ?? promisedTimer(original);
+  if (custom !== undefined) {
     return Object.defineProperty(custom, kPromisify, { value: custom, configurable: true });
   }
   const names = original[kPromisifyNames];
