@@ -7,10 +7,10 @@ const { inspect, inspecting } = realm;
 const { constructorName, isPrimitive, kinds, tryGet } = inspecting;
 const {
   ArrayPrototypeIndexOf, ArrayPrototypeJoin, ArrayPrototypePush, ArrayPrototypeSlice,
-  ErrorCaptureStackTrace, JSONStringify, MapPrototypeEntries, MathFloor, MathMax, Number,
+  ErrorCaptureStackTrace, FunctionPrototypeToString, JSONStringify, MapPrototypeEntries, MathFloor, MathMax, Number,
   NumberPrototypeToFixed, ObjectCreate, ObjectDefineProperty, ObjectPrototype,
-  ReflectGetOwnPropertyDescriptor, ReflectOwnKeys, SetPrototypeValues, String,
-  StringPrototypeCharCodeAt, StringPrototypeIncludes, StringPrototypeIndexOf, StringPrototypeRepeat,
+  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, SetPrototypeValues, String,
+  StringPrototypeCharCodeAt, StringPrototypeEndsWith, StringPrototypeIncludes, StringPrototypeIndexOf, StringPrototypeRepeat,
   StringPrototypeSlice, StringPrototypeSplit, SymbolPrototypeToString, SymbolToStringTag,
   parseFloat, parseInt,
 } = realm.primordials;
@@ -21,6 +21,22 @@ const kError = 2;
 // ---- format specifiers
 // https://console.spec.whatwg.org/#formatter
 
+// Whether an object says by a method of the application, or of the platform, how it reads; the
+// engine's own say "[object Object]" and the like. Proxies are not asked.
+function hasOwnWords(value) {
+  let holder = value;
+  for (let depth = 0; holder !== null && depth < 1000; depth++) {
+    if (valueKind(holder) === kinds.kProxy) return false;
+    const method = ReflectGetOwnPropertyDescriptor(holder, "toString")?.value;
+    if (typeof method === "function") {
+      return valueKind(method) !== kinds.kProxy &&
+        !StringPrototypeEndsWith(FunctionPrototypeToString(method), "{ [native code] }");
+    }
+    holder = ReflectGetPrototypeOf(holder);
+  }
+  return false;
+}
+
 function asString(value, options) {
   switch (typeof value) {
     case "string": return value;
@@ -29,6 +45,13 @@ function asString(value, options) {
     case "number": return inspect(value);
     case "object":
     case "function":
+      if (value !== null && hasOwnWords(value)) {
+        try {
+          return String(value);
+        } catch {
+          // It is shown as what it is.
+        }
+      }
       return inspect(value, { ...options, depth: 0, colors: false });
     default: return `${value}`;
   }

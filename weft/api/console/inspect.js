@@ -236,9 +236,9 @@ function toStringTag(object, name) {
 
 // "Name ", "Name(size) ", "Name(size) [Tag] ", "[Name: null prototype] ".
 function prefixOf(name, tag, fallback, size = "") {
-  const suffix = tag !== "" && tag !== fallback ? ` [${tag}]` : "";
-  if (name === null) return `[${fallback}${size}: null prototype]${suffix} `;
-  return `${name}${size}${suffix} `;
+  const suffix = tag === "" ? "" : ` [${tag}]`;
+  if (name !== null) return `${name}${size}${suffix} `;
+  return `[${fallback}${size}: null prototype]${tag === fallback ? "" : suffix} `;
 }
 
 // ---- properties
@@ -505,9 +505,9 @@ function listPromise(inspection, promise, level) {
 
 realm.inspecting = {
   __proto__: null,
-  Inspection, constructorName, defaults, formatPrimitive, formatProperty, isPrimitive, kCustom,
-  layOut, listArray, listIterator, listMap, listPromise, listSet, listTypedArray, ownKeys,
-  prefixOf, quote, toStringTag, tryGet,
+  Inspection, constructorName, defaults, formatPrimitive, formatProperty, isPrimitive, itemsMax,
+  kCustom, keyText, layOut, listArray, listIterator, listMap, listPromise, listSet, listTypedArray, moreItems,
+  ownKeys, prefixOf, quote, toStringTag, tryGet,
   kinds: {
     __proto__: null,
     kPlain, kMap, kSet, kWeakMap, kWeakSet, kPromise, kProxy, kDate, kRegExp, kError, kArrayBuffer,

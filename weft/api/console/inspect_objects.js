@@ -8,7 +8,7 @@ const {
 const {
   kArguments, kArray, kArrayBuffer, kAsyncFunction, kAsyncGeneratorFunction, kBigIntObject,
   kBooleanObject, kDataView, kDate, kError, kExternal, kFunction, kGenerator, kGeneratorFunction,
-  kMap, kMapIterator, kModule, kNumberObject, kPromise, kProxy, kRegExp, kSet, kSetIterator,
+  kMap, kMapIterator, kModule, kNumberObject, kPlain, kPromise, kProxy, kRegExp, kSet, kSetIterator,
   kSharedArrayBuffer, kStringObject, kSymbolObject, kTypedArray, kWeakMap, kWeakSet,
 } = kinds;
 const {
@@ -17,7 +17,8 @@ const {
   DataViewPrototypeGetBuffer, DataViewPrototypeGetByteLength, DataViewPrototypeGetByteOffset,
   DatePrototypeGetTime, DatePrototypeToISOString, FunctionPrototypeCall, FunctionPrototypeToString,
   MapPrototypeGetSize, MathMin, NumberIsNaN, NumberPrototypeToString, NumberPrototypeValueOf,
-  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, RegExpPrototypeToString,
+  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, RegExpPrototypeExec,
+  RegExpPrototypeToString,
   SetPrototypeGetSize, SharedArrayBufferPrototypeGetByteLength, String, StringPrototypeEndsWith,
   StringPrototypeIncludes, StringPrototypePadStart, StringPrototypeRepeat, StringPrototypeSlice,
   StringPrototypeSplit, StringPrototypeStartsWith, StringPrototypeValueOf, SymbolPrototypeValueOf,
@@ -69,11 +70,13 @@ function errorHead(error, name) {
 function stackOf(error, name) {
   const stack = tryGet(error, "stack");
   if (typeof stack !== "string" || stack === "") return `[${errorHead(error, name)}]`;
-  if (name !== null && name !== "Error" && StringPrototypeStartsWith(stack, "Error") &&
-      !StringPrototypeIncludes(StringPrototypeSplit(stack, "\n", 1)[0], name)) {
-    return `${name}${StringPrototypeSlice(stack, 5)}`;
-  }
-  return stack;
+  if (name === null || name === "Error") return stack;
+  const found = RegExpPrototypeExec(/^[A-Za-z]*Error(?=[:\n]|$)/, stack);
+  if (found === null ||
+      StringPrototypeIncludes(StringPrototypeSplit(stack, "\n", 1)[0], name)) return stack;
+  // "Error" says nothing beside the class, "TypeError" says what it is a kind of.
+  const kind = found[0] === "Error" ? "" : ` [${found[0]}]`;
+  return `${name}${kind}${StringPrototypeSlice(stack, found[0].length)}`;
 }
 
 function dropKey(keys, key) {
@@ -192,7 +195,7 @@ function shapeOf(inspection, object, kind, name, tag, level) {
     case kTypedArray: {
       const word = TypedArrayPrototypeGetSymbolToStringTag(object);
       const size = TypedArrayPrototypeGetLength(object);
-      const shape = listShape(prefixOf(name, tag === word ? "" : tag, word, `(${size})`),
+      const shape = listShape(prefixOf(name, tag, word, `(${size})`),
         (self) => listTypedArray(inspection, object, level, self));
       shape.size = size;
       return shape;
@@ -347,22 +350,28 @@ function formatRaw(inspection, object, level) {
   let base = baseOf(inspection, object, kind, name, tag);
   let shape;
   let keys;
-  if (kind === kError) {
+  const lister = kind === kPlain ? realm.inspecting.listerOf(object) : undefined;
+  if (kind === kError || (kind === kPlain && realm.isDOMException(object))) {
     const shown = errorBase(inspection, object, name, ownKeys(inspection, object, false));
     base = shown.text;
     keys = shown.keys;
   }
   if (base !== undefined) {
     keys ??= ownKeys(inspection, object, kind === kStringObject);
-    if (keys.length === 0) return base;
+    if (keys.length === 0 && lister === undefined) return base;
     shape = { base, open: "{", close: "}" };
   } else {
     shape = shapeOf(inspection, object, kind, name, tag, level + 1);
     keys = kind === kModule ? ReflectOwnKeys(object)
       : ownKeys(inspection, object, shape.skipIndices === true);
     if (kind === kModule) keys = dropSymbols(keys);
-    if (keys.length === 0 && isEmpty(shape, object, kind)) return `${shape.open}${shape.close}`;
+    // Every event has an accessor of its own for this, which says nothing.
+    if (lister !== undefined) keys = dropKey(keys, "isTrusted");
+    if (lister === undefined && keys.length === 0 && isEmpty(shape, object, kind)) {
+      return `${shape.open}${shape.close}`;
+    }
   }
+  if (lister !== undefined) shape.entries = () => lister(inspection, level + 1);
   if (level > inspection.depth) {
     const word = kind === kArray ? "Array" : name ?? (tag || "Object: null prototype");
     return base !== undefined && kind !== kError ? base : inspection.style(`[${word}]`, "special");
@@ -396,6 +405,7 @@ function formatMembers(inspection, object, shape, keys, level) {
     ArrayPrototypePush(output, formatProperty(inspection, object, keys[i], level));
   }
   ArrayPrototypePop(inspection.seen);
+  if (output.length === 0) return shape.base === "" ? `${shape.open}${shape.close}` : shape.base;
   if (entries !== output.length) shape.list = false;
   if (inspection.circular !== undefined) {
     const index = WeakMapPrototypeGet(inspection.circular, object);

@@ -521,6 +521,9 @@ function defineConstants(constructor, constants) {
   }
 }
 
+// What definePairIterable() was given, for whoever shows such objects to people.
+const pairIterables = [];
+
 // https://webidl.spec.whatwg.org/#js-iterable
 //
 // Gives the class entries(), keys(), values(), forEach() and [Symbol.iterator]() over pairs that
@@ -576,6 +579,7 @@ function definePairIterable(constructor, name, { check, size, keyAt, valueAt }) 
       }
     },
   };
+  pairIterables[pairIterables.length] = { constructor, name, check, size, keyAt, valueAt };
   const { prototype } = constructor;
   const keys = ReflectOwnKeys(methods);
   for (let i = 0; i < keys.length; i++) {
@@ -652,6 +656,7 @@ realm.webidl = {
   configureInterface,
   defineConstants,
   definePairIterable,
+  pairIterables,
   failure,
   isObject,
   isArrayBuffer,
