@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 
 namespace weft::js {
 namespace {
 
 // A line that is longer is shown without its end: generated code has lines of megabytes.
 constexpr std::size_t kLineBytesMax = 200;
+
+// Of what an AggregateError holds, so many are told.
+constexpr std::uint32_t kPartsShownMax = 8;
 
 // NotFound -> "NotFound", as programs compare it.
 std::string code_of(ErrorKind kind) {
@@ -112,6 +116,28 @@ std::string text_of_thrown(v8::Isolate* isolate, v8::Local<v8::Context> context,
 }
 
 std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                          v8::Local<v8::Value> error, int depth);
+
+// The failures that an AggregateError holds, each on lines of its own.
+std::string text_of_parts(v8::Isolate* isolate, v8::Local<v8::Context> context,
+                          v8::Local<v8::Object> error, int depth) {
+    v8::Local<v8::Value> errors = read(isolate, context, error, "errors");
+    if (!error->IsNativeError() || !errors->IsArray()) return {};
+    v8::Local<v8::Array> parts = errors.As<v8::Array>();
+    std::string text;
+    std::uint32_t shown = std::min(parts->Length(), kPartsShownMax);
+    for (std::uint32_t at = 0; at < shown; ++at) {
+        v8::TryCatch ignored(isolate);
+        v8::Local<v8::Value> part;
+        if (!parts->Get(context, at).ToLocal(&part)) continue;
+        text += "\n  because of: " + text_of_error(isolate, context, part, depth + 1);
+    }
+    if (shown < parts->Length())
+        text += "\n  and of " + std::to_string(parts->Length() - shown) + " more";
+    return text;
+}
+
+std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
                           v8::Local<v8::Value> error, int depth) {
     if (!error->IsObject()) return "Uncaught " + to_text(isolate, error);
     v8::Local<v8::Object> object = error.As<v8::Object>();
@@ -121,8 +147,10 @@ std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
     std::string text = stack->IsString() && stack.As<v8::String>()->Length() > 0
                            ? to_text(isolate, stack)
                            : to_text(isolate, error);
+    if (depth >= 4) return text;
+    text += text_of_parts(isolate, context, object, depth);
     v8::Local<v8::Value> cause = read(isolate, context, object, "cause");
-    if (cause->IsUndefined() || depth >= 4) return text;
+    if (cause->IsUndefined()) return text;
     return text + "\n  caused by: " + text_of_error(isolate, context, cause, depth + 1);
 }
 
