@@ -94,6 +94,17 @@ class Command(unittest.TestCase):
         self.write("b.js", 'export const b = await Promise.resolve("b");\n')
         self.assertEqual(self.weft("run", "a.js"), (0, "b\nlate\n", ""))
 
+    def test_JS_2_a_script_of_CommonJS_is_its_main_module(self):
+        self.write("a.cjs", "const b = require('./b.cjs');\n"
+                   "console.log(require.main === module, module.id, b);\n")
+        self.write("b.cjs", "module.exports = [require.main === module, require.main.filename];\n")
+        self.assertEqual(self.weft("run", "a.cjs"),
+                         (0, f"true . [ false, '{self.folder}/a.cjs' ]\n", ""))
+        self.write("c.mjs", "import { createRequire } from 'node:module';\n"
+                   "console.log(createRequire(import.meta.url).main);\nimport './d.cjs';\n")
+        self.write("d.cjs", "console.log(require.main);\n")
+        self.assertEqual(self.weft("run", "c.mjs"), (0, "undefined\nundefined\n", ""))
+
     def test_JS_12_a_module_of_WebAssembly_that_is_compiled_is_pending(self):
         self.write("a.js", """
             const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
@@ -120,6 +131,15 @@ class Command(unittest.TestCase):
         status, _, told = self.weft("run", "b.js")
         self.assertEqual((status, "TypeError: late" in told), (1, True), told)
         self.assertIn('Uncaught {"code":7}', self.weft("eval", "throw { code: 7 }")[2])
+
+    def test_JS_12_an_AggregateError_tells_of_what_it_holds(self):
+        self.write("a.js", "const all = [new RangeError('one'), 2, ...Array(9).fill(3)];\n"
+                           "throw new AggregateError(all, 'many', { cause: new Error('why') });\n")
+        status, _, told = self.weft("run", "a.js")
+        self.assertEqual(status, 1)
+        for part in ("AggregateError: many", "  because of: RangeError: one", "a.js:1",
+                     "  because of: Uncaught 2", "  and of 3 more", "  caused by: Error: why"):
+            self.assertIn(part, told)
 
     def test_JS_12_a_signal_that_would_fire_later_keeps_no_script(self):
         hour = 3_600_000

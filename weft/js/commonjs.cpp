@@ -87,12 +87,13 @@ void Modules::give_exports(v8::Local<v8::Context> context, Loaded& loaded) {
     v8::Local<v8::Module> module = loaded.compiled.Get(isolate);
     v8::Local<v8::Value> load;
     v8::Local<v8::Value> exported;
-    v8::Local<v8::Value> path = to_v8(isolate, loaded.module.path);
+    v8::Local<v8::Value> arguments[] = {to_v8(isolate, loaded.module.path),
+                                        v8::Boolean::New(isolate, entry_ == &loaded)};
     // The loader first, which then compiles what is the user's.
     if (isolate_.inspector) isolate_.inspector->own_code_follows();
     if (!isolate_.hook_of("commonjs", "load").ToLocal(&load) ||
         !load.As<v8::Function>()
-             ->Call(context, v8::Undefined(isolate), 1, &path)
+             ->Call(context, v8::Undefined(isolate), 2, arguments)
              .ToLocal(&exported))
         return;
     auto give = [&](std::string_view name, v8::Local<v8::Value> value) {

@@ -13,6 +13,7 @@
 #include "weft/js/describe.h"
 #include "weft/js/inspector.h"
 #include "weft/js/isolate.h"
+#include "weft/js/module_url.h"
 #include "weft/js/task.h"
 #include "weft/js/typescript_file.h"
 
@@ -368,8 +369,14 @@ void Modules::fill_import_meta(v8::Local<v8::Module> module, v8::Local<v8::Objec
         std::string referrer = call.text_of(info.Data());
         std::string specifier = to_text(info.GetIsolate(), info[0]);
         ModuleResult<Module> found = modules.resolver_->resolve(specifier, referrer);
-        if (!found) return call.throw_type_error(found.error().text());
-        call.give(found->url());
+        if (found) return call.give(found->url());
+        // A path leads somewhere whether a file is there or not, as in browsers and Node.js.
+        PathAndSuffix parts = split_suffix(specifier);
+        std::optional<std::string> plain = percent_decoded(parts.path);
+        if (found.error().code != ModuleError::Code::NotFound || !plain ||
+            !is_relative_or_absolute(specifier))
+            return call.throw_type_error(found.error().text());
+        call.give(file_url(join_path(folder_of(referrer), *plain)) + std::string(parts.suffix));
     };
     v8::Local<v8::Function> function;
     if (v8::Function::New(context, resolve, to_v8(isolate, path), 1,
@@ -404,7 +411,8 @@ v8::MaybeLocal<v8::Promise> Modules::import_dynamically(v8::Local<v8::String> sp
     return start_task(
         isolate_, "import", [this, wanted, referrer = std::move(referrer)]() -> Result<Settled> {
             ModuleResult<Module> module = resolver_->resolve(wanted, path_of_url(referrer));
-            if (!module) return import_failure(module.error().text());
+            if (!module)
+                return import_failure(module.error().text(), to_string(module.error().code));
             Result<Loaded*> loaded = load_graph(*module);
             if (!loaded) return import_failure(loaded.error().message());
             return Settled([this, loaded = *loaded](Isolate& isolate) {
@@ -413,10 +421,17 @@ v8::MaybeLocal<v8::Promise> Modules::import_dynamically(v8::Local<v8::String> sp
         });
 }
 
-// What import() rejects with when a module cannot be had: a TypeError, as in browsers.
-Settled Modules::import_failure(std::string message) {
-    return [message = std::move(message)](Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
-        isolate.v8()->ThrowException(v8::Exception::TypeError(to_v8(isolate.v8(), message)));
+// What import() rejects with when a module cannot be had: a TypeError, as in browsers. By its code,
+// as Node.js has it, packages tell one that is not installed.
+Settled Modules::import_failure(std::string message, std::string_view code) {
+    return [message = std::move(message), code](Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+        v8::Local<v8::Value> error = v8::Exception::TypeError(to_v8(isolate.v8(), message));
+        if (!code.empty()) {
+            v8::Local<v8::Value> text = to_v8(isolate.v8(), code);
+            seen_by_turn(
+                error.As<v8::Object>()->Set(isolate.context(), to_v8(isolate.v8(), "code"), text));
+        }
+        isolate.v8()->ThrowException(error);
         return {};
     };
 }

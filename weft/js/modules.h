@@ -100,7 +100,7 @@ private:
     Result<void> evaluate(Loaded& loaded);
     v8::MaybeLocal<v8::Value> link_and_evaluate(v8::Local<v8::Context> context, Loaded& loaded);
     v8::MaybeLocal<v8::Value> evaluated_namespace(Isolate& isolate, Loaded& loaded);
-    static Settled import_failure(std::string message);
+    static Settled import_failure(std::string message, std::string_view code = {});
     Loaded* find(v8::Local<v8::Module> module) const;
     std::vector<std::string> builtin_names() const;
     // Runs the function in a turn of the isolate and waits for that.

@@ -96,3 +96,18 @@ test("JS_2 node:module knows the built-ins", () => {
   assert(builtinModules.includes("events"));
   assert(isBuiltin("node:fs") && isBuiltin("fs") && !isBuiltin("hono"));
 });
+
+test("JS_2 import(): a package that is not there is told by its code", async () => {
+  const absent = await assertRejects(import("no-such-package"), TypeError);
+  assertEquals(absent.code, "ERR_MODULE_NOT_FOUND");
+  assertEquals((await assertRejects(import("./nothing.js"), TypeError)).code,
+    "ERR_MODULE_NOT_FOUND");
+});
+
+test("JS_2 import.meta.resolve() says where a path leads, also where nothing is", () => {
+  const folder = import.meta.url.slice(0, import.meta.url.lastIndexOf("/"));
+  assertEquals(import.meta.resolve("./nothing%20here.js?v=1"), `${folder}/nothing%20here.js?v=1`);
+  assertEquals(import.meta.resolve("./commonjs.js"), import.meta.url);
+  assertEquals(import.meta.resolve("/no/such/../file"), "file:///no/file");
+  assertThrows(() => import.meta.resolve("no-such-package"), TypeError);
+});

@@ -2,7 +2,7 @@
 // https://nodejs.org/api/modules.html, https://nodejs.org/api/module.html
 "use strict";
 
-const { requireCompile, requireModule, requireResolve, requireSource } = native;
+const { processIsScript, requireCompile, requireModule, requireResolve, requireSource } = native;
 
 const cache = Object.create(null);
 const builtinNames = Object.keys(realm.modules)
@@ -100,7 +100,11 @@ const extensions = {
   },
 };
 
-function loadFile(path, kind, parent) {
+// What a script began with, if that is a file of CommonJS. An application that is served has none,
+// so that a file which is both does not also listen by itself.
+let mainModule;
+
+function loadFile(path, kind, parent, isEntry = false) {
   const known = cache[path];
   // A module that is still running gives what it has exported so far: that is how cycles end.
   if (known !== undefined) {
@@ -109,6 +113,10 @@ function loadFile(path, kind, parent) {
   }
   const module = new Module(path, parent);
   module.filename = path;
+  if (isEntry && processIsScript()) {
+    mainModule = module;
+    module.id = ".";
+  }
   cache[path] = module;
   let whole = false;
   try {
@@ -147,7 +155,7 @@ function makeRequire(path, module) {
     builtinNames.includes(specifier) ? null : nodeModulePaths(folderOf(path));
   require.cache = cache;
   require.extensions = extensions;
-  require.main = undefined;
+  require.main = mainModule;
   return require;
 }
 
@@ -181,7 +189,7 @@ Object.assign(Module, {
   },
 });
 Object.defineProperty(Module, "_loadForImport", {
-  value: (path) => loadFile(path, "commonjs", undefined).exports,
+  value: (path, isEntry) => loadFile(path, "commonjs", undefined, isEntry).exports,
 });
 
 return { "node:module": Module };

@@ -98,5 +98,5 @@ realm.node = {
 };
 realm.commonjs = {
   __proto__: null,
-  load: (path) => load("commonjs")["node:module"]._loadForImport(path),
+  load: (path, isEntry) => load("commonjs")["node:module"]._loadForImport(path, isEntry),
 };

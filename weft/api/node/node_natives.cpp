@@ -111,6 +111,10 @@ void process_exit(js::Call& call) {
     std::_Exit(static_cast<int>(call.integer(0)));
 }
 
+void process_is_script(js::Call& call) {
+    call.give(JsApplication::of(call.isolate()).options().is_script);
+}
+
 // As Node.js and as the kernel call it.
 void process_architecture(js::Call& call) {
     utsname system{};
@@ -140,6 +144,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<process_folder>("processFolder", "(): string"),
     js::bind<process_number>("processNumber", "(): number"),
     js::bind<process_exit>("processExit", "(status: number): boolean"),
+    js::bind<process_is_script>("processIsScript", "(): boolean"),
     js::bind<process_architecture>("processArchitecture", "(): string[]"),
     js::bind<process_memory>("processMemory", "(): number[]"),
 };
