@@ -123,6 +123,13 @@ bool TsParser::type_primary() {
 }
 
 bool TsParser::type_name() {
+    // These take no arguments: in `a as number < b` the rest is a comparison.
+    bool is_keyword = is_one_of({"any", "bigint", "boolean", "never", "null", "number", "object",
+                                 "string", "symbol", "undefined", "unknown", "void"});
+    if (is_keyword && peek_text() != ".") {
+        advance();
+        return true;
+    }
     if (is("typeof")) advance();
     if (is("import")) {
         advance();

@@ -45,6 +45,8 @@ TEST(TypeScript, JS_2_expressions_and_types_are_told_apart) {
     EXPECT_EQ(stripped("x = async <T,>(a: T): Promise<T> => a;"), "x = async (a ) => a;");
     EXPECT_EQ(stripped("x = a >> b >>> c; y >>= 1;"), "x = a >> b >>> c; y >>= 1;");
     EXPECT_EQ(stripped("x = /a<b>/g.test(`${c as D}`) / 2"), "x = /a<b>/g.test(`${c }`) / 2");
+    EXPECT_EQ(stripped("x = a as number < b;"), "x = a < b;");
+    EXPECT_EQ(stripped("x = a as Set<b>;"), "x = a ;");
     EXPECT_EQ(stripped("type = 1; declare(x); module.y"), "type = 1; declare(x); module.y");
     EXPECT_EQ(stripped("type A = B\n(c as D).e()"), "; \n(c ).e()");
 }
