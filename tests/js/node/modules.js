@@ -163,3 +163,25 @@ test("JS_2 node:querystring: null separators are the usual ones", () => {
     { a: "1", b: "2" });
   assertEquals(querystring.stringify({ a: 1, b: 2 }, "", null), "a=1&b=2");
 });
+
+test("JS_2 node:util: MIMEType has its parts, which can be changed", () => {
+  const mime = new util.MIMEType('Text/HTML; charset=utf-8; Title="a \\"b"');
+  assertEquals([mime.type, mime.subtype, mime.essence], ["text", "html", "text/html"]);
+  assertEquals([...mime.params], [["charset", "utf-8"], ["title", 'a "b']]);
+  assertEquals(`${mime}`, 'text/html;charset=utf-8;title="a \\"b"');
+  mime.subtype = "Plain";
+  mime.params.delete("title");
+  mime.params.set("q", "");
+  assertEquals(JSON.stringify([mime, mime.params.get("charset"), mime.params.get("no")]),
+    JSON.stringify(['text/plain;charset=utf-8;q=""', "utf-8", null]));
+  for (const act of [() => new util.MIMEType("text"), () => { mime.type = "a/b"; }]) {
+    assertEquals(assertThrows(act, TypeError).code, "ERR_INVALID_MIME_SYNTAX");
+  }
+});
+
+test("JS_2 node:util: parseEnv() knows quotes, comments and values of many lines", () => {
+  const text = "A=1 # one\r\n# B=2\n export C = 'x # y' # z\nD=\"a\\nb\"\n" +
+    "E=`q\nF=r`\nG=\nH='open\n";
+  assertEquals(util.parseEnv(text),
+    { A: "1", C: "x # y", D: "a\nb", E: "q\nF=r", G: "", H: "'open" });
+});

@@ -142,11 +142,15 @@ function aborted(signal) {
   });
 }
 
+// Each `name=value` begins a line. A quoted value may have more lines, and in double quotes a
+// backslash and an "n" are the end of one; any other value ends at a "#".
 function parseEnv(text) {
   const env = {};
-  for (const line of text.split("\n")) {
-    const match = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*$/.exec(line);
-    if (match !== null) env[match[1]] = match[2].replace(/^(["'`])(.*)\1$/, "$2");
+  const pattern =
+    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([^\n]*))/gm;
+  const lines = text.replace(/\r\n?/g, "\n");
+  for (const [, name, double, single, back, plain] of lines.matchAll(pattern)) {
+    env[name] = double?.replace(/\\n/g, "\n") ?? single ?? back ?? plain.split("#", 1)[0].trim();
   }
   return env;
 }
@@ -160,23 +164,95 @@ const errors = new Map([
 ]);
 const getSystemErrorName = (number) => errors.get(Math.abs(number)) ?? `E${Math.abs(number)}`;
 
-class MIMEType {
-  #type;
-  constructor(text) {
-    this.#type = realm.mime.parse(`${text}`);
-    if (this.#type === undefined || this.#type === null) {
-      throw invalid(`The MIME syntax is invalid: ${text}`, "ERR_INVALID_MIME_SYNTAX");
-    }
+function invalidMime(what, value) {
+  return invalid(`The MIME syntax for a ${what} in "${value}" is invalid`,
+    "ERR_INVALID_MIME_SYNTAX");
+}
+
+function toToken(what, value) {
+  const text = `${value}`;
+  if (!realm.mime.isToken(text)) throw invalidMime(what, text);
+  return text;
+}
+
+class MIMEParams {
+  #values = new Map();
+
+  delete(name) {
+    this.#values.delete(`${name}`);
   }
-  get essence() {
-    return realm.mime.serialize(this.#type).split(";")[0];
+  get(name) {
+    return this.#values.get(`${name}`) ?? null;
+  }
+  has(name) {
+    return this.#values.has(`${name}`);
+  }
+  set(name, value) {
+    const text = `${value}`;
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) throw invalidMime("parameter value", text);
+    this.#values.set(toToken("parameter name", name), text);
+  }
+  entries() {
+    return this.#values.entries();
+  }
+  keys() {
+    return this.#values.keys();
+  }
+  values() {
+    return this.#values.values();
+  }
+  [Symbol.iterator]() {
+    return this.#values.entries();
   }
   toString() {
-    return realm.mime.serialize(this.#type);
+    const parameters = [...this.#values].flat();
+    return realm.mime.serialize({ type: "", subtype: "", essence: "", parameters }).slice(1);
+  }
+}
+
+class MIMEType {
+  #type;
+  #subtype;
+  #params = new MIMEParams();
+
+  constructor(text) {
+    const parsed = realm.mime.parse(`${text}`);
+    if (parsed === undefined || parsed === null) throw invalidMime("type", text);
+    this.#type = parsed.type;
+    this.#subtype = parsed.subtype;
+    for (let i = 0; i < parsed.parameters.length; i += 2) {
+      this.#params.set(parsed.parameters[i], parsed.parameters[i + 1]);
+    }
+  }
+  get type() {
+    return this.#type;
+  }
+  set type(value) {
+    this.#type = toToken("type", value).toLowerCase();
+  }
+  get subtype() {
+    return this.#subtype;
+  }
+  set subtype(value) {
+    this.#subtype = toToken("subtype", value).toLowerCase();
+  }
+  get essence() {
+    return `${this.#type}/${this.#subtype}`;
+  }
+  get params() {
+    return this.#params;
+  }
+  toString() {
+    const params = `${this.#params}`;
+    return params === "" ? this.essence : `${this.essence};${params}`;
+  }
+  toJSON() {
+    return this.toString();
   }
 }
 
 const util = {
+  MIMEParams,
   MIMEType,
   TextDecoder: globalThis.TextDecoder,
   TextEncoder: globalThis.TextEncoder,
