@@ -35,7 +35,7 @@ test("JS_9 console: objects of the platform are shown with what they hold", asyn
     "algorithm: { name: 'AES-GCM', length: 128 }, usages: [ 'encrypt' ] }");
 });
 
-test("JS_9 console: to show an object of the platform does not change it, nor run the application", async () => {
+test("JS_9 console: to show an object of the platform neither changes it nor runs code", async () => {
   const response = new Response("text");
   all(response);
   assertEquals([response.bodyUsed, await response.text()], [false, "text"]);
@@ -66,6 +66,7 @@ test("JS_9 console: a class of one's own says what it extends", () => {
   class Bar extends Uint8Array {}
   assertEquals(all(new Foo([[1, 2]])), "Foo(1) [Map] { 1 => 2 }");
   assertEquals(all(new Bar(2)), "Bar(2) [Uint8Array] [ 0, 0 ]");
+  assertEquals(all("\u007f\u001b"), "'\\x7F\\x1B'");
   class ValidationError extends TypeError {}
   assert(all(new ValidationError("v")).startsWith("ValidationError [TypeError]: v\n"));
   assertEquals(all(Object.setPrototypeOf(new Map([[1, 2]]), null)),

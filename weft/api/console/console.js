@@ -7,12 +7,12 @@ const { inspect, inspecting } = realm;
 const { constructorName, isPrimitive, kinds, tryGet } = inspecting;
 const {
   ArrayPrototypeIndexOf, ArrayPrototypeJoin, ArrayPrototypePush, ArrayPrototypeSlice,
-  ErrorCaptureStackTrace, FunctionPrototypeToString, JSONStringify, MapPrototypeEntries, MathFloor, MathMax, Number,
-  NumberPrototypeToFixed, ObjectCreate, ObjectDefineProperty, ObjectPrototype,
-  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, SetPrototypeValues, String,
-  StringPrototypeCharCodeAt, StringPrototypeEndsWith, StringPrototypeIncludes, StringPrototypeIndexOf, StringPrototypeRepeat,
-  StringPrototypeSlice, StringPrototypeSplit, SymbolPrototypeToString, SymbolToStringTag,
-  parseFloat, parseInt,
+  ErrorCaptureStackTrace, FunctionPrototypeToString, JSONStringify, MapPrototypeEntries, MathFloor,
+  MathMax, Number, NumberPrototypeToFixed, ObjectCreate, ObjectDefineProperty, ObjectPrototype,
+  ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, SetPrototypeValues,
+  String, StringPrototypeCharCodeAt, StringPrototypeEndsWith, StringPrototypeIncludes,
+  StringPrototypeIndexOf, StringPrototypeRepeat, StringPrototypeSlice, StringPrototypeSplit,
+  SymbolPrototypeToString, SymbolToStringTag, parseFloat, parseInt,
 } = realm.primordials;
 
 const kOut = 1;

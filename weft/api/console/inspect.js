@@ -14,7 +14,8 @@ const {
   ReflectGetPrototypeOf, ReflectOwnKeys, RegExpPrototypeExec, SetPrototypeGetSize,
   SetPrototypeValues, String, StringPrototypeCharCodeAt, StringPrototypeIncludes,
   StringPrototypeIndexOf, StringPrototypePadEnd, StringPrototypePadStart, StringPrototypeRepeat,
-  StringPrototypeSlice, SymbolFor, SymbolPrototypeToString, SymbolToStringTag, uncurryThis,
+  StringPrototypeSlice, StringPrototypeToUpperCase, SymbolFor, SymbolPrototypeToString,
+  SymbolToStringTag, uncurryThis,
 } = realm.primordials;
 
 const mapIteratorNext = uncurryThis(ReflectGetPrototypeOf(new Map().entries()).next);
@@ -132,7 +133,7 @@ function quote(text) {
     if (code === mark) {
       escaped = `\\${edge}`;
     } else if (code < 32 || code === 92 || (code >= 127 && code < 160)) {
-      escaped = escapes[code] ?? `\\x${hex(code, 2)}`;
+      escaped = escapes[code] ?? `\\x${StringPrototypeToUpperCase(hex(code, 2))}`;
     } else if (code >= 0xd800 && code < 0xe000) {
       const next = code < 0xdc00 && i + 1 < text.length
         ? StringPrototypeCharCodeAt(text, i + 1) : 0;
@@ -506,8 +507,8 @@ function listPromise(inspection, promise, level) {
 realm.inspecting = {
   __proto__: null,
   Inspection, constructorName, defaults, formatPrimitive, formatProperty, isPrimitive, itemsMax,
-  kCustom, keyText, layOut, listArray, listIterator, listMap, listPromise, listSet, listTypedArray, moreItems,
-  ownKeys, prefixOf, quote, toStringTag, tryGet,
+  kCustom, keyText, layOut, listArray, listIterator, listMap, listPromise, listSet, listTypedArray,
+  moreItems, ownKeys, prefixOf, quote, toStringTag, tryGet,
   kinds: {
     __proto__: null,
     kPlain, kMap, kSet, kWeakMap, kWeakSet, kPromise, kProxy, kDate, kRegExp, kError, kArrayBuffer,

@@ -18,12 +18,11 @@ const {
   DatePrototypeGetTime, DatePrototypeToISOString, FunctionPrototypeCall, FunctionPrototypeToString,
   MapPrototypeGetSize, MathMin, NumberIsNaN, NumberPrototypeToString, NumberPrototypeValueOf,
   ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, RegExpPrototypeExec,
-  RegExpPrototypeToString,
-  SetPrototypeGetSize, SharedArrayBufferPrototypeGetByteLength, String, StringPrototypeEndsWith,
-  StringPrototypeIncludes, StringPrototypePadStart, StringPrototypeRepeat, StringPrototypeSlice,
-  StringPrototypeSplit, StringPrototypeStartsWith, StringPrototypeValueOf, SymbolPrototypeValueOf,
-  TypedArrayPrototypeGetLength, TypedArrayPrototypeGetSymbolToStringTag, Uint8Array, WeakMap,
-  WeakMapPrototypeGet, WeakMapPrototypeSet,
+  RegExpPrototypeToString, SetPrototypeGetSize, SharedArrayBufferPrototypeGetByteLength, String,
+  StringPrototypeEndsWith, StringPrototypeIncludes, StringPrototypePadStart, StringPrototypeRepeat,
+  StringPrototypeSlice, StringPrototypeSplit, StringPrototypeStartsWith, StringPrototypeValueOf,
+  SymbolPrototypeValueOf, TypedArrayPrototypeGetLength, TypedArrayPrototypeGetSymbolToStringTag,
+  Uint8Array, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet,
 } = realm.primordials;
 
 // ---- functions

@@ -4,7 +4,8 @@
 
 const {
   cryptoAead, cryptoAesCbc, cryptoAesCtr, cryptoCshake, cryptoDigest, cryptoEqual, cryptoHkdf,
-  cryptoHmac, cryptoPbkdf2, cryptoPbkdf2Later, cryptoRandom, cryptoScrypt, cryptoScryptLater, cryptoUuid,
+  cryptoHmac, cryptoPbkdf2, cryptoPbkdf2Later, cryptoRandom, cryptoScrypt, cryptoScryptLater,
+  cryptoUuid,
 } = native;
 const { invalid } = load("events");
 const { Buffer } = load("buffer")["node:buffer"];
