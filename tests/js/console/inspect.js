@@ -35,7 +35,7 @@ test("JS_9 console: objects of the platform are shown with what they hold", asyn
     "algorithm: { name: 'AES-GCM', length: 128 }, usages: [ 'encrypt' ] }");
 });
 
-test("JS_9 console: to show an object of the platform neither changes it nor runs code", async () => {
+test("JS_9 console: showing platform objects neither changes them nor runs code", async () => {
   const response = new Response("text");
   all(response);
   assertEquals([response.bodyUsed, await response.text()], [false, "text"]);
