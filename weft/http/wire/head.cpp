@@ -157,6 +157,13 @@ bool stays_open(const MessageFields& said, Version version) {
     return !said.close && (version == Version::Http11 || said.keep_alive);
 }
 
+// A "yes" is sure. What may be a number, by the begin of its last label, is looked at more closely.
+bool is_usual_host(std::string_view host) {
+    if (!is_usual_name(host)) return false;
+    std::size_t label = host.rfind('.') + 1;
+    return label < host.size() && !is_digit(host[label]);
+}
+
 bool is_authority_of(const Target& target, const HostPort& host) {
     std::optional<HostPort> authority = parse_host_port(target.authority);
     if (!authority || !equal_without_case(authority->host, host.host)) return false;
@@ -331,7 +338,7 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
 Progress RequestParser::conclude(const MessageFields& said) {
     // Nothing but a host was said that needs a closer look: most requests without a body.
     if (said.is_host_alone() && head_.version == Version::Http11 &&
-        target_.form == Target::Form::Origin && is_usual_name(said.host)) [[likely]] {
+        target_.form == Target::Form::Origin && is_usual_host(said.host)) [[likely]] {
         head_.host = said.host;
         return Progress::Done;
     }
@@ -359,7 +366,7 @@ Progress RequestParser::conclude_host(const MessageFields& said) {
         return Progress::Done;
     }
     if (said.hosts > 1) return fail(400, "several Host fields");
-    if (!has_authority && is_usual_name(said.host)) {
+    if (!has_authority && is_usual_host(said.host)) {
         head_.host = said.host;
         return Progress::Done;
     }

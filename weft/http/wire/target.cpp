@@ -50,6 +50,15 @@ bool is_ipv6(std::string_view text) {
     return before >= 0 && behind >= 0 && before + behind <= 7;
 }
 
+// https://url.spec.whatwg.org/#ends-in-a-number-checker: whether URLs have it as an IPv4 address.
+bool ends_in_number(std::string_view host) {
+    if (host.ends_with('.')) host.remove_suffix(1);
+    std::string_view label = host.substr(host.rfind('.') + 1);
+    if (std::ranges::all_of(label, is_digit)) return !label.empty();
+    if (!label.starts_with("0x") && !label.starts_with("0X")) return false;
+    return std::ranges::all_of(label.substr(2), [](char c) { return hex_value(c) >= 0; });
+}
+
 bool has_sound_escapes(std::string_view text) {
     for (std::size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 3)) {
         if (text.size() - at < 3 || hex_value(text[at + 1]) < 0 || hex_value(text[at + 2]) < 0) {
@@ -158,6 +167,9 @@ std::optional<HostPort> parse_host_port(std::string_view text) {
         result.host = {text.data(), stop};
         rest = {stop, end};
         if (result.host.empty()) return std::nullopt;
+        // NB: "127.1" and "0x7f.1" are names here and 127.0.0.1 in URLs; "1.2.3.256" is a name here
+        // and nothing in URLs. Both are read in two ways.
+        if (ends_in_number(result.host) && !is_ipv4(result.host)) return std::nullopt;
     }
     if (rest.empty()) return result;
     if (rest[0] != ':') return std::nullopt;

@@ -43,7 +43,8 @@ struct HostPort {
     std::optional<std::uint16_t> port;
     bool is_ipv6 = false;
 };
-// RFC 3986 host [":" port]; nothing for anything else, user information included.
+// RFC 3986 host [":" port]; nothing for anything else, user information included, and for what
+// looks like an IPv4 address but is none of four decimal numbers.
 std::optional<HostPort> parse_host_port(std::string_view text);
 
 // Of http, https, ws and wss; 0 for other schemes.
