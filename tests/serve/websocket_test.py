@@ -7,7 +7,7 @@ import struct
 import time
 import unittest
 
-from served import PATIENCE_S, ServeTest, Weft, main
+from served import MIB, PATIENCE_S, ServeTest, Weft, main
 
 APP = """
 import { sse, upgradeWebSocket } from "weft:http";
@@ -189,9 +189,12 @@ class Client:
     def send(self, opcode, payload=b""):
         payload = payload.encode() if isinstance(payload, str) else payload
         mask = os.urandom(4)
-        size = (bytes([0x80 | len(payload)]) if len(payload) < 126
-                else b"\xfe" + struct.pack(">H", len(payload)))
-        masked = bytes(byte ^ mask[at % 4] for at, byte in enumerate(payload))
+        count = len(payload)
+        size = (bytes([0x80 | count]) if count < 126
+                else b"\xfe" + struct.pack(">H", count) if count < 65536
+                else b"\xff" + struct.pack(">Q", count))
+        key = int.from_bytes((mask * (count // 4 + 1))[:count], "big")
+        masked = (int.from_bytes(payload, "big") ^ key).to_bytes(count, "big")
         self.socket.sendall(bytes([0x80 | opcode]) + size + mask + masked)
 
     def need(self, count):
@@ -273,6 +276,18 @@ class WebSocketTest(ServeTest):
         client.socket.sendall(b"\x81\x01x")  # without a mask
         self.assertEqual(client.receive()[1][:2], struct.pack(">H", 1002))
         self.assertIn("close 1006  false", self.logged("close"))
+
+    def test_JS_18_a_message_of_4_MiB_may_come_in_one_frame(self):
+        client = Client(self.weft, "/echo")
+        text = "x" * (4 * MIB)
+        client.send(TEXT, text)
+        parts = [client.receive()]
+        while sum(len(part) for _, part in parts) < len(text):
+            parts.append(client.receive())
+        self.assertEqual(parts[0][0], TEXT)
+        self.assertTrue(b"".join(part for _, part in parts) == text.encode())
+        client.socket.sendall(b"\x81\xff" + struct.pack(">Q", len(text) + 1) + b"mask")
+        self.assertEqual(client.receive()[1][:2], struct.pack(">H", 1009))
 
     def test_JS_18_a_subprotocol_is_agreed_upon(self):
         client = Client(self.weft, "/chat", "sec-websocket-protocol: chat.1, chat.2\r\n")

@@ -19,6 +19,8 @@ using wire::websocket::Event;
 // How long, and how much, is read from a peer that has been told to go.
 constexpr Nanoseconds kLingerTime = std::chrono::seconds(1);
 constexpr std::size_t kLingerBytes = 256 * 1024;
+// Of one frame that we send: a larger message is sent in several, which more peers take.
+constexpr std::size_t kFrameBytesSent = 1024 * 1024;
 // A buffer for frames up to this size is kept for the next message.
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
@@ -46,7 +48,7 @@ WebSocket::WebSocket(net::Stream& stream, Bytes early, WebSocketRole role,
       buffer_(std::max(early.size(), kReadBufferBytes)),
       heard_(Clock::now()),
       sender_(role, {.deflate = options.deflate,
-                     .frame_bytes = options.limits.frame_bytes,
+                     .frame_bytes = std::min(options.limits.frame_bytes, kFrameBytesSent),
                      .mask_key = [this] { return mask_keys_.next(); }}) {
     std::ranges::copy(early, buffer_.begin());
     unread_ = Bytes(buffer_).first(early.size());

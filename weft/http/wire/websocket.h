@@ -53,7 +53,7 @@ bool is_close_code(std::uint16_t code);
 
 // What we take; more is answered with kTooBig.
 struct Limits {
-    std::size_t frame_bytes = 1024 * 1024;
+    std::size_t frame_bytes = 4 * 1024 * 1024;    // many send a message in one frame
     std::size_t message_bytes = 4 * 1024 * 1024;  // decompressed
     std::size_t fragments = 1024;                 // of one message
 };
