@@ -170,6 +170,7 @@ class Drain(unittest.TestCase):
         client = weft.begin("/sleep?ms=9000")
         self.addCleanup(client.close)
         self.assertEqual(weft.stop(), 3)
+        self.assertIn("what had not ended after 200 ms (drainMs) was cut off", weft.log())
 
     def test_JS_12_SIGTERM_ends_a_server_without_requests(self):
         begun = time.monotonic()

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint16_t kDefaultPort = 8080;
 constexpr unsigned kIsolatesMax = 256;
+constexpr unsigned kPortMax = 65535;
 constexpr std::array<std::string_view, 8> kVerbs = {"serve",   "run",  "eval", "check",
                                                     "migrate", "test", "repl", "init"};
 
@@ -117,7 +118,9 @@ void add_serve(CLI::App& app, ServeCommand& serve) {
     CLI::App& verb = *app.add_subcommand("serve", "serve an application over HTTP");
     verb.add_option("app", serve.path, "a file, or a folder with one")->type_name("FILE|FOLDER");
     verb.add_option("--config", serve.config, "weft.json instead of a file")->type_name("FILE");
-    verb.add_option("-p,--port", serve.port, "0 lets the system choose [8080]")->type_name("PORT");
+    verb.add_option("-p,--port", serve.port, "0 lets the system choose [8080]")
+        ->type_name("PORT")
+        ->check(CLI::Range(0U, kPortMax).description(""));
     verb.add_option("--host", serve.host, "the address to listen on [127.0.0.1]")
         ->type_name("ADDRESS");
     verb.add_option("--isolates", serve.isolates, "JavaScript worlds, each on a core of its own")

@@ -106,6 +106,7 @@ TEST(CommandLine, HST_5_a_wrong_command_line_is_status_two) {
         EXPECT_EQ(answer(wrong).exit, Exit::Usage) << ::testing::PrintToString(wrong);
     }
     EXPECT_THAT(answer({"srve"}).text, HasSubstr("did you mean 'serve'?"));
+    EXPECT_THAT(answer({"serve", "a.js", "--port", "70000"}).text, HasSubstr("0 to 65535"));
 }
 
 TEST(CommandLine, HST_5_serve_takes_its_options) {

@@ -87,7 +87,14 @@ Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHos
     } else {
         write_places(config, addresses);
     }
-    WEFT_TRY(host->serve());
+    Result<void> served = host->serve();
+    // Nothing but the end of the drain cancels it.
+    if (!served && served.error().kind() == ErrorKind::Cancelled) {
+        complain(
+            format("what had not ended after {} ms (drainMs) was cut off", config.drain.count()));
+        return static_cast<int>(Exit::Machine);
+    }
+    WEFT_TRY(std::move(served));
     return static_cast<int>(Exit::Ok);
 }
 
