@@ -9,7 +9,9 @@ from served import LONG, ServeTest, main
 LIFE = """
 import { AsyncLocalStorage } from "weft:async";
 
-const seen = { aborted: [], fetched: [], timers: [], intervals: 0, cancelled: [], ticks: 0 };
+const seen = {
+  late: [], aborted: [], fetched: [], timers: [], intervals: 0, cancelled: [], ticks: 0,
+};
 setInterval(() => { seen.ticks++; }, 10);
 const sleep = (ms, signal) => new Promise((go, fail) => {
   const timer = setTimeout(go, ms);
@@ -18,6 +20,10 @@ const sleep = (ms, signal) => new Promise((go, fail) => {
 const storage = new AsyncLocalStorage();
 let lateRequest = null;
 let begun = 0;
+
+async function readLate(request) {
+  seen.late.push(await request.text().catch((error) => error.message));
+}
 
 function watch(request, name) {
   begun++;
@@ -61,6 +67,12 @@ const paths = {
       },
     }));
   },
+  heldBody(request, env, ctx) {
+    ctx.waitUntil((async () => { await sleep(1); await readLate(request); })());
+    return new Response("ok");
+  },
+  keptBody(request) { lateRequest = request; return new Response(request.method); },
+  async lateBody() { await readLate(lateRequest); return new Response("ok"); },
   lateAborted: () => Response.json(lateRequest.signal.aborted),
   async deadline(request, env, ctx) {
     watch(request, "deadline");
@@ -275,6 +287,15 @@ class Requests(ServeTest):
     def test_SCP_6_waitUntil_holds_the_timers_of_a_request(self):
         self.assertEqual(self.weft.ask("/held").text, "ok")
         self.weft.until(lambda: "held" in self.seen()["timers"], "what was held")
+
+    def test_JS_3_a_body_that_is_read_behind_the_response_is_not_taken_for_an_empty_one(self):
+        self.weft.ask("/heldBody", method="POST", body="hello")
+        self.weft.until(lambda: self.seen()["late"], "what was read")
+        self.assertEqual(self.weft.ask("/keptBody", method="POST", body="hello").text, "POST")
+        self.weft.ask("/lateBody")
+        held, kept = self.seen()["late"]
+        self.assertIn("the request is over", held)
+        self.assertIn("The request is over", kept)
 
     def test_JS_3_a_rejection_given_to_waitUntil_is_reported(self):
         self.assertEqual(self.weft.ask("/heldFails").text, "ok")

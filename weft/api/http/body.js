@@ -439,7 +439,12 @@ function mixin(constructor, name, { check, get, set, mimeType }) {
         if (!isObject(this) || !check(this)) {
           return PromiseReject(illegalInvocation(name));
         }
-        let body = get(this);
+        let body;
+        try {
+          body = get(this);
+        } catch (error) {  // of a request that is over
+          return PromiseReject(error);
+        }
         if (typeof body === "string") {
           const text = body;
           body = new InnerBody(BYTES, text, null);

@@ -355,6 +355,7 @@ class Request {
       request.#readMethod();
       request.#readURL();
       request.#readList();
+      request.#readBody();
     };
 
     wasAbortedWith = (request, error) =>
@@ -398,8 +399,9 @@ class Request {
   #readBody() {
     if (this.#body !== undefined) return this.#body;
     const method = this.#readMethod();
-    return this.#body = method === "GET" || method === "HEAD" || !native.requestHasBody(this.#id)
-      ? null : new InnerBody(REQUEST, this.#id, null);
+    if (method === "GET" || method === "HEAD") return this.#body = null;
+    const hasBody = native.requestHasBody(this.#id) ?? isOver();
+    return this.#body = hasBody ? new InnerBody(REQUEST, this.#id, null) : null;
   }
 
   // The signal, unless nobody could abort it.

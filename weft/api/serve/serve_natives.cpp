@@ -62,10 +62,11 @@ void request_peer(js::Call& call) {
     if (http::Request* request = request_of(call)) call.give(request->peer().to_string());
 }
 
+// Undefined when the request is over: whether there was a body nobody knows any more.
 void request_has_body(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (found && found->body) return call.give(!found->body->empty());
-    if (!found || !found->request) return call.give(false);
+    if (!found || !found->request) return;
     call.give(found->request->body().size() != 0);
 }
 
@@ -347,7 +348,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<request_url>("requestUrl", "(id: number): string | undefined"),
     js::bind<request_headers>("requestHeaders", "(id: number): string[]"),
     js::bind<request_peer>("requestPeer", "(id: number): string | undefined"),
-    js::bind<request_has_body>("requestHasBody", "(id: number): boolean"),
+    js::bind<request_has_body>("requestHasBody", "(id: number): boolean | undefined"),
     js::bind<request_take_body>("requestTakeBody", "(id: number): ArrayBuffer | undefined"),
     js::bind<request_body_read>("requestBodyRead", "(id: number): Promise<ArrayBuffer | undefined>",
                                 js::Awaits::Cancellable),
