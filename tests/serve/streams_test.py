@@ -271,6 +271,18 @@ class Streams(ServeTest):
         self.assertIn("the stream failed on purpose", self.weft.log())
         self.assert_answers()
 
+    def test_JS_16_an_upload_that_is_cut_off_is_no_fault_of_who_sends_it_back(self):
+        client = self.weft.send("/echo", "POST", "content-length: 10\r\n", b"abc")
+        got = b""
+        while b"abc" not in got:
+            part = client.recv(65536)
+            self.assertNotEqual(part, b"", got)
+            got += part
+        client.shutdown(socket.SHUT_WR)
+        self.assertNotIn(b"\r\n0\r\n", read_to_end(client))
+        self.assert_answers()
+        self.assertNotIn("the body was cut off", self.weft.log())
+
     def test_JS_5_an_endless_loop_in_pull_ends_the_response(self):
         client = self.weft.send("/loopInPull")
         answer = read_to_end(client)

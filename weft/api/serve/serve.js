@@ -117,13 +117,17 @@ function install(exported, env) {
   return handler !== null;
 }
 
+// Whether the handler is to blame: not for what its client sends too slowly, cuts off or gets
+// wrong, and not where it gives up when it is told to.
+function isFault(call, error) {
+  return !bodies.isFailureOf(call.id, error) && !http.wasAbortedWith(call.request, error);
+}
+
 function failed(call, error) {
   finish(call);
-  // That the client sends too much, too slowly or nonsense is no fault of the handler.
   const isTooLarge = formData.isTooLarge(error);
   const isClients = isTooLarge || bodies.isFailureOf(call.id, error);
-  // That a handler gives up when it is told to is no fault of its own.
-  if (!isClients && !http.wasAbortedWith(call.request, error)) events.reportException(error);
+  if (!isTooLarge && isFault(call, error)) events.reportException(error);
   requestFail(call.id, isTooLarge ? kFormTooLarge : isClients ? kBodyFailed : kThrew);
   endTimers(call);
 }
@@ -241,7 +245,7 @@ function sendStream(call, status, headerList, stream) {
   }
   call.pump = streams.pumpToSink(
     stream, (chunks) => bodyWrite(id, chunks), () => bodyClose(id), (reason) => {
-      events.reportException(reason);
+      if (isFault(call, reason)) events.reportException(reason);
       bodyFail(id);
     });
 }
