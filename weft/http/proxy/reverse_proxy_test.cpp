@@ -207,6 +207,12 @@ TEST(ReverseProxy, HTTP_7_fields_of_one_connection_go_no_further) {
         EXPECT_FALSE(has(seen.response, gone)) << gone;
 }
 
+TEST(ReverseProxy, HTTP_7_a_host_that_was_not_said_is_not_told) {
+    Seen seen = pass("GET / HTTP/1.0\r\n\r\n", kOk, {.upstreams = {}, .forwarded = true});
+    EXPECT_FALSE(has(seen.request, "X-Forwarded-Host")) << seen.request;
+    EXPECT_TRUE(has(seen.request, "Forwarded: for=127.0.0.1;proto=http\r\n")) << seen.request;
+}
+
 TEST(ReverseProxy, HTTP_7_what_a_client_says_about_earlier_hops_is_replaced_or_extended) {
     std::string request =
         "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Proto: https\r\n"

@@ -88,11 +88,13 @@ void append_hops(std::string& output, const Request& request, const ProxyOptions
         auto said_proto = request.header("x-forwarded-proto");
         auto said_host = request.header("x-forwarded-host");
         wire::append_field(output, "X-Forwarded-Proto", keeps && said_proto ? *said_proto : proto);
-        wire::append_field(output, "X-Forwarded-Host", keeps && said_host ? *said_host : host);
+        std::string_view forwarded_host = keeps && said_host ? *said_host : host;
+        // HTTP/1.0 needs no Host; an empty field would say that it was empty.
+        if (!forwarded_host.empty()) wire::append_field(output, "X-Forwarded-Host", forwarded_host);
     }
     if (options.forwarded) {
-        std::string hop =
-            format("for={};proto={};host=\"{}\"", node_of(request.peer()), proto, host);
+        std::string hop = format("for={};proto={}", node_of(request.peer()), proto);
+        if (!host.empty()) hop += format(";host=\"{}\"", host);
         append_extended(output, "Forwarded", request, options, hop);
     }
     if (!options.via.empty()) {
