@@ -165,9 +165,10 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
             isolate.post(*task.release());
         }
     };
+    // In turn: a script expects what it has asked for first to begin first.
     static_cast<void>(
         spawn([guard = Guard(std::move(task))]() mutable { run_work(std::move(guard.task)); },
-              {.name = name, .token = token->state()}));
+              {.name = name, .start = Start::InTurn, .token = token->state()}));
     return resolver->GetPromise();
 }
 

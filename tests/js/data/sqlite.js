@@ -1,7 +1,7 @@
 // DAT: the module weft:data, over SQLite.
 import { Results } from "weft:http";
 import { DatabaseError, isQuery, open, redact, sql, sqlite } from "weft:data";
-import { everyWayEnds, flightsEnd } from "./ways.mjs";
+import { everyWayEnds, flightsEnd, statementsAreInOrder } from "./ways.mjs";
 
 const endless =
   "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
@@ -189,6 +189,20 @@ test("DAT_1 transaction: commits, rolls back, nests", () => withDatabase(async (
     DatabaseError);
   await assertRejects(() => db.transaction(() => {}, { isolation: "loose" }), TypeError);
   assertEquals(await count(), 2);
+}));
+
+test("DAT_1 statements of a transaction run in the order in which they were asked for", () =>
+  withDatabase(async (db) => {
+    await db.exec("create table lines (n integer primary key, v integer)");
+    await statementsAreInOrder(db, (v) => sql`insert into lines (v) values (${v})`);
+  }));
+
+test("DAT_1 a comment behind a statement is no second one", () => withDatabase(async (db) => {
+  for (const tail of [";", "; -- the end", " -- the end", "; /* the\nend */ ;\n--;", "; /* open"]) {
+    assertEquals(await db.queryOne(`select 1 as x${tail}`), { x: 1 }, tail);
+  }
+  const two = await assertRejects(() => db.query("select 1; -- one\nselect 2"), DatabaseError);
+  assertEquals(two.code, "WEFT_E_DATA_WRONG_STATEMENT");
 }));
 
 test("DAT_1 batch: all or nothing", () => withDatabase(async (db) => {

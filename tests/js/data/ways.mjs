@@ -81,3 +81,10 @@ export async function flightsEnd(db, insert, endless, begun) {
   }
   assertEquals(await left(), 0);
 }
+
+// Asked for without waiting in a transaction; the table `lines` has a column n that counts, and v.
+export async function statementsAreInOrder(db, insert) {
+  const wanted = Array.from({ length: 20 }, (_, index) => index);
+  await db.transaction((tx) => Promise.all(wanted.map((v) => tx.exec(insert(v)))));
+  assertEquals((await db.query("select v from lines order by n")).map(({ v }) => v), wanted);
+}

@@ -12,6 +12,7 @@
 #include "weft/api/data/data_store.h"
 #include "weft/api/data/data_values.h"
 #include "weft/base/bytes.h"
+#include "weft/base/on_end.h"
 #include "weft/data/json.h"
 #include "weft/fiber/cancel.h"
 #include "weft/js/isolate.h"
@@ -98,6 +99,21 @@ Options bounded(Options options, const Handle& handle) {
     return options;
 }
 
+// Taken when the script asks. Null where no order is kept: connections are several.
+std::shared_ptr<DataTurn> turn_of(const Handle& handle) {
+    if (!handle || !handle->transaction) return nullptr;
+    return std::make_shared<DataTurn>(handle);
+}
+
+template <class Act>
+Result<js::Settled> in_turn(const std::shared_ptr<DataTurn>& turn, Deadline deadline, Act&& act) {
+    if (!turn) return act();
+    OnEnd end([&] { turn->end(); });
+    Result<void> begun = turn->wait(deadline);
+    if (!begun) return data_failure(begun.error());
+    return act();
+}
+
 enum class Kind { Query, QueryOne, Exec };
 
 template <class Owner>
@@ -131,12 +147,15 @@ void data_run(js::Call& call) {
     options.deadline = deadline_of(call.number(6));
     options = bounded(options, handle);
     js::start_task(call, "database statement",
-                   [handle, kind, statement = std::move(statement), options]() {
-                       if (!handle) return Result<js::Settled>(data_failure(closed()));
-                       if (!statement) return Result<js::Settled>(data_failure(statement.error()));
-                       Result<data::Outcome> outcome = run(*handle, kind, *statement, options);
-                       if (!outcome) return Result<js::Settled>(data_failure(outcome.error()));
-                       return Result<js::Settled>(outcome_of(std::move(*outcome)));
+                   [handle, kind, statement = std::move(statement), options,
+                    turn = turn_of(handle)]() -> Result<js::Settled> {
+                       if (!handle) return data_failure(closed());
+                       if (!statement) return data_failure(statement.error());
+                       return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                           Result<data::Outcome> outcome = run(*handle, kind, *statement, options);
+                           if (!outcome) return data_failure(outcome.error());
+                           return outcome_of(std::move(*outcome));
+                       });
                    });
 }
 
@@ -163,6 +182,15 @@ Batch read_batch(js::Call& call, v8::Local<v8::Value> list) {
     return batch;
 }
 
+js::Settled outcomes_of(std::vector<data::Outcome> outcomes) {
+    return [outcomes = std::move(outcomes)](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
+        std::vector<v8::Local<v8::Value>> made;
+        for (const data::Outcome& outcome : outcomes)
+            made.push_back(from_outcome(isolate, outcome));
+        return v8::Array::New(isolate.v8(), made.data(), made.size()).As<v8::Value>();
+    };
+}
+
 // (handle, statements, rowsMax, atomic, budgetMs)
 void data_batch(js::Call& call) {
     Handle handle = store_of(call).find(call.number(0));
@@ -171,23 +199,20 @@ void data_batch(js::Call& call) {
     options.atomic = call.flag(3);
     options.deadline = deadline_of(call.number(4));
     options = bounded(options, handle);
-    js::start_task(
-        call, "database batch",
-        [handle, batch = read_batch(call, call[1]), options]() -> Result<js::Settled> {
-            if (!batch.is_good) return data_failure(batch.error);
-            if (!handle || handle->cursor) return data_failure(closed());
-            Result<std::vector<data::Outcome>> outcomes =
-                handle->transaction ? handle->transaction->batch(batch.statements, options)
-                                    : handle->database->batch(batch.statements, options);
-            if (!outcomes) return data_failure(outcomes.error());
-            return js::Settled([outcomes = std::move(*outcomes)](
-                                   js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
-                std::vector<v8::Local<v8::Value>> made;
-                for (const data::Outcome& outcome : outcomes)
-                    made.push_back(from_outcome(isolate, outcome));
-                return v8::Array::New(isolate.v8(), made.data(), made.size()).As<v8::Value>();
-            });
-        });
+    js::start_task(call, "database batch",
+                   [handle, batch = read_batch(call, call[1]), options,
+                    turn = turn_of(handle)]() -> Result<js::Settled> {
+                       if (!batch.is_good) return data_failure(batch.error);
+                       if (!handle || handle->cursor) return data_failure(closed());
+                       return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                           Result<std::vector<data::Outcome>> outcomes =
+                               handle->transaction
+                                   ? handle->transaction->batch(batch.statements, options)
+                                   : handle->database->batch(batch.statements, options);
+                           if (!outcomes) return data_failure(outcomes.error());
+                           return outcomes_of(std::move(*outcomes));
+                       });
+                   });
 }
 
 // Keeps what belongs to the request, and watches that.
@@ -223,14 +248,17 @@ void data_begin(js::Call& call) {
     kept->stop.emplace(options.token, options.deadline);
     options.token = kept->stop->token();
     auto request = call.isolate().find_token(call.isolate().current_request());
-    js::start_task(call, "begin",
-                   [&store, handle, kept, options, request]() -> Result<js::Settled> {
-                       if (!handle || handle->cursor) return data_failure(closed());
-                       Result<data::Transaction> begun = begin(*handle, options);
-                       if (!begun) return data_failure(begun.error());
-                       kept->transaction.emplace(std::move(*begun));
-                       return js::settled(WEFT_TRY(keep_for(store, kept, request)));
-                   });
+    js::start_task(
+        call, "begin",
+        [&store, handle, kept, options, request, turn = turn_of(handle)]() -> Result<js::Settled> {
+            if (!handle || handle->cursor) return data_failure(closed());
+            return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                Result<data::Transaction> begun = begin(*handle, options);
+                if (!begun) return data_failure(begun.error());
+                kept->transaction.emplace(std::move(*begun));
+                return js::settled(WEFT_TRY(keep_for(store, kept, request)));
+            });
+        });
 }
 
 // (handle): the statements of a transaction end, and it can only be rolled back.
@@ -274,14 +302,20 @@ void data_cursor(js::Call& call) {
     auto request = call.isolate().find_token(call.isolate().current_request());
     js::start_task(
         call, "open cursor",
-        [&store, handle, kept, statement, options, request]() -> Result<js::Settled> {
+        [&store, handle, kept, statement, options, request,
+         turn = turn_of(handle)]() -> Result<js::Settled> {
             if (!handle || handle->cursor) return data_failure(closed());
             if (!statement) return data_failure(statement.error());
-            Result<data::Cursor> opened =
-                handle->transaction ? handle->transaction->query_cursor(*statement, options)
-                                    : handle->database->query_cursor(*statement, options);
-            if (!opened) return data_failure(opened.error());
-            kept->cursor.emplace(std::move(*opened));
+            Result<js::Settled> done =
+                in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                    Result<data::Cursor> opened =
+                        handle->transaction ? handle->transaction->query_cursor(*statement, options)
+                                            : handle->database->query_cursor(*statement, options);
+                    if (!opened) return data_failure(opened.error());
+                    kept->cursor.emplace(std::move(*opened));
+                    return js::settled();
+                });
+            if (!kept->cursor) return done;
             double number = WEFT_TRY(keep_for(store, kept, request));
             return js::Settled([kept, number](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
                 v8::Local<v8::Value> parts[] = {v8::Number::New(isolate.v8(), number),

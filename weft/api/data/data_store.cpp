@@ -29,6 +29,19 @@ void DataHandle::abandon() {
     if (transaction && transaction->is_open()) static_cast<void>(transaction->rollback());
 }
 
+DataTurn::DataTurn(std::shared_ptr<DataHandle> handle) : handle_(std::move(handle)) {
+    handle_->turns.push_back(this);
+    if (handle_->turns.front() == this) begun_.set();
+}
+
+void DataTurn::end() {
+    if (!handle_) return;
+    std::deque<DataTurn*>& turns = handle_->turns;
+    std::erase(turns, this);
+    if (!turns.empty()) turns.front()->begun_.set();
+    handle_ = nullptr;
+}
+
 Result<data::Database> DataStore::open(const DataSource& source) {
     data::DatabaseOptions options;
     options.name = source.name;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@
 
 namespace weft::api {
 
+class DataTurn;
+
 // What a number stands for. Shared by its place in the table, the tasks that use it and the fiber
 // that watches its request.
 struct DataHandle {
@@ -39,9 +42,28 @@ struct DataHandle {
     Event ended;         // it needs no watching any more
     Event begun;         // its watcher runs, or never will
     bool is_watched = false;
+    std::deque<DataTurn*> turns;  // of a transaction: who uses it, and who is to use it after them
 
     // Of a transaction or a cursor that nobody is to use any more.
     void abandon();
+};
+
+// A place in the line of those who use a transaction, in the order in which they have asked: what a
+// script asks for without waiting is done as it is written.
+class DataTurn {
+public:
+    explicit DataTurn(std::shared_ptr<DataHandle> handle);
+    DataTurn(const DataTurn&) = delete;
+    DataTurn& operator=(const DataTurn&) = delete;
+    ~DataTurn() { end(); }
+
+    // For those before it. TimedOut, Cancelled.
+    Result<void> wait(Deadline deadline) { return begun_.wait_until(deadline); }
+    void end();
+
+private:
+    std::shared_ptr<DataHandle> handle_;  // null: it has ended
+    Event begun_;
 };
 
 class DataStore {

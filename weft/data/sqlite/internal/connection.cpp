@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/data/failure.h"
+#include "weft/data/internal/sql_words.h"
 #include "weft/data/sqlite/internal/errors.h"
 #include "weft/data/sqlite/internal/values.h"
 #include "weft/fiber/cancel.h"
@@ -18,8 +19,15 @@ constexpr int kStepsBetweenLooks = 1000;
 constexpr int kPagesPerCopyStep = 256;
 constexpr Nanoseconds kBusyPauseMax = std::chrono::milliseconds(10);
 
+// Nothing but comments, and the ends of statements that have nothing in them.
 bool is_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
+    for (;;) {
+        text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f;"), text.size()));
+        if (text.empty()) return true;
+        std::size_t length = comment_length(text, SqlSyntax());
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
 }
 
 }  // namespace
