@@ -409,6 +409,11 @@ TEST_F(Postgres, DAT_3_without_preparing_the_values_tell_the_types) {
         Value instant = Value::instant("2026-11-18T23:59:59.5Z").value();
         EXPECT_EQ(ask(*connection, sql("select {}", instant)), instant);
         EXPECT_EQ(ask(*connection, "select count(*) from pg_prepared_statements"), Value(0));
+        // The server itself tells of it as if the protocol was broken.
+        auto wrong = connection->run(Statement("select $1::int, $2::int", {Value(1)}), kAnyRows);
+        EXPECT_EQ(sqlstate_of(wrong.error()), "07001");
+        EXPECT_EQ(cause_of(wrong.error()), Cause::Syntax);
+        EXPECT_EQ(ask(*connection, "select 1"), Value(1));
         return {};
     });
 }

@@ -21,6 +21,7 @@ struct Meaning {
 
 // The classes of the standard, then what single states mean beyond their class.
 constexpr std::array kMeanings{
+    Meaning{"07001", Cause::Syntax, ErrorKind::Other},
     Meaning{"08", Cause::Connection, ErrorKind::Reset},
     Meaning{"0A", Cause::Unsupported, ErrorKind::Unavailable},
     Meaning{"21", Cause::InvalidValue, ErrorKind::Other},
@@ -186,8 +187,8 @@ bool is_text_safe(std::string_view sqlstate) noexcept {
     // What quotes values: 21 and 22 (data), 23 (constraints), 44 (views with check), P0 (raised by
     // the database's own functions), and whatever is not known. These speak of statements, of the
     // server and of the state of a session.
-    constexpr std::string_view kSafe[] = {"08", "0A", "25", "26", "28", "2D", "34", "3B", "3D",
-                                          "3F", "40", "42", "53", "54", "55", "57", "58"};
+    constexpr std::string_view kSafe[] = {"07001", "08", "0A", "25", "26", "28", "2D", "34", "3B",
+                                          "3D",    "3F", "40", "42", "53", "54", "55", "57", "58"};
     return std::ranges::any_of(kSafe,
                                [&](std::string_view safe) { return sqlstate.starts_with(safe); });
 }

@@ -29,8 +29,9 @@ Error TransactionState::not_open() const {
 }
 
 Error TransactionState::rolled_back() const {
-    return to_error(core_->provider().name(), "25P02",
-                    "a statement of the transaction failed, so it was rolled back");
+    return to_error(
+        core_->provider().name(), "25P02",
+        "a statement of the transaction failed or ended it, so what is open of it is undone");
 }
 
 Result<std::unique_lock<Mutex>> TransactionState::enter(unsigned depth) {

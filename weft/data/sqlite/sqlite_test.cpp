@@ -542,7 +542,7 @@ TEST_F(SqliteTest, DAT_10_errors_have_causes_and_quote_no_value) {
         EXPECT_EQ(failure(sql("insert into p (email) values (json_extract('{{}}', {}))", "c4n4ry")),
                   Cause::Other);
         EXPECT_EQ(failure("select 1; select 2"), Cause::Syntax);
-        EXPECT_EQ(failure(Statement("select ?", {1, 2})), Cause::Other);
+        EXPECT_EQ(failure(Statement("select ?", {1, 2})), Cause::Syntax);
         EXPECT_EQ(open_sqlite({.path = "/nowhere/c4n4ry/x.db"}).error().message().find("c4n4ry"),
                   std::string::npos);
     });

@@ -98,7 +98,11 @@ Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_a
             addresses_of(host, attempt_deadline(places_after + 1));
         if (!addresses) {
             if (is_interrupted()) return addresses.error();
-            last = data::to_error("postgres", "08001", addresses.error().message());
+            constexpr std::string_view kUnshown =
+                "a host cannot be looked up; an \"@\" in a password is written %40";
+            last = data::to_error(
+                "postgres", "08001",
+                dsn_.may_show_hosts ? addresses.error().message() : std::string(kUnshown));
             continue;
         }
         for (std::size_t next = 0; next < addresses->size(); ++next) {

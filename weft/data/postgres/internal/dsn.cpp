@@ -82,6 +82,17 @@ Result<std::vector<Setting>> all_settings(const std::string& text) {
     return settings;
 }
 
+// An address with several "@", or with one behind the host: it may be that of a password, which is
+// then written as %40.
+bool has_doubtful_host(std::string_view text) {
+    std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) return false;
+    std::string_view rest = text.substr(scheme + 3);
+    std::size_t last = rest.rfind('@');
+    if (last == std::string_view::npos) return false;
+    return rest.find('@') != last || rest.find_first_of("/?#") < last;
+}
+
 std::string take(std::vector<Setting>& settings, std::string_view keyword) {
     for (auto at = settings.begin(); at != settings.end(); ++at) {
         if (at->keyword != keyword) continue;
@@ -98,6 +109,7 @@ Result<Dsn> Dsn::parse(const std::string& text) {
     if (text.find('\0') != std::string::npos) return refused("it has a NUL");
     Dsn dsn;
     dsn.common = WEFT_TRY(all_settings(text));
+    dsn.may_show_hosts = !has_doubtful_host(text);
     // Its hosts would be looked up by libpq.
     if (!take(dsn.common, "service").empty()) return refused("service files are not supported");
     std::string names = take(dsn.common, "host");

@@ -39,6 +39,7 @@ struct Dsn {
     const std::string* find(std::string_view keyword) const;
 
     std::vector<Host> hosts;         // at least one
+    bool may_show_hosts = true;      // false: a part of a password may have been read as one
     std::vector<Setting> common;     // everything but hosts, ports and what is our own
     std::string session_attributes;  // target_session_attrs; empty: any
     TlsMode tls_mode = TlsMode::Prefer;

@@ -76,6 +76,8 @@ Error connect_error(PGconn* pg) {
     if (why == std::string_view::npos) return data::to_error("postgres", "08001", "no connection");
     std::string_view reason = text.substr(why + kFailed.size());
     reason = reason.substr(0, reason.find('\n'));
+    // It quotes a part of the connection string.
+    if (reason.starts_with("invalid integer value")) reason = "a setting is no number";
     return data::to_error("postgres", "08001", reason);
 }
 
@@ -85,7 +87,10 @@ Error to_error(const PGresult* result) {
     std::string_view state = field(result, PG_DIAG_SQLSTATE);
     // libpq's own: the connection has gone.
     if (state.empty()) return connection_lost();
-    return report(state, result);
+    // Of a statement alone, which has another number of parameters: the connection goes on.
+    bool is_wrong_count =
+        state == "08P01" && field(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
+    return report(is_wrong_count ? "07001" : state, result);
 }
 
 Error connection_lost() {

@@ -34,6 +34,20 @@ bool is_copy_status(ExecStatusType status) {
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
+// The protocol counts the parameters of an execution in 16 bits.
+constexpr std::size_t kParametersMax = 65'535;
+// What libpq takes a description of: one of more it holds for a loss of synchronization.
+constexpr std::size_t kDescribedMax = 7'498;
+
+// Before anything is sent: the server tells of it as if the protocol was broken.
+Result<void> check_count(const std::vector<Value>& values, const std::vector<Oid>& types) {
+    if (values.size() == types.size()) return {};
+    return data::to_error("postgres", "07001",
+                          "the statement has " + std::to_string(types.size()) +
+                              " parameters, and " + std::to_string(values.size()) +
+                              " values were given");
+}
+
 // Of a statement that is not prepared. JSON that passes through jsonb is written anew, so there the
 // statement has to say which of the two it is.
 std::vector<Oid> natural_types(const std::vector<Value>& values) {
@@ -126,7 +140,7 @@ Result<RowForm> Session::start(const Statement& statement) {
         WEFT_TRY(link_->sent(PQsendQuery(link_->pg(), text.c_str())));
     } else {
         const Prepared* prepared = nullptr;
-        if (options_.prepare) {
+        if (can_prepare(statement)) {
             std::string key = cache_key(text, statement.parameters());
             prepared = WEFT_TRY(find_or_prepare(statement, {text, std::move(key)}));
         }
@@ -155,6 +169,10 @@ bool Session::may_have_effects(const Statement& statement) {
     return postgres::may_have_effects(statement.plain_text());
 }
 
+bool Session::can_prepare(const Statement& statement) const {
+    return options_.prepare && statement.parameters().size() <= kDescribedMax;
+}
+
 bool Session::can_queue(const Statement& statement) const {
     return !statement.parameters().empty() || !has_several_commands(text_of(statement));
 }
@@ -167,7 +185,7 @@ Phrase Session::phrase_of(const Statement& statement) {
 }
 
 Result<void> Session::prepare(const Statement& statement) {
-    if (options_.prepare) WEFT_TRY(find_or_prepare(statement, phrase_of(statement)));
+    if (can_prepare(statement)) WEFT_TRY(find_or_prepare(statement, phrase_of(statement)));
     return {};
 }
 
@@ -202,6 +220,7 @@ Result<Session::Queued> Session::queue_known(const std::string& key, const std::
         return queued;
     }
     // What is wrong with the values is found before anything is sent.
+    WEFT_TRY(check_count(values, known.parameter_types));
     WEFT_TRY(Parameters::make(values, known.parameter_types));
     PGconn* pg = link_->pg();
     int accepted = 1;
@@ -229,6 +248,8 @@ Result<Session::Queued> Session::queue_known(const std::string& key, const std::
 
 Result<RowForm> Session::send(const std::string& text, const std::vector<Value>& values,
                               const Prepared* prepared) {
+    if (values.size() > kParametersMax)
+        return data::to_error("postgres", "54000", "a statement has at most 65535 parameters");
     if (!prepared) {
         std::vector<Oid> types = natural_types(values);
         Parameters parameters = WEFT_TRY(Parameters::make(values, types));
@@ -238,6 +259,7 @@ Result<RowForm> Session::send(const std::string& text, const std::vector<Value>&
             parameters.lengths(), parameters.formats(), kTextFormat)));
         return RowForm();
     }
+    WEFT_TRY(check_count(values, prepared->parameter_types));
     Parameters parameters = WEFT_TRY(Parameters::make(values, prepared->parameter_types));
     dirty_ = dirty_ || prepared->changes_session;
     WEFT_TRY(link_->sent(PQsendQueryPrepared(
@@ -297,12 +319,12 @@ Result<Prepared> Session::prepare_now(const std::string& text, const std::vector
     prepared.name = cache_.next_name();
     prepared.changes_session = may_change_session(text);
     ResultPointer told = WEFT_TRY(describe(prepared.name, text, {}, cache_.evict()));
-    std::vector<Oid> wanted(values.size(), oid::kNone);
+    // Whether there are as many values is looked at when they are sent.
+    std::size_t count = std::min(values.size(), static_cast<std::size_t>(PQnparams(told.get())));
+    std::vector<Oid> wanted(count, oid::kNone);
     bool is_open = false;
-    for (std::size_t at = 0; at < values.size(); ++at) {
-        Oid type = static_cast<int>(at) < PQnparams(told.get())
-                       ? PQparamtype(told.get(), static_cast<int>(at))
-                       : oid::kNone;
+    for (std::size_t at = 0; at < count; ++at) {
+        Oid type = PQparamtype(told.get(), static_cast<int>(at));
         if (type != oid::kText && type != oid::kUnknown) continue;
         wanted[at] = natural_type(values[at]);
         is_open = is_open || wanted[at] != oid::kNone;

@@ -60,6 +60,7 @@ public:
     Result<RowForm> queue(const Statement& statement);
     Result<void> prepare(const Statement& statement);
     bool can_queue(const Statement& statement) const;
+    bool can_prepare(const Statement& statement) const;
     // A command of our own in a pipeline.
     Result<void> queue_command(const char* text);
     // Whether it is prepared, and gives no rows.

@@ -204,9 +204,38 @@ std::optional<unsigned> hexadecimal(char c) {
     return std::nullopt;
 }
 
-// In the form of bytea_output = hex, which is the default.
+// In the form of bytea_output = escape: a backslash is there twice, or begins three octal digits.
+Result<Value> escaped_bytes_value(std::string_view text) {
+    std::string bytes;
+    bytes.reserve(text.size());
+    auto octal = [&](std::size_t at) {
+        bool is_digit = at < text.size() && text[at] >= '0' && text[at] <= '7';
+        return is_digit ? text[at] - '0' : -1;
+    };
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] != '\\') {
+            bytes.push_back(text[at]);
+            continue;
+        }
+        if (text.substr(at + 1).starts_with('\\')) {
+            bytes.push_back('\\');
+            ++at;
+            continue;
+        }
+        int first = octal(at + 1);
+        int second = octal(at + 2);
+        int third = octal(at + 3);
+        if (first < 0 || first > 3 || second < 0 || third < 0) return malformed();
+        bytes.push_back(static_cast<char>(first * 64 + second * 8 + third));
+        at += 3;
+    }
+    return Value::trusted(Type::Bytes, std::move(bytes));
+}
+
+// In the form of bytea_output = hex, which is the default, or of the other.
 Result<Value> bytes_value(std::string_view text) {
-    if (!text.starts_with("\\x") || text.size() % 2 != 0) return malformed();
+    if (!text.starts_with("\\x")) return escaped_bytes_value(text);
+    if (text.size() % 2 != 0) return malformed();
     std::string bytes;
     bytes.reserve(text.size() / 2 - 1);
     for (std::size_t at = 2; at < text.size(); at += 2) {
