@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Databases of applications, as their clients see them (DAT-5, DAT-8, DAT-9, DAT-11, DAT-14)."""
 import json
+import os
 import sqlite3
 import subprocess
 import time
@@ -185,6 +186,62 @@ class Data(ServeTest):
         client.close()
         self.assertLess(self.weft.rss() - before, 32 * MIB)
         self.assert_free("the cursor ends")
+
+
+# What it may be said of, in all the places that words of an application go to.
+SECRET_APP = """
+import { open, postgres } from "weft:data";
+const db = await open("data.main");
+const ask = () => db.query("select 1");
+export default { async fetch(request) {
+  const { pathname } = new URL(request.url);
+  if (pathname === "/ok") return new Response("ok");
+  if (pathname === "/thrown") await ask();
+  if (pathname === "/detached") void ask();
+  if (pathname === "/transaction") await db.transaction(ask);
+  try {
+    await ask();
+  } catch (error) {
+    console.log(error, db, [error], { error });
+    console.error("%o %s %j", error, error, error);
+    console.table([error]);
+    const own = Object.getOwnPropertyNames(error).map((name) => `${error[name]}`);
+    return new Response(`${error} ${error.stack} ${error.cause} ${JSON.stringify(error)} ${own} ` +
+      `${JSON.stringify(db)} ${JSON.stringify(db.stats())}`);
+  }
+} };
+"""
+# The "@" of the password is not encoded: libpq reads "hunter2!@127.0.0.1" as the host.
+SECRET = "postgres://shop:p@hunter2!@127.0.0.1:1/shop"
+
+
+class Secret(ServeTest):
+    SOURCE = SECRET_APP
+    OPTIONS = {"config": {
+        "listeners": [{"address": "127.0.0.1:0"}],
+        "data": {"main": {"provider": "postgres", "connectionString": SECRET}},
+        "apps": [{"entry": "app.js", "capabilities": [MAIN]}]}}
+
+    def test_DAT_10_a_password_is_in_no_answer_and_no_line_of_the_log(self):
+        for target in ("/told", "/thrown", "/transaction", "/detached"):
+            answer = self.weft.ask(target)
+            self.assertNotIn("hunter2", f"{answer.text} {answer.headers}", target)
+        self.weft.until(lambda: "connection lost (08001)" in self.weft.log(), "the log tells of it")
+        self.assert_answers()
+        os.set_blocking(self.weft.process.stdout.fileno(), False)
+        written = self.weft.process.stdout.read() or b""
+        self.assertNotIn("hunter2", self.weft.log() + written.decode())
+
+    def test_DAT_10_a_password_is_in_no_word_of_weft_migrate(self):
+        (self.weft.path / "1_first.sql").write_text("select 1;")
+        for place in (["--database", SECRET], ["--config", self.weft.path / "weft.json"]):
+            for action in ("up", "status"):
+                done = subprocess.run(
+                    [WEFT, "migrate", action, *place, "--folder", self.weft.path],
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("08001", done.stderr)
+                self.assertNotIn("hunter2", done.stdout + done.stderr)
 
 
 class Start(ServeTest):

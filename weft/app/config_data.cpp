@@ -46,9 +46,9 @@ void DataReader::read_provider(const std::string& name, const Keyed& at) {
                   if (std::ranges::find(data::provider_names(), config.provider) !=
                       data::provider_names().end())
                       return;
-                  reader_.fail(field, format("WEFT_E_DATA_INACTIVE_PROVIDER: \"{}\" is not built "
+                  reader_.fail(field, format("WEFT_E_DATA_INACTIVE_PROVIDER: {} is not built "
                                              "into this program; there are: {}",
-                                             config.provider, active_providers()));
+                                             shown(config.provider), active_providers()));
               },
               kRequired},
              {"path",
@@ -74,8 +74,8 @@ void DataReader::read_provider(const std::string& name, const Keyed& at) {
                       config.place = value;
                       return;
                   }
-                  reader_.fail(field,
-                               format("WEFT_E_DATA_PLACE: the variable {} is not set", *variable));
+                  reader_.fail(field, format("WEFT_E_DATA_PLACE: the variable {} is not set",
+                                             shown(*variable)));
               }},
              {"access", [&](const Keyed& field) { read_access(field, config.access); }},
              {"maxConnections", [&](const Keyed& field) {
@@ -100,9 +100,9 @@ void DataReader::read_access(const Keyed& at, std::string& into) {
     if (!text) return;
     into = *text;
     if (into == "read" || into == "write" || into == kReadWrite) return;
-    reader_.fail(at, format("WEFT_E_DATA_ACCESS: \"{}\" is no access; there are: read, write, "
+    reader_.fail(at, format("WEFT_E_DATA_ACCESS: {} is no access; there are: read, write, "
                             "readwrite",
-                            into));
+                            shown(into)));
     into = kReadWrite;
 }
 
@@ -120,9 +120,9 @@ void DataReader::read_capabilities(const Keyed& at, std::vector<DataConfig>& int
                     [&](const Keyed& field) {
                         std::optional<std::string> kind = reader_.text(field);
                         if (kind && *kind != "database")
-                            reader_.fail(field, format("WEFT_E_DATA_KIND: \"{}\" is no kind of "
+                            reader_.fail(field, format("WEFT_E_DATA_KIND: {} is no kind of "
                                                        "capability; there is: database",
-                                                       *kind));
+                                                       shown(*kind)));
                     },
                     kRequired},
                    {"provider",
@@ -141,7 +141,7 @@ void DataReader::join(const Keyed& at, DataConfig capability, std::vector<DataCo
     auto found = providers_.find(capability.name);
     if (found == providers_.end()) {
         reader_.fail(
-            at, format("WEFT_E_DATA_UNKNOWN_PROVIDER: \"data\" has no \"{}\"", capability.name));
+            at, format("WEFT_E_DATA_UNKNOWN_PROVIDER: \"data\" has no {}", shown(capability.name)));
         return;
     }
     found->second.is_used = true;

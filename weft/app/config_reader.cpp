@@ -14,18 +14,25 @@ std::string under(const std::string& key, std::string_view name) {
     return key.empty() ? std::string(name) : format("{}.{}", key, name);
 }
 
-std::string shown(const JsonValue& value) {
-    constexpr std::size_t kShownBytes = 40;
+std::string shown_value(const JsonValue& value) {
     switch (value.kind) {
     case JsonValue::Kind::Array:
     case JsonValue::Kind::Object: return std::string(name_of(value.kind));
-    case JsonValue::Kind::String:
-        return format("\"{}\"", std::string_view(value.text).substr(0, kShownBytes));
+    case JsonValue::Kind::String: return shown(value.text);
     default: return value.text;
     }
 }
 
 }  // namespace
+
+std::string shown(std::string_view text) {
+    constexpr std::size_t kShownBytes = 40;
+    // An address or keywords, of which a part may stand by itself.
+    bool may_be_place = text.find_first_of("=@") != std::string_view::npos ||
+                        text.find("://") != std::string_view::npos;
+    if (may_be_place) return "a text";
+    return format("\"{}\"", text.substr(0, kShownBytes));
+}
 
 void ConfigReader::fail(Place place, std::string key, std::string message) {
     errors_.push_back({place, std::move(key), std::move(message)});
@@ -33,7 +40,7 @@ void ConfigReader::fail(Place place, std::string key, std::string message) {
 
 bool ConfigReader::expect(const Keyed& at, JsonValue::Kind kind) {
     if (at.value.kind == kind) return true;
-    fail(at, format("must be {}, not {}", name_of(kind), shown(at.value)));
+    fail(at, format("must be {}, not {}", name_of(kind), shown_value(at.value)));
     return false;
 }
 
@@ -107,7 +114,8 @@ std::optional<std::uint64_t> ConfigReader::number(const Keyed& at, std::uint64_t
         number >= static_cast<double>(least) && number <= static_cast<double>(most)) {
         return static_cast<std::uint64_t>(number);
     }
-    fail(at, format("must be a whole number from {} to {}, not {}", least, most, shown(at.value)));
+    fail(at, format("must be a whole number from {} to {}, not {}", least, most,
+                    shown_value(at.value)));
     return {};
 }
 

@@ -15,6 +15,9 @@
 
 namespace weft::app {
 
+// In quotes, as messages show it; "a text" of what may be where a database is, with a password.
+std::string shown(std::string_view text);
+
 // A value, and how it is called in messages.
 struct Keyed {
     const JsonValue& value;

@@ -293,6 +293,38 @@ TEST_F(ConfigTest, DAT_11_each_mismatch_has_its_code) {
                 HasSubstr("apps[0].capabilities[0].kind: WEFT_E_DATA_KIND: "));
 }
 
+// Wherever one who is new to it may put the connection string, or leaves out a quote.
+TEST_F(ConfigTest, DAT_10_no_message_shows_a_connection_string) {
+    auto with = [](const std::string& database) {
+        std::string text = data_config({{"PROVIDER", "postgres"}});
+        std::size_t begin = text.find(R"({"provider")");
+        return text.replace(begin, text.find("},", begin) + 1 - begin, database);
+    };
+    for (const std::string& place : {std::string("postgres://shop:hunter2@db/shop"),
+                                     std::string("host=db user=shop password=hunter2")}) {
+        std::string quoted = "\"" + place + "\"";
+        for (const std::string& text :
+             {with(quoted), with("[" + quoted + "]"), with("{\"provider\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"conectionString\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"path\": " + quoted + "}"),
+              with("{\"provider\": \"sqlite\", \"connectionString\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"connectionString\": [" + quoted + "]}"),
+              with("{\"provider\": \"postgres\", \"connectionStringEnv\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"access\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"maxConnections\": " + quoted + "}"),
+              with("{\"provider\": \"postgres\", \"connectionString\": \"" + place + "}"),
+              with("{\"provider\": \"postgres\", \"connectionString\": \"" + place + "\\q\"}"),
+              with("{\"provider\": \"postgres\", \"connectionString\" " + quoted + "}"),
+              data_config({{"NAME", place}}), data_config({{"WANTED", place}}),
+              data_config({{"KIND", place}})}) {
+            std::string told = errors(text);
+            EXPECT_THAT(told, ::testing::Not(HasSubstr("hunter2")));
+            EXPECT_FALSE(told.empty()) << text;
+        }
+    }
+    EXPECT_THAT(errors(R"({"listeners": })"), HasSubstr("unexpected '}'"));
+}
+
 TEST_F(ConfigTest, DAT_5k_connections_are_shared_out_among_isolates_and_capabilities) {
     auto shared = [&](unsigned isolates, unsigned connections_max) {
         auto config = parse(data_config({}));
@@ -337,7 +369,7 @@ TEST_F(ConfigTest, DAT_11_where_a_database_is_depends_on_its_provider) {
     EXPECT_EQ(config->apps[0].data[0].place, "postgres://other/shop");
     ASSERT_EQ(unsetenv("WEFT_TEST_DATABASE_URL"), 0);
     EXPECT_THAT(errors(with_key(R"("connectionStringEnv": "WEFT_TEST_DATABASE_URL")")),
-                HasSubstr("WEFT_E_DATA_PLACE: the variable WEFT_TEST_DATABASE_URL is not set"));
+                HasSubstr("WEFT_E_DATA_PLACE: the variable \"WEFT_TEST_DATABASE_URL\" is not set"));
 }
 
 // The schema is for editors: it must know the same keys.

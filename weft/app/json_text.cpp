@@ -94,10 +94,22 @@ public:
         std::string_view text = error.what();
         std::size_t colon = text.find(": ");
         if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
-        return fail(place_at(position == 0 ? 0 : position - 1), std::string(text));
+        return fail(place_at(position == 0 ? 0 : position - 1), without_text(text));
     }
 
 private:
+    // "...; last read: '"postgres://...'; expected '}'" quotes a text of the file, which may be a
+    // secret; words and signs stay.
+    static std::string without_text(std::string_view message) {
+        constexpr std::string_view kRead = "; last read: '\"";
+        constexpr std::string_view kExpected = "'; expected ";
+        std::size_t begin = message.find(kRead);
+        if (begin == std::string_view::npos) return std::string(message);
+        std::size_t end = message.rfind(kExpected);
+        std::string shown(message.substr(0, begin));
+        if (end != std::string_view::npos && end > begin) shown.append(message.substr(end + 1));
+        return shown;
+    }
     // The reader has just passed the closing quote: where the opening one is. Quotes between them
     // have an odd number of backslashes before them.
     std::size_t quote() const {

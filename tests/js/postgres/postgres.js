@@ -1,7 +1,7 @@
 // DAT: the module weft:data, over a live PostgreSQL.
-import { DatabaseError, postgres, sql } from "weft:data";
+import { DatabaseError, postgres, redact, sql } from "weft:data";
 import { Results } from "weft:http";
-import { everyWayEnds, flightsEnd } from "../data/ways.mjs";
+import { everyWayEnds, flightsEnd, statementsAreInOrder } from "../data/ways.mjs";
 import { connectionString, inSchema, withDatabase } from "./server.mjs";
 
 async function withTable(name, work) {
@@ -101,6 +101,56 @@ test("DAT_1 transactions and savepoints", () => withTable("transactions", async 
     (tx) => tx.exec("delete from t"), { readOnly: true }), DatabaseError);
   assertEquals(refused.sqlState, "25006");
 }));
+
+test("DAT_1 statements of a transaction run in the order in which they were asked for", () =>
+  withDatabase(async (db) => {
+    await db.exec("drop table if exists lines");
+    await db.exec("create table lines (n serial, v integer)");
+    await statementsAreInOrder(db, (v) => sql`insert into lines (v) values (${v})`);
+    await db.exec("drop table lines");
+  }));
+
+test("DAT_6 a wrong number of parameters is an error of its statement alone", () =>
+  withDatabase(async (db) => {
+    await db.query("select $1::int as x", [1]);
+    const wrong = async (values, text = "select $1::int as x") => {
+      const error = await assertRejects(() => db.query(text, values), DatabaseError);
+      assertEquals([error.code, error.sqlState, error.transient],
+        ["WEFT_E_DATA_WRONG_STATEMENT", "07001", false], `${error}`);
+    };
+    await wrong([]);
+    await wrong([1, 2]);
+    await wrong([1, 2], "select $1 as x");
+    await wrong([1], "select $1::int, $2::int");
+    const answers = await Promise.allSettled([[1], [1, 2], [3]].map(
+      (values) => db.queryOne("select $1::int as x", values)));
+    assertEquals(answers.map(({ value }) => value?.x), [1, undefined, 3]);
+  }, { maxConnections: 1 }));
+
+test("DAT_6 a statement has as many parameters as the protocol can count", () =>
+  withDatabase(async (db) => {
+    for (const many of [7498, 7499, 65535]) {
+      const values = Array.from({ length: many }, (_, index) => index);
+      const text = `select sum(n) as n from (values ${
+        values.map((_, index) => `($${index + 1}::bigint)`)}) as v (n)`;
+      assertEquals(await db.queryOne(text, values), { n: `${many * (many - 1) / 2}` });
+    }
+    const beyond = await assertRejects(() => db.query("select 1", Array(65536).fill(1)), DatabaseError);
+    assertEquals([beyond.code, beyond.sqlState], ["WEFT_E_DATA_OUT_OF_RESOURCES", "54000"]);
+    assertEquals(await db.queryOne("select 1 as x"), { x: 1 });
+  }));
+
+// Texts take the place of PostgreSQL's binary form beside a type that Weft does not know.
+test("DAT_6 bytes come back whatever form the session gives them", () => withDatabase((db) =>
+  db.transaction(async (tx) => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+    for (const form of ["escape", "hex"]) {
+      await tx.exec(`set local bytea_output = ${form}`);
+      const row = await tx.queryOne(
+        sql`select ${bytes}::bytea as one, array[${bytes}::bytea, null] as list, '1 day'::interval as day`);
+      assertEquals(row, { one: bytes, list: [bytes, null], day: "1 day" }, form);
+    }
+  })));
 
 test("DAT_8 cursors: every row, and the connection is free again", () => withDatabase(async (db) => {
   let sum = 0;
@@ -225,6 +275,51 @@ test("DAT_10 errors have a code and show no secret", async () => {
     { connectionString: "a\0b" }, { connectionString, maxConnections: 0 },
     { connectionString, acces: "read" }]) {
     await assertRejects(() => postgres.open(options), TypeError);
+  }
+});
+
+// Of an address with several "@", libpq takes a part of the password for the host.
+test("DAT_10 no spelling of a password is in an error", async () => {
+  const nowhere = "host=127.0.0.1 port=1 sslmode=disable";
+  const spellings = [
+    "postgres://u:hunter2@127.0.0.1:1/x", "postgresql://u:hunter2@127.0.0.1:1/x",
+    "postgres://:hunter2@127.0.0.1:1/x", "postgres://u:a@hunter2@127.0.0.1:1/x",
+    "postgres://u:a@hunter2!/b@127.0.0.1:1/x", "postgres://u:a@hunter2!?b@127.0.0.1:1/x",
+    "postgres://u:a@hunter2!#b@127.0.0.1:1/x",
+    "postgres://u:a/hunter2@127.0.0.1:1/x", "postgres://u:a?hunter2@127.0.0.1:1/x",
+    "postgres://u:a#hunter2@127.0.0.1:1/x", "postgres://u:hunter2%zz@127.0.0.1:1/x",
+    "postgres://u:hunter2%00@127.0.0.1:1/x", "postgres://u:hunter2@[::1/x",
+    "postgres://u:hunter2@127.0.0.1:none/x", "postgres://u:hunter2@127.0.0.1:99999/x",
+    "postgres://u@127.0.0.1:hunter2/x", "postgres://127.0.0.1:1/x?password=hunter2",
+    "postgres://127.0.0.1:1/x?user=u&password=hunter2", "postgres://127.0.0.1:1/x?PASSWORD=hunter2",
+    "postgres://127.0.0.1:1/x?pass%77ord=hunter2", "postgres://u:hunter2@127.0.0.1:1,127.0.0.1:2/x",
+    "postgres:hunter2", "hunter2", "password=hunter2 host", "port=1 password=hunter2;host=127.0.0.1",
+    `${nowhere} password=hunter2`, `${nowhere} password='hunter2'`, `${nowhere} password = hunter2`,
+    `${nowhere} PASSWORD=hunter2`, `${nowhere} pasword=hunter2`, `${nowhere} password=a hunter2`,
+    `${nowhere} password='a hunter2`, `${nowhere} password='a' hunter2=b`,
+    `${nowhere} password='a'hunter2`, `${nowhere} password=a=hunter2`,
+    `${nowhere} password=\\hunter2`, `${nowhere}\tpassword=hunter2`, `${nowhere}\npassword=hunter2`,
+    `${nowhere} sslpassword=hunter2`, `${nowhere} passfile=/hunter2`,
+    `${nowhere} options='-c x=hunter2'`, `${nowhere} keepalives=hunter2`,
+    `${nowhere} connect_timeout=hunter2`, `${nowhere} target_session_attrs=hunter2`,
+    `${nowhere} channel_binding=hunter2`, `${nowhere} dbname='postgres://u:hunter2@127.0.0.1:1/x'`,
+    "host=127.0.0.1 port=1 sslmode=hunter2", "host=127.0.0.1 port=hunter2", "service=hunter2",
+    "jdbc:postgresql://127.0.0.1/x?user=u&password=hunter2",
+    `${connectionString} options='-c hunter2=1'`, `${connectionString} options='-c work_mem=hunter2'`,
+  ];
+  for (const spelling of spellings) {
+    const attempt = async () => {
+      const db = await postgres.open({ connectionString: spelling });
+      try {
+        await db.query("select 1");
+      } finally {
+        await db.close();
+      }
+    };
+    const error = await assertRejects(attempt, DatabaseError, undefined, spelling);
+    const told = [`${error}`, error.stack, `${error.cause}`, JSON.stringify(error),
+      ...Object.getOwnPropertyNames(error).map((name) => `${error[name]}`), redact(spelling)];
+    assert(!told.join().includes("hunter2"), spelling);
   }
 });
 
