@@ -82,7 +82,9 @@ Result<std::vector<data::Migration>> read_migrations(const std::string& folder) 
     std::vector<data::Migration> migrations;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (entry.path().extension() != ".sql") continue;
+        // Editors keep files of their own beside what they edit, under names that begin with a dot.
+        bool is_hidden = entry.path().filename().string().starts_with('.');
+        if (is_hidden || entry.path().extension() != ".sql") continue;
         std::string text = WEFT_TRY(read_text(entry.path().string()));
         migrations.push_back({entry.path().stem().string(), std::move(text)});
     }

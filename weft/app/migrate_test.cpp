@@ -47,6 +47,7 @@ TEST_F(MigrateTest, DAT_12_files_are_applied_once_and_a_change_is_noticed) {
     write("1_users.sql", "create table users (id integer);\n");
     write("2_cities.sql", "create table cities (id integer);\n");
     write("notes.txt", "no migration");
+    write(".#2_cities.sql", "what an editor keeps");
     EXPECT_EQ(run({"status", database}), "pending  1_users\npending  2_cities\n");
     EXPECT_EQ(run({"up", database}), "applied 1_users\napplied 2_cities\n");
     EXPECT_EQ(run({"up", database}), "nothing was pending\n");

@@ -1,5 +1,8 @@
 #include "weft/data/open.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "weft/data/odbc/odbc.h"
@@ -14,12 +17,25 @@ constexpr std::string_view kPostgres = "postgres";
 constexpr std::string_view kOdbc = "odbc";
 constexpr std::string_view kNames[] = {kSqlite, kPostgres, kOdbc};
 
-// "Driver=...;..." or "DSN=...;...", in any case of the letters.
-bool is_odbc(std::string_view text) {
-    std::string key(text.substr(0, text.find('=')));
+// What stands before the first "=", in small letters; empty if there is none.
+std::string first_key(std::string_view text) {
+    std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) return {};
+    std::string key(text.substr(0, equals));
+    while (key.ends_with(' ')) key.pop_back();
     for (char& c : key)
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return key.size() < text.size() && (key == "driver" || key == "dsn");
+    return key;
+}
+
+bool is_odbc_key(std::string_view key) { return key == "driver" || key == "dsn"; }
+
+// What a string of keywords for libpq may begin with. SQLite would make a file of this name, with
+// the password in it.
+bool is_postgres_key(std::string_view key) {
+    constexpr std::string_view kKeys[] = {"host",     "hostaddr", "port",    "dbname", "user",
+                                          "password", "sslmode",  "service", "options"};
+    return std::ranges::find(kKeys, key) != std::end(kKeys);
 }
 
 }  // namespace
@@ -28,8 +44,9 @@ std::span<const std::string_view> provider_names() { return kNames; }
 
 DatabasePlace place_of(std::string text) {
     bool is_address = text.starts_with("postgres://") || text.starts_with("postgresql://");
-    if (is_address) return {std::string(kPostgres), std::move(text)};
-    return {std::string(is_odbc(text) ? kOdbc : kSqlite), std::move(text)};
+    std::string key = first_key(text);
+    if (is_address || is_postgres_key(key)) return {std::string(kPostgres), std::move(text)};
+    return {std::string(is_odbc_key(key) ? kOdbc : kSqlite), std::move(text)};
 }
 
 Result<Database> open_database(const DatabasePlace& place, DatabaseOptions options) {

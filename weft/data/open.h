@@ -19,8 +19,9 @@ struct DatabasePlace {
 };
 
 std::span<const std::string_view> provider_names();
-// "postgres" if the place is an address of one ("postgres://..."), "odbc" if it begins as its
-// connection strings do ("Driver=...", "DSN=..."); else "sqlite".
+// "postgres" if the place is an address of one ("postgres://...") or begins as its keywords do
+// ("host=...", "dbname=..."), "odbc" if it begins as its connection strings do ("Driver=...",
+// "DSN=..."); else "sqlite".
 DatabasePlace place_of(std::string text);
 
 // Unavailable for a provider that is not there.

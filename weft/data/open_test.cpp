@@ -46,6 +46,9 @@ TEST(OpenDatabase, DAT_12_an_address_tells_its_provider) {
     EXPECT_EQ(place_of(":memory:").provider, "sqlite");
     EXPECT_EQ(place_of("postgres://db/shop").provider, "postgres");
     EXPECT_EQ(place_of("postgresql:///shop").provider, "postgres");
+    EXPECT_EQ(place_of("host=db dbname=shop password=secret").provider, "postgres");
+    EXPECT_EQ(place_of("DBNAME = shop").provider, "postgres");
+    EXPECT_EQ(place_of("port").provider, "sqlite");
     EXPECT_EQ(place_of("Driver=FreeTDS;Server=db").provider, "odbc");
     EXPECT_EQ(place_of("DSN=shop").provider, "odbc");
     EXPECT_EQ(place_of("driver").provider, "sqlite");
