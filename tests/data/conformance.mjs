@@ -17,8 +17,13 @@ function valueOf(value, by) {
   return by[type](text);
 }
 
-function statementOf(text, values, types) {
+function spelled(text, types) {
   for (const [word, type] of Object.entries(types)) text = text.replaceAll(word, type);
+  return text;
+}
+
+function statementOf(text, values, types) {
+  text = spelled(text, types);
   const pieces = [];
   for (let i = 0; i < values.length; i++) {
     const gap = text.indexOf("{}");
@@ -32,12 +37,31 @@ function statementOf(text, values, types) {
 
 async function act(owner, step, types) {
   const [operation] = Object.keys(step);
+  if (operation === "batch") {
+    const outcomes = await owner.batch(step.batch.map((text) => spelled(text, types)));
+    return { affectedRows: outcomes.reduce((sum, { affectedRows }) => sum + affectedRows, 0) };
+  }
   const statement = statementOf(step[operation], step.values ?? [], types);
   const options = step.maxRows === undefined ? {} : { maxRows: step.maxRows };
   if (operation === "exec") return owner.exec(statement);
   if (operation === "query") return owner.queryRaw(statement, options);
+  if (operation === "cursor" || operation === "leave") {
+    return readCursor(owner, statement, options, operation === "leave");
+  }
   const row = await owner.queryOne(statement);
   return { rows: row === null ? [] : [Object.values(row)], columnNames: Object.keys(row ?? {}) };
+}
+
+// Two rows at a time, to the end; or one, behind which it is left.
+async function readCursor(owner, statement, options, leaves) {
+  const cursor = await owner.queryRawCursor(statement, { ...options, batchSize: leaves ? 1 : 2 });
+  const rows = [];
+  for await (const row of cursor) {
+    rows.push(row);
+    if (leaves) break;
+  }
+  assert(!leaves || cursor.closed);
+  return { rows, columnNames: cursor.columnNames };
 }
 
 async function compare(owner, step, types, outcomes) {
@@ -77,6 +101,18 @@ async function runSteps(owner, steps, at, types, outcomes) {
   return { at, commits: true };
 }
 
+// What is over before it begins reaches no database, and what is closed takes nothing.
+async function end(db) {
+  const code = async (promise) => (await assertRejects(promise, DatabaseError)).code;
+  const aborted = db.query("select 1", [], { signal: AbortSignal.abort("why") });
+  assertEquals(await aborted.catch((reason) => reason), "why");
+  assertEquals(await code(db.query("select 1", [], { timeoutMs: 0 })), "WEFT_E_DATA_TIMED_OUT");
+  await db.close();
+  for (const use of [db.query("select 1"), db.queryCursor("select 1"), db.transaction(() => {})]) {
+    assertEquals(await code(use), "WEFT_E_DATA_CLOSED");
+  }
+}
+
 // Each case with a database of its own, which open(number) gives.
 export async function runCases(provider, open) {
   // What a driver gives as text because it does not tell the type.
@@ -86,7 +122,7 @@ export async function runCases(provider, open) {
     const db = await open(i);
     await runSteps(db, conformance.cases[i].steps, 0, conformance.types[provider], returns);
     assertEquals(db.stats().inUse, 0);
-    await db.close();
+    await end(db);
   }
   assert(conformance.cases.length >= 8);
 }

@@ -74,11 +74,26 @@ public:
         for (const JsonValue& step : steps.items) take(step);
         EXPECT_TRUE(open_.empty());
         EXPECT_EQ(database_.stats().in_use, 0U);
+        end();
     }
 
 private:
     static std::string place_of(const JsonValue& step) {
         return "line " + std::to_string(step.place.line) + ": ";
+    }
+
+    // What is over before it begins reaches no database, and what is closed takes nothing.
+    void end() {
+        CancelSource source;
+        source.cancel();
+        EXPECT_EQ(cause_of(database_.query("select 1", {.token = source.token()}).error()),
+                  Cause::Cancelled);
+        EXPECT_EQ(cause_of(database_.query("select 1", {.timeout = Nanoseconds::zero()}).error()),
+                  Cause::TimedOut);
+        EXPECT_TRUE(database_.close());
+        EXPECT_EQ(cause_of(database_.query("select 1").error()), Cause::Closed);
+        EXPECT_EQ(cause_of(database_.query_cursor("select 1").error()), Cause::Closed);
+        EXPECT_EQ(cause_of(database_.begin().error()), Cause::Closed);
     }
 
     void take(const JsonValue& step) {
@@ -101,11 +116,17 @@ private:
 
     template <class Owner>
     Result<Outcome> act_on(Owner& owner, const JsonValue& step) {
+        if (step.keys[0] == "batch") return run_batch(owner, step.items[0]);
         Statement statement = statement_of(step);
         if (step.keys[0] == "exec") return owner.exec(statement);
         QueryOptions options;
-        if (const JsonValue* most = member(step, "maxRows"))
-            options.rows_max = static_cast<std::uint32_t>(most->number);
+        const JsonValue* most = member(step, "maxRows");
+        if (most) options.rows_max = static_cast<std::uint32_t>(most->number);
+        if (step.keys[0] == "cursor" || step.keys[0] == "leave") {
+            CursorOptions bounds;
+            if (most) bounds.rows_max = options.rows_max;
+            return read_cursor(owner, statement, bounds, step.keys[0] == "leave");
+        }
         Outcome outcome;
         if (step.keys[0] == "query") {
             outcome.rows = WEFT_TRY(owner.query(statement, options));
@@ -116,13 +137,49 @@ private:
         return outcome;
     }
 
-    Statement statement_of(const JsonValue& step) const {
-        std::string text = step.items[0].text;
+    template <class Owner>
+    Result<Outcome> run_batch(Owner& owner, const JsonValue& texts) {
+        std::vector<Statement> statements;
+        for (const JsonValue& text : texts.items) statements.emplace_back(spelled(text.text));
+        std::vector<Outcome> outcomes = WEFT_TRY(owner.batch(statements));
+        Outcome all;
+        for (const Outcome& one : outcomes) all.affected_rows += one.affected_rows;
+        return all;
+    }
+
+    // Two rows at a time, to the end; or one, behind which it is left.
+    template <class Owner>
+    Result<Outcome> read_cursor(Owner& owner, const Statement& statement, CursorOptions options,
+                                bool leaves) {
+        options.batch_rows = leaves ? 1 : 2;
+        Cursor cursor = WEFT_TRY(owner.query_cursor(statement, options));
+        Outcome outcome;
+        for (bool is_first = true;; is_first = false) {
+            Rows rows = WEFT_TRY(cursor.next());
+            if (is_first) outcome.rows = Rows(rows.shared_columns());
+            if (rows.empty()) return outcome;
+            for (Row row : rows) {
+                for (const Value& value : row.values()) outcome.rows.add_value(value);
+                outcome.rows.end_row();
+            }
+            if (!leaves) continue;
+            cursor.close();
+            EXPECT_EQ(cause_of(cursor.next().error()), Cause::Closed);
+            return outcome;
+        }
+    }
+
+    std::string spelled(std::string text) const {
         for (std::size_t at = 0; at < types_.keys.size(); ++at) {
             const std::string& word = types_.keys[at];
             for (std::size_t found = 0; (found = text.find(word, found)) != std::string::npos;)
                 text.replace(found, word.size(), types_.items[at].text);
         }
+        return text;
+    }
+
+    Statement statement_of(const JsonValue& step) const {
+        std::string text = spelled(step.items[0].text);
         Statement statement;
         std::size_t begin = 0;
         if (const JsonValue* values = member(step, "values")) {
