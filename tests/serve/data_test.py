@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Databases of applications, as their clients see them (DAT-5, DAT-8, DAT-9, DAT-11, DAT-14)."""
+import contextlib
 import json
 import os
 import sqlite3
 import subprocess
 import time
+import unittest
 from pathlib import Path
 
-from served import LONG, MIB, WEFT, ServeTest, in_threads, main
+from served import LONG, MIB, WEFT, ServeTest, Weft, in_threads, main
 
 APP = """
 import { AsyncLocalStorage } from "weft:async";
@@ -242,6 +244,25 @@ class Secret(ServeTest):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn("08001", done.stderr)
                 self.assertNotIn("hunter2", done.stdout + done.stderr)
+
+
+class Shutdown(unittest.TestCase):
+    def test_DAT_8_a_drain_ends_cursors_and_undoes_transactions(self):
+        weft = Weft(APP, config=json.loads(json.dumps(CONFIG)), drain_ms=200)
+        weft.json("/insert")
+        clients = [weft.send(target) for target in ("/cursor", "/abandoned")]
+        weft.until(lambda: weft.json("/facts")["inUse"] == 2, "both are under way")
+        # By itself, whatever it says of requests that were cut short.
+        self.assertIn(weft.stop(), (0, 3), weft.log()[-2000:])
+        for client in clients:
+            client.close()
+        with contextlib.closing(sqlite3.connect(weft.path / "notes.db", timeout=0)) as other:
+            # Nobody holds a lock of it, and what was not committed is not there.
+            other.execute("begin exclusive")
+            self.assertEqual(other.execute("select count(*) from notes").fetchone(), (1,))
+        # Whoever closes last takes the log of writes along.
+        self.assertFalse((weft.path / "notes.db-wal").exists())
+        weft.close()
 
 
 class Start(ServeTest):

@@ -363,6 +363,10 @@ test("DAT_5 what a statement changed of the connection is gone for the next", ()
     assertEquals(await db.queryOne("select * from t"), { id: 1 });
   }));
 
+test("DAT_13 what a database does its work by is among its numbers", () =>
+  withDatabase((db) => assertEquals([db.stats().provider, db.stats().mode],
+    ["sqlite", "serialized thread"])));
+
 test("DAT_5 closed databases take nothing more", async () => {
   const db = await sqlite.open({ path: ":memory:" });
   await db.close();
