@@ -89,9 +89,8 @@ v8::MaybeLocal<v8::Function> CodeCache::compile_function(
     std::vector<v8::Local<v8::String>> parameters) {
     v8::ScriptCompiler::Source unit(source, origin, given_code(known));
     v8::Local<v8::Function> function;
-    if (!v8::ScriptCompiler::CompileFunctionInContext(isolate_.context(), &unit, parameters.size(),
-                                                      parameters.data(), 0, nullptr,
-                                                      options_for(known))
+    if (!v8::ScriptCompiler::CompileFunction(isolate_.context(), &unit, parameters.size(),
+                                             parameters.data(), 0, nullptr, options_for(known))
              .ToLocal(&function))
         return {};
     if (judge(known, unit)) {

@@ -59,7 +59,7 @@ Result<void> run_script(v8::Local<v8::Context> context, const PreludeScript& scr
     v8::ScriptCompiler::Source unit(source, origin);
     v8::Local<v8::String> parameters[] = {to_v8(isolate, "native"), to_v8(isolate, "realm")};
     v8::Local<v8::Function> function;
-    if (!v8::ScriptCompiler::CompileFunctionInContext(context, &unit, 2, parameters, 0, nullptr)
+    if (!v8::ScriptCompiler::CompileFunction(context, &unit, 2, parameters, 0, nullptr)
              .ToLocal(&function))
         return failure(isolate, context, caught).with_context("compile", name);
     v8::Local<v8::Value> arguments[] = {native, realm};

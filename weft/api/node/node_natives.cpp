@@ -63,8 +63,7 @@ void node_script(js::Call& call) {
     v8::Local<v8::String> parameters[] = {call.name("native"), call.name("realm"),
                                           call.name("load")};
     v8::Local<v8::Function> function;
-    if (v8::ScriptCompiler::CompileFunctionInContext(call.context(), &unit, 3, parameters, 0,
-                                                     nullptr)
+    if (v8::ScriptCompiler::CompileFunction(call.context(), &unit, 3, parameters, 0, nullptr)
             .ToLocal(&function))
         call.give(function);
 }
