@@ -71,7 +71,10 @@ public:
     // none is shared, as V8 does not count those and there is nobody to share them with. Buffers
     // are freed within a collection, so that what is left is known at its end.
     static constexpr const char* kFlags =
-        "--no-verify-snapshot-checksum --wasm-max-mem-pages=16384 --no-experimental-wasm-threads "
+#if V8_MAJOR_VERSION < 11  // later ones cannot do without
+        "--no-experimental-wasm-threads "
+#endif
+        "--no-verify-snapshot-checksum --wasm-max-mem-pages=16384 "
         "--no-concurrent-array-buffer-sweeping";
 
     // Initializes V8 at the first call. `pool` is where V8's worker tasks run from now on; null:
