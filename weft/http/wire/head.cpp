@@ -157,11 +157,34 @@ bool stays_open(const MessageFields& said, Version version) {
     return !said.close && (version == Version::Http11 || said.keep_alive);
 }
 
-// A "yes" is sure. What may be a number, by the begin of its last label, is looked at more closely.
+// Four numbers as everybody writes them.
+bool is_usual_ipv4(std::string_view host) {
+    unsigned dots = 0;
+    unsigned number = 0;
+    std::size_t digits = 0;
+    for (char letter : host) {
+        if (letter == '.') {
+            if (digits == 0) return false;
+            ++dots;
+            digits = 0;
+            number = 0;
+            continue;
+        }
+        if (!is_digit(letter) || (digits != 0 && number == 0)) return false;
+        number = 10 * number + static_cast<unsigned>(letter - '0');
+        ++digits;
+        if (number > 255) return false;
+    }
+    return dots == 3 && digits != 0;
+}
+
+// A "yes" is sure. What else may be a number, by the begin of its last label, is looked at more
+// closely.
 bool is_usual_host(std::string_view host) {
     if (!is_usual_name(host)) return false;
     std::size_t label = host.rfind('.') + 1;
-    return label < host.size() && !is_digit(host[label]);
+    if (label >= host.size()) return false;
+    return !is_digit(host[label]) || is_usual_ipv4(host);
 }
 
 bool is_authority_of(const Target& target, const HostPort& host) {
