@@ -182,6 +182,9 @@ bool is_usual_ipv4(std::string_view host) {
 // closely.
 bool is_usual_host(std::string_view host) {
     if (!is_usual_name(host)) return false;
+    // What no number ends with: most names are told by it.
+    char last = host.back();
+    if (hex_value(last) < 0 && last != 'x' && last != 'X' && last != '.') return true;
     std::size_t label = host.rfind('.') + 1;
     if (label >= host.size()) return false;
     return !is_digit(host[label]) || is_usual_ipv4(host);
