@@ -1,5 +1,6 @@
 """What the figures were taken on: the machine, and the versions of what was built."""
 
+import json
 import os
 import platform
 import re
@@ -51,9 +52,16 @@ def program_version(name: str, option: str) -> str:
 def version_of(path: Path, option: str = "--version") -> str:
     if not path.exists():
         return "not installed"
+    if path.name == "package.json":
+        return json.loads(path.read_text())["version"]
     done = subprocess.run([path, option], capture_output=True, text=True)
     match = re.search(r"\d+[.-][\w.+-]+", done.stdout + done.stderr)
     return match.group(0) if match else "unknown"
+
+
+def shown_name(program: str) -> str:
+    """As which the version of a program or of modules from npm is listed."""
+    return {"data.modules": "postgres.js"}.get(program, program.removeprefix("js."))
 
 
 def describe_versions() -> dict[str, str]:
@@ -71,7 +79,7 @@ def describe_versions() -> dict[str, str]:
         "haproxy": program_version("haproxy", "-v"),
         "h2o": program_version("h2o", "--version"),
         "openssl": program_version("openssl", "version"),
-        **{name.removeprefix("js."): version_of(program.binary)
+        **{shown_name(name): version_of(program.binary)
            for name, program in npm_programs().items()},
     }
 
