@@ -1,9 +1,14 @@
-# Run by `cmake --install`: the headers that a user may include, and those in internal/ that they
-# reach by their templates. Nothing else of internal/, nothing of testing/, no helper of our tests.
+# Run by `cmake --install`: the headers that a user may include, and those in internal/ and in the
+# rooms of fiber/ that they reach by their templates. Nothing else of those, nothing of testing/, no
+# helper of our tests.
 cmake_policy(VERSION 3.25)
 set(source "${WEFT_SOURCE_DIR}")
 file(GLOB_RECURSE wanted RELATIVE "${source}" "${source}/weft/*.h")
-list(FILTER wanted EXCLUDE REGEX "/internal/|/testing/|_test\\.h$|/scenarios/")
+list(FILTER wanted EXCLUDE REGEX "/internal/|/testing/|_test\\.h$|/scenarios/|^weft/fiber/.+/")
+# In the rooms of fiber/ those headers are public that weft.h names.
+file(STRINGS "${source}/weft/weft.h" in_rooms REGEX "^#include \"weft/fiber/.+/")
+list(TRANSFORM in_rooms REPLACE "^#include \"([^\"]+)\".*" "\\1")
+list(APPEND wanted ${in_rooms})
 # JavaScript is used through the program `weft`.
 list(FILTER wanted EXCLUDE REGEX "^weft/(js|api|app)/")
 if(NOT WEFT_NET)

@@ -90,6 +90,36 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.includes("examples/a.cpp", '"weft/fiber/internal/i.h"'),
                          ["examples/a.cpp:1 layers"])
 
+    def test_a_room_may_include_itself_the_folder_and_what_is_below(self):
+        rooms = {"weft/fiber/wait/w.h": "", "weft/fiber/os/o.h": ""}
+        self.assertEqual(self.includes("weft/fiber/os/a.h", '"weft/fiber/wait/w.h"', **rooms), [])
+        self.assertEqual(self.includes("weft/fiber/os/a.h", '"weft/fiber/os/o.h"', **rooms), [])
+        self.assertEqual(self.includes("weft/fiber/os/a.h", '"weft/fiber/f.h"', **rooms), [])
+        self.assertEqual(self.includes("weft/fiber/a.h", '"weft/fiber/os/o.h"', **rooms), [])
+        self.assertEqual(self.includes("weft/fiber/wait/a.h", '"weft/fiber/os/o.h"', **rooms),
+                         ["weft/fiber/wait/a.h:1 layers"])
+        self.assertEqual(self.includes("weft/fiber/wait/a_test.cpp", '"weft/fiber/os/o.h"',
+                                       **rooms), [])
+
+    def test_a_source_of_a_room_may_ask_the_scheduler_above_it(self):
+        rooms = {"weft/fiber/schedule/s.h": ""}
+        include = '"weft/fiber/schedule/s.h"'
+        self.assertEqual(self.includes("weft/fiber/io/a.cpp", include, **rooms), [])
+        self.assertEqual(self.includes("weft/fiber/io/a.h", include, **rooms),
+                         ["weft/fiber/io/a.h:1 layers"])
+
+    def test_a_room_that_nobody_knows(self):
+        self.assertEqual(self.includes("weft/fiber/attic/a.h", '"weft/fiber/os/o.h"',
+                                       **{"weft/fiber/os/o.h": ""}),
+                         ["weft/fiber/attic/a.h:1 layers"])
+
+    def test_of_a_room_others_may_include_what_weft_h_names(self):
+        rooms = {"weft/fiber/os/o.h": "", "weft/fiber/os/p.h": "",
+                 "weft/weft.h": '#include "weft/fiber/os/o.h"\n'}
+        self.assertEqual(self.includes("weft/sync/a.cpp", '"weft/fiber/os/o.h"', **rooms), [])
+        self.assertEqual(self.includes("weft/sync/a.cpp", '"weft/fiber/os/p.h"', **rooms),
+                         ["weft/sync/a.cpp:1 layers"])
+
     def test_testing_is_for_tests_only(self):
         self.assertEqual(self.includes("weft/base/a_test.cpp", '"weft/testing/t.h"'), [])
         self.assertEqual(self.includes("weft/base/a.cpp", '"weft/testing/t.h"'),
@@ -112,10 +142,10 @@ class Foreign(unittest.TestCase):
     def test_foreign_headers_stand_only_in_their_places(self):
         for include, home, elsewhere in [
             ("fmt/format.h", "weft/base/log.h", "weft/sync/channel.h"),
-            ("liburing.h", "weft/fiber/reactor/io_uring.cpp", "weft/base/a.cpp"),
-            ("libunwind.h", "weft/fiber/dump.cpp", "weft/sync/a.cpp"),
-            ("sys/epoll.h", "weft/fiber/reactor/epoll.cpp", "weft/sim/a.cpp"),
-            ("pthread.h", "weft/fiber/worker.cpp", "weft/sync/mutex.cpp"),
+            ("liburing.h", "weft/fiber/io/uring.cpp", "weft/base/a.cpp"),
+            ("libunwind.h", "weft/fiber/report/dump.cpp", "weft/sync/a.cpp"),
+            ("sys/epoll.h", "weft/fiber/io/epoll.cpp", "weft/sim/a.cpp"),
+            ("pthread.h", "weft/fiber/schedule/worker.cpp", "weft/sync/mutex.cpp"),
             ("gtest/gtest.h", "weft/base/error_test.cpp", "weft/base/error.cpp"),
             ("openssl/ssl.h", "weft/net/tls/stream.cpp", "weft/http/server.cpp"),
         ]:
@@ -323,6 +353,11 @@ class Folders(unittest.TestCase):
                          ["weft/base:1 readme"])
         self.assertEqual(broken(folders, **{"weft/base/internal/a.h": "", "weft/README.md": "",
                                             "weft/base/README.md": "", ".ci/run": ""}), [])
+
+    def test_each_room_has_a_readme(self):
+        self.assertEqual(broken(folders, **{"weft/fiber/io/a.h": "", "weft/README.md": "",
+                                            "weft/fiber/README.md": ""}),
+                         ["weft/fiber/io:1 readme"])
 
     def test_a_readme_has_at_most_40_lines(self):
         self.assertEqual(broken(folders, **{"tools/README.md": "\n" * 40}), [])

@@ -10,8 +10,8 @@
 
 #include "bench/weft/workloads.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/file.h"
 #include "weft/fiber/io.h"
+#include "weft/fiber/os/file.h"
 
 namespace bench {
 namespace {

@@ -7,8 +7,8 @@
 #include "bench/weft/workloads.h"
 #include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/worker.h"
-#include "weft/fiber/timer.h"
+#include "weft/fiber/schedule/timer.h"
+#include "weft/fiber/schedule/worker.h"
 #include "weft/sync/channel.h"
 #include "weft/sync/wait_group.h"
 

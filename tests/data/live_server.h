@@ -12,7 +12,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/result.h"
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/process.h"
 
 namespace weft::data::testing {
 

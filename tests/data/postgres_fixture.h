@@ -14,7 +14,7 @@
 #include "weft/data/database.h"
 #include "weft/data/pool.h"
 #include "weft/data/postgres/postgres.h"
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/process.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft::data::testing {

@@ -6,7 +6,7 @@
 #include "weft/async/task.h"
 #include "weft/base/atomic.h"
 #include "weft/fiber/runtime.h"
-#include "weft/fiber/stack.h"
+#include "weft/fiber/switch/stack.h"
 #include "weft/sync/channel.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/sim/scenarios.h"
 #include "tests/sim/stage.h"
 #include "weft/base/format.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/request.h"
 #include "weft/sync/event.h"
 

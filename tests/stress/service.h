@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "weft/base/bytes.h"
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/process.h"
 #include "weft/net/address.h"
 #include "weft/net/socket.h"
 

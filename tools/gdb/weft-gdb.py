@@ -24,7 +24,7 @@ import gdb.unwinder
 
 LAYOUT = "weft_debug_layout"
 VERSION = 2
-# The words of the layout, in their order; see weft/fiber/internal/debug_layout.h.
+# The words of the layout, in their order; see weft/fiber/switch/debug_layout.h.
 WORDS = ("version", "fiber_bytes", "chunk_older", "chunk_used", "chunk_begin", "word", "reason",
          "object", "busy", "scheduler", "context", "stack", "stack_bottom", "extra", "labelled",
          "name", "label", "state_mask", "waiting_first", "waiting_last")
@@ -170,7 +170,7 @@ class Entered(gdb.unwinder.Unwinder):
         if (int(stack_pointer), int(instruction)) != self.at:
             return None
         info = pending.create_unwind_info(FrameId(stack_pointer, instruction))
-        # What a fiber leaves on its stack: see weft/fiber/internal/context_switch.h.
+        # What a fiber leaves on its stack: see weft/fiber/switch/context_switch.h.
         saved = self.fiber.stack_pointer
         word = stack_pointer.type
         info.add_saved_register("rip", gdb.Value(pointer(saved)).cast(instruction.type))

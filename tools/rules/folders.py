@@ -1,4 +1,5 @@
 """Each folder has a short README that says what belongs into it."""
+from .layers import room_of
 from .source import Finding
 
 README_LINES = 40
@@ -14,6 +15,8 @@ def rooms(tree):
             found.add(parts[0])
             if len(parts) > 2 and parts[0] in INSIDE:
                 found.add("/".join(parts[:2]))
+            if room_of(path):
+                found.add("/".join(parts[:3]))
     return sorted(found)
 
 

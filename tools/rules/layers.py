@@ -19,6 +19,12 @@ BELOW = {
     "app": ["base", "fiber", "sync", "async", "net", "http", "data", "queue", "js", "api", "sim"],
     "sim": ["base", "fiber", "sync", "async", "net"],
 }
+# Also `layers`: the rooms of a folder, from the bottom up. A header may include what is in its own
+# room, in those before it and in the folder itself; what is in a room is for its folder alone,
+# but for the headers that weft/weft.h names. A test may include all of its folder.
+ROOMS = {"fiber": ["wait", "switch", "io", "schedule", "os", "report"]}
+# What a source may include besides: the scheduler runs what is below it, and is asked by it.
+UPWARD = {"switch": ["schedule", "report"], "io": ["schedule"], "schedule": ["report"]}
 # The model checker replaces the atomics themselves, in its own builds only.
 MODEL = {"weft/testing/model_atomic.h"}
 
@@ -64,14 +70,48 @@ def folder_of(include):
     return parts[1] if parts[0] == "weft" and len(parts) > 2 else ""
 
 
+def room_of(path):
+    """'io' for weft/fiber/io/..., empty where a folder has no rooms or a file is in none."""
+    parts = path.split("/")
+    return parts[2] if parts[0] == "weft" and len(parts) > 3 and parts[1] in ROOMS else ""
+
+
+def is_private(include, tree):
+    if "/internal/" in include:
+        return True
+    whole = tree.files.get("weft/weft.h")
+    named = {name for _, name, _ in whole.includes} if whole else set()
+    return room_of(include) != "" and include not in named
+
+
+def check_rooms(file, line, include):
+    """Inside a folder: which room may include which."""
+    rooms, here, target = ROOMS.get(file.weft_folder, []), room_of(file.path), room_of(include)
+    if file.is_test or not here or target in ("", here):
+        return
+    unknown = [room for room in (here, target) if room not in rooms]
+    if unknown:
+        yield Finding(file.path, line, "layers", f"{unknown[0]} is not in ROOMS of "
+                      "tools/rules/layers.py")
+        return
+    may = rooms[:rooms.index(here)]
+    if not file.name.endswith(".h"):
+        may = may + UPWARD.get(here, [])
+    if target not in may:
+        yield Finding(file.path, line, "layers", f"the room {here} may not include {target} here "
+                      f"(it may include: {', '.join(may) or 'no other room'})")
+
+
 def check_own(file, line, include, tree):
     if include not in tree.files:
         yield Finding(file.path, line, "layers", f"there is no {include}; includes are written "
                       "from the root of the repository")
         return
     target, here = folder_of(include), file.weft_folder
-    if "/internal/" in include and target != here:
+    if target != here and is_private(include, tree):
         yield Finding(file.path, line, "layers", f"{include} is for weft/{target}/ alone")
+    if target == here:
+        yield from check_rooms(file, line, include)
     if here in ("", "testing") or target in ("", here) or include in MODEL:
         return
     if target == "testing":

@@ -17,7 +17,7 @@
 
 #include "weft/api/routes.h"
 #include "weft/base/result.h"
-#include "weft/fiber/folder_watch.h"
+#include "weft/fiber/os/folder_watch.h"
 #include "weft/http/response.h"
 #include "weft/http/server/loop_handler.h"
 

@@ -17,7 +17,7 @@
 
 #include "weft/app/config.h"
 #include "weft/base/result.h"
-#include "weft/fiber/folder_watch.h"
+#include "weft/fiber/os/folder_watch.h"
 #include "weft/net/address.h"
 
 namespace weft {

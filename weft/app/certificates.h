@@ -14,8 +14,8 @@
 #include "weft/app/config.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
-#include "weft/fiber/folder_watch.h"
-#include "weft/fiber/signal.h"
+#include "weft/fiber/os/folder_watch.h"
+#include "weft/fiber/os/signal.h"
 #include "weft/net/tls/tls_config.h"
 #include "weft/sync/event.h"
 

@@ -10,7 +10,7 @@
 #include "weft/app/config_routes.h"
 #include "weft/app/env_file.h"
 #include "weft/base/format.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/egress.h"
 

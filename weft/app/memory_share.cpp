@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/log.h"
-#include "weft/fiber/memory_limit.h"
+#include "weft/fiber/os/memory_limit.h"
 
 namespace weft::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "weft/app/version.h"
 #include "weft/base/format.h"
 #include "weft/fiber/blocking.h"
-#include "weft/fiber/signal.h"
+#include "weft/fiber/os/signal.h"
 
 namespace weft::app {
 namespace {

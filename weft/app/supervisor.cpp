@@ -21,8 +21,8 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/io.h"
-#include "weft/fiber/process.h"
-#include "weft/fiber/signal.h"
+#include "weft/fiber/os/process.h"
+#include "weft/fiber/os/signal.h"
 #include "weft/net/socket.h"
 #include "weft/sync/channel.h"
 

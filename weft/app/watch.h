@@ -14,7 +14,7 @@
 #include "weft/app/app_host.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
-#include "weft/fiber/folder_watch.h"
+#include "weft/fiber/os/folder_watch.h"
 #include "weft/sync/event.h"
 
 namespace weft::app {

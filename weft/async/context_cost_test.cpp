@@ -9,8 +9,8 @@
 
 #include "weft/async/context.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/worker.h"  // tidy: allow layers: it looks into the worker's timers
 #include "weft/fiber/runtime.h"
+#include "weft/fiber/schedule/worker.h"  // tidy: allow layers: it looks into the worker's timers
 
 namespace weft::async {
 namespace {

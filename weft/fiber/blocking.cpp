@@ -2,9 +2,9 @@
 
 #include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/plain_thread.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/plain_thread.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
 
 namespace weft {
 namespace {

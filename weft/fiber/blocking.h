@@ -26,7 +26,7 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
-#include "weft/fiber/internal/lent_wait.h"
+#include "weft/fiber/wait/lent_wait.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {

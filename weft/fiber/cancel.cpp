@@ -9,7 +9,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/worker.h"
 
 namespace weft {
 

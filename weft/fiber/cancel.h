@@ -26,9 +26,9 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
-#include "weft/fiber/internal/reason_word.h"
-#include "weft/fiber/internal/token_refs.h"
-#include "weft/fiber/timer.h"
+#include "weft/fiber/schedule/timer.h"
+#include "weft/fiber/wait/reason_word.h"
+#include "weft/fiber/wait/token_refs.h"
 #include "weft/fiber/waiter.h"
 
 namespace weft {

@@ -9,8 +9,8 @@
 
 #include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
+#include "weft/fiber/schedule/worker.h"
 #include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"
 

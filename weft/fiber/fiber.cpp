@@ -9,13 +9,13 @@
 #include "weft/base/log_limit.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/float_state.h"
-#include "weft/fiber/internal/locals.h"
-#include "weft/fiber/internal/quick_wait.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/spawn_state.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/quick_wait.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
+#include "weft/fiber/switch/float_state.h"
+#include "weft/fiber/switch/locals.h"
 #include "weft/fiber/turn.h"
+#include "weft/fiber/wait/spawn_state.h"
 
 namespace weft {
 

@@ -20,7 +20,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/fiber/duty.h"
-#include "weft/fiber/internal/fiber_block.h"
+#include "weft/fiber/switch/fiber_block.h"
 
 namespace weft {
 

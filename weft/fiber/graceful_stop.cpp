@@ -15,13 +15,13 @@
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/lent_wait.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/os/signal.h"
+#include "weft/fiber/report/dump.h"
 #include "weft/fiber/runtime.h"
-#include "weft/fiber/signal.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
+#include "weft/fiber/wait/lent_wait.h"
 
 namespace weft {
 

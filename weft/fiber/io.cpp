@@ -17,9 +17,9 @@
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/io_table.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/io/io_table.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
 #include "weft/fiber/turn.h"
 
 namespace weft {

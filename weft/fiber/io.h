@@ -27,8 +27,8 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
-#include "weft/fiber/internal/use_count.h"
-#include "weft/fiber/reactor.h"
+#include "weft/fiber/io/reactor.h"
+#include "weft/fiber/io/use_count.h"
 
 namespace weft {
 

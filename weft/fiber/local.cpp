@@ -3,8 +3,8 @@
 #include <new>
 
 #include "weft/base/assert.h"
-#include "weft/fiber/internal/locals.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/worker.h"
+#include "weft/fiber/switch/locals.h"
 
 namespace weft {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/locals.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/worker.h"
+#include "weft/fiber/switch/locals.h"
 
 namespace weft {
 

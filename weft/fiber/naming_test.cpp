@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
-#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/local.h"
+#include "weft/fiber/report/dump.h"
 #include "weft/fiber/runtime.h"
 
 namespace weft {

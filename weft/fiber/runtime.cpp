@@ -14,10 +14,10 @@
 #include "weft/base/log.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/cpu_quota.h"
-#include "weft/fiber/internal/io_table.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/io/io_table.h"
+#include "weft/fiber/os/cpu_quota.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
 
 namespace weft {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "weft/base/atomic.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/worker.h"
 #include "weft/testing/captured_log.h"
 #include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "weft/base/assert.h"
-#include "weft/fiber/internal/worker.h"
+#include "weft/fiber/schedule/worker.h"
 
 namespace weft {
 

@@ -10,14 +10,14 @@
 #include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/internal/debug_layout.h"
-#include "weft/fiber/internal/fiber_block.h"
-#include "weft/fiber/internal/locals.h"
-#include "weft/fiber/internal/plain_thread.h"
-#include "weft/fiber/internal/quick_wait.h"
-#include "weft/fiber/internal/scheduler.h"
-#include "weft/fiber/internal/worker_inline.h"
-#include "weft/fiber/timer.h"
+#include "weft/fiber/schedule/plain_thread.h"
+#include "weft/fiber/schedule/quick_wait.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/timer.h"
+#include "weft/fiber/schedule/worker_inline.h"
+#include "weft/fiber/switch/debug_layout.h"
+#include "weft/fiber/switch/fiber_block.h"
+#include "weft/fiber/switch/locals.h"
 
 namespace weft {
 namespace {

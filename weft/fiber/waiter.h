@@ -25,7 +25,7 @@
 #include "weft/base/intrusive_list.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
-#include "weft/fiber/internal/wait_word.h"
+#include "weft/fiber/wait/wait_word.h"
 
 namespace weft {
 

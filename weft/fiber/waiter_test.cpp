@@ -9,8 +9,8 @@
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/worker.h"
 #include "weft/fiber/runtime.h"
+#include "weft/fiber/schedule/worker.h"
 #include "weft/testing/scale.h"
 
 namespace weft {

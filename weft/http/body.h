@@ -17,7 +17,7 @@
 #include "weft/base/function.h"
 #include "weft/base/result.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/http/headers.h"
 
 namespace weft::http {

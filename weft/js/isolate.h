@@ -35,7 +35,7 @@
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/completion.h"
-#include "weft/fiber/loop_timer.h"
+#include "weft/fiber/schedule/loop_timer.h"
 #include "weft/fiber/waiter.h"
 #include "weft/js/binding.h"
 #include "weft/js/tasks.h"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 namespace weft::js {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "weft/base/result.h"
-#include "weft/fiber/folder_watch.h"
+#include "weft/fiber/os/folder_watch.h"
 
 namespace weft::js {
 

@@ -11,7 +11,7 @@
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/internal/worker.h"  // tidy: allow layers: fiber or thread
+#include "weft/fiber/schedule/worker.h"  // tidy: allow layers: fiber or thread
 #include "weft/net/internal/calls.h"
 #include "weft/net/internal/peer_name.h"
 #include "weft/net/internal/sent_file.h"

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
+#include "weft/fiber/report/dump.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/internal/calls.h"
 #include "weft/net/udp.h"

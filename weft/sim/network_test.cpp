@@ -13,7 +13,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/fiber/runtime.h"
 #include "weft/net/socket.h"
 #include "weft/net/udp.h"

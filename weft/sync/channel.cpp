@@ -2,7 +2,7 @@
 
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
-#include "weft/fiber/internal/quick_wait.h"  // tidy: allow layers: the switch is inlined here
+#include "weft/fiber/schedule/quick_wait.h"  // tidy: allow layers: the switch is inlined here
 #include "weft/sync/internal/jump_return.h"
 
 namespace weft::sync_internal {

@@ -10,7 +10,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/fiber/io.h"
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/process.h"
 
 namespace weft::testing {
 

@@ -7,7 +7,7 @@
 
 #include "tests/sim/floor/crew.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/timer.h"
+#include "weft/fiber/schedule/timer.h"
 
 namespace weft::sim::scenarios {
 namespace {

@@ -20,7 +20,7 @@
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 extern "C" {
 extern const char weft_version[];  // see api/snapshot/CMakeLists.txt

@@ -14,7 +14,7 @@
 #include "weft/api/application/application.h"
 #include "weft/api/node/bindings.h"
 #include "weft/base/format.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/js/describe.h"
 #include "weft/js/isolate.h"
 #include "weft/js/task.h"

@@ -26,7 +26,7 @@
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/completion.h"
-#include "weft/fiber/loop_timer.h"
+#include "weft/fiber/schedule/loop_timer.h"
 #include "weft/fiber/waiter.h"
 #include "weft/http/request.h"
 #include "weft/js/binding.h"

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "weft/base/result.h"
-#include "weft/fiber/directory.h"
+#include "weft/fiber/os/directory.h"
 #include "weft/http/files/file_cache.h"
 #include "weft/http/files/resource.h"
 

@@ -23,7 +23,7 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
-#include "weft/fiber/stop_step.h"
+#include "weft/fiber/schedule/stop_step.h"
 #include "weft/sync/internal/wait_queue.h"  // tidy: allow layers: it waits as sync/ does
 
 namespace weft::async_internal {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 namespace weft::http {
 

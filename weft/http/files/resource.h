@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "weft/base/result.h"
-#include "weft/fiber/directory.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/directory.h"
+#include "weft/fiber/os/file.h"
 #include "weft/http/wire/content_coding.h"
 
 namespace weft::http {

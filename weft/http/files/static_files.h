@@ -7,8 +7,8 @@
 // take them, the index of a directory, and where it is wanted a list of what is in it.
 //
 // No path leads out of the directory, whatever it says and whatever others rename or link there
-// meanwhile (see fiber/directory.h). What is no regular file is not there, nor are names that begin
-// with a dot. Not found is 404, not readable 403, no descriptors or memory 503.
+// meanwhile (see fiber/os/directory.h). What is no regular file is not there, nor are names that
+// begin with a dot. Not found is 404, not readable 403, no descriptors or memory 503.
 //
 // Files that were asked for stay open for a while, small ones in memory, within limits; a change
 // is seen after fresh_time at the latest. Put new content in place by renaming: of a file that is
@@ -24,7 +24,7 @@
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
-#include "weft/fiber/directory.h"
+#include "weft/fiber/os/directory.h"
 #include "weft/http/response.h"
 
 namespace weft::http {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "weft/base/result.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/http/body.h"
 #include "weft/http/client/client.h"
 #include "weft/http/response.h"

@@ -20,7 +20,7 @@
 
 #include "weft/async/context.h"
 #include "weft/base/result.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/http/body.h"
 #include "weft/http/response.h"
 

@@ -23,7 +23,7 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 #include "weft/http/server/server.h"
 #include "weft/sync/event.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "weft/base/atomic.h"
-#include "weft/fiber/dump.h"
 #include "weft/fiber/fiber.h"
+#include "weft/fiber/report/dump.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/http/routing/router.h"
 #include "weft/sync/event.h"

@@ -13,7 +13,7 @@
 
 #include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/internal/server_test.h"
 #include "weft/http/request.h"
 #include "weft/http/server/server.h"

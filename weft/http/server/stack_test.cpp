@@ -1,5 +1,5 @@
 // A handler calls what is called on threads elsewhere; its stack is large enough for that.
-#include "weft/fiber/stack.h"
+#include "weft/fiber/switch/stack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

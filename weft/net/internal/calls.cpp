@@ -17,7 +17,7 @@
 #include "weft/base/env.h"
 #include "weft/base/env_files.h"
 #include "weft/base/env_sockets.h"
-#include "weft/fiber/system_call.h"
+#include "weft/fiber/io/system_call.h"
 
 // Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
 #define WEFT_KERNEL_CALL [[gnu::noinline]]

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "weft/base/format.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/net/tls/internal/connection.h"
 #include "weft/net/tls/internal/contexts.h"
 

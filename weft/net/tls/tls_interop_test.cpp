@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/process.h"
 #include "weft/net/socket.h"
 #include "weft/net/tls/tls_stream.h"
 #include "weft/testing/eventually.h"

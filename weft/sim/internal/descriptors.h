@@ -16,7 +16,7 @@
 #include "weft/base/env.h"
 #include "weft/base/env_sockets.h"
 #include "weft/base/ticket.h"
-#include "weft/fiber/reactor.h"
+#include "weft/fiber/io/reactor.h"
 
 namespace weft::sim {
 

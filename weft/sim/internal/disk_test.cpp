@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "weft/base/bytes.h"
-#include "weft/fiber/directory.h"
-#include "weft/fiber/file.h"
-#include "weft/fiber/process.h"
+#include "weft/fiber/os/directory.h"
+#include "weft/fiber/os/file.h"
+#include "weft/fiber/os/process.h"
 #include "weft/fiber/runtime.h"
 #include "weft/sim/sim.h"
 

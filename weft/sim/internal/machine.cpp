@@ -6,7 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/format.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/symbols.h"
+#include "weft/fiber/report/symbols.h"
 #include "weft/fiber/turn.h"
 #include "weft/fiber/waiter.h"
 #include "weft/sim/internal/crash.h"

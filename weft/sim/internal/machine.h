@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "weft/base/env.h"
-#include "weft/fiber/context.h"
-#include "weft/fiber/stack.h"
-#include "weft/fiber/thread_state.h"
+#include "weft/fiber/switch/context.h"
+#include "weft/fiber/switch/stack.h"
+#include "weft/fiber/switch/thread_state.h"
 #include "weft/sim/internal/chooser.h"
 #include "weft/sim/internal/random.h"
 #include "weft/sim/internal/schedule.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "weft/fiber/reactor.h"
+#include "weft/fiber/io/reactor.h"
 
 namespace weft::sim {
 

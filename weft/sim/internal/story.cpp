@@ -9,7 +9,7 @@
 #include "weft/base/format.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/naming.h"
-#include "weft/fiber/symbols.h"
+#include "weft/fiber/report/symbols.h"
 
 namespace weft::sim {
 namespace {

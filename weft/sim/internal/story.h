@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/fiber/dump.h"
+#include "weft/fiber/report/dump.h"
 
 namespace weft::sim {
 

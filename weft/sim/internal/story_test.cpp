@@ -18,7 +18,7 @@ std::string place_above_weft(const std::string& frame) {
 TEST(Story, SIM_4d_frames_of_the_library_are_passed_over) {
     EXPECT_EQ(place_above_weft("std::invoke<f>() (/usr/include/c++/12/functional:9)"), "");
     EXPECT_EQ(place_above_weft("weft_spawn (weft/c/weft.cpp:7)"), "");
-    EXPECT_EQ(place_above_weft("? (weft/fiber/context.cpp:7)"), "");
+    EXPECT_EQ(place_above_weft("? (weft/fiber/switch/context.cpp:7)"), "");
     EXPECT_EQ(place_above_weft("shop::sell() (shop.cpp:7)"), "shop::sell() (shop.cpp:7)");
 }
 
@@ -40,8 +40,8 @@ TEST(Story, SIM_4d_names_without_a_namespace_are_told_apart_by_their_files) {
                                "go<main()::<lambda()> > (/opt/include/weft/async/group.h:40) "
                                "inlined in sell (weft/shop.cpp:7)"),
               "sell (weft/shop.cpp:7)");
-    EXPECT_EQ(place_above_weft("operator() (weft/fiber/worker.cpp:69) inlined in "
-                               "weft::Worker::loop() (weft/fiber/worker.cpp:40)"),
+    EXPECT_EQ(place_above_weft("operator() (weft/fiber/schedule/worker.cpp:69) inlined in "
+                               "weft::Worker::loop() (weft/fiber/schedule/worker.cpp:40)"),
               "");
 }
 

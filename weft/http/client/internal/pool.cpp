@@ -10,7 +10,7 @@
 #include "weft/base/format.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/client/internal/connect.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/net/resolver.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/core.h"
 

@@ -9,7 +9,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 
 namespace weft::http {
 namespace {

@@ -16,7 +16,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/internal/body_memory.h"
 #include "weft/http/server/internal/acceptor.h"
 #include "weft/http/server/internal/connection.h"

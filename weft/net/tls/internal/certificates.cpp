@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 namespace weft::net::tls {
 namespace {

@@ -1,0 +1,441 @@
+#include "weft/fiber/os/signal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "weft/base/assert.h"
+#include "weft/base/atomic.h"
+#include "weft/base/env.h"
+#include "weft/base/sanitizer.h"
+#include "weft/base/spin_lock.h"
+#include "weft/fiber/waiter.h"
+
+namespace weft {
+
+struct SignalWatch::State {
+    std::uint64_t signals = 0;  // a bit each, as everywhere here
+    std::uint64_t pending = 0;
+    bool waiting = false;
+    WaitRef waiter;
+    State* next = nullptr;          // of all watches
+    State* next_claimed = nullptr;  // of those to be resumed
+};
+
+struct SignalHook::State {
+    int signal = 0;
+    std::function<void(int signal)> callback;
+    Deadline alarm = Deadline::never();
+    std::function<void()> on_alarm;
+    bool calling = false;
+    State* next = nullptr;
+};
+
+namespace {
+
+constexpr int kSignalMax = 64;
+constexpr std::int64_t kPollMsMax = 3'600'000;
+
+constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
+
+// One for the process, as its signals are. It has no destructor, because a handler may come late.
+class SignalDesk {
+public:
+    Result<void> acquire(std::uint64_t signals);
+    void release(std::uint64_t signals);
+
+    void add(SignalWatch::State& watch);
+    void remove(SignalWatch::State& watch);
+    Result<int> wait(SignalWatch::State& watch, Deadline deadline);
+
+    void add(SignalHook::State& hook);
+    void remove(SignalHook::State& hook);
+    void call_at(SignalHook::State& hook, Deadline deadline, std::function<void()> callback);
+
+    bool is_used();
+
+    // In a signal handler.
+    void note(int signal);
+
+private:
+    template <class State>
+    static void unlink(State*& first, State& state);
+    Result<void> start();
+    void poke();
+    Result<void> install(int signal);
+    void refresh_mask();
+    void tell_watches(std::uint64_t signals);
+    void call_hooks(std::uint64_t signals);
+    bool sleep();
+    Deadline next_alarm();
+    void call_alarms();
+    static void thread_main(void* desk);
+
+    Atomic<std::uint64_t> arrived_{0};  // and not passed on yet
+    Atomic<int> pipe_writer_{-1};
+    SpinLock start_lock_;
+    int pipe_reader_ = -1;  // under start_lock_; then the thread's
+    SpinLock lock_;         // the rest, and all states
+    std::array<unsigned, kSignalMax + 1> users_{};
+    std::array<struct sigaction, kSignalMax + 1> former_{};
+    SignalWatch::State* watches_ = nullptr;
+    SignalHook::State* hooks_ = nullptr;
+};
+constinit SignalDesk desk;  // tidy: allow global: signals belong to the process
+
+extern "C" void weft_on_signal(int signal) {
+    int before = errno;
+    desk.note(signal);
+    errno = before;
+}
+
+void SignalDesk::note(int signal) {
+    // Release: nothing is published, but the mark must be there before the byte.
+    arrived_.fetch_or(bit_of(signal), std::memory_order_release);
+    poke();
+}
+
+void SignalDesk::poke() {
+    char byte = 0;
+    // A full pipe wakes the thread as well. Acquire: the thread is there once the pipe is.
+    static_cast<void>(!::write(pipe_writer_.load(std::memory_order_acquire), &byte, 1));
+}
+
+bool SignalDesk::is_used() {
+    SpinGuard guard(lock_);
+    return watches_ || hooks_;
+}
+
+Result<void> SignalDesk::start() {
+    if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no signals");
+    // Held over a few system calls, once in the life of the process.
+    SpinGuard guard(start_lock_);
+    // Relaxed: written under the lock only.
+    if (pipe_writer_.load(std::memory_order_relaxed) >= 0) return {};
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno(errno);
+    ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    pipe_reader_ = ends[0];
+    if (env::start_thread(thread_main, this, "weft-signal").handle == 0) {
+        ::close(ends[0]);
+        ::close(ends[1]);
+        return Error(ErrorKind::OutOfMemory, "no thread for signals could be started");
+    }
+    // Release: pairs with poke().
+    pipe_writer_.store(ends[1], std::memory_order_release);
+    return {};
+}
+
+Result<void> SignalDesk::install(int signal) {
+    auto index = static_cast<std::size_t>(signal);
+    if (users_[index]++ != 0) return {};
+    struct sigaction action{};
+    action.sa_handler = weft_on_signal;
+    // On the alternate stack where a thread has one: the interrupted one may be a fiber's.
+    action.sa_flags = SA_ONSTACK;
+    // The thread sanitizer calls the handler only after the interrupted call has returned.
+    if (!sanitizer::sees_threads()) action.sa_flags |= SA_RESTART;
+    sigfillset(&action.sa_mask);
+    if (::sigaction(signal, &action, &former_[index]) == 0) return {};
+    --users_[index];
+    return Error::from_errno(errno);
+}
+
+Result<void> SignalDesk::acquire(std::uint64_t signals) {
+    WEFT_TRY(start());
+    std::uint64_t installed = 0;
+    Result<void> result;
+    {
+        SpinGuard guard(lock_);
+        for (int signal = 1; signal <= kSignalMax && result; ++signal) {
+            if (!(signals & bit_of(signal))) continue;
+            result = install(signal);
+            if (result) installed |= bit_of(signal);
+        }
+    }
+    if (!result) {
+        release(installed);
+        return result;
+    }
+    poke();  // the thread lets these signals through, in case all others block them
+    return {};
+}
+
+void SignalDesk::release(std::uint64_t signals) {
+    {
+        SpinGuard guard(lock_);
+        for (int signal = 1; signal <= kSignalMax; ++signal) {
+            auto index = static_cast<std::size_t>(signal);
+            if ((signals & bit_of(signal)) && --users_[index] == 0)
+                ::sigaction(signal, &former_[index], nullptr);
+        }
+    }
+    poke();
+}
+
+template <class State>
+void SignalDesk::unlink(State*& first, State& state) {
+    State** place = &first;
+    while (*place != &state) place = &(*place)->next;
+    *place = state.next;
+}
+
+void SignalDesk::add(SignalWatch::State& watch) {
+    SpinGuard guard(lock_);
+    watch.next = watches_;
+    watches_ = &watch;
+}
+
+void SignalDesk::remove(SignalWatch::State& watch) {
+    SpinGuard guard(lock_);
+    WEFT_ASSERT(!watch.waiting, "a signal watch ended during a wait on it");
+    unlink(watches_, watch);
+}
+
+void SignalDesk::add(SignalHook::State& hook) {
+    SpinGuard guard(lock_);
+    hook.next = hooks_;
+    hooks_ = &hook;
+}
+
+void SignalDesk::remove(SignalHook::State& hook) {
+    for (unsigned attempt = 0;; ++attempt) {
+        {
+            SpinGuard guard(lock_);
+            if (!hook.calling) return unlink(hooks_, hook);
+        }
+        env::spin_pause(attempt);
+    }
+}
+
+Result<int> SignalDesk::wait(SignalWatch::State& watch, Deadline deadline) {
+    auto take = [&] {
+        int signal = std::countr_zero(watch.pending) + 1;
+        watch.pending &= ~bit_of(signal);
+        return signal;
+    };
+    lock_.lock();
+    if (watch.pending != 0 || watch.waiting) {
+        bool misused = watch.waiting;
+        int signal = misused ? 0 : take();
+        lock_.unlock();
+        if (misused) return Error(ErrorKind::Misuse, "a signal watch has one waiter at a time");
+        return signal;
+    }
+    Waiter waiter(WaitReason::Signal, &watch);
+    watch.waiter = waiter.ref();
+    watch.waiting = true;
+    lock_.unlock();
+    Wake wake = waiter.wait(deadline);
+    Result<void> waited = waiter.to_result(wake);
+    SpinGuard guard(lock_);
+    watch.waiting = false;
+    if (watch.pending != 0) return take();
+    if (!waited) return waited.error();
+    WEFT_UNREACHABLE();
+}
+
+void SignalDesk::thread_main(void* argument) {
+    auto& self = *static_cast<SignalDesk*>(argument);
+    int reader = self.pipe_reader_;
+    char bytes[64];
+    for (;;) {
+        self.refresh_mask();
+        if (!self.sleep()) {
+            self.call_alarms();
+            continue;
+        }
+        if (env::real::read(reader, bytes, sizeof bytes) <= 0) return;
+        // Acquire: pairs with note().
+        std::uint64_t signals = self.arrived_.exchange(0, std::memory_order_acquire);
+        if (signals == 0) continue;
+        self.tell_watches(signals);
+        self.call_hooks(signals);
+    }
+}
+
+// False: the time of an alarm has come before a signal.
+bool SignalDesk::sleep() {
+    Deadline until = next_alarm();
+    int milliseconds = -1;
+    if (!until.is_never()) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(until.remaining(Clock::now()));
+        milliseconds = static_cast<int>(std::min<std::int64_t>(left.count(), kPollMsMax));
+    }
+    pollfd wanted{.fd = pipe_reader_, .events = POLLIN, .revents = 0};
+    int ready = ::poll(&wanted, 1, milliseconds);
+    // Cut off by a signal: its byte is there.
+    return ready != 0;
+}
+
+Deadline SignalDesk::next_alarm() {
+    SpinGuard guard(lock_);
+    Deadline next = Deadline::never();
+    for (SignalHook::State* hook = hooks_; hook; hook = hook->next)
+        next = std::min(next, hook->alarm);
+    return next;
+}
+
+// As call_hooks().
+void SignalDesk::call_alarms() {
+    Instant now = Clock::now();
+    lock_.lock();
+    for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
+        if (!hook->alarm.expired(now)) continue;
+        hook->alarm = Deadline::never();
+        hook->calling = true;
+        lock_.unlock();
+        hook->on_alarm();
+        lock_.lock();
+        hook->calling = false;
+    }
+    lock_.unlock();
+}
+
+void SignalDesk::call_at(SignalHook::State& hook, Deadline deadline,
+                         std::function<void()> callback) {
+    {
+        SpinGuard guard(lock_);
+        hook.alarm = deadline;
+        std::swap(hook.on_alarm, callback);
+    }
+    poke();
+}
+
+void SignalDesk::refresh_mask() {
+    sigset_t others;
+    sigfillset(&others);
+    {
+        SpinGuard guard(lock_);
+        for (int signal = 1; signal <= kSignalMax; ++signal) {
+            if (users_[static_cast<std::size_t>(signal)] != 0) sigdelset(&others, signal);
+        }
+    }
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+        sigdelset(&others, own);
+    ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
+}
+
+void SignalDesk::tell_watches(std::uint64_t signals) {
+    SignalWatch::State* claimed = nullptr;
+    {
+        SpinGuard guard(lock_);
+        for (SignalWatch::State* watch = watches_; watch; watch = watch->next) {
+            watch->pending |= signals & watch->signals;
+            if (watch->pending == 0 || !watch->waiting) continue;
+            if (!watch->waiter.try_claim(Wake::Ready)) continue;
+            watch->next_claimed = claimed;
+            claimed = watch;
+        }
+    }
+    while (SignalWatch::State* watch = claimed) {
+        claimed = watch->next_claimed;
+        WaitRef waiter = watch->waiter;  // the watch may end when its waiter goes on
+        waiter.resume();
+    }
+}
+
+// A hook that is being called stays in the list, so the walk can go on from it.
+void SignalDesk::call_hooks(std::uint64_t signals) {
+    lock_.lock();
+    for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
+        if (!(signals & bit_of(hook->signal))) continue;
+        hook->calling = true;
+        lock_.unlock();
+        hook->callback(hook->signal);
+        lock_.lock();
+        hook->calling = false;
+    }
+    lock_.unlock();
+}
+
+Result<std::uint64_t> bits_of(std::initializer_list<int> signals) {
+    std::uint64_t bits = 0;
+    for (int signal : signals) {
+        if (signal < 1 || signal > kSignalMax) return Error::from_errno(EINVAL);
+        bits |= bit_of(signal);
+    }
+    if (bits == 0) return Error(ErrorKind::Misuse, "a watch for no signal");
+    return bits;
+}
+
+}  // namespace
+
+Result<SignalWatch> SignalWatch::open(std::initializer_list<int> signals) {
+    auto state = std::make_unique<State>();
+    state->signals = WEFT_TRY(bits_of(signals));
+    // Listening first, so that nothing that the handler takes is lost.
+    desk.add(*state);
+    if (Result<void> acquired = desk.acquire(state->signals); !acquired) {
+        desk.remove(*state);
+        return acquired.error();
+    }
+    return SignalWatch(std::move(state));
+}
+
+SignalWatch::SignalWatch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SignalWatch::SignalWatch(SignalWatch&&) noexcept = default;
+
+SignalWatch& SignalWatch::operator=(SignalWatch&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+SignalWatch::~SignalWatch() {
+    if (!state_) return;
+    desk.release(state_->signals);
+    desk.remove(*state_);
+}
+
+Result<int> SignalWatch::wait(Deadline deadline) {
+    if (!state_) return ErrorKind::Closed;
+    return desk.wait(*state_, deadline);
+}
+
+bool signals_are_watched() { return desk.is_used(); }
+
+Result<int> wait_for_signal(std::initializer_list<int> signals, Deadline deadline) {
+    SignalWatch watch = WEFT_TRY(SignalWatch::open(signals));
+    return watch.wait(deadline);
+}
+
+Result<SignalHook> SignalHook::open(int signal, std::function<void(int signal)> callback) {
+    std::uint64_t bits = WEFT_TRY(bits_of({signal}));
+    auto state = std::make_unique<State>();
+    state->signal = signal;
+    state->callback = std::move(callback);
+    desk.add(*state);
+    if (Result<void> acquired = desk.acquire(bits); !acquired) {
+        desk.remove(*state);
+        return acquired.error();
+    }
+    return SignalHook(std::move(state));
+}
+
+SignalHook::SignalHook(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SignalHook::SignalHook(SignalHook&&) noexcept = default;
+
+SignalHook& SignalHook::operator=(SignalHook&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+void SignalHook::call_at(Deadline deadline, std::function<void()> callback) {
+    desk.call_at(*state_, deadline, std::move(callback));
+}
+
+SignalHook::~SignalHook() {
+    if (!state_) return;
+    desk.release(bit_of(state_->signal));
+    desk.remove(*state_);
+}
+
+}  // namespace weft

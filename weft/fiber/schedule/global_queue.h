@@ -1,0 +1,11 @@
+// The fibers that did not fit into the queue of a worker, or that no worker has brought.
+#pragma once
+
+#include "weft/fiber/schedule/shared_queue.h"
+#include "weft/fiber/switch/fiber_block.h"
+
+namespace weft {
+
+class GlobalQueue : public SharedQueue<Fiber> {};
+
+}  // namespace weft

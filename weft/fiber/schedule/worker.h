@@ -1,0 +1,243 @@
+// Worker: a thread that runs fibers.
+//
+// A fiber that stops running (yields, parks, ends) picks its successor itself and switches to it
+// directly; only when nothing is ready does it switch to the worker's loop, on the thread's own
+// stack, which looks further (global queue, reactor, timers, other workers) and sleeps.
+//
+// Queues: `next_`, one fiber that was readied by the running one and will run right after it;
+// `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not
+// run, newest first, so that a tree of fibers unfolds depth first and needs few stacks. Ready and
+// fresh ones go by turns; a fiber that yields lets a fresh one go first. Every kTurnMax picks the
+// clock, the timers, the reactor and the global queue are looked at and both go before `next_`;
+// every few milliseconds the oldest fresh fiber goes first. So nobody starves.
+//
+// Owning worker only, unless said otherwise.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "weft/base/atomic.h"
+#include "weft/fiber/completion.h"
+#include "weft/fiber/io/reactor.h"
+#include "weft/fiber/schedule/inbox.h"
+#include "weft/fiber/schedule/live_count.h"
+#include "weft/fiber/schedule/run_queue.h"
+#include "weft/fiber/schedule/timer.h"
+#include "weft/fiber/switch/context.h"
+#include "weft/fiber/switch/fiber_block.h"
+#include "weft/fiber/switch/overflow.h"
+#include "weft/fiber/switch/stack.h"
+
+namespace weft {
+
+class GlobalQueue;
+class Scheduler;
+class SpawnState;
+class ThreadSeat;
+
+class Worker {
+public:
+    enum class Kind : bool { Stealing, Pinned };
+
+    // Who may take fibers out of this worker's queues.
+    using Takers = RunQueue<Fiber>::Takers;
+
+    Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
+           std::unique_ptr<Reactor> reactor);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    bool start_thread();  // false: the machine has no more
+    void join_thread();   // of a thread that was started
+
+    // For the running fiber. Both may return on another worker.
+    void yield_current();
+    void give_way();      // the same, for one that did not ask for it
+    void park_current();  // in worker_inline.h
+
+    // For the running fiber, whose turn is used up: how many operations the next one is to have.
+    int next_budget();
+
+    // A claimed or new fiber that this worker may run.
+    void ready(Fiber& fiber);
+    void ready_in_turn(Fiber& fiber);  // after all that are ready
+    void add_fresh(Fiber& fiber);
+    // Any thread: the fiber runs on this worker, which is woken if need be.
+    void post_fiber(Fiber& fiber);
+    // Any thread: runs exactly once on this worker, in its loop, in arrival order per sender.
+    void post(Completion& completion);
+
+    // The running fiber; null while the worker is in its loop.
+    Fiber* current() const { return current_ == &loop_fiber_ ? nullptr : current_; }
+    // It destroys the function of a fiber that could not be started.
+    bool fails_unstarted() const { return fails_unstarted_; }
+    Scheduler& scheduler() const { return scheduler_; }
+    unsigned index() const { return index_; }
+    bool is_pinned() const { return kind_ == Kind::Pinned; }
+    Reactor& reactor() { return *reactor_; }
+    TimerWheel& timers() { return timers_; }
+    fiber_blocks::Cache& blocks() { return blocks_; }
+    // In its loop: what it keeps for itself goes to the shared pools.
+    void shrink_caches();
+    // The clock as of the last look: for what needs no better.
+    std::int64_t coarse_now_ns() const { return coarse_now_ns_; }
+
+    // Any thread: a guess at what the worker runs, for diagnosis. `switches` is another number
+    // whenever it has gone from one fiber to the next.
+    struct Peek {
+        Fiber* fiber;  // null in the loop
+        std::uint64_t switches;
+    };
+    Peek peek() const;
+    // By which others look at the thread; null in simulation and before it runs.
+    ThreadSeat* seat() const { return seat_; }
+
+    void count_spawned(bool counted);
+    std::uint64_t live(bool counted_only) const;
+
+    // The first thing on every fresh or resumed fiber: finishes the one that was left.
+    static void after_switch();
+
+private:
+    friend class Scheduler;
+
+    static constexpr unsigned kTurnMax = 64;               // picks between two looks at the clock
+    static constexpr std::int64_t kTurnNs = 100'000;       // what such a turn should last at most
+    static constexpr int kBudgetMax = 128;                 // operations of a turn; see turn.h
+    static constexpr std::int64_t kBudgetNs = 500'000;     // and what they should last at most
+    static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two looks at the reactor
+    static constexpr std::int64_t kOldestFreshNs = 5'000'000;
+    static constexpr unsigned kEventBatch = 128;
+    static constexpr unsigned kEventsMin = 16;  // taken at a look even where there is no room
+    static constexpr unsigned kStealMax = 32;
+    static constexpr unsigned kWorkersMax = 64;
+    // A stuck worker is noticed after at most two looks.
+    static constexpr std::int64_t kWatchNs = 3'000'000;
+    static constexpr unsigned kQuietLooksMax = 16;
+
+    static void thread_main(void* self);
+    void loop();
+    Fiber* pick();
+    Fiber* pick_after_turn();
+    Fiber* runnable(Fiber* fiber);
+    Fiber* take_next();
+    bool yield_to_another();
+    void switch_to(Fiber* next, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
+    bool give_stack(Fiber& fiber);
+    Result<Stack*> take_other_stack(std::uint16_t size_class);
+    Stack* take_larger_stack(std::uint16_t size_class);
+    void fail_unstarted(Fiber& fiber, const Error& error);
+    void bury(Fiber& fiber);
+    static WaitRef end_join(Fiber& fiber, bool& forgotten);
+    Fiber* successor_of_ended(WaitRef joiner);
+    void lay_down(Fiber& fiber, bool forgotten);
+    static void fiber_main(void* fiber);
+
+    Fiber* take_global(GlobalQueue& global, RunQueue<Fiber>& local);
+    Fiber* find_work();
+    Fiber* steal();
+    Fiber* steal_from(Worker& victim);
+    void look_around();
+    void take_posted_fibers();
+    void run_completions();
+    void expire_timers(Worker& owner);
+    void deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
+                 unsigned most = kEventBatch);
+    void push_ready(Fiber& fiber);
+    void overflow(RunQueue<Fiber>& queue, Fiber& fiber);
+    bool sees_work() const;
+    void sleep();
+    bool become_watchman();
+    void leave_a_watchman();
+    void rescue();
+
+    // Hot: touched at every switch.
+    alignas(64) Fiber* current_ = &loop_fiber_;
+    Fiber* left_ = nullptr;  // the fiber that was just switched away from
+    SchedulerAtomic<Fiber*> next_{nullptr};
+    const Takers takers_;
+    unsigned turn_left_ = kTurnMax;
+    unsigned turn_ = kTurnMax;
+    bool fails_unstarted_ = false;
+    ExceptionState* thread_exceptions_ = nullptr;
+    std::int64_t coarse_now_ns_ = 0;
+    std::int64_t polled_ns_ = 0;               // the last look at the reactor
+    std::int64_t oldest_fresh_ns_ = 0;         // the last time the oldest fresh fiber was preferred
+    SchedulerAtomic<std::uint64_t> turns_{0};  // progress, for the watchman
+    std::int64_t seen_tick_ns_ = 0;            // the kernel's, when a budget was last used up
+    std::int64_t budget_since_ns_ = 0;         // while is_measuring_
+    int budget_ = kBudgetMax;
+    bool is_measuring_ = false;
+
+    // Of deliver(); not on its stack, which may be that of a fiber.
+    std::array<IoEvent, kEventBatch> events_;
+
+    Fiber loop_fiber_;         // stands for the loop on the thread's own stack; never in a queue
+    StackCache stacks_;        // of the default size
+    StackCache other_stacks_;  // of the first other size that is asked for, as a server does
+    fiber_blocks::Cache blocks_;
+
+    RunQueue<Fiber> ready_{takers_};
+    RunQueue<Fiber> fresh_{takers_};
+    Inbox<WaitCell> fiber_inbox_;
+    Inbox<Completion> inbox_;
+    TimerWheel timers_;
+    std::unique_ptr<Reactor> reactor_;
+
+    Scheduler& scheduler_;
+    const unsigned index_;
+    const Kind kind_;
+    EnvThread thread_;
+    FaultStack fault_stack_;
+    ThreadSeat* seat_ = nullptr;
+
+    // As watchman: what was seen of the others at the last look, and how often all was quiet.
+    std::uint64_t seen_turns_[kWorkersMax] = {};
+    unsigned quiet_looks_ = 0;
+
+    // Written by the owner only; read by whoever sums them up.
+    alignas(64) LiveCount all_;
+    LiveCount counted_;
+};
+
+// A fiber that is listed by its token holds a reference to it; a token that is still lent is not
+// touched.
+void leave_token(Fiber& fiber);
+// A reference to the node of a fiber that a scope waits for; null for others. Before leave_token().
+SpawnState* add_ref_of_kept(Fiber& fiber);
+inline SpawnState* take_kept(Fiber& fiber) {
+    if (fiber.flags & Fiber::kKept) [[unlikely]]
+        return add_ref_of_kept(fiber);
+    return nullptr;
+}
+// Tells the scope; gives the reference back.
+void leave_kept(SpawnState& kept);
+// Gives a block back; the outcome has been taken or discarded. Any thread.
+void release_block(Fiber& fiber);
+
+extern "C" {
+extern constinit thread_local Worker* weft_this_worker  // tidy: allow thread_local: the seat
+    __attribute__((tls_model("initial-exec")));
+}
+
+// The worker of the calling thread, or null. Read anew after everything that may switch: a compiler
+// that kept the address of a thread-local over a switch would read another thread's.
+#if defined(__x86_64__) && !defined(__ILP32__)
+inline Worker* this_worker() {
+    Worker* worker;
+    asm volatile(
+        "movq weft_this_worker@gottpoff(%%rip), %0\n\t"
+        "movq %%fs:(%0), %0"
+        : "=r"(worker)
+        :
+        : "memory");
+    return worker;
+}
+#else
+Worker* this_worker();
+#endif
+
+}  // namespace weft

@@ -1,0 +1,98 @@
+// The path of a switch, inline: a fiber that goes on after a switch returns through frames that the
+// return predictor knows nothing of, so each frame less between the switch and the caller counts.
+#pragma once
+
+#include "weft/base/env.h"
+#include "weft/base/planted.h"
+#include "weft/fiber/schedule/scheduler.h"
+#include "weft/fiber/schedule/worker.h"
+#include "weft/fiber/switch/float_state.h"
+
+namespace weft {
+
+// Goes on in `next`, or in the loop when null.
+[[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, SavedContext::Leave leave) {
+    // A fiber for whose stack there was no memory has ended before it began; whoever joins it is
+    // told, and the loop finds another one.
+    if (next && !next->stack && !give_stack(*next)) [[unlikely]]
+        next = nullptr;
+    Fiber& from = *current_;
+    Fiber& to = next ? *next : loop_fiber_;
+    if (&from == &to) return;
+    left_ = &from;
+    current_ = &to;
+    // What a running fiber has is with the thread; it holds none itself.
+    if (!thread_exceptions_->is_empty() || !to.exceptions.is_empty()) [[unlikely]] {
+        from.exceptions = *thread_exceptions_;
+        *thread_exceptions_ = std::exchange(to.exceptions, {});
+    }
+    if ((from.flags | to.flags) & Fiber::kKeepFloat) [[unlikely]]
+        float_state::change(from, to);
+    to.busy.begin();
+    SavedContext::change(from.context, to.context, leave);
+    after_switch();
+}
+
+[[gnu::always_inline]] inline void Worker::after_switch() {
+    Worker* worker = this_worker();
+    Fiber& left = *worker->left_;
+    if (left.flags & Fiber::kEnding) [[unlikely]]
+        return worker->bury(left);
+    left.busy.end();
+}
+
+inline void Worker::push_ready(Fiber& fiber) {
+    if (!ready_.push(&fiber)) [[unlikely]]
+        return overflow(ready_, fiber);
+    if (ready_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
+}
+
+[[gnu::always_inline]] inline Fiber* Worker::take_next() {
+    // Relaxed: nobody else puts one there.
+    Fiber* fiber = next_.load(std::memory_order_relaxed);
+    if (!fiber) return nullptr;
+    if (takers_ == Takers::Anybody) {
+        // A watchman may take it away while this worker seems stuck. Acquire: pairs with ready().
+        return next_.exchange(nullptr, std::memory_order_acquire);
+    }
+    next_.store(nullptr, std::memory_order_relaxed);
+    return fiber;
+}
+
+// A fiber whose context is still being saved by another worker goes back into the queue.
+[[gnu::always_inline]] inline Fiber* Worker::runnable(Fiber* fiber) {
+    if (!fiber) return nullptr;
+    // Acquire: the dump's hold; see dump.cpp.
+    bool busy = !fiber->busy.is_over() || fiber->held.load(std::memory_order_acquire);
+    if (WEFT_PLANTED("worker.runs_the_unsaved")) return fiber;
+    if (!busy || fiber == current_) [[likely]]
+        return fiber;
+    env::spin_pause(0);
+    push_ready(*fiber);
+    return nullptr;
+}
+
+[[gnu::always_inline]] inline Fiber* Worker::pick() {
+    env::step();
+    if (--turn_left_ == 0) [[unlikely]]
+        return runnable(pick_after_turn());
+    if (Fiber* fiber = take_next()) return runnable(fiber);
+    // By turns: where somebody is always ready, those who wait for fresh ones must go on as well.
+    if (turn_left_ % 2 == 0) {
+        if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
+        return runnable(ready_.take_oldest());
+    }
+    if (Fiber* fiber = ready_.take_oldest()) return runnable(fiber);
+    return runnable(fresh_.pop_newest());
+}
+
+[[gnu::always_inline]] inline void Worker::park_current() {
+    Fiber* me = current_;
+    me->parked_at_ms = static_cast<std::uint32_t>(coarse_now_ns_ / 1'000'000);
+    Fiber* next = pick();
+    // Woken before it has left: it is its own successor.
+    if (next == me) return;
+    switch_to(next);
+}
+
+}  // namespace weft
