@@ -31,12 +31,12 @@ BlockingPool* blocking_internal::pool_here() {
 BlockingPool::BlockingPool(Scheduler&, unsigned threads_max, Nanoseconds idle_max)
     : threads_max_(threads_max),
       idle_max_(idle_max),
-      seats_(std::make_unique<Seat[]>(threads_max)) {
+      slots_(std::make_unique<Slot[]>(threads_max)) {
     for (unsigned i = threads_max; i > 0; --i) {
-        Seat& seat = seats_[i - 1];
-        seat.pool = this;
-        seat.next_free = free_seats_;
-        free_seats_ = &seat;
+        Slot& slot = slots_[i - 1];
+        slot.pool = this;
+        slot.next_free = free_slots_;
+        free_slots_ = &slot;
     }
 }
 
@@ -50,8 +50,8 @@ unsigned BlockingPool::threads() const {
 std::size_t BlockingPool::in_flight() const {
     SpinGuard guard(lock_);
     std::size_t busy = threads_;
-    for (const Seat& seat : idle_) {
-        static_cast<void>(seat);
+    for (const Slot& slot : idle_) {
+        static_cast<void>(slot);
         --busy;
     }
     return queue_size_ + busy;
@@ -69,7 +69,7 @@ Result<void> BlockingPool::run(BlockingJob& job, Deadline deadline) {
     WEFT_TRY(submit(job));
     Result<void> waited = job.ended.wait(WaitReason::Blocking, this, deadline, nullptr,
                                          [&] { return withdraw(job); });
-    // No lock: whoever moved the state has ended its part.
+    // No lock is needed: nobody changes the state of a job that has ended or was withdrawn.
     if (job.state == BlockingJob::State::Withdrawn) return waited;
     if (job.state == BlockingJob::State::Failed)
         return Error(ErrorKind::OutOfMemory, "no thread for a blocking call could be started");
@@ -82,68 +82,69 @@ void BlockingPool::run_detached(std::function<void()> function) {
     if (!submit(queued)) queued.run(queued);
 }
 
-// The error leaves the job unqueued.
+// After an error the job is not queued.
 Result<void> BlockingPool::submit(BlockingJob& job) {
     job.queued_ns = env::now_ns();
     WaitRef sleeper;
-    Seat* seat = nullptr;
+    Slot* slot = nullptr;
     {
         SpinGuard guard(lock_);
         if (stopping_) return ErrorKind::Closed;
         queue_.push_back(job);
         ++queue_size_;
         sleeper = claim_idle();
-        if (!sleeper.cell()) seat = take_seat();
+        if (!sleeper.cell()) slot = take_slot();
     }
     if (sleeper.cell()) {
         sleeper.resume();
-    } else if (seat) {
-        // When this fails, a thread that runs takes the job; without any, fail_queued() told it.
-        static_cast<void>(start_thread(*seat));
+    } else if (slot) {
+        // When this fails, a running thread takes the job; without one, fail_queued() has ended it.
+        static_cast<void>(start_thread(*slot));
     }
     return {};
 }
 
-// With the lock held. The youngest sleeper, so that those not needed stay idle and end.
+// With the lock held. Claims the thread that became idle last, so that threads that are not needed
+// stay idle and end.
 WaitRef BlockingPool::claim_idle() {
-    while (Seat* seat = idle_.pop_front()) {
-        if (seat->waiter.try_claim(Wake::Ready)) return seat->waiter;
+    while (Slot* slot = idle_.pop_front()) {
+        if (slot->waiter.try_claim(Wake::Ready)) return slot->waiter;
     }
     return {};
 }
 
 // With the lock held; null when all are taken.
-auto BlockingPool::take_seat() -> Seat* {
-    Seat* seat = free_seats_;
-    if (!seat) return nullptr;
-    free_seats_ = seat->next_free;
-    seat->ended = false;
+auto BlockingPool::take_slot() -> Slot* {
+    Slot* slot = free_slots_;
+    if (!slot) return nullptr;
+    free_slots_ = slot->next_free;
+    slot->ended = false;
     ++threads_;
-    return seat;
+    return slot;
 }
 
 // With the lock held.
-void BlockingPool::put_seat(Seat& seat) {
-    seat.next_free = free_seats_;
-    free_seats_ = &seat;
+void BlockingPool::put_slot(Slot& slot) {
+    slot.next_free = free_slots_;
+    free_slots_ = &slot;
 }
 
-Result<void> BlockingPool::start_thread(Seat& seat) {
-    // An earlier thread of this seat is on its way out.
-    if (std::exchange(seat.started, false)) env::join_thread(seat.thread);
-    EnvThread thread = env::start_thread(thread_main, &seat, "weft-blocking");
+Result<void> BlockingPool::start_thread(Slot& slot) {
+    // An earlier thread of this slot is about to end.
+    if (std::exchange(slot.started, false)) env::join_thread(slot.thread);
+    EnvThread thread = env::start_thread(thread_main, &slot, "weft-blocking");
     bool failed = thread.handle == 0;
     bool alone = false;
     {
         SpinGuard guard(lock_);
-        seat.thread = thread;
-        seat.started = !failed;
+        slot.thread = thread;
+        slot.started = !failed;
         if (failed) {
-            seat.ended = true;
+            slot.ended = true;
             --threads_;
         }
-        // The thread may have come and gone meanwhile.
-        if (seat.ended) put_seat(seat);
+        // The thread may have run and ended meanwhile.
+        if (slot.ended) put_slot(slot);
         alone = threads_ == 0;
     }
     if (!failed) {
@@ -154,7 +155,7 @@ Result<void> BlockingPool::start_thread(Seat& seat) {
     return ErrorKind::OutOfMemory;
 }
 
-// Nobody is there to take up the jobs, and nobody can be had.
+// Ends all queued jobs as Failed: there is no thread to run them, and none could be started.
 void BlockingPool::fail_queued() {
     for (;;) {
         BlockingJob* job = nullptr;
@@ -185,16 +186,16 @@ bool BlockingPool::withdraw(BlockingJob& job) {
 }
 
 void BlockingPool::thread_main(void* argument) {
-    auto& seat = *static_cast<Seat*>(argument);
-    BlockingPool& pool = *seat.pool;
+    auto& slot = *static_cast<Slot*>(argument);
+    BlockingPool& pool = *slot.pool;
     mark_own_thread();
-    while (BlockingJob* job = pool.next_job(seat)) perform(*job);
+    while (BlockingJob* job = pool.next_job(slot)) perform(*job);
 }
 
 void BlockingPool::perform(BlockingJob& job) {
     if (job.detached) return job.run(job);
     {
-        // A child of the asker's token: a runtime's root does not find the cells of threads.
+        // A child of the fiber's token, because a runtime's root finds only the cells of fibers.
         CancelSource source{CancelToken(job.token)};
         CancelScope scope(source.token());
         job.run(job);
@@ -202,8 +203,8 @@ void BlockingPool::perform(BlockingJob& job) {
     job.ended.complete();
 }
 
-// Null: the thread ends, and its seat is given back.
-BlockingJob* BlockingPool::next_job(Seat& seat) {
+// Null: the thread ends, and its slot is free again.
+BlockingJob* BlockingPool::next_job(Slot& slot) {
     bool expired = false;
     for (;;) {
         lock_.lock();
@@ -218,20 +219,20 @@ BlockingJob* BlockingPool::next_job(Seat& seat) {
         }
         if (stopping_ || expired) {
             --threads_;
-            seat.ended = true;
-            if (seat.started) put_seat(seat);
+            slot.ended = true;
+            if (slot.started) put_slot(slot);
             lock_.unlock();
             if (expired) counters_.threads_retired.add();
             return nullptr;
         }
         Waiter waiter(WaitReason::Other, this, Cancellable::No);
-        seat.waiter = waiter.ref();
-        idle_.push_front(seat);
+        slot.waiter = waiter.ref();
+        idle_.push_front(slot);
         lock_.unlock();
         expired = waiter.wait(Deadline::after(idle_max_)) == Wake::TimedOut;
         if (!expired) continue;
         SpinGuard guard(lock_);
-        if (seat.idle_link.is_linked()) idle_.erase(seat);
+        if (slot.idle_link.is_linked()) idle_.erase(slot);
     }
 }
 
@@ -247,13 +248,13 @@ void BlockingPool::stop() {
         sleeper.resume();
     }
     for (unsigned i = 0; i < threads_max_; ++i) {
-        Seat& seat = seats_[i];
+        Slot& slot = slots_[i];
         bool started = false;
         {
             SpinGuard guard(lock_);
-            started = std::exchange(seat.started, false);
+            started = std::exchange(slot.started, false);
         }
-        if (started) env::join_thread(seat.thread);
+        if (started) env::join_thread(slot.thread);
     }
 }
 

@@ -2,10 +2,10 @@
 //
 //     Result<Rows> rows = blocking([&] { return library_that_waits(handle); });
 //
-// The fiber parks until the function has ended, because the function works on the fiber's frame; a
-// cancellation before a thread has taken it up ends it unrun, later ones only let the function see
-// them (it carries the fiber's token). On a plain thread the function simply runs. What it throws
-// becomes the Error, and a Result that it returns is the result.
+// The fiber parks until the function has ended, because the function works on the fiber's frame. A
+// cancellation before a thread has taken the function up withdraws it; a later one is only visible
+// to the function, which carries the fiber's token. On a plain thread the function simply runs. An
+// exception becomes the Error, and a Result that the function returns is the result.
 //
 // The pool starts threads as they are needed, at most the runtime's `blocking_threads`
 // (WEFT_BLOCKING_THREADS), and ends those that were idle for ten seconds. A fiber waits in its
@@ -34,16 +34,17 @@ namespace weft {
 class CancelState;
 class Scheduler;
 
-// What a thread of the pool is to do; in the frame of the fiber that waits for it.
+// A call for a thread of the pool. It lies in the frame of the fiber that waits for it, unless it
+// is detached.
 struct BlockingJob {
     explicit BlockingJob(void (*function)(BlockingJob& job)) : run(function) {}
 
     void (*run)(BlockingJob& job);  // must not throw
-    CancelState* token = nullptr;   // the asker's
+    CancelState* token = nullptr;   // of the waiting fiber
     std::int64_t queued_ns = 0;
     enum class State : std::uint8_t { Queued, Taken, Withdrawn, Failed };
     State state = State::Queued;  // under the pool's lock
-    bool detached = false;        // nobody waits: run() ends its own memory
+    bool detached = false;        // nobody waits; run() frees the job
     ListLink link;
     LentWait ended;
 };
@@ -66,29 +67,30 @@ public:
     BlockingPool(const BlockingPool&) = delete;
     BlockingPool& operator=(const BlockingPool&) = delete;
 
-    // Returns when the job has run, or will never: then the error is Cancelled or TimedOut before a
-    // thread took it up, OutOfMemory when no thread can be had, Closed after stop().
+    // Returns when the job has run, or never will. The error is then Cancelled or TimedOut (before
+    // a thread took the job up), OutOfMemory (no thread could be started) or Closed (after stop()).
     Result<void> run(BlockingJob& job, Deadline start_by = Deadline::never());
-    // For what nobody waits for, such as cleaning up in a destructor. Without a thread it runs
-    // here.
+    // For functions that nobody waits for, such as cleaning up in a destructor. If no thread can be
+    // started, or after stop(), the function runs on the calling thread.
     void run_detached(std::function<void()> function);
 
     // Runs what is queued, ends and joins the threads.
     void stop();
 
     const BlockingCounters& counters() const { return counters_; }
-    unsigned threads() const;  // a moment's number
+    unsigned threads() const;  // a momentary value, as are the next two
     std::size_t queued() const;
-    std::size_t in_flight() const;  // queued or being run
+    std::size_t in_flight() const;  // queued or running
 
 private:
-    // The place of a thread: free, then its thread's until that has ended, then free again.
-    struct Seat {
+    // One thread of the pool. A slot is free, then used by its thread until that has ended, then
+    // free again.
+    struct Slot {
         BlockingPool* pool = nullptr;
         EnvThread thread;
-        bool started = false;  // `thread` is there to be joined
-        bool ended = true;     // the thread leaves, or there is none
-        Seat* next_free = nullptr;
+        bool started = false;  // `thread` has to be joined
+        bool ended = true;     // the thread is ending, or there is none
+        Slot* next_free = nullptr;
         WaitRef waiter;      // while idle
         ListLink idle_link;  // in idle_
     };
@@ -96,23 +98,23 @@ private:
     Result<void> submit(BlockingJob& job);
     bool withdraw(BlockingJob& job);
     WaitRef claim_idle();
-    Seat* take_seat();
-    void put_seat(Seat& seat);
-    Result<void> start_thread(Seat& seat);
+    Slot* take_slot();
+    void put_slot(Slot& slot);
+    Result<void> start_thread(Slot& slot);
     void fail_queued();
-    static void thread_main(void* seat);
+    static void thread_main(void* slot);
     static void perform(BlockingJob& job);
-    BlockingJob* next_job(Seat& seat);
+    BlockingJob* next_job(Slot& slot);
 
     const unsigned threads_max_;
     const Nanoseconds idle_max_;
-    const std::unique_ptr<Seat[]> seats_;
+    const std::unique_ptr<Slot[]> slots_;
     BlockingCounters counters_;
-    mutable SpinLock lock_;  // the rest
+    mutable SpinLock lock_;  // guards all that follows
     IntrusiveList<BlockingJob, &BlockingJob::link> queue_;
     std::size_t queue_size_ = 0;
-    IntrusiveList<Seat, &Seat::idle_link> idle_;
-    Seat* free_seats_ = nullptr;
+    IntrusiveList<Slot, &Slot::idle_link> idle_;
+    Slot* free_slots_ = nullptr;
     unsigned threads_ = 0;
     bool stopping_ = false;
 };
@@ -142,14 +144,14 @@ Result<T> call(Function& function) {
     }
 }
 
-// The pool of the fiber that runs; null on a plain thread.
+// The pool of the running fiber; null on a plain thread.
 BlockingPool* pool_here();
 
 }  // namespace blocking_internal
 
 struct BlockingOptions {
-    // Until when a thread must have taken it up; else TimedOut, and it never runs. Nothing can end
-    // a function that runs: one that may last too long has to know its own limit.
+    // When no thread has taken the function up by then, it never runs, and the error is TimedOut.
+    // Nothing can end a function that runs: one that may take too long needs a limit of its own.
     Deadline start_by = Deadline::never();
 };
 
@@ -170,7 +172,7 @@ auto blocking(Function&& function, BlockingOptions options = {}) {
     };
     Job job(function);
     Result<void> ran = pool->run(job, options.start_by);
-    // What ran counts, also when the wait for it was cancelled meanwhile.
+    // If the function ran, its outcome counts, even if the wait was cancelled meanwhile.
     if (!job.outcome) return Result<T>(ran.error());
     return std::move(*job.outcome);
 }

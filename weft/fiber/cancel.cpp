@@ -39,7 +39,7 @@ void CancelState::join_children_of(CancelState& above) {
         above.first_child_ = this;
     }
     if (WEFT_PLANTED("cancel.misses_the_newborn")) return;
-    // After the insertion: either this sees the reason, or the cancel from above finds the child.
+    // After the insertion: either this sees the reason, or the canceller above finds the child.
     if (CancelReason reason = above.reason(); reason != CancelReason::None) cancel(reason);
 }
 
@@ -48,7 +48,7 @@ void CancelState::leave_tree(CancelState& above) {
     leave_children_of(above);
 }
 
-// With the lock of the other held.
+// With the lock of `above` held.
 void CancelState::leave_children_of(CancelState& above) {
     if (previous_sibling_) {
         previous_sibling_->next_sibling_ = next_sibling_;
@@ -77,7 +77,7 @@ CancelState::CancelState(CancelState* parent, Deadline deadline, const Nature* n
     if (parent_) parent_->add_ref();
 }
 
-// The reference to the parent is released by release(): not here, one below the other.
+// The reference to the parent is released in the loop of release(): here it would be a recursion.
 CancelState::~CancelState() {
     if (parent_ && !is_cut()) leave_tree(*parent_);
 }
@@ -101,12 +101,12 @@ void CancelState::release() {
     }
 }
 
-// The caller has a reference. If it is the only one that is not a timer's, the timers go.
+// The caller holds a reference. If all others are those of timers, the timers are cancelled.
 void CancelState::disarm_deadline() {
     SpinGuard guard(lock_);
     if (!references_.has_timers_alone()) return;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
-        // Under our lock, so that the wheel cannot end meanwhile: it has to tell us first.
+        // Under this lock the wheel cannot end meanwhile: it calls on_end() first.
         if (!timer->worker || !timer->worker->timers().cancel(*timer)) continue;
         timer->worker = nullptr;
         references_.cancel_timer();
@@ -118,7 +118,7 @@ void CancelState::expect_asking() {
     reason_.expect_asking();
 }
 
-// Called with no lock held: what is called may cancel the node.
+// Called with no lock held: `asked` may cancel the node.
 CancelReason CancelState::ask() const {
     if (reason_.ask()) nature_->asked(const_cast<CancelState&>(*this));
     return reason_.get();
@@ -136,11 +136,12 @@ bool CancelState::cancel(CancelReason reason) {
     return true;
 }
 
-// True: there are listeners or children to be told. Those that come later see the reason.
+// Claims the waits of all listed cells. True: there are listeners or children to be told; those
+// that come later see the reason themselves.
 bool CancelState::claim_cells(WaitCell*& claimed) {
     SpinGuard guard(lock_);
     for (WaitCell& cell : cells_) {
-        std::uint64_t wait = cell.word.find(WaitWord::Waiting);  // after the mark
+        std::uint64_t wait = cell.word.find(WaitWord::Waiting);  // after ReasonWord::mark()
         if (wait == 0 || !WaitRef(cell, wait).try_claim(Wake::Cancelled)) continue;
         cell.next = claimed;
         claimed = &cell;
@@ -149,8 +150,9 @@ bool CancelState::claim_cells(WaitCell*& claimed) {
     return first_child_ || !listeners_.empty();
 }
 
-// A list instead of a recursion: see release(). Everything in it is marked and counted up, by us
-// alone, because only one caller can have marked it.
+// Calls the listeners of this node and cancels everything below it, by a list instead of a
+// recursion: the tree may be deeper than a fiber's stack. Every node in the list is marked and
+// holds a reference for the list; next_marked_ is ours, because only one caller can mark a node.
 void CancelState::tell(CancelReason reason, WaitCell*& claimed) {
     add_ref();
     CancelState* marked = nullptr;
@@ -172,7 +174,7 @@ void CancelState::call_listeners(CancelReason reason) {
             SpinGuard guard(lock_);
             listener = listeners_.pop_front();
             if (!listener) return;
-            // Relaxed: set under the lock, under which stop() finds the listener gone.
+            // Relaxed: set under the lock, under which stop() finds the listener removed.
             listener->calling_.store(true, std::memory_order_relaxed);
         }
         listener->callback_(*listener, reason);
@@ -181,16 +183,16 @@ void CancelState::call_listeners(CancelReason reason) {
     }
 }
 
-// With the parent's lock held: the first of these siblings that can still be counted up.
+// With the parent's lock held: the first of these siblings that still lives, with a reference.
 CancelState* CancelState::first_living(CancelState* child) {
     for (; child; child = child->next_sibling_) {
-        // One whose count has reached zero is being destroyed and waits for the lock.
+        // A child whose count has reached zero is being destroyed and waits for the lock.
         if (child->try_add_ref()) return child;
     }
     return nullptr;
 }
 
-// Children that are added meanwhile see the reason by themselves.
+// Children that are added meanwhile see the reason of this node themselves.
 void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
     CancelState* child = next_living(nullptr);
     while (child) {
@@ -200,7 +202,7 @@ void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
             marked = child;
         }
         CancelState* following = next_living(child);
-        child->release();  // without the lock: its end would take it
+        child->release();  // without the lock: the destructor takes it
         child = following;
     }
 }
@@ -241,17 +243,16 @@ const void* CancelState::find(const void* key) const {
     return nullptr;
 }
 
-std::vector<CancelToken> CancelState::keepers_of(const void* key) {
-    std::vector<CancelToken> keepers;
+std::vector<CancelToken> CancelState::nodes_with(const void* key) {
+    std::vector<CancelToken> found;
     std::vector<CancelToken> unvisited{CancelToken(this)};
     while (!unvisited.empty()) {
         CancelToken token = std::move(unvisited.back());
         unvisited.pop_back();
         CancelState& state = *token.state();
-        // Twice, if a sibling was moved away meanwhile: see next_living().
+        // A node is visited twice if a sibling was moved away meanwhile: see next_living().
         auto is_same = [&](const CancelToken& other) { return other.state() == &state; };
-        if (state.find_here(key) && std::ranges::none_of(keepers, is_same))
-            keepers.push_back(token);
+        if (state.find_here(key) && std::ranges::none_of(found, is_same)) found.push_back(token);
         auto child = CancelToken::adopt(state.next_living(nullptr));
         while (child.state()) {
             auto following = CancelToken::adopt(state.next_living(child.state()));
@@ -259,11 +260,11 @@ std::vector<CancelToken> CancelState::keepers_of(const void* key) {
             child = std::move(following);
         }
     }
-    return keepers;
+    return found;
 }
 
-// The first child after this one (or of all) that still lives, counted up. If that one was moved
-// away, its siblings are others: the first of all again.
+// The first living child after `child` (or of all), with a reference. If `child` was moved away
+// meanwhile, its siblings are those of another parent: then the walk begins again.
 CancelState* CancelState::next_living(const CancelState* child) {
     SpinGuard guard(lock_);
     if (child && child->parent_ == this && child->is_cut()) child = nullptr;
@@ -288,13 +289,13 @@ void CancelState::arm_deadline() {
             if (armed) return;
             if (timer) return timer->set(*worker);
         }
-        // Without memory the token still ends as long as the other runtime lives.
+        // Without memory the timer of the other runtime still ends the token, while that one lives.
         spare.reset(new (std::nothrow) DeadlineTimer(*this));  // tidy: allow new: must not throw
         if (!spare) return;
     }
 }
 
-// With the lock held. `armed`: that runtime has a timer already.
+// With the lock held: a timer that is not set, or null. `armed`: that runtime has one that is set.
 auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> DeadlineTimer* {
     DeadlineTimer* unset = nullptr;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
@@ -403,7 +404,7 @@ class StopState final : public CancelState {
 public:
     static CancelState* create(CancelState* parent, std::stop_token stop) {
         auto* state = make<StopState>(parent);
-        // Last: a request that was made before calls back in here.
+        // Last, because a stop that was requested before calls back at once.
         state->request_.emplace(std::move(stop), [state] { state->on_request(); });
         return state;
     }
@@ -414,7 +415,8 @@ private:
 
     explicit StopState(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
 
-    // The callback's end awaits this, so the node is readable; but its last reference may be gone.
+    // The destructor of request_ waits for this call, so the node is readable; but its last
+    // reference may be gone.
     void on_request() {
         if (!try_add_ref()) return;
         cancel(CancelReason::Cancelled);

@@ -41,7 +41,8 @@ class Worker;
 std::string_view to_string(CancelReason reason);
 
 // Calls a function when a token is cancelled, in the canceller's thread; it must not wait. The
-// destructor takes the listener off, and waits out a call that is under way in another thread.
+// destructor removes the listener, and waits for a call that is under way in another thread.
+// listen() and stop(): one thread at a time.
 class CancelListener {
 public:
     using Callback = void (*)(CancelListener& listener, CancelReason reason);
@@ -64,20 +65,21 @@ private:
     Atomic<bool> calling_{false};
 };
 
-// The counted node behind tokens. Used by Weft's own layers; programs use the classes below.
-// A layer that keeps something as long as a node derives from it, so that both are one allocation.
+// The reference-counted node behind tokens. Any thread. Used by Weft's own layers; programs use the
+// classes below. A layer that needs data for the life of a node derives from it, so that both are
+// one allocation.
 class CancelState {
 public:
-    // What a node is besides.
+    // What a derived type adds to a node.
     struct Nature {
         void (*destroy)(CancelState& state);
-        // What the node itself keeps under this key, or null. No function: it keeps nothing.
+        // The value that the node itself has for this key, or null. No function: it has none.
         const void* (*find)(const CancelState& state, const void* key) = nullptr;
-        // Of a node that waits for what is started below it, a scope: one more, unless it has
-        // ended; and one less.
+        // For a node that waits for what is started below it (a scope): enter() counts one job
+        // more, and fails if the scope has ended; leave() counts one less.
         bool (*enter)(CancelState& state) = nullptr;
         void (*leave)(CancelState& state) = nullptr;
-        // Of a node that began to be asked: see expect_asking().
+        // Called when the reason is asked for the first time: see expect_asking().
         void (*asked)(CancelState& state) = nullptr;
     };
 
@@ -88,69 +90,73 @@ public:
 
     void add_ref();
     void release();
-    // Whether somebody besides the caller, who has so many, holds a reference; a moment's value,
-    // but no one else can make it true if it is false.
+    // Whether there are references besides the `own` ones of the caller. A momentary value; but
+    // once it is false, only the caller can make it true again.
     bool is_held_besides(std::uint32_t own) const { return references_.is_held_besides(own); }
 
     bool cancel(CancelReason reason);  // false if it was cancelled before
-    // Everything below, but not the node itself.
+    // Cancels everything below, but not the node itself.
     void cancel_children(CancelReason reason);
     CancelReason reason() const {
         return reason_.get([this] { return ask(); });
     }
     // The same, but it does not count as asking.
     CancelReason peek() const { return reason_.get(); }
-    // Who would end the node need not look for a cause as long as nobody could notice. From here on
-    // `asked` of its nature is called once, before the first who asks for the reason gets it: one
-    // who waits with this token, spawns with it, has a child, a listener or a copy made of it, or
-    // just looks. By the only one who has it; nothing if it has ended.
+    // For an owner that watches for a cause of cancellation only once somebody could notice it.
+    // From here on `asked` of its nature is called once, before the reason is returned to the first
+    // that asks: a wait or a spawn with this token, a child, a listener, a copy of the token, or a
+    // plain test. Called by the only holder of the node; does nothing if it is cancelled already.
     void expect_asking();
     bool is_unasked() const { return reason_.is_unasked(); }
-    // Somebody is going to ask, on whatever thread.
+    // The reason may be asked for from now on, by any thread.
     void will_be_asked() {
         if (is_unasked()) [[unlikely]]
             static_cast<void>(ask());
     }
     bool is_cancelled() const { return reason() != CancelReason::None; }
-    // The earlier of the own and the parent's.
+    // The earlier of its own deadline and the parent's.
     Deadline deadline() const { return is_cut() ? Deadline::never() : deadline_; }
     Error error() const;
     CancelState* parent() const { return parent_; }
-    bool is_below(const CancelState* other) const;  // or the same
-    // The end and the deadline of what is above do not reach it any more; values still do.
+    bool is_below(const CancelState* other) const;  // true also for the node itself
+    // Cancellation and the deadline of its parent do not reach it any more; find() still goes up.
     bool is_cut() const {
-        // Relaxed: who moves a node while others look at it wins or loses against them.
+        // Relaxed: a concurrent reader sees the node either before or after the move; both are
+        // right.
         return cut_.load(std::memory_order_relaxed);
     }
-    // The nearest node from here upwards that waits for what is below it, entered: leave_keeper()
-    // it when that has ended. Null if there is none; the runtime waits then.
+    // Enters the nearest node from here upwards that waits for what is below it (a scope), and
+    // returns it: call leave_keeper() on it when the job has ended. Null if there is none; then
+    // only the runtime waits.
     CancelState* enter_keeper();
     void leave_keeper() { nature_->leave(*this); }
-    // What the nearest node from here upwards keeps under this key; null if none does.
+    // The value of the nearest node from here upwards that has one for this key; null if none has.
     const void* find(const void* key) const;
 
-    // The living nodes from here downwards that keep something under this key.
-    std::vector<CancelToken> keepers_of(const void* key);
-    // What this very node keeps under the key; null if nothing.
+    // The living nodes from here downwards that have a value for this key.
+    std::vector<CancelToken> nodes_with(const void* key);
+    // The value of this very node; null if it has none.
     const void* find_here(const void* key) const {
         return nature_ && nature_->find ? nature_->find(*this, key) : nullptr;
     }
 
-    // A deadline fires by itself once a worker has seen the token; elsewhere by looking.
+    // Sets a timer in the calling worker's wheel, if it has a deadline and that runtime has no
+    // timer for it yet. Off a worker it does nothing: there expire_if_due() notices the deadline.
     void arm_deadline();
+    // Whether it is cancelled; cancels it if its deadline has passed.
     bool expire_if_due();
 
-    // The cells that carry the token and are to be found by it.
+    // The list of cells that carry the token and are woken by cancel().
     void add_cell(WaitCell& cell);
     void remove_cell(WaitCell& cell);
-    // The first wait of one whose token was lent: that is counted from here on.
+    // At the first wait of a fiber whose token was lent: takes a reference and lists the cell.
     [[gnu::noinline, gnu::cold]] static void list_late(WaitCell& cell);
 
 protected:
     CancelState(CancelState* parent, Deadline deadline, const Nature* nature);
     ~CancelState();
 
-    // A new node of a derived type, as create() makes a plain one.
+    // A new node of a derived type; create() makes a plain one.
     template <class Derived, class... Arguments>
     static Derived* make(Arguments&&... arguments) {
         // tidy: allow new: counted by itself
@@ -162,11 +168,11 @@ protected:
     static void destroy_as(CancelState& state) {
         delete static_cast<Derived*>(&state);  // tidy: allow delete: counted by itself
     }
-    // A reference for somebody who holds none; false when the last one is gone.
+    // A reference for a caller that holds none; false when the last one is gone.
     bool try_add_ref();
     void enter_tree();
-    // Cuts the node off from its parent and lets it be cancelled with `other` instead. Once. The
-    // destructor of the derived type calls leave_tree(other).
+    // Cuts the node off from its parent: from now on it is cancelled with `other` instead. Once.
+    // The destructor of the derived type must call leave_tree(other).
     void move_below(CancelState& other);
     void leave_tree(CancelState& above);
 
@@ -184,8 +190,8 @@ private:
     static CancelState* first_living(CancelState* child);
     CancelState* next_living(const CancelState* child);
 
-    // A token may be used in several runtimes, each of which may end before the others: each has a
-    // timer in a wheel of its own. While it is set, it holds a reference to the token.
+    // A token may be used in several runtimes, each of which may end before the others. So each has
+    // a timer of its own, which holds a reference to the token while it is set.
     struct DeadlineTimer : Timer {
         explicit DeadlineTimer(CancelState& token) : Timer(on_end), state(token) {}
         void set(Worker& its_worker);
@@ -199,7 +205,7 @@ private:
 
     TokenRefs references_;
     mutable ReasonWord reason_;
-    SpinLock lock_;  // the children, cells_, listeners_, timers_
+    SpinLock lock_;  // guards the children, cells_, listeners_ and timers_
     const bool own_deadline_;
     Atomic<bool> cut_{false};  // written under the parent's lock
     CancelState* const parent_;
@@ -208,7 +214,7 @@ private:
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;
     DeadlineTimer timers_{*this};
-    CancelState* next_marked_ = nullptr;  // in the list of whoever cancels it
+    CancelState* next_marked_ = nullptr;  // in the list of its canceller; see tell()
     CancelState* first_child_ = nullptr;
     CancelState* next_sibling_ = nullptr;  // under the parent's lock, as is the next
     CancelState* previous_sibling_ = nullptr;
@@ -260,15 +266,15 @@ public:
     static CancelSource with_deadline(Deadline deadline) {
         return CancelSource(CancelToken::current(), deadline);
     }
-    // A tree of its own: nothing above can cancel it.
+    // The root of a tree of its own: nothing above can cancel it.
     static CancelSource detached(Deadline deadline = Deadline::never()) {
         return CancelSource(CancelToken(), deadline);
     }
-    // A child of the ambient token that a std::stop_source can cancel as well.
+    // A child of the ambient token that a std::stop_source can also cancel.
     template <class StopToken>  // std::stop_token: a template, so that others need not include it
         requires requires(const StopToken& stop) { stop.stop_possible(); }
     static CancelSource from(StopToken stop);
-    // A child of what has a token, such as a Context.
+    // A child of the token of another object, such as a Context.
     template <class Cancelled>
         requires requires(const Cancelled& cancelled) { CancelToken(cancelled.token()); }
     static CancelSource from(const Cancelled& cancelled) {

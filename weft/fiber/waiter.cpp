@@ -22,7 +22,8 @@
 namespace weft {
 namespace {
 
-// A plain thread's cell. Never freed, only handed on, so that stale references stay harmless.
+// The cell of a plain thread. Cells are never freed but reused, so that stale references stay
+// harmless.
 struct ThreadCell : WaitCell {
     Atomic<std::uint32_t> signal{0};  // 1: the claimer has called resume()
     ThreadCell* next_free = nullptr;
@@ -53,10 +54,10 @@ void put_thread_cell(ThreadCell* cell) {
     thread_cells.free = cell;
 }
 
-// Not ThreadSeat, which is that of a worker.
-struct PlainSeat {
+// The cell and the stack of a plain thread.
+struct PlainThreadState {
     ThreadCell* cell = nullptr;
-    StackBounds stack;  // empty until it is asked for
+    StackBounds stack;  // empty until bounds() is called
 
     StackBounds bounds() {
         if (stack.bottom) return stack;
@@ -70,11 +71,11 @@ struct PlainSeat {
         stack.top = stack.bottom + bytes;
         return stack;
     }
-    ~PlainSeat() {
+    ~PlainThreadState() {
         if (cell) put_thread_cell(cell);
     }
 };
-thread_local PlainSeat thread_seat;  // tidy: allow thread_local: plain threads only
+thread_local PlainThreadState plain_thread;  // tidy: allow thread_local: plain threads only
 
 ThreadCell& thread_cell() {
     if (Env* simulated = env::current()) {
@@ -83,8 +84,8 @@ ThreadCell& thread_cell() {
         if (!std::exchange(room.used, true)) (new (room.bytes) ThreadCell)->is_thread = true;
         return *std::launder(reinterpret_cast<ThreadCell*>(room.bytes));
     }
-    if (!thread_seat.cell) thread_seat.cell = take_thread_cell();
-    return *thread_seat.cell;
+    if (!plain_thread.cell) plain_thread.cell = take_thread_cell();
+    return *plain_thread.cell;
 }
 
 struct TokenWatch : CancelListener {
@@ -110,13 +111,13 @@ struct TokenWatch : CancelListener {
 
 WaitCell& current_cell() { return cell_here(); }
 
-// Nothing for a simulated thread, whose stack only its machine knows.
+// Empty for a simulated thread, whose stack only the simulation knows.
 static StackBounds stack_here() {
     if (Worker* worker = this_worker()) {
         Fiber* fiber = worker->current();
         return fiber && fiber->stack ? fiber->stack->bounds() : StackBounds();
     }
-    return env::current() ? StackBounds() : thread_seat.bounds();
+    return env::current() ? StackBounds() : plain_thread.bounds();
 }
 
 bool is_mark_of_this_stack(std::uintptr_t mark) {
@@ -219,8 +220,8 @@ Result<void> Waiter::to_result(Wake wake) const {
     env::futex_wake(cell.signal.futex_address(), 1);
 }
 
-// What the claimer did until now; pairs with the acquire of the word when the wait has ended.
-// Apart, so that resume() needs no frame for it.
+// Tells the sanitizer what the claimer did until now; pairs with the acquire of the word when the
+// wait has ended. Out of line, so that resume() needs no frame for it.
 [[gnu::noinline, gnu::cold]] static void tell_and_resume(WaitCell& waiting) {
     sanitizer::release(&waiting);
     resume_cell(waiting);

@@ -1,10 +1,10 @@
 // The one way to wait.
 //
 // Every fiber, and every plain thread that ever waits, owns one WaitCell with one state word. A
-// wait is an epoch of that word: Waiting, then exactly one of Ready, TimedOut, Cancelled. Whoever
-// moves the word out of Waiting (one compare-and-swap, WaitRef::try_claim) owns the wake-up and
-// calls WaitRef::resume() once; everybody else loses and drops the reference. Cells are never
-// unmapped and epochs never repeat, so a stale reference is harmless.
+// wait is an epoch of that word: Waiting, then exactly one of Ready, TimedOut, Cancelled. The waker
+// that moves the word out of Waiting (WaitRef::try_claim, one compare-and-swap) owns the wake-up
+// and calls WaitRef::resume() once; all other wakers lose and drop their references. Cells are
+// never unmapped and epochs never repeat, so a stale reference is harmless.
 //
 //     SpinGuard guard(lock_);
 //     if (ready()) return take();
@@ -14,8 +14,8 @@
 //     if (wake != Wake::Ready) lock and remove the entry
 //
 // The waker may come before the waiter has parked, on any thread: the scheduler takes care of that.
-// A claimed waiter stays where it is until resume(), so the claimer may write into its stack frame
-// between the two.
+// A claimed waiter does not return until resume(), so the claimer may write into its stack frame
+// between the claim and resume(); resume() is the waker's last access to the waiter.
 #pragma once
 
 #include <cstdint>
@@ -71,12 +71,12 @@ struct WaitCell {
     WaitReason wait_reason = WaitReason::None;
     bool is_thread = false;
     // False for the many fibers that carry just their runtime's root token: the runtime finds those
-    // by itself, and spawning them costs no lock.
+    // in the slab, and spawning them costs no lock.
     bool listed = false;
-    // The token is lent, and lists the cell when that first waits: see SpawnOptions::token_use.
+    // The token is lent, and lists the cell at the cell's first wait: see SpawnOptions::token_use.
     bool lists_late = false;
 
-    // By its owner: gives the number of the wait that begins.
+    // By the owner of the cell: returns the number of the wait that begins.
     [[gnu::always_inline]] std::uint64_t begin_wait(WaitReason reason, const void* object,
                                                     Cancellable cancellable) {
         WaitWord::State state = WaitWord::WaitingShielded;
@@ -94,9 +94,9 @@ public:
     WaitRef() = default;
     WaitRef(WaitCell& cell, std::uint64_t word) : cell_(&cell), word_(word) {}
 
-    // True for exactly one caller over all references to this wait; that one calls resume().
+    // True for exactly one caller over all references to this wait; that caller calls resume().
     [[nodiscard]] bool try_claim(Wake outcome) const;
-    // Puts the fiber into a run queue or wakes the thread. After try_claim() only, once.
+    // Puts the fiber into a run queue or wakes the thread. Once, after a successful try_claim().
     void resume() const;
     WaitCell* cell() const { return cell_; }
     std::uint64_t word() const { return word_; }
@@ -122,11 +122,11 @@ public:
     Wake wait(Deadline deadline = Deadline::never());
     // Also honours `token`.
     Wake wait(Deadline deadline, CancelState* token);
-    // Ends the epoch without waiting. Only while no reference has been given away, or when all of
-    // them were taken back under the locks that protect them.
+    // Ends the epoch without waiting. Only while no reference has been published, or when all of
+    // them were removed under the locks that protect them.
     void abandon();
 
-    // The Result of a wait that ended so: nothing, TimedOut, or why the token was cancelled.
+    // A Result that tells how the wait ended: success, TimedOut, or why the token was cancelled.
     Result<void> to_result(Wake wake) const;
 
 private:
@@ -142,8 +142,9 @@ private:
 // The cell of the fiber or thread that runs.
 WaitCell& current_cell();
 
-// Tells a fiber from others without asking who runs: the page of its stack that it is on. The lower
-// kStackMarkShift bits are 0. For a lock that notes who took it in the word that it writes anyway.
+// A cheap identification of the running fiber or thread: the page of its stack that it is on. The
+// lower kStackMarkShift bits are 0. A lock stores it in the word that it writes anyway, to tell who
+// took it.
 inline constexpr unsigned kStackMarkShift = 12;
 [[gnu::always_inline]] inline std::uintptr_t stack_mark() {
     std::uintptr_t place = 0;
@@ -158,13 +159,14 @@ inline constexpr unsigned kStackMarkShift = 12;
 #endif
     return place & ~((std::uintptr_t{1} << kStackMarkShift) - 1);
 }
-// Whether it was taken on the stack of the fiber or thread that runs. Not for hot paths.
+// Whether the mark was taken on the stack of the running fiber or thread. Not for hot paths.
 bool is_mark_of_this_stack(std::uintptr_t mark);
 // "fiber 'name'", or "this thread".
 std::string who_runs();
 
 // False while a worker destroys the function of a fiber for which there was no stack: that happens
-// in the middle of the scheduler. A destructor that waits must then leave it to somebody else.
+// inside the scheduler, where nothing can wait. A destructor that would wait must then leave its
+// jobs to an owner further up.
 bool can_wait_here();
 
 inline bool WaitRef::try_claim(Wake outcome) const { return cell_->word.try_claim(word_, outcome); }

@@ -12,7 +12,7 @@
 namespace weft {
 
 void StopStep::end() {
-    // Release: who waits for the end sees what the owner did.
+    // Release: the waiter for the end sees what the owner did.
     if (state_.exchange(kStepEnded, std::memory_order_release) == kStepAwaited)
         env::futex_wake(state_.futex_address(), UINT32_MAX);
 }
@@ -35,20 +35,20 @@ bool StopStep::wait(Deadline deadline) const {
 }
 
 void stop_in_order(CancelState& root, Deadline deadline) {
-    // The tokens keep the nodes, and so the steps in them.
-    std::vector<CancelToken> keepers = root.keepers_of(&StopStep::kKey);
+    // The tokens keep the nodes alive, and so the steps in them.
+    std::vector<CancelToken> nodes = root.nodes_with(&StopStep::kKey);
     auto step_of = [](const CancelToken& token) -> const StopStep& {
         return *static_cast<const StopStep*>(token.state()->find_here(&StopStep::kKey));
     };
     auto rank_of = [&](const CancelToken& token) { return step_of(token).rank(); };
-    std::ranges::sort(keepers, std::greater(), rank_of);
+    std::ranges::sort(nodes, std::greater(), rank_of);
     std::size_t missing = 0;
-    for (auto first = keepers.begin(); first != keepers.end();) {
+    for (auto first = nodes.begin(); first != nodes.end();) {
         std::uint64_t rank = rank_of(*first);
         auto last = std::ranges::find_if(
-            first, keepers.end(), [&](const CancelToken& token) { return rank_of(token) != rank; });
+            first, nodes.end(), [&](const CancelToken& token) { return rank_of(token) != rank; });
         for (auto at = first; at != last; ++at) at->state()->cancel(CancelReason::Shutdown);
-        // Once the time is up the rest is only told, in the same order.
+        // Once the deadline has passed, the others are only cancelled, in the same order.
         for (bool in_time = missing == 0; first != last; ++first)
             if (in_time && !step_of(*first).wait(deadline)) ++missing;
     }

@@ -1,8 +1,9 @@
 // StopStep: something that is to end in its turn when a runtime shuts down.
 //
-// Shutdown looks through the tree of cancel tokens for nodes that keep one under kKey. It cancels
-// those with the highest rank and waits for their end, then the next, and cancels everything else
-// last. So what serves others goes on until they have ended. Used by the scopes of async/.
+// Shutdown searches the tree of cancel tokens for nodes that have one under kKey. It cancels those
+// with the highest rank and waits for their end, then those with the next lower rank, and cancels
+// everything else last. So a scope that serves others goes on until those have ended. Used by the
+// scopes of async/. Any thread, unless said otherwise.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ public:
     std::uint64_t rank() const { return rank_; }
     // By its owner, once.
     void end();
-    // Until it has ended. False when the deadline came first. Nobody waits for a step of his own.
+    // Blocks the thread until the step has ended. False when the deadline came first. Returns true
+    // at once for the owner itself, which would wait for its own end.
     bool wait(Deadline deadline) const;
 
 private:
@@ -36,7 +38,7 @@ private:
     mutable Atomic<std::uint32_t> state_{kStepOpen};
 };
 
-// Ends all steps below the node; those that the deadline came before are logged. A plain thread.
+// Ends all steps below the node; how many did not end by the deadline is logged. A plain thread.
 void stop_in_order(CancelState& root, Deadline deadline);
 
 }  // namespace weft

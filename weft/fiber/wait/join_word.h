@@ -1,9 +1,10 @@
-// JoinWord: the end of a fiber and the one who joins it.
+// JoinWord: synchronises the end of a fiber with the fiber or thread that joins it.
 //
-// The fiber's end and its joiner meet in one word. Whoever comes second sees the other: the end
-// finds the joiner's entry and wakes it, or a joiner finds that the outcome is there. The end is
-// announced before the fiber has left its stack; the word is done when nobody touches the block any
-// more, and then it belongs to the joiner. A detached fiber gives its block back by itself.
+// Both sides change one word, and the second to come sees the first: an ending fiber finds the
+// joiner's entry and wakes the joiner, or a joiner finds that the outcome is there. The end is
+// announced before the fiber has left its stack. The word becomes Done when the worker touches the
+// block no more; from then on the block belongs to the joiner. The worker gives the block of a
+// detached fiber back.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,12 @@
 
 namespace weft {
 
-// In the frame of who joins.
+// Lies in the frame of the joining function.
 struct JoinEntry {
     WaitRef joiner;
 };
 
-// The steps and orders; the checker's test shows what each is for.
+// The steps and memory orders; join_model_test.cpp shows what each is needed for.
 struct JoinOrder {
     static constexpr std::memory_order kEnter = std::memory_order_release;
     static constexpr std::memory_order kEnd = std::memory_order_acq_rel;
@@ -34,17 +35,17 @@ struct JoinOrder {
 template <class Order>
 class BasicJoinWord {
 public:
-    // By who spawns it, before it is published.
+    // By the spawner, before the fiber is published.
     void begin(bool joinable) {
         word_.store(joinable ? kAlone : kDetached, std::memory_order_relaxed);
     }
 
     // ------------------------------------------------------------ by the fiber that ends
 
-    // How its end was met; the outcome is published with it.
+    // Publishes the outcome, and tells who is there to take it.
     struct End {
-        bool is_forgotten;  // nobody will ever ask for the outcome
-        JoinEntry* entry;   // of who waits; null if nobody does yet
+        bool is_forgotten;  // detached: nobody will ever ask for the outcome
+        JoinEntry* entry;   // of the waiting joiner; null if nobody waits yet
     };
     [[nodiscard]] End end() {
         // A detached fiber stays so. Acquire: what the owner of the handle did before.
@@ -54,7 +55,7 @@ public:
         if (met == kDetached) return {true, nullptr};
         return {false, met == kAlone ? nullptr : reinterpret_cast<JoinEntry*>(met)};
     }
-    // Of one that is not forgotten: the last touch.
+    // The last access by the worker of a fiber that is not forgotten.
     void finish() {
         // Release: the outcome, and that nobody here touches the block again.
         word_.store(kDone, Order::kDone);
@@ -78,8 +79,8 @@ public:
         await_done();
         return false;
     }
-    // Waits by `wait`, a function, for a waiter whose wait has begun. Ready: the outcome is there;
-    // else how the wait has ended, and the fiber can be joined again.
+    // Parks by calling `wait`; the wait of `waiter` has begun. Ready: the outcome is there. Else
+    // the result tells how the wait ended, and the fiber can be joined again.
     template <class AnyWaiter, class Wait>
     [[gnu::always_inline]] Wake join(AnyWaiter& waiter, Wait wait) {
         JoinEntry entry{waiter.ref()};
@@ -96,7 +97,7 @@ public:
     }
 
 private:
-    // A value above them is the address of the joiner's entry.
+    // A larger value is the address of the joiner's entry.
     enum Word : std::uintptr_t { kAlone, kFinishing, kDone, kDetached };
 
     static std::uintptr_t address_of(JoinEntry& entry) {
@@ -114,11 +115,11 @@ private:
         std::uintptr_t expected = address_of(entry);
         if (WEFT_PLANTED("join.takes_back_blindly"))
             word_.store(expected, std::memory_order_relaxed);
-        // Relaxed: the entry was only read by the fiber's end, which did not come.
+        // Relaxed: only an ending fiber reads the entry, and this one has not ended.
         return word_.compare_exchange_strong(expected, kAlone, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
     }
-    // The end is announced before the fiber has left its stack; this waits for the very end.
+    // The end is announced before the fiber has left its stack; this spins until it has.
     [[gnu::noinline]] void await_done() const {
         if (!Order::kAwaitsDone || WEFT_PLANTED("join.does_not_await_the_end")) return;
         for (unsigned attempt = 0; !is_done(); ++attempt) env::spin_pause(attempt);

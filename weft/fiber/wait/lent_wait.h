@@ -1,8 +1,9 @@
-// LentWait: the end of an operation that works on the waiting function's frame.
+// LentWait: waits for the end of an operation that works on the waiting function's frame.
 //
-// A request to the kernel, or a job of the blocking pool, holds pointers into the frame of whoever
-// asked for it. So the asker stays until it has ended: a cancellation or a deadline asks for an
-// early end and then goes on waiting. complete() is the last touch of the one who worked.
+// A request to the kernel, or a job of the blocking pool, holds pointers into the frame of the
+// function that started it. That function must therefore not return before the operation has ended:
+// on a cancellation or at the deadline it asks for an early end and then goes on waiting.
+// complete() is the last access by the thread that performed the operation.
 #pragma once
 
 #include "weft/base/assert.h"
@@ -26,18 +27,19 @@ public:
         done_ = true;
         WaitRef waiter = waiter_;
         lock_.unlock();
-        // Nobody waits yet, or the waiter was cancelled and will find done_: both drop the claim.
+        // If nobody waits yet, or the waiter was cancelled meanwhile, nobody is to be resumed: the
+        // next wait finds done_.
         if (waiter.cell() && waiter.try_claim(Wake::Ready)) waiter.resume();
     }
 
-    // The asker: waits until the operation has ended. When the wait is cancelled or times out,
-    // `ask_to_end` is called once: true means that the operation had not begun and will not, false
-    // that complete() will still come, and is awaited. The error says that the wait was cut short,
-    // whatever the operation came to.
+    // By the function that owns the frame: waits until the operation has ended. When the wait is
+    // cancelled or times out, `ask_to_end` is called once. True means that the operation had not
+    // begun and never will; false that complete() will still come, and is awaited. The error says
+    // that the wait was cut short, even if the operation succeeded.
     template <class AskToEnd>
     Result<void> wait(WaitReason reason, const void* object, Deadline deadline, CancelState* token,
                       AskToEnd&& ask_to_end);
-    // The same where nothing can end it early.
+    // The same for an operation that nothing can end early.
     void wait_to_the_end(WaitReason reason, const void* object) {
         for (;;) {
             lock_.lock();
@@ -67,7 +69,7 @@ Result<void> LentWait::wait(WaitReason reason, const void* object, Deadline dead
     waiter_ = waiter.ref();
     lock_.unlock();
     Wake wake = waiter.wait(deadline, token);
-    if (wake == Wake::Ready) return {};  // by complete(), which has let go of the lock
+    if (wake == Wake::Ready) return {};  // by complete(), which has released the lock
     Result<void> result = waiter.to_result(wake);
     if (!ask_to_end() && !WEFT_PLANTED("blocking.leaves_the_call_running"))
         wait_to_the_end(reason, object);

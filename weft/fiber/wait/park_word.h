@@ -1,6 +1,8 @@
-// ParkWord: what an unpark() finds: the fiber parked, or not yet, which leaves it a permit.
+// ParkWord: the state behind park() and unpark(). An unpark() of a fiber that is not parked leaves
+// a permit, which the next park() takes instead of waiting. Permits do not add up.
 //
-// Under a lock of its owner, which is held from the look at the permit until the wait has begun.
+// Guarded by a lock of the fiber, which park() holds from its test of the permit until its wait has
+// begun.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +15,20 @@ namespace weft {
 
 class ParkWord {
 public:
-    // True: an unpark() has come before, and there is nothing to wait for.
+    // True: an unpark() has come before, and park() returns at once.
     [[nodiscard]] bool take_permit() {
         if (word_ != kPermit) return false;
         word_ = kNothing;
         return true;
     }
     void begin_park(WaitRef wait) { word_ = wait.word(); }
-    // The wait has ended otherwise. An unpark() that came too late for it has left its permit for
-    // the next one.
+    // The wait has timed out or was cancelled. The permit of an unpark() that came too late for it
+    // stays for the next park().
     void end_park() {
         if (word_ != kPermit) word_ = kNothing;
     }
-    // The wait that the caller has claimed and resumes after the lock, if there is one. Claimed
-    // under the lock, so that a wait that ends otherwise finds the permit.
+    // Claims the parked wait, if there is one; the caller resumes it after releasing the lock. The
+    // claim is made under the lock, so that a wait that ends otherwise finds the permit.
     [[nodiscard]] WaitRef unpark(WaitCell& cell) {
         std::uint64_t parked = std::exchange(word_, kNothing);
         if (parked > kPermit) {
@@ -36,11 +38,11 @@ public:
         if (!WEFT_PLANTED("fiber.unpark_before_park")) word_ = kPermit;
         return WaitRef();
     }
-    // For the next owner.
+    // Makes the word ready for the next fiber in this block.
     void clear() { word_ = kNothing; }
 
 private:
-    // The numbers of waits are larger than both.
+    // The word of a parked wait is larger than both.
     static constexpr std::uint64_t kNothing = 0;
     static constexpr std::uint64_t kPermit = 1;
 

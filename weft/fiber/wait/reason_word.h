@@ -1,7 +1,7 @@
-// ReasonWord: why a node of the cancellation tree has ended, if it has. The first reason stays.
+// ReasonWord: why a node of the cancel tree was cancelled, if it was. The first reason stays.
 //
-// Any thread. All of it is seq_cst: who ends a node marks it before it looks for those who wait,
-// and who waits publishes that before it looks at the reason; so one of the two sees the other.
+// Any thread. All accesses are seq_cst: the canceller marks the node before it looks for waiters,
+// and a waiter publishes its wait before it reads the reason; so at least one sees the other.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ReasonOrder {
 template <class Order>
 class BasicReasonWord {
 public:
-    // True for the one who ends it.
+    // True for the one caller that cancels the node.
     [[nodiscard]] bool mark(CancelReason reason) {
         CancelReason expected = CancelReason::None;
         while (!word_.compare_exchange_strong(expected, reason, Order::kMark,
@@ -31,14 +31,14 @@ public:
     CancelReason get() const {
         return get([] { return CancelReason::None; });
     }
-    // What `unasked` gives, if nobody has asked yet.
+    // The result of `unasked()`, if nobody has asked for the reason yet.
     template <class Unasked>
     CancelReason get(Unasked unasked) const {
         CancelReason reason = word_.load(std::memory_order_seq_cst);
         return reason == kUnasked ? unasked() : reason;
     }
 
-    // Of a node whose owner wants to know when it is first asked for.
+    // For a node whose owner wants to know when its reason is first asked for.
     bool is_unasked() const { return word_.load(std::memory_order_seq_cst) == kUnasked; }
     void expect_asking() {
         CancelReason expected = CancelReason::None;
@@ -46,7 +46,7 @@ public:
         word_.compare_exchange_strong(expected, kUnasked, std::memory_order_seq_cst,
                                       std::memory_order_seq_cst);
     }
-    // True for the first who asks.
+    // True for the first caller only.
     [[nodiscard]] bool ask() {
         CancelReason expected = kUnasked;
         return word_.compare_exchange_strong(expected, CancelReason::None,

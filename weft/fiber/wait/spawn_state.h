@@ -1,8 +1,8 @@
-// SpawnState: the node of the cancel tree that a fiber has which was spawned inside a scope.
+// SpawnState: the node of the cancel tree that belongs to a fiber spawned inside a scope.
 //
-// It holds one place in that scope until the fiber, and everything that was started below it, has
-// ended. It can leave the scope before, with all that is below it: then only the runtime's end
-// cancels it, and only the runtime waits for it. Any thread.
+// The scope waits for it until the fiber, and everything that was started below it, has ended.
+// detach() takes it out of the scope before that, with everything below it: from then on only the
+// end of the runtime cancels it, and only the runtime waits for it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace weft {
 
 class SpawnState final : public CancelState {
 public:
-    // Null if nobody keeps count above the token, but the runtime; also, with `enough_memory`
-    // false, when there is no memory.
+    // Null if there is no scope above the token, so that only the runtime waits for the fiber;
+    // also, with `enough_memory` false, when memory is short.
     static SpawnState* create(CancelState& token, bool& enough_memory);
 
     // The fiber has ended.
     void leave();
-    // Out of the scope, below the root of its runtime. Again: nothing.
+    // Moves it out of the scope, below the root of its runtime. A second call does nothing.
     void detach(CancelState& root);
 
 private:
@@ -36,8 +36,8 @@ private:
     SpinLock lock_;
     bool detached_ = false;
     std::size_t alive_ = 1;        // the fiber, and what entered below it
-    CancelState* keeper_;          // entered; above in the tree, so it lives
-    CancelState* root_ = nullptr;  // once detached; counted
+    CancelState* keeper_;          // entered; above in the tree, so it lives; under lock_
+    CancelState* root_ = nullptr;  // once detached; holds a reference
 };
 
 }  // namespace weft

@@ -1,8 +1,8 @@
-// TokenRefs: who holds a node of the cancellation tree: those who use it, and its timers.
+// TokenRefs: the reference count of a node of the cancel tree: its users, and its deadline timers.
 //
-// A timer that is set holds a reference, but must not keep a forgotten token alive until its
-// deadline: the last other holder takes the timers back before it lets go. Two holders that let go
-// at the same moment may both miss that; the token then ends with its deadline.
+// A timer that is set holds a reference, but must not keep an unused token alive until its
+// deadline: the last other holder cancels the timers before it releases its reference. Two holders
+// that release at the same moment may both miss that; the token then lives until its deadline.
 //
 // Any thread. The timers are counted under a lock of the token.
 #pragma once
@@ -19,7 +19,7 @@ public:
         // Relaxed: a new reference is made from an existing one.
         references_.fetch_add(1, std::memory_order_relaxed);
     }
-    // For somebody who holds none; false when the last one is gone.
+    // For a caller that holds none; false when the last reference is gone.
     [[nodiscard]] bool try_add() {
         // Relaxed: what keeps the node readable, a lock or a callback that is awaited, orders the
         // rest.
@@ -29,26 +29,26 @@ public:
                                                   std::memory_order_relaxed)) {}
         return count != 0;
     }
-    // True: that was the last one.
+    // True: that was the last reference.
     [[nodiscard]] bool release() {
         // Acquire-release: the last one sees what all others did to the object.
         return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
-    // Whether somebody besides the caller, who has so many, holds one.
+    // Whether others hold references besides the `own` ones of the caller.
     bool is_held_besides(std::uint32_t own) const {
         // Acquire: the caller goes on as if it had made the node, and must see what the last of the
         // others did with it.
         return references_.load(std::memory_order_acquire) != own;
     }
 
-    // By a holder: all others are timers. Without the lock a guess.
+    // By a holder: all other references are those of timers. Without the lock it is a guess.
     bool has_timers_alone() const {
-        // Relaxed: the timers are counted under the lock, and nobody but a holder makes holders.
+        // Relaxed: the timers are counted under the lock, and only a holder adds references.
         std::uint32_t timers = timers_.load(std::memory_order_relaxed);
         return timers != 0 && references_.load(std::memory_order_relaxed) == timers + 1;
     }
-    // Under the lock. A timer was set; was cancelled before it fired; has fired, and its reference
-    // is released afterwards.
+    // The next three are called under the lock: when a timer was set; when it was cancelled before
+    // it fired; and when it has fired, whose reference is released afterwards.
     void add_timer() {
         add();
         // Relaxed, here and below: under the lock; elsewhere it is a guess.
@@ -56,7 +56,7 @@ public:
     }
     void cancel_timer() {
         end_timer();
-        // Relaxed: the caller holds another one.
+        // Relaxed: the caller holds another reference.
         references_.fetch_sub(1, std::memory_order_relaxed);
     }
     void end_timer() { timers_.fetch_sub(1, std::memory_order_relaxed); }

@@ -1,10 +1,10 @@
 // WaitWord: whether its owner waits, and who may wake it.
 //
-// A wait is an epoch of the word: it begins in one of the waiting states, and whoever moves it out
-// of there (one compare-and-swap) owns the wake-up. Epochs never repeat, so the number of a wait
-// that is over claims nothing.
+// Each wait is an epoch of the word: it begins in one of the waiting states, and the one caller
+// that moves it out of there (one compare-and-swap: the claim) owns the wake-up. Epochs never
+// repeat, so a claim by the number of an earlier wait fails.
 //
-// begin() and outcome(): the owner. The rest: any thread.
+// begin() and outcome(): the owner only. Everything else: any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace weft {
 enum class Wake : std::uint8_t { Ready, TimedOut, Cancelled };
 
 struct WaitOrder {
-    // seq_cst: a wait is published before its owner looks whether its token has ended; who ends the
-    // token marks it before it looks at the words. So one of the two sees the other.
+    // seq_cst: a wait is published before its owner tests whether its token is cancelled; the
+    // canceller marks the token before it reads the words. So at least one sees the other.
     static constexpr std::memory_order kPublish = std::memory_order_seq_cst;
 };
 
@@ -45,7 +45,7 @@ public:
         return static_cast<State>(wait & kStateMask);
     }
 
-    // Between waits. Gives the number of the wait that begins, which is never 0.
+    // Between waits only. Returns the number of the wait that begins, which is never 0.
     [[gnu::always_inline]] std::uint64_t begin(State state) {
         // Relaxed: between waits only the owner writes the word.
         std::uint64_t wait = (word_.load(std::memory_order_relaxed) | kStateMask) + 1 + state;
@@ -53,7 +53,7 @@ public:
         return wait;
     }
 
-    // True for exactly one caller over all who know of this wait.
+    // True for exactly one of all callers that know the number of this wait.
     [[nodiscard]] bool try_claim(std::uint64_t wait, Wake outcome) {
         std::uint64_t ended = (wait & ~kStateMask) | (Woken + static_cast<std::uint64_t>(outcome));
         // Acquire: sees what the waiter wrote before it began to wait (its frame). Release: the
@@ -70,32 +70,32 @@ public:
         return static_cast<Wake>(state - Woken);
     }
 
-    // The wait in this state that is under way; 0: none. For one who ends what such waits heed.
+    // The number of the present wait if it is in this state, else 0. For a canceller.
     std::uint64_t find(State state) const {
         // seq_cst: see kPublish.
         std::uint64_t wait = word_.load(std::memory_order_seq_cst);
         return state_of(wait) == state ? wait : 0;
     }
 
-    // A moment's value, for diagnosis: the wait that is under way, or 0.
+    // A momentary value, for diagnosis: the number of the present wait, or 0.
     std::uint64_t peek() const {
         // Acquire: what the waiter noted of its wait before it began.
         std::uint64_t wait = word_.load(std::memory_order_acquire);
         State state = state_of(wait);
         return state != Idle && state < Woken ? wait : 0;
     }
-    // Whether that wait still goes on: who claims it later sees what the caller did before.
+    // Whether that wait still goes on. A later claimer then sees what the caller did before.
     bool confirm(std::uint64_t wait) {
         return word_.compare_exchange_strong(wait, wait, std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
     }
 
-    // For owners of the memory, with nobody in a wait: from where it goes on counting.
+    // For the owner of the memory, while nobody waits: the epoch from which to go on counting.
     std::uint64_t next_epoch() const {
         return (word_.load(std::memory_order_relaxed) >> kStateBits) + 1;
     }
     void start_from(std::uint64_t epoch) {
-        // Relaxed: whoever is given the memory comes after it.
+        // Relaxed: the memory is handed to its next user after this.
         word_.store(epoch << kStateBits, std::memory_order_relaxed);
     }
 
