@@ -124,10 +124,10 @@ private:
         const auto& self = static_cast<const ValueState&>(state);
         return key == self.key_ ? &self.value_ : nullptr;
     }
-    static constexpr Nature kNature{destroy_as<ValueState>, find_own};
+    static constexpr NodeType kNodeType{destroy_as<ValueState>, find_own};
 
     ValueState(CancelState* parent, const void* key, T value)
-        : CancelState(parent, Deadline::never(), &kNature), key_(key), value_(std::move(value)) {}
+        : CancelState(parent, Deadline::never(), &kNodeType), key_(key), value_(std::move(value)) {}
     ~ValueState() = default;
 
     const void* const key_;

@@ -62,10 +62,10 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<GroupCore>};
+    static constexpr NodeType kNodeType{destroy_as<GroupCore>};
 
     GroupCore(CancelState* parent, std::size_t errors_max)
-        : CancelState(parent, Deadline::never(), &kNature), errors_(errors_max) {}
+        : CancelState(parent, Deadline::never(), &kNodeType), errors_(errors_max) {}
     ~GroupCore() = default;
     void fail(const Error& error);
 

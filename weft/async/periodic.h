@@ -85,12 +85,12 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<PeriodicCore>};
+    static constexpr NodeType kNodeType{destroy_as<PeriodicCore>};
     // StoppedLate: the parent had ended before, so its error counts.
     enum class Stop : std::uint8_t { No, Stopped, StoppedLate };
 
     PeriodicCore(CancelState* parent, Nanoseconds interval)
-        : CancelState(parent, Deadline::never(), &kNature), interval_(interval) {}
+        : CancelState(parent, Deadline::never(), &kNodeType), interval_(interval) {}
     ~PeriodicCore() = default;
     bool stopped_as_asked() const;
 

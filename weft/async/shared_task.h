@@ -76,9 +76,9 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<SharedCore>};
+    static constexpr NodeType kNodeType{destroy_as<SharedCore>};
 
-    explicit SharedCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+    explicit SharedCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNodeType) {}
     ~SharedCore() { report(); }
 
     void end() {

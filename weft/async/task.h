@@ -57,9 +57,9 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<TaskCore>};
+    static constexpr NodeType kNodeType{destroy_as<TaskCore>};
 
-    explicit TaskCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+    explicit TaskCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNodeType) {}
     ~TaskCore() = default;
 
     // The outcome goes here, on a fiber or thread that may wait: it may own jobs itself.

@@ -33,8 +33,8 @@ namespace weft::async_internal {
 // All but the outcome, whose type it does not know.
 class TimeoutState : public CancelState {
 protected:
-    TimeoutState(CancelState* parent, Deadline deadline, const Nature* nature)
-        : CancelState(parent, deadline, nature),
+    TimeoutState(CancelState* parent, Deadline deadline, const NodeType* node_type)
+        : CancelState(parent, deadline, node_type),
           own_deadline_(deadline),
           owns_deadline_(!parent || deadline <= parent->deadline()) {}
     ~TimeoutState() = default;
@@ -95,10 +95,10 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr CancelState::Nature kNature{CancelState::destroy_as<TimeoutCore>};
+    static constexpr CancelState::NodeType kNodeType{CancelState::destroy_as<TimeoutCore>};
 
     TimeoutCore(CancelState* parent, Deadline deadline)
-        : TimeoutState(parent, deadline, &kNature) {}
+        : TimeoutState(parent, deadline, &kNodeType) {}
     ~TimeoutCore() = default;
 
     Result<T> result() {

@@ -69,10 +69,10 @@ void CancelState::move_below(CancelState& other) {
     join_children_of(other);
 }
 
-CancelState::CancelState(CancelState* parent, Deadline deadline, const Nature* nature)
+CancelState::CancelState(CancelState* parent, Deadline deadline, const NodeType* node_type)
     : own_deadline_(!deadline.is_never() && (!parent || deadline < parent->deadline())),
       parent_(parent),
-      nature_(nature),
+      node_type_(node_type),
       deadline_(parent ? earlier(deadline, parent->deadline()) : deadline) {
     if (parent_) parent_->add_ref();
 }
@@ -92,8 +92,8 @@ void CancelState::release() {
         if (state->references_.has_timers_alone()) state->disarm_deadline();
         if (!state->references_.release()) return;
         CancelState* parent = state->parent_;
-        if (state->nature_) {
-            state->nature_->destroy(*state);
+        if (state->node_type_) {
+            state->node_type_->destroy(*state);
         } else {
             destroy_as<CancelState>(*state);
         }
@@ -114,13 +114,13 @@ void CancelState::disarm_deadline() {
 }
 
 void CancelState::expect_asking() {
-    WEFT_ASSERT(nature_ && nature_->asked, "nobody wants to know whether this node is asked");
+    WEFT_ASSERT(node_type_ && node_type_->asked, "nobody wants to know whether this node is asked");
     reason_.expect_asking();
 }
 
 // Called with no lock held: `asked` may cancel the node.
 CancelReason CancelState::ask() const {
-    if (reason_.ask()) nature_->asked(const_cast<CancelState&>(*this));
+    if (reason_.ask()) node_type_->asked(const_cast<CancelState&>(*this));
     return reason_.get();
 }
 
@@ -219,8 +219,8 @@ void CancelState::cancel_children(CancelReason reason) {
 
 CancelState* CancelState::enter_keeper() {
     for (CancelState* state = this; state; state = state->parent_) {
-        const Nature* nature = state->nature_;
-        if (nature && nature->enter && nature->enter(*state)) return state;
+        const NodeType* node_type = state->node_type_;
+        if (node_type && node_type->enter && node_type->enter(*state)) return state;
         if (state->is_cut()) return nullptr;
     }
     return nullptr;
@@ -411,9 +411,9 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<StopState>};
+    static constexpr NodeType kNodeType{destroy_as<StopState>};
 
-    explicit StopState(CancelState* parent) : CancelState(parent, Deadline::never(), &kNature) {}
+    explicit StopState(CancelState* parent) : CancelState(parent, Deadline::never(), &kNodeType) {}
 
     // The destructor of request_ waits for this call, so the node is readable; but its last
     // reference may be gone.

@@ -71,7 +71,7 @@ private:
 class CancelState {
 public:
     // What a derived type adds to a node.
-    struct Nature {
+    struct NodeType {
         void (*destroy)(CancelState& state);
         // The value that the node itself has for this key, or null. No function: it has none.
         const void* (*find)(const CancelState& state, const void* key) = nullptr;
@@ -103,7 +103,7 @@ public:
     // The same, but it does not count as asking.
     CancelReason peek() const { return reason_.get(); }
     // For an owner that watches for a cause of cancellation only once somebody could notice it.
-    // From here on `asked` of its nature is called once, before the reason is returned to the first
+    // From here on `asked` of its type is called once, before the reason is returned to the first
     // that asks: a wait or a spawn with this token, a child, a listener, a copy of the token, or a
     // plain test. Called by the only holder of the node; does nothing if it is cancelled already.
     void expect_asking();
@@ -129,7 +129,7 @@ public:
     // returns it: call leave_keeper() on it when the job has ended. Null if there is none; then
     // only the runtime waits.
     CancelState* enter_keeper();
-    void leave_keeper() { nature_->leave(*this); }
+    void leave_keeper() { node_type_->leave(*this); }
     // The value of the nearest node from here upwards that has one for this key; null if none has.
     const void* find(const void* key) const;
 
@@ -137,7 +137,7 @@ public:
     std::vector<CancelToken> nodes_with(const void* key);
     // The value of this very node; null if it has none.
     const void* find_here(const void* key) const {
-        return nature_ && nature_->find ? nature_->find(*this, key) : nullptr;
+        return node_type_ && node_type_->find ? node_type_->find(*this, key) : nullptr;
     }
 
     // Sets a timer in the calling worker's wheel, if it has a deadline and that runtime has no
@@ -153,7 +153,7 @@ public:
     [[gnu::noinline, gnu::cold]] static void list_late(WaitCell& cell);
 
 protected:
-    CancelState(CancelState* parent, Deadline deadline, const Nature* nature);
+    CancelState(CancelState* parent, Deadline deadline, const NodeType* node_type);
     ~CancelState();
 
     // A new node of a derived type; create() makes a plain one.
@@ -209,7 +209,7 @@ private:
     const bool own_deadline_;
     Atomic<bool> cut_{false};  // written under the parent's lock
     CancelState* const parent_;
-    const Nature* const nature_;  // null for a plain node
+    const NodeType* const node_type_;  // null for a plain node
     const Deadline deadline_;
     IntrusiveList<WaitCell, &WaitCell::token_link> cells_;
     IntrusiveList<CancelListener, &CancelListener::link_> listeners_;

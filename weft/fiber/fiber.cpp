@@ -134,17 +134,17 @@ static bool enter_token(Fiber& fiber, CancelState& token, Joinable joinable) {
     fiber.token = &token;
     if (joinable == Joinable::Yes) {
         bool enough_memory = true;
-        SpawnState* kept = SpawnState::create(token, enough_memory);
+        SpawnState* spawn_state = SpawnState::create(token, enough_memory);
         if (!enough_memory) {
             fiber.token = nullptr;
             return false;
         }
-        if (kept) {
-            fiber.token = kept;  // with the reference that it starts with
-            fiber.flags |= Fiber::kKept;
+        if (spawn_state) {
+            fiber.token = spawn_state;  // with the reference that it starts with
+            fiber.flags |= Fiber::kInScope;
         }
     }
-    if (!(fiber.flags & Fiber::kKept)) token.add_ref();
+    if (!(fiber.flags & Fiber::kInScope)) token.add_ref();
     fiber.token->add_cell(fiber);
     return true;
 }
@@ -199,9 +199,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
 }
 
 void give_up(Fiber& fiber) {
-    SpawnState* kept = take_kept(fiber);
+    SpawnState* spawn_state = take_spawn_state(fiber);
     leave_token(fiber);
-    if (kept) leave_kept(*kept);
+    if (spawn_state) leave_spawn_state(*spawn_state);
     destroy_locals(fiber);
     release_block(fiber);
 }
@@ -263,17 +263,17 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
 
 bool is_done(Fiber& fiber) { return fiber.join.is_done(); }
 
-CancelState* kept_of(Fiber& fiber) {
+CancelState* spawn_state_of(Fiber& fiber) {
     fiber.token->add_ref();
     return fiber.token;
 }
 
-void release_kept(CancelState& kept) { kept.release(); }
+void release_spawn_state(CancelState& spawn_state) { spawn_state.release(); }
 
-void detach_kept(CancelState& kept, const Fiber& fiber) {
+void detach_spawn_state(CancelState& spawn_state, const Fiber& fiber) {
     // Null when the runtime has ended. Relaxed: the handle keeps the block from being used again.
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
-    if (scheduler) static_cast<SpawnState&>(kept).detach(scheduler->root());
+    if (scheduler) static_cast<SpawnState&>(spawn_state).detach(scheduler->root());
 }
 
 bool detach(Fiber& fiber) { return !fiber.join.try_detach(); }

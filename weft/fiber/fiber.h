@@ -19,7 +19,7 @@
 
 #include "weft/base/result.h"
 #include "weft/base/time.h"
-#include "weft/fiber/duty.h"
+#include "weft/fiber/body_with_fallback.h"
 #include "weft/fiber/switch/fiber_block.h"
 
 namespace weft {
@@ -33,22 +33,22 @@ enum class FloatState : bool { Default, Keep };
 // woken; for what answers events from outside, where the earliest must not wait for the latest.
 enum class Start : bool { Soon, InTurn };
 
-// Lent: the spawner keeps the token until the fiber has waited or will not wait any more, and the
-// token learns of it at its first wait. For detached fibers of which many never wait.
+// Lent: the spawner keeps the token alive until the fiber has ended or begun its first wait, which
+// takes a reference. For detached fibers of which many never wait.
 enum class TokenUse : bool { Counted, Lent };
 
 struct SpawnOptions {
     std::string_view name = {};   // shown by the dump and by the overflow message
     std::size_t stack_bytes = 0;  // 0: the runtime's default
-    // Keep: the body changes rounding or traps, and wants them back after each wait.
+    // Keep: the rounding mode and traps that the body sets are restored after each wait.
     FloatState float_state = FloatState::Default;
     Start start = Start::Soon;
     Worker* pinned = nullptr;  // set by Runtime::spawn_pinned
-    // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also tells
-    // the runtime: that at whose root it hangs.
+    // The fiber's ambient token; null: that of the spawning fiber. On a plain thread it also
+    // selects the runtime: the one whose root is above the token.
     CancelState* token = nullptr;
     TokenUse token_use = TokenUse::Counted;
-    // What it is called without a name; a constant. See naming.h.
+    // What the fiber is called if it has no name; a constant. See naming.h.
     const FiberLabel* label = nullptr;
 
     bool is_default() const {
@@ -56,7 +56,7 @@ struct SpawnOptions {
     }
 };
 
-// A fiber, perhaps ended, perhaps gone: a small value. Any thread.
+// Names a fiber, also after its end: a small value. Any thread.
 class FiberId {
 public:
     FiberId() = default;
@@ -77,13 +77,13 @@ private:
 // The running fiber; null on a plain thread.
 Fiber* current();
 FiberId current_id();
-// What dumps call it: its name, or else what kind of job it is; empty on a plain thread. Until the
-// name changes, which it does with a job of a pool and a request of a server.
+// What dumps call the running fiber: its name, or else its label; empty on a plain thread. Valid
+// until the name changes, which each job of a pool and each request of a server does.
 std::string_view current_name();
 
 // Lets others run. It does not look at cancellation: see checkpoint(). A no-op off a fiber.
 void yield();
-// yield(), and the error if the ambient token is cancelled: for loops that compute.
+// yield(), then the error if the ambient token is cancelled: for loops that compute.
 Result<void> checkpoint();
 // Never early. Any thread.
 Result<void> sleep_until(Deadline deadline);
@@ -92,7 +92,7 @@ Result<void> sleep_for(std::chrono::duration<Rep, Period> duration) {
     return sleep_until(Deadline::after(duration));
 }
 
-// Waits for an unpark() of this fiber; one that came before counts. Only fibers can park.
+// Waits for an unpark() of this fiber; an earlier one counts, once. Only fibers can park.
 Result<void> park(Deadline deadline = Deadline::never());
 // Any thread, at any time: before the park, twice (which counts once), or after the fiber's end.
 void unpark(FiberId id);
@@ -108,38 +108,39 @@ struct Unwrap<Result<T>> {
     using Type = T;
 };
 
-// Creating and ending, free of the type of the body.
+// Creating and ending a fiber, independent of the type of its body.
 enum class Counted : bool { No, Yes };
 enum class Joinable : bool { No, Yes };
-// Null, and why, when there can be no fiber. A null scheduler means that of the running fiber. A
-// joinable fiber belongs to the scope around it; others are somebody else's.
+// Null, with the reason in `error`, when there can be no fiber. A null scheduler means that of the
+// running fiber. A joinable fiber belongs to the scope around it.
 Fiber* prepare(Scheduler* scheduler, const SpawnOptions& options, Joinable joinable, Error& error);
-// False, and why, when the runtime has begun to shut down meanwhile.
+// False, with the reason in `error`, when the runtime has begun to shut down meanwhile.
 bool launch(Fiber& fiber, Counted counted, Joinable joinable, Error& error);
 void give_up(Fiber& fiber);  // a prepared fiber without a body
-// False, and why, when the wait ended before the fiber did.
+// False, with the reason in `error`, when the wait ended before the fiber did.
 bool join(Fiber& fiber, Deadline deadline, Error& error);
 bool is_done(Fiber& fiber);
-// Of a fiber that belongs to a scope, before it is launched: its node of the cancel tree, counted.
-CancelState* kept_of(Fiber& fiber);
-void release_kept(CancelState& kept);
-// Out of its scope.
-void detach_kept(CancelState& kept, const Fiber& fiber);
+// The SpawnState of a fiber that belongs to a scope, with a reference; before it is launched.
+CancelState* spawn_state_of(Fiber& fiber);
+void release_spawn_state(CancelState& spawn_state);
+// Takes the fiber out of its scope.
+void detach_spawn_state(CancelState& spawn_state, const Fiber& fiber);
 // True if the caller has to discard the outcome and give back the block.
 bool detach(Fiber& fiber);
+// Logs and counts an error that nobody takes.
 void dropped(const Fiber& fiber, const Error& error);
-// The same for what is not a fiber; `token` tells the runtime where no fiber runs.
+// The same for another job; `token` selects the runtime where no fiber runs.
 void dropped(std::string_view what, const Error& error, const CancelState* token);
-// Of a job whose caller has stopped waiting for it.
+// Logs and counts the outcome of a job whose caller has stopped waiting for it.
 void late(std::string_view what, const Result<void>& outcome);
-// Of an operation, completed by any thread; `token` as above.
+// The same of an operation, completed by any thread; `token` as above.
 void late(std::string_view what, const CancelState* token);
 // The root token of the runtime whose fiber runs; null on a plain thread.
 CancelState* root_token();
-// What join() says without a fiber: why it did not start, or that it was joined before.
+// The error of join() without a fiber: why it did not start, or that it was joined before.
 Error not_joinable(const Error& start_error);
 
-// Where the closure lies until it has run, and its outcome after that.
+// Stores the closure until it has run, and its outcome after that.
 template <class Closure, class T>
 struct Body {
     union Place {
@@ -197,7 +198,7 @@ struct Body {
         }
     }
 
-    // A Duty is told; then nobody else needs to hear of it.
+    // A BodyWithFallback handles the error itself, so its outcome is a success.
     static void fail(Place& here, const Error& error) {
         if constexpr (requires { here.closure.unstarted(error); }) {
             here.closure.unstarted(error);
@@ -209,7 +210,7 @@ struct Body {
         }
     }
 
-    // Of a fiber that was not launched.
+    // Destroys the closure of a fiber that was not launched.
     static void take_back(Fiber& fiber) {
         Place& here = place(fiber);
         here.closure.~Closure();
@@ -225,7 +226,7 @@ struct Body {
     }
 };
 
-// How a Future reaches the outcome without knowing the closure's type.
+// Takes the outcome, for a Future, which does not know the closure's type.
 template <class T>
 using Take = Result<T> (*)(Fiber& fiber);
 
@@ -233,27 +234,26 @@ using Take = Result<T> (*)(Fiber& fiber);
 
 void release_block(Fiber& fiber);
 
-// The handle of a spawned fiber; it outlives the fiber. One owner. Dropping it lets the fiber go on
-// by itself, in the scope where it was spawned; an error that it then ends with is logged and
-// counted.
+// The handle of a spawned fiber; it may outlive the fiber. One owner. After its destruction the
+// fiber goes on, in its scope; an error with which it ends is then logged and counted.
 template <class T>
 class Future {
 public:
     Future() = default;
-    Future(Fiber& fiber, fiber_internal::Take<T> take, CancelState* kept)
-        : fiber_(&fiber), take_(take), kept_(kept) {}
+    Future(Fiber& fiber, fiber_internal::Take<T> take, CancelState* spawn_state)
+        : fiber_(&fiber), take_(take), spawn_state_(spawn_state) {}
     explicit Future(Error start_error) : error_(std::move(start_error)) {}
     Future(Future&& other) noexcept
         : fiber_(std::exchange(other.fiber_, nullptr)),
           take_(other.take_),
-          kept_(std::exchange(other.kept_, nullptr)),
+          spawn_state_(std::exchange(other.spawn_state_, nullptr)),
           error_(std::move(other.error_)) {}
     Future& operator=(Future&& other) noexcept {
         if (this == &other) return *this;
         drop();
         fiber_ = std::exchange(other.fiber_, nullptr);
         take_ = other.take_;
-        kept_ = std::exchange(other.kept_, nullptr);
+        spawn_state_ = std::exchange(other.spawn_state_, nullptr);
         error_ = std::move(other.error_);
         return *this;
     }
@@ -273,36 +273,35 @@ public:
         Fiber& fiber = *std::exchange(fiber_, nullptr);
         Result<T> outcome = take_(fiber);
         release_block(fiber);
-        release_kept();
+        release_spawn_state();
         return outcome;
     }
 
-    // Lets the fiber go on by itself, and takes it out of the scope where it was spawned, with all
-    // that was started in it: from now on only the end of the runtime cancels it, and only the
-    // runtime waits for it.
+    // Drops the handle and takes the fiber out of its scope, with everything that was started in
+    // it: from now on only the end of the runtime cancels it, and only the runtime waits for it.
     void detach() {
-        if (fiber_ && kept_) fiber_internal::detach_kept(*kept_, *fiber_);
+        if (fiber_ && spawn_state_) fiber_internal::detach_spawn_state(*spawn_state_, *fiber_);
         drop();
     }
 
 private:
     void drop() {
-        release_kept();
+        release_spawn_state();
         Fiber* fiber = std::exchange(fiber_, nullptr);
         if (!fiber || !fiber_internal::detach(*fiber)) return;
         Result<T> outcome = take_(*fiber);
         if (!outcome) fiber_internal::dropped(*fiber, outcome.error());
         release_block(*fiber);
     }
-    void release_kept() {
-        if (kept_) [[unlikely]]
-            fiber_internal::release_kept(*std::exchange(kept_, nullptr));
+    void release_spawn_state() {
+        if (spawn_state_) [[unlikely]]
+            fiber_internal::release_spawn_state(*std::exchange(spawn_state_, nullptr));
     }
 
     Fiber* fiber_ = nullptr;
     fiber_internal::Take<T> take_ = nullptr;
-    CancelState* kept_ = nullptr;      // counted; null if the fiber belongs to the runtime alone
-    Error error_ = ErrorKind::Misuse;  // of the start; else that of a second join
+    CancelState* spawn_state_ = nullptr;  // counted; null if only the runtime waits for the fiber
+    Error error_ = ErrorKind::Misuse;  // why the start failed, else that of a second join()
 };
 
 namespace fiber_internal {
@@ -314,7 +313,7 @@ using BodyOf = Body<std::decay_t<Function>, Outcome<Function>>;
 
 template <class Function>
 Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted, Joinable joinable,
-             Function&& function, CancelState*& kept, Error& error) {
+             Function&& function, CancelState*& spawn_state, Error& error) {
     Fiber* fiber = prepare(scheduler, options, joinable, error);
     if (!fiber) return nullptr;
     if (!BodyOf<Function>::store(*fiber, std::forward<Function>(function))) {
@@ -323,24 +322,24 @@ Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted,
         return nullptr;
     }
     fiber->body = BodyOf<Function>::handle;
-    if (fiber->flags & Fiber::kKept) [[unlikely]]
-        kept = kept_of(*fiber);
+    if (fiber->flags & Fiber::kInScope) [[unlikely]]
+        spawn_state = spawn_state_of(*fiber);
     if (launch(*fiber, counted, joinable, error)) [[likely]]
         return fiber;
-    if (kept) release_kept(*std::exchange(kept, nullptr));
+    if (spawn_state) release_spawn_state(*std::exchange(spawn_state, nullptr));
     BodyOf<Function>::take_back(*fiber);
     give_up(*fiber);
     return nullptr;
 }
 
-// The same for one that nobody joins.
+// The same for a fiber that nobody joins.
 template <class Function>
 Fiber* start(Scheduler* scheduler, const SpawnOptions& options, Counted counted, Joinable joinable,
              Function&& function, Error& error) {
-    CancelState* kept = nullptr;
-    Fiber* fiber =
-        start(scheduler, options, counted, joinable, std::forward<Function>(function), kept, error);
-    if (kept) release_kept(*kept);
+    CancelState* spawn_state = nullptr;
+    Fiber* fiber = start(scheduler, options, counted, joinable, std::forward<Function>(function),
+                         spawn_state, error);
+    if (spawn_state) release_spawn_state(*spawn_state);
     return fiber;
 }
 
@@ -348,12 +347,12 @@ template <class Function>
 auto start_joinable(Scheduler* scheduler, const SpawnOptions& options, Function&& function) {
     using T = Outcome<Function>;
     Error error = ErrorKind::Other;
-    CancelState* kept = nullptr;
+    CancelState* spawn_state = nullptr;
     Fiber* fiber = start(scheduler, options, Counted::Yes, Joinable::Yes,
-                         std::forward<Function>(function), kept, error);
+                         std::forward<Function>(function), spawn_state, error);
     if (!fiber) [[unlikely]]
         return Future<T>(std::move(error));
-    return Future<T>(*fiber, BodyOf<Function>::take, kept);
+    return Future<T>(*fiber, BodyOf<Function>::take, spawn_state);
 }
 
 template <class Function>
@@ -368,33 +367,34 @@ Result<void> start_detached(Scheduler* scheduler, const SpawnOptions& options,
 
 }  // namespace fiber_internal
 
-// Starts `function` on a new fiber of this runtime. Its result, or what is in its Result, is the
-// outcome. It belongs to the scope around the caller (async/scope.h), whose end cancels it and
-// waits for it, joined or not; where there is none, Runtime::run() waits for it. Future::detach()
-// is the way out.
+// Starts `function` on a new fiber of this runtime. Its result, or the content of its Result, is
+// the outcome. The fiber belongs to the scope around the caller (async/scope.h), whose end cancels
+// it and waits for it, joined or not; without a scope Runtime::run() waits for it. Future::detach()
+// takes it out of the scope.
 template <class Function>
 auto spawn(Function&& function, const SpawnOptions& options = {}) {
     return fiber_internal::start_joinable(nullptr, options, std::forward<Function>(function));
 }
 
-// As spawn, but nobody waits for it, no scope either: at the end of the runtime it may be
-// abandoned. The error is that of the start. A fiber gets its stack when it first runs: where there
-// is no memory for it then, the function is destroyed without having run, which is logged and
-// counted. For one that has something to give back or somebody to tell there is the form below.
+// As spawn, but nobody waits for the fiber, not even a scope: the end of the runtime cancels it.
+// The error is that of the start. A fiber gets its stack when it first runs: if there is no memory
+// for it then, the function is destroyed without having run, which is logged and counted. If
+// something must happen in that case, use the form below.
 template <class Function>
 Result<void> spawn_detached(Function&& function, const SpawnOptions& options = {}) {
     return fiber_internal::start_detached(nullptr, options, std::forward<Function>(function));
 }
 
-// The same for a duty: of `function` and `unstarted` exactly one is called, unless the start gives
-// an error, and then none. `unstarted(error)` is called where there was no memory for the stack, by
-// the worker in the midst of a switch: it must neither wait nor throw.
+// The same with a fallback: exactly one of `function` and `unstarted` is called, or none if the
+// start gives an error. `unstarted(error)` is called where there was no memory for the stack, by
+// the worker in the middle of a switch: it must neither wait nor throw.
 template <class Function, class Unstarted>
 Result<void> spawn_detached(Function&& function, Unstarted&& unstarted,
                             const SpawnOptions& options) {
     return fiber_internal::start_detached(
         nullptr, options,
-        fiber_internal::Duty{std::forward<Function>(function), std::forward<Unstarted>(unstarted)});
+        fiber_internal::BodyWithFallback{std::forward<Function>(function),
+                                         std::forward<Unstarted>(unstarted)});
 }
 
 }  // namespace weft

@@ -114,7 +114,7 @@ unsigned StopState::begin() {
         if (times == 0) drains_ = true;
     }
     if (times > 0) return times;
-    scheduler_.stop_place().keep();
+    scheduler_.stop_slot().keep();
     log(LogLevel::Info, "stopping: {} hooks to call, then at most {} ms to drain", hooks,
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.drain).count());
     start_drain();
@@ -135,7 +135,7 @@ template <class Function>
 void StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
     Error error = ErrorKind::Other;
     SpawnOptions how{.name = name, .token = &scheduler_.root()};
-    fiber_internal::Duty duty{
+    fiber_internal::BodyWithFallback duty{
         std::forward<Function>(function),
         [self = shared_from_this()](const Error& reason) { self->give_up_draining(reason); }};
     Result<void> ready = scheduler_.start();
@@ -282,7 +282,7 @@ static Error no_runtime() {
 Result<GracefulStop> GracefulStop::open(Scheduler& scheduler, StopOptions options) {
     auto signals = std::make_shared<StopSignals>(scheduler, options);
     WEFT_TRY(signals->open());
-    if (!scheduler.stop_place().put_if_empty(signals)) {
+    if (!scheduler.stop_slot().put_if_empty(signals)) {
         return Error(ErrorKind::Misuse,
                      "this runtime has a GracefulStop already: take GracefulStop::current()");
     }
@@ -304,7 +304,7 @@ Result<GracefulStop> GracefulStop::current() {
     if (!worker) return no_runtime();
     Scheduler& scheduler = worker->scheduler();
     for (;;) {
-        if (auto signals = scheduler.stop_place().get()) return GracefulStop(std::move(signals));
+        if (auto signals = scheduler.stop_slot().get()) return GracefulStop(std::move(signals));
         Result<GracefulStop> opened = open(scheduler, {});
         // Another fiber was first.
         if (opened || opened.error().kind() != ErrorKind::Misuse) return opened;

@@ -77,7 +77,7 @@ public:
         WEFT_TRY(check());
         return fiber_internal::start_detached(
             scheduler_.get(), options,
-            fiber_internal::Duty{std::forward<Function>(function),
+            fiber_internal::BodyWithFallback{std::forward<Function>(function),
                                  std::forward<Unstarted>(unstarted)});
     }
     // On pinned worker `index` (from 0); what the fiber spawns stays there as well.

@@ -77,10 +77,10 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<ContestCore>};
+    static constexpr NodeType kNodeType{destroy_as<ContestCore>};
 
     ContestCore(CancelState* parent, WonBy won_by)
-        : CancelState(parent, Deadline::never(), &kNature), won_by_(won_by) {}
+        : CancelState(parent, Deadline::never(), &kNodeType), won_by_(won_by) {}
     ~ContestCore() = default;
 
     // True for exactly one caller.

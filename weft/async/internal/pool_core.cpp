@@ -17,7 +17,7 @@ CancelReason ambient_reason() { return async::reason_of(current_cell().token); }
 }  // namespace
 
 PoolCore::PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size)
-    : CancelState(parent, Deadline::never(), &kNature),
+    : CancelState(parent, Deadline::never(), &kNodeType),
       workers_max_(workers),
       accepted_max_(workers + queue_size) {}
 

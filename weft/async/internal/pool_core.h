@@ -109,7 +109,7 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr Nature kNature{destroy_as<PoolCore>};
+    static constexpr NodeType kNodeType{destroy_as<PoolCore>};
 
     struct Submitter : sync_internal::WaitEntry {
         const StoredJob* offered = nullptr;

@@ -39,7 +39,7 @@ const void* ScopeCore::find_own(const CancelState& state, const void* key) {
 }
 
 ScopeCore::ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use)
-    : CancelState(parent, Deadline::never(), &kNature),
+    : CancelState(parent, Deadline::never(), &kNodeType),
       outer_(outer),
       // A recurring one is made in a worker's loop, which has no cell.
       step_(rank, use == Use::Once ? &current_cell() : nullptr),

@@ -94,7 +94,7 @@ private:
     static bool enter_below(CancelState& state) { return static_cast<ScopeCore&>(state).enter(); }
     static void leave_below(CancelState& state) { static_cast<ScopeCore&>(state).leave(); }
     static void tell_asked(CancelState& state);
-    static constexpr Nature kNature{destroy_as<ScopeCore>, find_own, enter_below, leave_below,
+    static constexpr NodeType kNodeType{destroy_as<ScopeCore>, find_own, enter_below, leave_below,
                                     tell_asked};
 
     enum class Use : bool { Once, Recurring };

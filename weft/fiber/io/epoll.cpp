@@ -39,7 +39,7 @@ std::uint8_t to_events(std::uint32_t mask) {
 
 // Interrupted or failed counts as nothing found: the caller looks again anyway.
 int wait_ms(int epoll_fd, epoll_event* events, int count, int timeout_ms) {
-    if (is_watched()) return ::epoll_wait(epoll_fd, events, count, timeout_ms);
+    if (uses_library_calls()) return ::epoll_wait(epoll_fd, events, count, timeout_ms);
     return static_cast<int>(
         system_call(SYS_epoll_pwait, epoll_fd, events, count, timeout_ms, nullptr, std::size_t{0}));
 }

@@ -4,7 +4,7 @@
 // threads each costs two locked operations more, which nobody here has a use for. And they leave
 // the error in errno, which belongs to a thread. system_call() gives the result, or -errno, and
 // does nothing else. A sanitizer knows what memory a call reads and writes by the library's
-// function alone, so where there is one that is called: see call_to_the_end(). Any thread.
+// function alone, so where there is one that is called: see retry_interrupted(). Any thread.
 #pragma once
 
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@
 namespace weft {
 
 // Whether the library's function is to be called instead.
-inline bool is_watched() { return sanitizer::knows_stacks; }
+inline bool uses_library_calls() { return sanitizer::knows_stacks; }
 
 namespace system_call_internal {
 
@@ -91,10 +91,10 @@ template <class... Arguments>
 // same by system_call(). Gives a count or -errno. Its caller stays out of line, because of errno:
 // what calls that may wait, and go on elsewhere.
 template <class Watched, class Bare>
-[[gnu::always_inline]] inline long call_to_the_end(Watched watched, Bare bare) {
+[[gnu::always_inline]] inline long retry_interrupted(Watched watched, Bare bare) {
     for (;;) {
         long result = 0;
-        if (is_watched()) [[unlikely]] {
+        if (uses_library_calls()) [[unlikely]] {
             result = watched();
             if (result < 0) result = -errno;
         } else {

@@ -192,23 +192,23 @@ Reactor* make_reactor() {
 }
 
 [[gnu::noinline]] long read(int fd, void* buffer, std::size_t size) {
-    return call_to_the_end([&] { return ::read(fd, buffer, size); },
+    return retry_interrupted([&] { return ::read(fd, buffer, size); },
                            [&] { return system_call(SYS_read, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long write(int fd, const void* buffer, std::size_t size) {
-    return call_to_the_end([&] { return ::write(fd, buffer, size); },
+    return retry_interrupted([&] { return ::write(fd, buffer, size); },
                            [&] { return system_call(SYS_write, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long receive(int fd, void* buffer, std::size_t size) {
-    return call_to_the_end(
+    return retry_interrupted(
         [&] { return ::recv(fd, buffer, size, 0); },
         [&] { return system_call(SYS_recvfrom, fd, buffer, size, 0, nullptr, nullptr); });
 }
 
 [[gnu::noinline]] long send(int fd, const void* buffer, std::size_t size) {
-    return call_to_the_end(
+    return retry_interrupted(
         [&] { return ::send(fd, buffer, size, MSG_NOSIGNAL); },
         [&] { return system_call(SYS_sendto, fd, buffer, size, MSG_NOSIGNAL, nullptr, 0); });
 }

@@ -47,7 +47,7 @@ constexpr std::int64_t kPollMsMax = 3'600'000;
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
 // One for the process, as its signals are. It has no destructor, because a handler may come late.
-class SignalDesk {
+class SignalDispatcher {
 public:
     Result<void> acquire(std::uint64_t signals);
     void release(std::uint64_t signals);
@@ -63,13 +63,13 @@ public:
     bool is_used();
 
     // In a signal handler.
-    void note(int signal);
+    void record_arrival(int signal);
 
 private:
     template <class State>
     static void unlink(State*& first, State& state);
     Result<void> start();
-    void poke();
+    void wake_thread();
     Result<void> install(int signal);
     void refresh_mask();
     void tell_watches(std::uint64_t signals);
@@ -77,7 +77,7 @@ private:
     bool sleep();
     Deadline next_alarm();
     void call_alarms();
-    static void thread_main(void* desk);
+    static void thread_main(void* dispatcher);
 
     Atomic<std::uint64_t> arrived_{0};  // and not passed on yet
     Atomic<int> pipe_writer_{-1};
@@ -89,32 +89,32 @@ private:
     SignalWatch::State* watches_ = nullptr;
     SignalHook::State* hooks_ = nullptr;
 };
-constinit SignalDesk desk;  // tidy: allow global: signals belong to the process
+constinit SignalDispatcher dispatcher;  // tidy: allow global: signals belong to the process
 
 extern "C" void weft_on_signal(int signal) {
     int before = errno;
-    desk.note(signal);
+    dispatcher.record_arrival(signal);
     errno = before;
 }
 
-void SignalDesk::note(int signal) {
+void SignalDispatcher::record_arrival(int signal) {
     // Release: nothing is published, but the mark must be there before the byte.
     arrived_.fetch_or(bit_of(signal), std::memory_order_release);
-    poke();
+    wake_thread();
 }
 
-void SignalDesk::poke() {
+void SignalDispatcher::wake_thread() {
     char byte = 0;
     // A full pipe wakes the thread as well. Acquire: the thread is there once the pipe is.
     static_cast<void>(!::write(pipe_writer_.load(std::memory_order_acquire), &byte, 1));
 }
 
-bool SignalDesk::is_used() {
+bool SignalDispatcher::is_used() {
     SpinGuard guard(lock_);
     return watches_ || hooks_;
 }
 
-Result<void> SignalDesk::start() {
+Result<void> SignalDispatcher::start() {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no signals");
     // Held over a few system calls, once in the life of the process.
     SpinGuard guard(start_lock_);
@@ -129,12 +129,12 @@ Result<void> SignalDesk::start() {
         ::close(ends[1]);
         return Error(ErrorKind::OutOfMemory, "no thread for signals could be started");
     }
-    // Release: pairs with poke().
+    // Release: pairs with wake_thread().
     pipe_writer_.store(ends[1], std::memory_order_release);
     return {};
 }
 
-Result<void> SignalDesk::install(int signal) {
+Result<void> SignalDispatcher::install(int signal) {
     auto index = static_cast<std::size_t>(signal);
     if (users_[index]++ != 0) return {};
     struct sigaction action{};
@@ -149,7 +149,7 @@ Result<void> SignalDesk::install(int signal) {
     return Error::from_errno(errno);
 }
 
-Result<void> SignalDesk::acquire(std::uint64_t signals) {
+Result<void> SignalDispatcher::acquire(std::uint64_t signals) {
     WEFT_TRY(start());
     std::uint64_t installed = 0;
     Result<void> result;
@@ -165,11 +165,11 @@ Result<void> SignalDesk::acquire(std::uint64_t signals) {
         release(installed);
         return result;
     }
-    poke();  // the thread lets these signals through, in case all others block them
+    wake_thread();  // the thread lets these signals through, in case all others block them
     return {};
 }
 
-void SignalDesk::release(std::uint64_t signals) {
+void SignalDispatcher::release(std::uint64_t signals) {
     {
         SpinGuard guard(lock_);
         for (int signal = 1; signal <= kSignalMax; ++signal) {
@@ -178,35 +178,35 @@ void SignalDesk::release(std::uint64_t signals) {
                 ::sigaction(signal, &former_[index], nullptr);
         }
     }
-    poke();
+    wake_thread();
 }
 
 template <class State>
-void SignalDesk::unlink(State*& first, State& state) {
+void SignalDispatcher::unlink(State*& first, State& state) {
     State** place = &first;
     while (*place != &state) place = &(*place)->next;
     *place = state.next;
 }
 
-void SignalDesk::add(SignalWatch::State& watch) {
+void SignalDispatcher::add(SignalWatch::State& watch) {
     SpinGuard guard(lock_);
     watch.next = watches_;
     watches_ = &watch;
 }
 
-void SignalDesk::remove(SignalWatch::State& watch) {
+void SignalDispatcher::remove(SignalWatch::State& watch) {
     SpinGuard guard(lock_);
     WEFT_ASSERT(!watch.waiting, "a signal watch ended during a wait on it");
     unlink(watches_, watch);
 }
 
-void SignalDesk::add(SignalHook::State& hook) {
+void SignalDispatcher::add(SignalHook::State& hook) {
     SpinGuard guard(lock_);
     hook.next = hooks_;
     hooks_ = &hook;
 }
 
-void SignalDesk::remove(SignalHook::State& hook) {
+void SignalDispatcher::remove(SignalHook::State& hook) {
     for (unsigned attempt = 0;; ++attempt) {
         {
             SpinGuard guard(lock_);
@@ -216,7 +216,7 @@ void SignalDesk::remove(SignalHook::State& hook) {
     }
 }
 
-Result<int> SignalDesk::wait(SignalWatch::State& watch, Deadline deadline) {
+Result<int> SignalDispatcher::wait(SignalWatch::State& watch, Deadline deadline) {
     auto take = [&] {
         int signal = std::countr_zero(watch.pending) + 1;
         watch.pending &= ~bit_of(signal);
@@ -243,8 +243,8 @@ Result<int> SignalDesk::wait(SignalWatch::State& watch, Deadline deadline) {
     WEFT_UNREACHABLE();
 }
 
-void SignalDesk::thread_main(void* argument) {
-    auto& self = *static_cast<SignalDesk*>(argument);
+void SignalDispatcher::thread_main(void* argument) {
+    auto& self = *static_cast<SignalDispatcher*>(argument);
     int reader = self.pipe_reader_;
     char bytes[64];
     for (;;) {
@@ -254,7 +254,7 @@ void SignalDesk::thread_main(void* argument) {
             continue;
         }
         if (env::real::read(reader, bytes, sizeof bytes) <= 0) return;
-        // Acquire: pairs with note().
+        // Acquire: pairs with record_arrival().
         std::uint64_t signals = self.arrived_.exchange(0, std::memory_order_acquire);
         if (signals == 0) continue;
         self.tell_watches(signals);
@@ -263,7 +263,7 @@ void SignalDesk::thread_main(void* argument) {
 }
 
 // False: the time of an alarm has come before a signal.
-bool SignalDesk::sleep() {
+bool SignalDispatcher::sleep() {
     Deadline until = next_alarm();
     int milliseconds = -1;
     if (!until.is_never()) {
@@ -276,7 +276,7 @@ bool SignalDesk::sleep() {
     return ready != 0;
 }
 
-Deadline SignalDesk::next_alarm() {
+Deadline SignalDispatcher::next_alarm() {
     SpinGuard guard(lock_);
     Deadline next = Deadline::never();
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next)
@@ -285,7 +285,7 @@ Deadline SignalDesk::next_alarm() {
 }
 
 // As call_hooks().
-void SignalDesk::call_alarms() {
+void SignalDispatcher::call_alarms() {
     Instant now = Clock::now();
     lock_.lock();
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
@@ -300,17 +300,17 @@ void SignalDesk::call_alarms() {
     lock_.unlock();
 }
 
-void SignalDesk::call_at(SignalHook::State& hook, Deadline deadline,
+void SignalDispatcher::call_at(SignalHook::State& hook, Deadline deadline,
                          std::function<void()> callback) {
     {
         SpinGuard guard(lock_);
         hook.alarm = deadline;
         std::swap(hook.on_alarm, callback);
     }
-    poke();
+    wake_thread();
 }
 
-void SignalDesk::refresh_mask() {
+void SignalDispatcher::refresh_mask() {
     sigset_t others;
     sigfillset(&others);
     {
@@ -324,7 +324,7 @@ void SignalDesk::refresh_mask() {
     ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
 }
 
-void SignalDesk::tell_watches(std::uint64_t signals) {
+void SignalDispatcher::tell_watches(std::uint64_t signals) {
     SignalWatch::State* claimed = nullptr;
     {
         SpinGuard guard(lock_);
@@ -344,7 +344,7 @@ void SignalDesk::tell_watches(std::uint64_t signals) {
 }
 
 // A hook that is being called stays in the list, so the walk can go on from it.
-void SignalDesk::call_hooks(std::uint64_t signals) {
+void SignalDispatcher::call_hooks(std::uint64_t signals) {
     lock_.lock();
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
         if (!(signals & bit_of(hook->signal))) continue;
@@ -373,9 +373,9 @@ Result<SignalWatch> SignalWatch::open(std::initializer_list<int> signals) {
     auto state = std::make_unique<State>();
     state->signals = WEFT_TRY(bits_of(signals));
     // Listening first, so that nothing that the handler takes is lost.
-    desk.add(*state);
-    if (Result<void> acquired = desk.acquire(state->signals); !acquired) {
-        desk.remove(*state);
+    dispatcher.add(*state);
+    if (Result<void> acquired = dispatcher.acquire(state->signals); !acquired) {
+        dispatcher.remove(*state);
         return acquired.error();
     }
     return SignalWatch(std::move(state));
@@ -391,16 +391,16 @@ SignalWatch& SignalWatch::operator=(SignalWatch&& other) noexcept {
 
 SignalWatch::~SignalWatch() {
     if (!state_) return;
-    desk.release(state_->signals);
-    desk.remove(*state_);
+    dispatcher.release(state_->signals);
+    dispatcher.remove(*state_);
 }
 
 Result<int> SignalWatch::wait(Deadline deadline) {
     if (!state_) return ErrorKind::Closed;
-    return desk.wait(*state_, deadline);
+    return dispatcher.wait(*state_, deadline);
 }
 
-bool signals_are_watched() { return desk.is_used(); }
+bool signals_are_watched() { return dispatcher.is_used(); }
 
 Result<int> wait_for_signal(std::initializer_list<int> signals, Deadline deadline) {
     SignalWatch watch = WEFT_TRY(SignalWatch::open(signals));
@@ -412,9 +412,9 @@ Result<SignalHook> SignalHook::open(int signal, std::function<void(int signal)> 
     auto state = std::make_unique<State>();
     state->signal = signal;
     state->callback = std::move(callback);
-    desk.add(*state);
-    if (Result<void> acquired = desk.acquire(bits); !acquired) {
-        desk.remove(*state);
+    dispatcher.add(*state);
+    if (Result<void> acquired = dispatcher.acquire(bits); !acquired) {
+        dispatcher.remove(*state);
         return acquired.error();
     }
     return SignalHook(std::move(state));
@@ -429,13 +429,13 @@ SignalHook& SignalHook::operator=(SignalHook&& other) noexcept {
 }
 
 void SignalHook::call_at(Deadline deadline, std::function<void()> callback) {
-    desk.call_at(*state_, deadline, std::move(callback));
+    dispatcher.call_at(*state_, deadline, std::move(callback));
 }
 
 SignalHook::~SignalHook() {
     if (!state_) return;
-    desk.release(bit_of(state_->signal));
-    desk.remove(*state_);
+    dispatcher.release(bit_of(state_->signal));
+    dispatcher.remove(*state_);
 }
 
 }  // namespace weft

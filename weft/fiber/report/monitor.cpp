@@ -85,7 +85,7 @@ Monitor::Monitor(Scheduler& scheduler, Options options)
 void Monitor::start() {
     // Also where nothing is to be reported: memory goes back all the same.
     if (env::current()) return;
-    sights_.resize(scheduler_.worker_count());
+    observations_.resize(scheduler_.worker_count());
     memory_.start();
     thread_ = env::start_thread(thread_main, this, "weft-monitor");
     if (thread_.handle != 0) monitors.add(*this);
@@ -152,7 +152,7 @@ void Monitor::watch() {
             sleep_until(now_ns_ + interval_ns());
             continue;
         }
-        std::ranges::fill(sights_, Sight{});
+        std::ranges::fill(observations_, Observation{});
         if (still_since_ns == 0) still_since_ns = now_ns_;
         std::int64_t hang_ns = still_since_ns + to_ns(options_.hang);
         bool hangs = reports_hangs() && may_hang();
@@ -171,27 +171,27 @@ void Monitor::watch() {
 void Monitor::look_for_stalls() {
     if (options_.stall.count() == 0) return;
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i)
-        look_at(scheduler_.worker(i), sights_[i]);
+        look_at(scheduler_.worker(i), observations_[i]);
 }
 
-void Monitor::look_at(Worker& worker, Sight& sight) {
+void Monitor::look_at(Worker& worker, Observation& seen) {
     Worker::Peek peek = worker.peek();
-    if (!peek.fiber || peek.fiber != sight.fiber || peek.switches != sight.switches) {
-        sight = Sight{peek.fiber, peek.switches, now_ns_};
+    if (!peek.fiber || peek.fiber != seen.fiber || peek.switches != seen.switches) {
+        seen = Observation{peek.fiber, peek.switches, now_ns_};
         return;
     }
-    if (sight.reported) return;
+    if (seen.reported) return;
     ThreadTimes times;
     if (!times_of(worker, times)) return;
-    if (sight.cpu_ns < 0) sight.cpu_ns = times.cpu_ns;
-    if (now_ns_ - sight.since_ns < to_ns(options_.stall)) return;
+    if (seen.cpu_ns < 0) seen.cpu_ns = times.cpu_ns;
+    if (now_ns_ - seen.since_ns < to_ns(options_.stall)) return;
     // On a machine with too much to do a thread that wants to run may not: not the fiber's fault.
-    if (!times.waits && times.cpu_ns - sight.cpu_ns < to_ns(options_.stall) / 4) return;
-    sight.reported = true;
-    report_stall(worker, sight, times.waits);
+    if (!times.waits && times.cpu_ns - seen.cpu_ns < to_ns(options_.stall) / 4) return;
+    seen.reported = true;
+    report_stall(worker, seen, times.waits);
 }
 
-void Monitor::report_stall(Worker& worker, const Sight& sight, bool waits) {
+void Monitor::report_stall(Worker& worker, const Observation& seen, bool waits) {
     scheduler_.counters().stalls.add(1);
     if (now_ns_ - last_report_ns_ < kReportNsMin) {
         ++unreported_;
@@ -200,18 +200,18 @@ void Monitor::report_stall(Worker& worker, const Sight& sight, bool waits) {
     last_report_ns_ = now_ns_;
     if (!log_enabled(LogLevel::Warn)) return;
     // At once: a request may end while the frames are gathered, and its fiber go by another name.
-    std::string name = name_of(*sight.fiber);
+    std::string name = name_of(*seen.fiber);
     StackSnapshot snapshot;
     std::vector<Frames> backtrace(1);
     if (snapshot_of(worker, snapshot)) backtrace = frames_of({&snapshot, 1});
     // It may have gone on since: then these would be the frames of another one.
     Worker::Peek peek = worker.peek();
-    if (peek.fiber != sight.fiber || peek.switches != sight.switches) backtrace.front().clear();
+    if (peek.fiber != seen.fiber || peek.switches != seen.switches) backtrace.front().clear();
     std::string others;
     if (std::uint64_t count = std::exchange(unreported_, 0); count != 0)
         others = format(" ({} other stalls since the last report)", count);
     log(LogLevel::Warn, "fiber '{}' has not let go of its worker for {} ms: {}{}",
-        name.empty() ? "unnamed" : name, (now_ns_ - sight.since_ns) / 1'000'000,
+        name.empty() ? "unnamed" : name, (now_ns_ - seen.since_ns) / 1'000'000,
         waits ? "it blocks the thread; put the call into blocking()"
               : "it computes; call checkpoint() now and then, or put it into blocking()",
         others);
@@ -222,7 +222,7 @@ void Monitor::report_stall(Worker& worker, const Sight& sight, bool waits) {
 
 // Cheap enough for each time that all workers have gone to sleep.
 bool Monitor::may_hang() const {
-    return !scheduler_.is_fed_from_outside() && scheduler_.anybody_waits_for_the_end() &&
+    return !scheduler_.is_woken_from_outside() && scheduler_.anybody_waits_for_the_end() &&
            scheduler_.live(false) != 0 && !scheduler_.has_pending() && !signals_are_watched();
 }
 

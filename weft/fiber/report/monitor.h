@@ -59,7 +59,7 @@ private:
     friend class Monitors;
 
     // What was seen of a worker at the last look.
-    struct Sight {
+    struct Observation {
         Fiber* fiber = nullptr;
         std::uint64_t switches = 0;
         std::int64_t since_ns = 0;
@@ -76,8 +76,8 @@ private:
     bool all_sleep() const;
     std::int64_t interval_ns() const;
     void look_for_stalls();
-    void look_at(Worker& worker, Sight& sight);
-    void report_stall(Worker& worker, const Sight& sight, bool waits);
+    void look_at(Worker& worker, Observation& seen);
+    void report_stall(Worker& worker, const Observation& seen, bool waits);
     bool may_hang() const;
     bool reports_hangs() const { return options_.hang.count() > 0 && !hang_reported_; }
     void report_hang();
@@ -85,7 +85,7 @@ private:
     Scheduler& scheduler_;
     const Options options_;
     EnvThread thread_;
-    std::vector<Sight> sights_;
+    std::vector<Observation> observations_;
     MemoryReturn memory_;
     std::int64_t now_ns_ = 0;
     std::int64_t last_report_ns_ = INT64_MIN / 2;

@@ -23,34 +23,37 @@
 
 namespace weft {
 
-// The threads of all workers of the process.
-class ThreadSeats {
+// The threads of all workers of the process. Any thread.
+class SnapshotTargets {
 public:
-    void add(ThreadSeat& seat) {
+    void add(SnapshotTarget& target) {
         SpinGuard guard(lock_);
-        seat.next_ = first_;
-        first_ = &seat;
+        target.next_ = first_;
+        first_ = &target;
     }
-    void remove(ThreadSeat& seat) {
+    void remove(SnapshotTarget& target) {
         SpinGuard guard(lock_);
-        ThreadSeat** place = &first_;
-        while (*place != &seat) place = &(*place)->next_;
-        *place = seat.next_;
+        SnapshotTarget** place = &first_;
+        while (*place != &target) place = &(*place)->next_;
+        *place = target.next_;
     }
-    // Held while a seat is in use, so that its thread does not end meanwhile: for as long as a copy
-    // takes. Whoever waits for it is starting or ending a worker.
+    // The lock is held during the visits, each of which lasts as long as a copy takes, so that no
+    // thread ends meanwhile. Only a worker that starts or ends has to wait for it.
     template <class Visit>
     void visit(Visit&& visit) {
         SpinGuard guard(lock_);
-        for (ThreadSeat* seat = first_; seat; seat = seat->next_) visit(*seat, seat->worker_);
+        for (SnapshotTarget* target = first_; target; target = target->next_)
+            visit(*target, target->worker_);
     }
-    static bool take(ThreadSeat& seat, StackSnapshot& snapshot) { return seat.take(snapshot); }
-    static std::uint64_t thread_of(const ThreadSeat& seat) { return seat.thread_; }
-    static int kernel_id_of(const ThreadSeat& seat) { return seat.kernel_id_; }
+    static bool take(SnapshotTarget& target, StackSnapshot& snapshot) {
+        return target.take(snapshot);
+    }
+    static std::uint64_t thread_of(const SnapshotTarget& target) { return target.thread_; }
+    static int kernel_id_of(const SnapshotTarget& target) { return target.kernel_id_; }
 
 private:
     SpinLock lock_;
-    ThreadSeat* first_ = nullptr;
+    SnapshotTarget* first_ = nullptr;
 };
 
 namespace {
@@ -60,12 +63,12 @@ constexpr std::int64_t kSecondLookNs = 1'000'000;
 constexpr int kWaitingTriesMax = 3;
 constexpr std::size_t kRedZoneBytes = 128;
 
-constinit ThreadSeats seats;  // tidy: allow global: threads belong to the process
+constinit SnapshotTargets targets;  // tidy: allow global: threads belong to the process
 
 void on_snapshot_signal(int, siginfo_t*, void* context) {
     int before = errno;
     Worker* worker = this_worker();
-    if (worker && worker->seat()) worker->seat()->answer(context);
+    if (worker && worker->snapshot_target()) worker->snapshot_target()->answer(context);
     errno = before;
 }
 
@@ -95,8 +98,8 @@ bool has_handler() {
            now.sa_sigaction == on_snapshot_signal;
 }
 
-// Reads a stack that may be in use, and parts of it that a sanitizer has closed. False if the stack
-// pointer is not on the fiber's stack: the thread is between two fibers.
+// Reads a stack that may be in use, and parts of it that a sanitizer has poisoned. False if the
+// stack pointer is not on the fiber's stack: the thread is between two fibers.
 __attribute__((no_sanitize("address", "thread", "undefined"))) bool copy_stack(
     Fiber* fiber, StackSnapshot& snapshot) {
     Stack* stack = *const_cast<Stack* volatile*>(&fiber->stack);
@@ -105,11 +108,11 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) bool copy_stack(
     auto top = reinterpret_cast<std::uintptr_t>(stack);
     std::uintptr_t pointer = snapshot.registers[StackSnapshot::kStackPointer];
     if (pointer < bottom || pointer >= top || pointer % sizeof pointer != 0) return false;
-    // A register that was just popped is looked for below the stack pointer.
+    // The unwinder may need a register that was just popped: it lies below the stack pointer.
     snapshot.begin = std::max(bottom, pointer - kRedZoneBytes);
     std::size_t count = std::min((top - snapshot.begin) / sizeof pointer, StackSnapshot::kWordsMax);
     const auto* from = reinterpret_cast<const volatile std::uintptr_t*>(snapshot.begin);
-    // Room was made by whoever asked: nothing is allocated here.
+    // The thread that wants the snapshot has made room: nothing is allocated here.
     std::uintptr_t* to = snapshot.words.data();
     for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
     snapshot.fiber = fiber;
@@ -128,7 +131,8 @@ bool finish(StackSnapshot& snapshot) {
     return true;
 }
 
-// What the kernel says about where the thread waits; empty if it computes, or if we may not know.
+// What the kernel says about where the thread waits; empty if it computes, or if the kernel does
+// not tell.
 std::string_view read_place(int kernel_id, std::span<char> room) {
     char path[64];
     *fmt::format_to_n(path, sizeof path - 1, "/proc/self/task/{}/syscall", kernel_id).out = '\0';
@@ -165,8 +169,8 @@ std::optional<Place> parse_place(std::string_view text) {
     return Place{*stack_pointer, *instruction};
 }
 
-// The code of the program, as the kernel has mapped it. The dynamic linker knows it too, but the
-// thread that is looked at may hold its lock.
+// The code of the program, as the kernel has mapped it. Not from the dynamic linker, whose lock the
+// examined thread may hold.
 class LoadedCode {
 public:
     LoadedCode() {
@@ -181,8 +185,8 @@ public:
             add(std::string_view(text).substr(at, end - at));
     }
 
-    // Whether a call lies before the address: e8 and four bytes, or ff with the digit 2 in what
-    // follows, which takes two to seven bytes.
+    // Whether a call instruction ends at the address: e8 and four bytes, or ff /2, which takes two
+    // to seven bytes.
     bool is_after_call(std::uintptr_t address) const {
         constexpr std::uintptr_t longest = 7;
         auto holds = [&](const Range& range) {
@@ -219,8 +223,9 @@ private:
     std::vector<Range> ranges_;
 };
 
-// The kernel does not tell the base pointer, by which code with frame pointers finds its frames: it
-// is the first place upwards that holds a place further up, with a return address above it.
+// The kernel does not tell the base pointer, which is needed to unwind code with frame pointers. It
+// is taken to be the first word upwards from the stack pointer that holds an address further up in
+// the stack, with a return address above it.
 void guess_base_pointer(StackSnapshot& snapshot) {
     const LoadedCode code;
     std::uintptr_t begin = snapshot.begin;
@@ -240,7 +245,7 @@ void guess_base_pointer(StackSnapshot& snapshot) {
 
 }  // namespace
 
-ThreadSeat::ThreadSeat(Worker& worker)
+SnapshotTarget::SnapshotTarget(Worker& worker)
     : worker_(worker),
       thread_(static_cast<std::uint64_t>(::pthread_self())),
       kernel_id_(static_cast<int>(::gettid())) {
@@ -250,13 +255,13 @@ ThreadSeat::ThreadSeat(Worker& worker)
         sigaddset(&own, kSnapshotSignal);
         ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
     }
-    seats.add(*this);
+    targets.add(*this);
 }
 
-ThreadSeat::~ThreadSeat() { seats.remove(*this); }
+SnapshotTarget::~SnapshotTarget() { targets.remove(*this); }
 
 // In a signal handler, on the thread itself.
-void ThreadSeat::answer([[maybe_unused]] void* signal_context) {
+void SnapshotTarget::answer([[maybe_unused]] void* signal_context) {
     std::uint32_t asked = kAsked;
     // Acquire: sees asked_for_.
     if (!state_.compare_exchange_strong(asked, kCopying, std::memory_order_acquire,
@@ -277,7 +282,7 @@ void ThreadSeat::answer([[maybe_unused]] void* signal_context) {
     env::real::futex_wake(state_.futex_address(), 1);
 }
 
-bool ThreadSeat::take_by_signal(StackSnapshot& snapshot) {
+bool SnapshotTarget::take_by_signal(StackSnapshot& snapshot) {
     if (!has_handler()) return false;
     prepare(snapshot);
     asked_for_ = &snapshot;
@@ -292,7 +297,7 @@ bool ThreadSeat::take_by_signal(StackSnapshot& snapshot) {
     // Acquire: the copy.
     while ((state = state_.load(std::memory_order_acquire)) != kDone) {
         if (state == kAsked && env::real::now_ns() >= deadline) {
-            // Taken back; a handler that has begun is soon done, wherever its thread was.
+            // Withdrawn. A handler that has begun is not withdrawn, because it ends soon.
             if (state_.compare_exchange_strong(state, kIdle, std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 return false;
@@ -306,8 +311,8 @@ bool ThreadSeat::take_by_signal(StackSnapshot& snapshot) {
     return finish(snapshot);
 }
 
-// `computes`: it did not wait, or went on while we looked.
-bool ThreadSeat::take_waiting(StackSnapshot& snapshot, bool& computes) {
+// `computes`: the thread did not wait in the kernel, or went on during the copy.
+bool SnapshotTarget::take_waiting(StackSnapshot& snapshot, bool& computes) {
     for (int tries = 0; tries < kWaitingTriesMax; ++tries) {
         char first[256];
         char second[256];
@@ -330,12 +335,12 @@ bool ThreadSeat::take_waiting(StackSnapshot& snapshot, bool& computes) {
     return false;
 }
 
-bool ThreadSeat::take(StackSnapshot& snapshot) {
+bool SnapshotTarget::take(StackSnapshot& snapshot) {
     bool computes = false;
     if (take_waiting(snapshot, computes)) return true;
     if (!computes) return false;
-    // A signal that comes when the thread has just begun to wait ends some waits early. One that
-    // has computed for a while will hardly stop this very moment.
+    // A signal ends some waits in the kernel early, so it must not hit a thread that has just begun
+    // to wait. A thread that computes at two tests in a row will hardly begin to wait just now.
     std::uint32_t idle = kIdle;
     env::real::futex_wait(state_.futex_address(), idle, env::real::now_ns() + kSecondLookNs);
     computes = false;
@@ -347,10 +352,10 @@ std::vector<StackSnapshot> snapshots_of(const Scheduler* scheduler) {
     std::vector<StackSnapshot> taken;
 #if defined(__x86_64__)
     if (env::current()) return taken;
-    seats.visit([&](ThreadSeat& seat, const Worker& worker) {
+    targets.visit([&](SnapshotTarget& target, const Worker& worker) {
         if (scheduler && &worker.scheduler() != scheduler) return;
         StackSnapshot snapshot;
-        if (ThreadSeats::take(seat, snapshot)) taken.push_back(std::move(snapshot));
+        if (SnapshotTargets::take(target, snapshot)) taken.push_back(std::move(snapshot));
     });
 #else
     static_cast<void>(scheduler);
@@ -362,8 +367,8 @@ bool snapshot_of(const Worker& worker, StackSnapshot& snapshot) {
     bool taken = false;
 #if defined(__x86_64__)
     if (env::current()) return false;
-    seats.visit([&](ThreadSeat& seat, const Worker& owner) {
-        if (&owner == &worker) taken = ThreadSeats::take(seat, snapshot);
+    targets.visit([&](SnapshotTarget& target, const Worker& owner) {
+        if (&owner == &worker) taken = SnapshotTargets::take(target, snapshot);
     });
 #else
     static_cast<void>(worker);
@@ -374,15 +379,15 @@ bool snapshot_of(const Worker& worker, StackSnapshot& snapshot) {
 
 bool times_of(const Worker& worker, ThreadTimes& times) {
     bool known = false;
-    seats.visit([&](ThreadSeat& seat, const Worker& owner) {
+    targets.visit([&](SnapshotTarget& target, const Worker& owner) {
         if (&owner != &worker) return;
         clockid_t clock{};
         timespec spent{};
-        auto thread = static_cast<pthread_t>(ThreadSeats::thread_of(seat));
+        auto thread = static_cast<pthread_t>(SnapshotTargets::thread_of(target));
         if (::pthread_getcpuclockid(thread, &clock) != 0) return;
         ::clock_gettime(clock, &spent);  // tidy: allow clock: of one thread's work
         char room[256];
-        times.waits = !read_place(ThreadSeats::kernel_id_of(seat), room).empty();
+        times.waits = !read_place(SnapshotTargets::kernel_id_of(target), room).empty();
         times.cpu_ns = std::int64_t{spent.tv_sec} * 1'000'000'000 + spent.tv_nsec;
         known = true;
     });

@@ -1,10 +1,11 @@
-// A copy of what a worker's thread is in: its registers and the stack of the fiber that it runs.
+// StackSnapshot: a copy of the registers of a worker's thread and of the stack of the fiber that it
+// runs.
 //
-// The copy is taken while the program goes on, and unwound afterwards by whoever asked for it; so
-// nothing but copying happens in the thread that is looked at, which may be inside the allocator,
-// the dynamic linker or an unwinder of its own. A thread that waits in the kernel is not even
-// disturbed: the kernel tells where it waits, and a signal would end its wait early (EINTR). One
-// that computes, at two looks, is sent kSnapshotSignal, whose handler copies.
+// The copy is taken while the program goes on, and unwound afterwards by the thread that wants it.
+// So nothing but copying happens in the examined thread, which may be inside the allocator, the
+// dynamic linker or an unwinder of its own. A thread that waits in the kernel is not disturbed: the
+// kernel tells where it waits, and a signal could end its wait early (EINTR). A thread that
+// computes, at two tests in a row, is sent kSnapshotSignal, whose handler makes the copy.
 //
 // Any thread. On the real machine only.
 #pragma once
@@ -36,24 +37,25 @@ struct StackSnapshot {
 
     Fiber* fiber = nullptr;  // null: none was running
     std::uintptr_t registers[kRegisterCount] = {};
-    std::uintptr_t begin = 0;           // of what was copied: the red zone comes along
-    std::vector<std::uintptr_t> words;  // from there upwards
-    std::size_t word_count = 0;         // while it is taken: room is made before
+    std::uintptr_t begin = 0;           // the address of words[0]; the red zone is included
+    std::vector<std::uintptr_t> words;  // the stack, upwards
+    std::size_t word_count = 0;         // how many were copied; `words` may be larger meanwhile
 };
 
-// What others need to look at the thread of a worker. Lives in the frame of that thread.
-class ThreadSeat {
+// Makes the thread of a worker known as one of which snapshots can be taken. Lives in the frame of
+// that thread's main function.
+class SnapshotTarget {
 public:
-    explicit ThreadSeat(Worker& worker);  // on the worker's thread
-    ~ThreadSeat();
-    ThreadSeat(const ThreadSeat&) = delete;
-    ThreadSeat& operator=(const ThreadSeat&) = delete;
+    explicit SnapshotTarget(Worker& worker);  // on the worker's thread
+    ~SnapshotTarget();
+    SnapshotTarget(const SnapshotTarget&) = delete;
+    SnapshotTarget& operator=(const SnapshotTarget&) = delete;
 
-    // In the handler.
+    // In the handler of kSnapshotSignal, on the examined thread.
     void answer(void* signal_context);
 
 private:
-    friend class ThreadSeats;
+    friend class SnapshotTargets;
     enum State : std::uint32_t { kIdle, kAsked, kCopying, kDone };
 
     bool take(StackSnapshot& snapshot);
@@ -65,15 +67,16 @@ private:
     const int kernel_id_;
     Atomic<std::uint32_t> state_{kIdle};
     StackSnapshot* asked_for_ = nullptr;
-    ThreadSeat* next_ = nullptr;
+    SnapshotTarget* next_ = nullptr;
 };
 
-// Of the fiber that each worker runs; of all runtimes where `scheduler` is null.
+// Snapshots of the fibers that the workers run; of all runtimes where `scheduler` is null.
 std::vector<StackSnapshot> snapshots_of(const Scheduler* scheduler);
-// Of this worker. False: it runs none, or did not answer in time.
+// False: the worker runs no fiber, or did not answer in time.
 bool snapshot_of(const Worker& worker, StackSnapshot& snapshot);
 
-// How the thread of a worker has spent its time: for whoever wonders why it does not move.
+// How the thread of a worker has spent its time: tells the monitor whether a fiber that does not
+// yield computes or blocks.
 struct ThreadTimes {
     bool waits = false;       // in the kernel
     std::int64_t cpu_ns = 0;  // since it was started

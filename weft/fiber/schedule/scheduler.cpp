@@ -36,10 +36,10 @@ private:
         // Relaxed: whoever uses a runtime sees to it that it lives.
         return static_cast<const RootState&>(state).scheduler_.load(std::memory_order_relaxed);
     }
-    static constexpr Nature kNature{destroy_as<RootState>, find_own};
+    static constexpr NodeType kNodeType{destroy_as<RootState>, find_own};
 
     explicit RootState(Scheduler& scheduler)
-        : CancelState(nullptr, Deadline::never(), &kNature), scheduler_(&scheduler) {}
+        : CancelState(nullptr, Deadline::never(), &kNodeType), scheduler_(&scheduler) {}
 
     Atomic<Scheduler*> scheduler_;
 };
@@ -65,8 +65,8 @@ Scheduler::~Scheduler() {
     // Relaxed: whoever destroys the scheduler has seen its end.
     WEFT_ASSERT(stage_.load(std::memory_order_relaxed) != Stage::Running || ended_,
                 "a running scheduler was destroyed");
-    stop_place_.let_go();
-    WEFT_ASSERT(stop_place_.is_empty(), "a GracefulStop or a DrainHook outlived its runtime");
+    stop_slot_.release();
+    WEFT_ASSERT(stop_slot_.is_empty(), "a GracefulStop or a DrainHook outlived its runtime");
     // Handles of ended fibers may live on.
     fiber_blocks::for_each(
         [](Fiber& fiber, void* self) {
@@ -138,7 +138,7 @@ void Scheduler::end_workers() {
     for (auto& worker : workers_) worker->reactor().wake();
     for (auto& worker : workers_) worker->join_thread();
     // Acquire: pairs with the release of the last one outside.
-    for (unsigned attempt = 0; outsiders_.load(std::memory_order_acquire) != 0; ++attempt)
+    for (unsigned attempt = 0; outside_callers_.load(std::memory_order_acquire) != 0; ++attempt)
         env::spin_pause(attempt);
 }
 
@@ -162,24 +162,24 @@ void Scheduler::make_ready(Fiber& fiber) {
 // still looking for a worker to wake. So it is counted, and shutdown() waits for it.
 void Scheduler::make_ready_from_outside(Fiber& fiber) {
     // Relaxed: published with the fiber.
-    outsiders_.fetch_add(1, std::memory_order_relaxed);
+    outside_callers_.fetch_add(1, std::memory_order_relaxed);
     // One that has a stack has run, and waited.
-    if (!env::current() && fiber.stack && !is_own_thread() && !is_fed_from_outside())
-        is_fed_.store(true, std::memory_order_relaxed);
+    if (!env::current() && fiber.stack && !is_own_thread() && !is_woken_from_outside())
+        woken_from_outside_.store(true, std::memory_order_relaxed);
     if (fiber.pinned) {
         fiber.pinned->post_fiber(fiber);
     } else {
         inject(fiber);
     }
     // Release: the last touch; pairs with the acquire in end_workers().
-    outsiders_.fetch_sub(1, std::memory_order_release);
+    outside_callers_.fetch_sub(1, std::memory_order_release);
 }
 
 void Scheduler::post(unsigned worker, Completion& completion) {
     // Relaxed and release: as above, for a completion that lets the program end the runtime.
-    outsiders_.fetch_add(1, std::memory_order_relaxed);
+    outside_callers_.fetch_add(1, std::memory_order_relaxed);
     workers_[worker]->post(completion);
-    outsiders_.fetch_sub(1, std::memory_order_release);
+    outside_callers_.fetch_sub(1, std::memory_order_release);
 }
 
 bool Scheduler::anybody_waits_for_the_end() const {
@@ -299,7 +299,7 @@ Result<void> Scheduler::shutdown(Deadline deadline) {
     blocking_->stop();
     end_workers();
     ended_ = true;
-    stop_place_.let_go();
+    stop_slot_.release();
     return {};
 }
 

@@ -23,7 +23,7 @@
 #include "weft/fiber/schedule/global_queue.h"
 #include "weft/fiber/schedule/live_count.h"
 #include "weft/fiber/schedule/sleepers.h"
-#include "weft/fiber/schedule/stop_place.h"
+#include "weft/fiber/schedule/stop_slot.h"
 #include "weft/fiber/switch/fiber_block.h"
 
 namespace weft {
@@ -93,7 +93,7 @@ public:
     static Scheduler* above(const CancelState& token);
     IoTable& io() { return *io_; }
     BlockingPool& blocking() { return *blocking_; }
-    StopPlace& stop_place() { return stop_place_; }
+    StopSlot& stop_slot() { return stop_slot_; }
     SchedulerCounters& counters() { return counters_; }
     LogLimit& log_limit() { return log_limit_; }  // of outcomes that nobody takes
     std::uint16_t stack_class() const { return stack_class_; }
@@ -112,8 +112,11 @@ public:
     }
     // For the monitor: the workers in or before their sleep, a bit each.
     std::uint64_t sleepers() const { return sleepers_.look(); }
-    // A thread of the program has woken a fiber that waited: it may do so again.
-    bool is_fed_from_outside() const { return is_fed_.load(std::memory_order_relaxed); }
+    // A thread of the program has woken a waiting fiber before, and may do so again.
+    bool is_woken_from_outside() const {
+        // Relaxed: a hint for the monitor.
+        return woken_from_outside_.load(std::memory_order_relaxed);
+    }
     // A plain thread is in run() or shutdown(), or joins a fiber.
     bool anybody_waits_for_the_end() const;
     // While all workers sleep: something of the machine is to come that makes a fiber run.
@@ -142,7 +145,7 @@ private:
     RootState* root_;
     std::unique_ptr<IoTable> io_;
     std::unique_ptr<BlockingPool> blocking_;
-    StopPlace stop_place_;
+    StopSlot stop_slot_;
     std::unique_ptr<Monitor> monitor_;
     SchedulerCounters counters_;
     LogLimit log_limit_;
@@ -164,8 +167,8 @@ private:
     // Fibers spawned by plain threads; those spawned by fibers are counted by their workers.
     Atomic<std::uint64_t> spawned_outside_{0};
     Atomic<std::uint64_t> counted_outside_{0};
-    Atomic<std::uint32_t> outsiders_{0};  // threads of others that are making a fiber run here
-    Atomic<bool> is_fed_{false};          // see is_fed_from_outside()
+    Atomic<std::uint32_t> outside_callers_{0};  // other threads inside make_ready() or post()
+    Atomic<bool> woken_from_outside_{false};    // see is_woken_from_outside()
     EndWatch end_watch_;
 };
 

@@ -22,7 +22,7 @@ namespace weft {
 
 extern "C" {
 // Used: only inline assembly names it where it is read, which link-time optimization does not see.
-[[gnu::used]] constinit thread_local Worker* weft_this_worker =  // tidy: allow thread_local: seat
+[[gnu::used]] constinit thread_local Worker* weft_this_worker =  // tidy: allow thread_local: worker
     nullptr;
 }
 
@@ -63,10 +63,10 @@ void Worker::thread_main(void* self) {
     worker->coarse_now_ns_ = env::now_ns();
     if (!env::current()) weft_turn_left = kBudgetMax;
     {
-        std::optional<ThreadSeat> seat;
-        if (!env::current()) worker->seat_ = &seat.emplace(*worker);
+        std::optional<SnapshotTarget> snapshot_target;
+        if (!env::current()) worker->snapshot_target_ = &snapshot_target.emplace(*worker);
         worker->loop();
-        worker->seat_ = nullptr;
+        worker->snapshot_target_ = nullptr;
     }
     weft_this_worker = nullptr;
 }
@@ -143,13 +143,13 @@ int Worker::next_budget() {
 // Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.
 // `forgotten`: nobody will ever ask for the outcome.
 inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
-    SpawnState* kept = take_kept(fiber);
+    SpawnState* spawn_state = take_spawn_state(fiber);
     leave_token(fiber);
     JoinWord::End end = fiber.join.end();
     forgotten = end.is_forgotten;
     if (forgotten) fiber.body(fiber, Fiber::Operation::Discard, nullptr);
-    if (kept) [[unlikely]]
-        leave_kept(*kept);
+    if (spawn_state) [[unlikely]]
+        leave_spawn_state(*spawn_state);
     if (!end.entry) return WaitRef();
     // The joiner waits for finish() before it lets go of its entry.
     WaitRef waiting = end.entry->joiner;
@@ -157,7 +157,7 @@ inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
 }
 
 // The last touch of a fiber that has ended.
-inline void Worker::lay_down(Fiber& fiber, bool forgotten) {
+inline void Worker::finish_fiber(Fiber& fiber, bool forgotten) {
     bool counted = fiber.flags & Fiber::kCounted;
     if (forgotten) {
         release_block(fiber);
@@ -169,11 +169,11 @@ inline void Worker::lay_down(Fiber& fiber, bool forgotten) {
 }
 
 // The fiber has left its stack for good.
-void Worker::bury(Fiber& fiber) {
+void Worker::reclaim_stack(Fiber& fiber) {
     Stack* stack = std::exchange(fiber.stack, nullptr);
     (stack->size_class == stacks_.size_class() ? stacks_ : other_stacks_).put(stack);
     fiber.busy.forget();
-    lay_down(fiber, fiber.flags & Fiber::kForgotten);
+    finish_fiber(fiber, fiber.flags & Fiber::kForgotten);
 }
 
 // The joiner takes over the worker of the fiber that ends, past the queues, where it may run here
@@ -271,7 +271,7 @@ void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
     WaitRef joiner = end_join(fiber, forgotten);
     fails_unstarted_ = false;
     if (joiner.cell()) joiner.resume();
-    lay_down(fiber, forgotten);
+    finish_fiber(fiber, forgotten);
 }
 
 void Worker::loop() {
@@ -404,14 +404,14 @@ void Worker::count_spawned(bool counted) {
     if (counted) counted_.spawn();
 }
 
-SpawnState* add_ref_of_kept(Fiber& fiber) {
+SpawnState* add_ref_of_spawn_state(Fiber& fiber) {
     fiber.token->add_ref();
     return static_cast<SpawnState*>(fiber.token);
 }
 
-void leave_kept(SpawnState& kept) {
-    kept.leave();
-    kept.release();
+void leave_spawn_state(SpawnState& spawn_state) {
+    spawn_state.leave();
+    spawn_state.release();
 }
 
 void leave_token(Fiber& fiber) {

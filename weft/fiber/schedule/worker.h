@@ -35,7 +35,7 @@ namespace weft {
 class GlobalQueue;
 class Scheduler;
 class SpawnState;
-class ThreadSeat;
+class SnapshotTarget;
 
 class Worker {
 public:
@@ -93,7 +93,7 @@ public:
     };
     Peek peek() const;
     // By which others look at the thread; null in simulation and before it runs.
-    ThreadSeat* seat() const { return seat_; }
+    SnapshotTarget* snapshot_target() const { return snapshot_target_; }
 
     void count_spawned(bool counted);
     std::uint64_t live(bool counted_only) const;
@@ -130,10 +130,10 @@ private:
     Result<Stack*> take_other_stack(std::uint16_t size_class);
     Stack* take_larger_stack(std::uint16_t size_class);
     void fail_unstarted(Fiber& fiber, const Error& error);
-    void bury(Fiber& fiber);
+    void reclaim_stack(Fiber& fiber);
     static WaitRef end_join(Fiber& fiber, bool& forgotten);
     Fiber* successor_of_ended(WaitRef joiner);
-    void lay_down(Fiber& fiber, bool forgotten);
+    void finish_fiber(Fiber& fiber, bool forgotten);
     static void fiber_main(void* fiber);
 
     Fiber* take_global(GlobalQueue& global, RunQueue<Fiber>& local);
@@ -192,7 +192,7 @@ private:
     const Kind kind_;
     EnvThread thread_;
     FaultStack fault_stack_;
-    ThreadSeat* seat_ = nullptr;
+    SnapshotTarget* snapshot_target_ = nullptr;
 
     // As watchman: what was seen of the others at the last look, and how often all was quiet.
     std::uint64_t seen_turns_[kWorkersMax] = {};
@@ -207,19 +207,19 @@ private:
 // touched.
 void leave_token(Fiber& fiber);
 // A reference to the node of a fiber that a scope waits for; null for others. Before leave_token().
-SpawnState* add_ref_of_kept(Fiber& fiber);
-inline SpawnState* take_kept(Fiber& fiber) {
-    if (fiber.flags & Fiber::kKept) [[unlikely]]
-        return add_ref_of_kept(fiber);
+SpawnState* add_ref_of_spawn_state(Fiber& fiber);
+inline SpawnState* take_spawn_state(Fiber& fiber) {
+    if (fiber.flags & Fiber::kInScope) [[unlikely]]
+        return add_ref_of_spawn_state(fiber);
     return nullptr;
 }
 // Tells the scope; gives the reference back.
-void leave_kept(SpawnState& kept);
+void leave_spawn_state(SpawnState& spawn_state);
 // Gives a block back; the outcome has been taken or discarded. Any thread.
 void release_block(Fiber& fiber);
 
 extern "C" {
-extern constinit thread_local Worker* weft_this_worker  // tidy: allow thread_local: the seat
+extern constinit thread_local Worker* weft_this_worker  // tidy: allow thread_local: the worker
     __attribute__((tls_model("initial-exec")));
 }
 

@@ -37,7 +37,7 @@ namespace weft {
     Worker* worker = this_worker();
     Fiber& left = *worker->left_;
     if (left.flags & Fiber::kEnding) [[unlikely]]
-        return worker->bury(left);
+        return worker->reclaim_stack(left);
     left.busy.end();
 }
 

@@ -37,7 +37,7 @@ struct Fiber : WaitCell {
         // Was given a token with a deadline, for which its runtime may have no timer yet.
         kArmsDeadline = 16,
         kInTurn = 32,  // see Start
-        kKept = 64,    // its token is a SpawnState, which a scope waits for
+        kInScope = 64,    // its token is a SpawnState, which a scope waits for
     };
 
     StackUse busy;

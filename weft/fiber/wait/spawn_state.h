@@ -27,10 +27,10 @@ private:
     friend class CancelState;
     static bool enter_below(CancelState& state);
     static void leave_below(CancelState& state) { static_cast<SpawnState&>(state).leave(); }
-    static constexpr Nature kNature{destroy_as<SpawnState>, nullptr, enter_below, leave_below};
+    static constexpr NodeType kNodeType{destroy_as<SpawnState>, nullptr, enter_below, leave_below};
 
     SpawnState(CancelState& token, CancelState& keeper)
-        : CancelState(&token, Deadline::never(), &kNature), keeper_(&keeper) {}
+        : CancelState(&token, Deadline::never(), &kNodeType), keeper_(&keeper) {}
     ~SpawnState();
 
     SpinLock lock_;

@@ -87,7 +87,7 @@ WEFT_KERNEL_CALL int accept(int fd) {
     return ask([&](EnvSockets& sockets) { return sockets.accept(fd); },
                [&] {
                    constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-                   return static_cast<int>(call_to_the_end(
+                   return static_cast<int>(retry_interrupted(
                        [&] { return ::accept4(fd, nullptr, nullptr, flags); },
                        [&] { return system_call(SYS_accept4, fd, nullptr, nullptr, flags); }));
                });
@@ -187,7 +187,7 @@ WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
                    msghdr message{};
                    message.msg_iov = const_cast<iovec*>(parts.data());
                    message.msg_iovlen = parts.size();
-                   return call_to_the_end(
+                   return retry_interrupted(
                        [&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); },
                        [&] { return system_call(SYS_sendmsg, fd, &message, MSG_NOSIGNAL); });
                });
@@ -199,7 +199,7 @@ WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
                    msghdr message{};
                    message.msg_iov = const_cast<iovec*>(parts.data());
                    message.msg_iovlen = parts.size();
-                   return call_to_the_end(
+                   return retry_interrupted(
                        [&] { return ::recvmsg(fd, &message, 0); },
                        [&] { return system_call(SYS_recvmsg, fd, &message, 0); });
                });

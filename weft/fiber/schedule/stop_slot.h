@@ -1,7 +1,7 @@
-// StopPlace: where a runtime has its GracefulStop, if it has one.
+// StopSlot: refers to the GracefulStop of a runtime, if it has one.
 //
-// The handles own the stop. One that has begun is kept here as well, until the workers have ended,
-// so that a second signal is heard by it also when the last handle has gone meanwhile.
+// The handles own the stop. A stop that has begun is also owned by the slot, until the workers have
+// ended, so that it receives a second signal even if the last handle has gone meanwhile.
 //
 // Any thread.
 #pragma once
@@ -15,7 +15,7 @@ namespace weft {
 
 struct StopSignals;
 
-class StopPlace {
+class StopSlot {
 public:
     std::shared_ptr<StopSignals> get() const {
         SpinGuard guard(lock_);
@@ -27,13 +27,15 @@ public:
         stop_ = stop;
         return true;
     }
-    // Nothing is let go here: the caller may be the thread that the stop's end would wait for.
+    // Takes ownership of the stop. It releases nothing, because the caller may be the thread for
+    // which the destructor of the stop waits.
     void keep() {
         SpinGuard guard(lock_);
         if (!kept_) kept_ = stop_.lock();
     }
-    void let_go() {
-        std::shared_ptr<StopSignals> kept;  // ends after the lock is let go
+    // Gives up ownership.
+    void release() {
+        std::shared_ptr<StopSignals> kept;  // destroyed after the lock is released
         SpinGuard guard(lock_);
         kept = std::exchange(kept_, nullptr);
     }
@@ -45,7 +47,7 @@ public:
 private:
     mutable SpinLock lock_;
     std::weak_ptr<StopSignals> stop_;
-    std::shared_ptr<StopSignals> kept_;  // owners: the handles, and this when it has begun
+    std::shared_ptr<StopSignals> kept_;  // owners: the handles, and this once it has begun
 };
 
 }  // namespace weft
