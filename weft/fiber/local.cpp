@@ -24,10 +24,10 @@ struct ThreadLocals {
 };
 thread_local ThreadLocals thread_locals;  // tidy: allow thread_local: plain threads only
 
-// In place of its label alone, which they take over.
+// Replaces the label in Fiber::extra by the locals, which take the label over.
 FiberLocals& give_locals(Fiber& fiber, std::unique_ptr<FiberLocals> made) {
     FiberLocals& locals = *made.release();
-    // Relaxed: its own label; and others read both under the lock.
+    // Relaxed: the fiber's own label; others read both words under the lock.
     const FiberLabel* label = label_in(fiber.extra.load(std::memory_order_relaxed));
     locals.label.store(label, std::memory_order_relaxed);
     SpinGuard guard(fiber.park_lock);

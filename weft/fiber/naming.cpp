@@ -36,11 +36,11 @@ struct FiberLabel::Kept {
 
 const FiberLabel* FiberLabel::keep(std::string_view text) {
     struct Table {
-        // No step of a simulation lies within it; so a run that is given up never keeps it.
+        // It contains no step of a simulation; so a run that is abandoned never holds it.
         std::mutex lock;                                  // tidy: allow threads: see above
         std::map<std::string, Kept, std::less<>> labels;  // by the text that was given
     };
-    // Never destroyed: fibers are looked at while the program ends, too.
+    // Never destroyed, because labels are read until the program has ended.
     static Table& table = *std::make_unique<Table>().release();
     std::lock_guard guard(table.lock);
     if (auto found = table.labels.find(text); found != table.labels.end())
@@ -50,7 +50,7 @@ const FiberLabel* FiberLabel::keep(std::string_view text) {
 }
 
 void set_label(const FiberLabel& label) {
-    // Not by current(): a server does this for each request.
+    // Inline instead of current(), because a server does this for each request.
     Worker* worker = this_worker();
     Fiber* fiber = worker ? worker->current() : nullptr;
     if (!fiber) return;
@@ -75,7 +75,7 @@ std::string_view given_name() {
 
 void NameScope::enter() {
     Fiber* fiber = current();
-    // Without memory for it the fiber goes by its label.
+    // Without memory for the name the label is shown.
     if (!fiber || !try_make_locals(*fiber)) return;
     fiber_ = fiber;
     exchange();

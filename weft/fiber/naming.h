@@ -1,11 +1,12 @@
 // What a fiber is called in dumps, in reports of stalls and in the message of an overflow.
 //
 // A name that was given (SpawnOptions::name, group.go("load prices", ...)) is a copy that the fiber
-// owns. Where none was given it has a label: what kind of job it is, or which route it answers. A
-// label is never changed or freed. So whoever looks at a fiber from outside (the dump, the monitor,
-// a debugger) may read it at any time, and to set one is a store: no lock, no allocation.
+// owns. A fiber without a name has a label: what kind of job it is, or which route it answers. A
+// label is never changed or freed. So the dump, the monitor and a debugger may read it at any time,
+// and setting one is a store: no lock, no allocation.
 //
-// For those who build owners of jobs and servers; a program gives names.
+// Labels are for the implementation of servers and of owners of jobs; programs give names.
+// FiberLabel::keep(): any thread. All else: the running fiber.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,10 @@ public:
     FiberLabel(const FiberLabel&) = delete;
     FiberLabel& operator=(const FiberLabel&) = delete;
 
-    // A label for a text that is only known at run time, as the pattern of a route: kept for good,
-    // once for each text. So it is for texts of which a program has a few, never for what a client
-    // sent. Long ones are cut, and control characters replaced. Null: there are kKeptMax already.
+    // A label for a text that is only known at run time, such as the pattern of a route. It is kept
+    // for the life of the process, once for each text: so only for texts of which a program has a
+    // few, never for what a client sent. Long texts are cut, and control characters replaced. Null:
+    // there are kKeptMax already.
     static const FiberLabel* keep(std::string_view text);
     static constexpr std::size_t kKeptMax = 4096;
     static constexpr std::size_t kKeptBytesMax = 200;
@@ -42,14 +44,15 @@ private:
     std::size_t bytes_;
 };
 
-// Of the fiber that runs, from now on. A name that it was given goes before it. On a plain thread
-// nothing.
+// Sets the label of the running fiber. A given name takes precedence over it. Does nothing on a
+// plain thread.
 void set_label(const FiberLabel& label);
 
-// The name that the running fiber was given, without regard to its label.
+// The name that the running fiber was given, even if it has a label; empty if none.
 std::string_view given_name();
 
-// Gives the running fiber a name while it does one job of several. An empty name gives none.
+// Gives the running fiber a name for the time of one of several jobs. Does nothing for an empty
+// name.
 class NameScope {
 public:
     // `name` is lent to the fiber: it must stay untouched until the end.
@@ -69,7 +72,7 @@ private:
     void exchange();
 
     std::string& name_;
-    Fiber* fiber_ = nullptr;  // whose name has been exchanged with this one
+    Fiber* fiber_ = nullptr;  // the fiber whose name was exchanged with name_
 };
 
 }  // namespace weft

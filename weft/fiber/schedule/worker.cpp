@@ -226,7 +226,7 @@ Result<Stack*> Worker::take_other_stack(std::uint16_t size_class) {
 Stack* Worker::take_larger_stack(std::uint16_t size_class) {
     for (StackCache* cache : {&other_stacks_, &stacks_}) {
         if (cache->size_class() <= size_class) continue;
-        if (Stack* stack = cache->take_at_hand()) return stack;
+        if (Stack* stack = cache->take_cached()) return stack;
     }
     return stacks::take_larger(size_class);
 }

@@ -15,7 +15,7 @@
 #include <ucontext.h>
 #endif
 
-// A shadow stack would have to be switched as well; nothing we run on turns it on yet.
+// A shadow stack would have to be switched as well; no supported platform turns it on yet.
 #if defined(__SHSTK__) && defined(WEFT_REQUIRE_SHADOW_STACK)
 #error "weft_context_switch does not switch shadow stacks"
 #endif
@@ -33,8 +33,9 @@ extern "C" {
 
 namespace weft {
 
-// What a left stack holds about itself. Not always what it was prepared with: a simulated thread
-// may be left while it runs a fiber, and is then on that one's stack.
+// What a context that was left tells the sanitizers about its stack. Its bounds may differ from
+// those it was prepared with: a simulated thread may be left while it runs a fiber, and is then on
+// the stack of that fiber.
 struct SavedContext::Seen {
     void* stack_pointer = nullptr;
     const void* bottom = nullptr;
@@ -109,8 +110,8 @@ void* first_frame(StackBounds stack, void (*entry)(void*), void* argument) {
 
 }  // namespace
 
-// Who was left on this thread last: only the address sanitizer knows on which stack it was, and
-// says so after the switch.
+// The Seen of the context that this thread left last. Only the address sanitizer knows the bounds
+// of its stack, and tells them after the switch.
 constinit static thread_local void* left_last = nullptr;  // tidy: allow thread_local: see access
 
 // The address of a thread-local must not be kept over a switch.
@@ -136,8 +137,8 @@ void SavedContext::prepare(StackBounds stack, void (*entry)(void*), void* argume
     stack_pointer_ = seen;
 }
 
-// Not instrumented: a function exit noted on the shadow stack that was switched in would unbalance
-// it.
+// Not instrumented: the sanitizer would record the exit of this function on the shadow stack of the
+// other context, and so unbalance it.
 [[gnu::no_sanitize_thread, gnu::no_sanitize_address, gnu::noinline]] void SavedContext::change_seen(
     SavedContext& from, SavedContext& to, Leave leave) {
     const auto& next = *static_cast<Seen*>(to.stack_pointer_);
@@ -145,7 +146,7 @@ void SavedContext::prepare(StackBounds stack, void (*entry)(void*), void* argume
     void* fake_stack = nullptr;
     from.stack_pointer_ = &here;
     exchange_left(&here);
-    // A null place to save tells the sanitizer to destroy the fake stack of a context that ends.
+    // A null pointer makes the sanitizer destroy the fake stack of a context that ends.
     if (__sanitizer_start_switch_fiber)
         __sanitizer_start_switch_fiber(leave == Leave::ForEver ? nullptr : &fake_stack, next.bottom,
                                        next.bytes);

@@ -1,9 +1,9 @@
 // SavedContext: a saved point of execution on its own stack, and the switch between two of them.
 //
-// The switch saves the callee-saved registers on the stack it leaves and nothing else;
-// floating-point control state, exception globals and thread-locals are the scheduler's business
-// (schedule/worker). A context is resumed by one thread at a time; the thread may differ from one
-// resume to the next.
+// The switch saves the callee-saved registers on the stack it leaves and nothing else; the
+// scheduler (schedule/worker_inline.h) exchanges floating-point control state and exception
+// globals. A context is resumed by one thread at a time; the thread may differ from one resume to
+// the next. Scheduler only.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ public:
     SavedContext(const SavedContext&) = delete;
     SavedContext& operator=(const SavedContext&) = delete;
 
-    // Prepares `entry(argument)` on `stack`; entry must never return. `sanitizer_fiber` is what
-    // new_sanitizer_fiber() gave for this stack.
+    // Prepares `entry(argument)` on `stack`; entry must never return. `sanitizer_fiber` is the
+    // result of new_sanitizer_fiber() for this stack.
     void prepare(StackBounds stack, void (*entry)(void*), void* argument, void* sanitizer_fiber);
 
     enum class Leave { ToReturn, ForEver };
-    // Leaves `from`, which may be new: then it stands for whatever runs here, a thread's own stack.
-    // Goes on in `to`. Returns when somebody switches back to `from`.
+    // Leaves `from` and goes on in `to`. Returns when another context switches back to `from`.
+    // `from` may be a new object: then it stands for the thread's own stack, on which this runs.
     static void change(SavedContext& from, SavedContext& to, Leave leave = Leave::ToReturn);
-    // The first thing that runs on a freshly prepared context.
+    // Must be the first call of the entry of a prepared context.
     static void entered();
 
     // The saved stack pointer of a context that is not running; for backtraces.
@@ -41,7 +41,8 @@ public:
         return sanitizer::knows_stacks ? seen_stack_pointer() : stack_pointer_;
     }
 
-    // The thread sanitizer's view of a stack; null without it. Costly, so kept with the stack.
+    // The thread sanitizer's object for a stack; null without it. Costly, so it is kept with the
+    // stack.
     static void* new_sanitizer_fiber();
     static void delete_sanitizer_fiber(void* fiber);
 
@@ -52,8 +53,8 @@ private:
     static void arrive(void* fake_stack);
     void* seen_stack_pointer() const;
 
-    // Where a sanitizer knows of stacks, this is the address of a Seen on the stack that was left,
-    // which holds the stack pointer and what the sanitizer has to be told.
+    // Under a sanitizer that knows stacks this is the address of a Seen on the stack that was left,
+    // which holds the stack pointer and what the sanitizer has to be told at a switch.
     void* stack_pointer_ = nullptr;
 };
 

@@ -1,10 +1,10 @@
-// The switch between two stacks: saves what the calling convention leaves to the callee on the
-// stack it leaves, stores that stack's pointer to *save, and goes on where `to` was left.
+// The switch between two stacks: pushes the callee-saved registers on the present stack, stores the
+// stack pointer to *save, and goes on where `to` was left.
 #pragma once
 
 namespace weft {
 
-// What a left context keeps on its stack, lowest address first.
+// The registers of a context that was left, on top of its stack, lowest address first.
 struct SavedRegisters {
 #if defined(__x86_64__)
     void *rip, *rbp;

@@ -1,8 +1,8 @@
-// For debuggers: where the library keeps its fibers and how a block lies in memory.
+// For debuggers: where the fibers of the process are, and the layout of a block in memory.
 //
 // The script for gdb (tools/gdb) finds weft_debug_layout by its name and needs nothing else: no
-// debug information of the library, and no process that runs. A change of the order here is a new
-// version.
+// debug information of the library, and no running process. Whoever changes the order of the
+// members increases `version`.
 #pragma once
 
 #include <cstdint>

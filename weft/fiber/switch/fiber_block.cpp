@@ -22,10 +22,10 @@ struct Depot {
     Fiber* free = nullptr;
     std::size_t free_count = 0;
     std::size_t spare = 0;    // the fewest that were free since the last trim
-    bool is_settled = false;  // a trim has looked at all of them, and nothing has changed
-    Chunk* bare = nullptr;    // those whose memory was given back
+    bool is_settled = false;  // nothing has changed since a trim has examined all of them
+    Chunk* bare = nullptr;    // chunks whose memory was given back
     Atomic<Chunk*> newest{nullptr};
-    Depot* next = nullptr;  // of those that no machine uses
+    Depot* next = nullptr;  // in the list of depots that no simulation uses
 };
 
 namespace {
@@ -39,10 +39,10 @@ struct Chunk {
     Chunk* older = nullptr;
     std::byte* end = nullptr;          // of the mapping
     Atomic<std::byte*> used{nullptr};  // blocks before this address may be live
-    std::size_t free_count = 0;        // while it is counted
-    bool is_leaving = false;           // its blocks are in no list
-    // After its memory was given back: the blocks from here on are to be made anew, and their waits
-    // counted from `epoch`. Null when all were.
+    std::size_t free_count = 0;        // during a trim: how many of its blocks are free
+    bool is_leaving = false;           // during a trim: its memory goes back to the kernel
+    // After its memory was given back: the blocks from `again` to `again_end` are still to be
+    // constructed anew, their waits counting from `epoch`. Null when all of them were.
     std::byte* again = nullptr;
     std::byte* again_end = nullptr;
     std::uint64_t epoch = 0;
@@ -89,9 +89,9 @@ Chunk* map_chunk(bool first) {
 }
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kWorthWhile = 1024;  // fewer free blocks are not looked at
+constexpr std::size_t kWorthWhile = 1024;  // fewer free blocks are not examined
 
-// With the lock held. Blocks of a chunk that are made anew.
+// With the lock held. Constructs blocks of a chunk whose memory was given back.
 void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
     Chunk& chunk = *here.bare;
     // The kernel may gather its pages again.
@@ -101,7 +101,7 @@ void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t by
     end = begin + std::min(room, bytes / sizeof(Fiber)) * sizeof(Fiber);
     for (std::byte* place = begin; place != end; place += sizeof(Fiber)) {
         auto* fiber = new (place) Fiber;
-        // Handed out under the lock. Whoever still refers to an old wait compares with it.
+        // A stale reference to an earlier wait of this block compares unequal to its word.
         fiber->word.start_from(chunk.epoch);
     }
     chunk.again = end;
@@ -110,7 +110,7 @@ void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t by
     here.bare = chunk.next_bare;
 }
 
-// With the lock held. A piece of fresh memory for a few blocks; empty when memory is short.
+// With the lock held. Constructs a few blocks in fresh memory; none when memory is short.
 void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
     Chunk* chunk = here.newest.load(std::memory_order_relaxed);
     std::byte* used = chunk ? chunk->used.load(std::memory_order_relaxed) : nullptr;
@@ -159,10 +159,10 @@ Chunk* chunk_of(const Fiber* fiber, Chunk* first) {
     return reinterpret_cast<Chunk*>(address & ~(kHugeBytes - 1));
 }
 
-// Whether all its blocks are free, and nobody can have a FiberId of one; then it knows from where
-// their waits are to be counted.
+// Whether all its blocks are free, and no FiberId was made for any of them. Then it notes the epoch
+// from which the waits of new blocks are to be counted.
 bool can_leave(Chunk& chunk) {
-    // Relaxed: those who carve behind it do not matter.
+    // Relaxed: blocks that are constructed behind it meanwhile do not matter.
     std::byte* used = chunk.used.load(std::memory_order_relaxed);
     auto blocks = static_cast<std::size_t>(used - chunk.begin()) / sizeof(Fiber);
     if (chunk.again)
@@ -180,11 +180,11 @@ bool can_leave(Chunk& chunk) {
     return true;
 }
 
-// All but the page with its header, which whoever walks the chunks reads, and those behind the
-// blocks that leave: of the newest chunk they may be in use by now.
+// Gives back all pages but the first, whose header for_each() reads, and those behind the free
+// blocks: in the newest chunk they may be in use by now.
 void give_pages_back(Chunk& chunk) {
     auto* begin = reinterpret_cast<std::byte*>(&chunk);
-    // Or the kernel would gather the few pages that are left into a huge one.
+    // Without this the kernel might turn the remaining pages into a huge page again.
     madvise(begin, kHugeBytes, MADV_NOHUGEPAGE);
     auto bytes = static_cast<std::size_t>(chunk.again_end - begin) & ~(kPageBytes - 1);
     if (bytes > kPageBytes) madvise(begin + kPageBytes, bytes - kPageBytes, MADV_DONTNEED);
@@ -268,13 +268,13 @@ std::size_t trim_spare() {
     SpinGuard only_one(trimming);
     Depot& here = process_depot;
     Fiber* taken = nullptr;
-    Chunk* begun = nullptr;  // one whose blocks are being made anew; not meanwhile
+    Chunk* begun = nullptr;  // a chunk partly made anew; taken out of the list during the trim
     std::size_t spare = 0;
     {
         SpinGuard guard(here.lock);
         spare = std::exchange(here.spare, here.free_count);
         if (spare < kWorthWhile) return 0;
-        // Whoever needs one meanwhile gets a fresh one.
+        // A fiber that is spawned meanwhile gets a fresh block.
         taken = std::exchange(here.free, nullptr);
         here.free_count = 0;
         if (here.bare && here.bare->again != here.bare->begin())
@@ -336,7 +336,7 @@ Depot* take_simulated() {
 }
 
 void put_simulated(Depot* depot) {
-    // Relaxed: the machine has ended; nobody else looks.
+    // Relaxed: the simulation has ended, and nobody else uses the depot.
     Chunk* chunk = depot->newest.load(std::memory_order_relaxed);
     while (Chunk* older = chunk->older) {
         munmap(chunk, static_cast<std::size_t>(chunk->end - reinterpret_cast<std::byte*>(chunk)));
@@ -347,7 +347,7 @@ void put_simulated(Depot* depot) {
     depot->free = nullptr;
     depot->free_count = depot->spare = 0;
     depot->lock.~SpinLock();
-    new (&depot->lock) SpinLock;  // a failed run is left wherever it stands
+    new (&depot->lock) SpinLock;  // a failed run may have been abandoned with the lock held
     SpinGuard guard(simulated_depots.lock);
     depot->next = simulated_depots.free;
     simulated_depots.free = depot;

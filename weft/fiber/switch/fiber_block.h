@@ -1,5 +1,8 @@
-// Fiber: the control block. Small, from a slab of the process that is never unmapped, so that stale
-// references stay readable; the stack comes when the fiber first runs and goes when it ends.
+// Fiber: the control block of a fiber. It is small, and comes from a slab of the process that is
+// never unmapped, so that stale references stay readable. A fiber gets its stack when it first runs
+// and loses it when it ends.
+//
+// Unless said otherwise, a member is written only by the worker that runs or prepares the fiber.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +26,8 @@ class Worker;
 
 struct Fiber : WaitCell {
     enum class Operation : std::uint8_t { Run, Fail, Discard };
-    // Run calls the closure and stores the outcome in its place; Fail stores `error` instead;
-    // Discard reports an error that nobody will see and destroys the outcome.
+    // Run calls the closure and stores the outcome in its place. Fail stores `error` instead of
+    // running it. Discard logs an error that nobody will take, and destroys the outcome.
     using Body = void (*)(Fiber& fiber, Operation operation, const Error* error);
 
     static constexpr std::uintptr_t kLabelled = 1;  // of extra
@@ -36,19 +39,19 @@ struct Fiber : WaitCell {
         kForgotten = 8,  // nobody will ask for the outcome
         // Was given a token with a deadline, for which its runtime may have no timer yet.
         kArmsDeadline = 16,
-        kInTurn = 32,  // see Start
-        kInScope = 64,    // its token is a SpawnState, which a scope waits for
+        kInTurn = 32,   // see Start
+        kInScope = 64,  // its token is a SpawnState, which a scope waits for
     };
 
     StackUse busy;
-    SchedulerAtomic<bool> held{false};  // the same, while the dump reads the stack
-    SpinLock park_lock;                 // parking; generation, once a FiberId was made
+    SchedulerAtomic<bool> held{false};  // the dump reads the stack, so no worker may resume it
+    SpinLock park_lock;                 // guards parking, the locals, and generation if exposed
     Atomic<bool> exposed{false};        // a FiberId was made
     std::uint8_t flags = 0;
     std::uint16_t size_class = 0;
     std::uint32_t generation = 0;  // grows when the block is given back
     std::uint32_t float_control = 0;
-    std::uint32_t parked_at_ms = 0;  // of the worker's last look at the clock
+    std::uint32_t parked_at_ms = 0;  // by the worker's coarse clock
 
     SavedContext context;
     Stack* stack = nullptr;
@@ -68,7 +71,8 @@ static_assert(sizeof(Fiber) <= 192, "a million parked fibers are the measure");
 // The slab. Blocks of all runtimes; process-wide for the reason above.
 namespace fiber_blocks {
 
-// Owning worker only: a few free blocks without touching the shared list.
+// The free blocks of one worker, taken and given without touching the shared list. Owning worker
+// only.
 class Cache {
 public:
     Cache() = default;
@@ -84,7 +88,7 @@ public:
         }
         return refill();
     }
-    // Gives all to the shared list, from where their memory can be given back.
+    // Gives all blocks to the shared list, from where their memory can go back to the kernel.
     void shrink();
     void put(Fiber* fiber) {
         fiber->next = free_;
@@ -102,7 +106,7 @@ private:
 
     Fiber* free_ = nullptr;
     unsigned count_ = 0;
-    std::byte* fresh_ = nullptr;  // blocks of a chunk that were never used
+    std::byte* fresh_ = nullptr;  // up to fresh_end_: constructed blocks that were never used
     std::byte* fresh_end_ = nullptr;
 };
 
@@ -110,14 +114,15 @@ private:
 Fiber* take();
 void put(Fiber* fiber);
 
-// Gives the memory of blocks back to the kernel that nobody has needed since the last call, where a
-// whole chunk of them is free; gives how many. What refers to a wait of theirs finds that it is
-// over: a block goes on counting where the chunk has stopped. Chunks with a block that a FiberId
-// was made of stay. Monitors call it now and then; none under a sanitizer and in simulation.
+// Gives the memory of blocks that nobody has needed since the last call back to the kernel, where
+// all blocks of a chunk are free; returns how many blocks. A stale reference to a wait of such a
+// block stays harmless: the epochs of a block that is made anew go on where those of the chunk
+// ended. Chunks with a block for which a FiberId was made stay. Monitors call it now and then; does
+// nothing under a sanitizer and in simulation.
 std::size_t trim_spare();
-bool has_spare();  // whether it is worth while to call it again
+bool has_spare();  // whether a call may find something
 
-// Every block that was ever handed out, in use or not. `visit` may look, and claim waits.
+// Visits every block that was ever handed out, in use or not. `visit` may read it and claim waits.
 void for_each(void (*visit)(Fiber& fiber, void* argument), void* argument);
 
 }  // namespace fiber_blocks

@@ -49,7 +49,7 @@ void say_number(std::size_t number) {
 
 #if defined(WEFT_UNWIND) && defined(__x86_64__)
 
-// The innermost frames of what was interrupted; of a recursion they show the circle.
+// The innermost frames of the interrupted code; they show what a recursion consists of.
 std::size_t gather_frames(void* interrupted, std::span<std::uintptr_t> frames) {
     unw_cursor_t cursor;
     if (unw_init_local2(&cursor, static_cast<unw_context_t*>(interrupted), UNW_INIT_SIGNAL_FRAME) !=
@@ -72,9 +72,9 @@ std::size_t gather_frames(void*, std::span<std::uintptr_t>) { return 0; }
 
 #endif
 
-// To name them allocates memory and takes locks, which the fiber may have held when it overflowed.
-// Nobody goes on after this; if it does not end, the alarm ends it as abort() would have. The
-// thread sanitizer calls such a handler an error and would end the process in its own way.
+// Naming frames allocates memory and takes locks, which the fiber may have held when it overflowed.
+// The process ends after this in any case; if the naming deadlocks, the alarm calls abort(). Not
+// under the thread sanitizer, which treats such a handler as an error and ends the process itself.
 void say_frames(void* interrupted) {
     if (sanitizer::sees_threads()) return;
     std::uintptr_t frames[kFramesShown];

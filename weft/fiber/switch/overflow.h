@@ -6,17 +6,17 @@
 
 namespace weft {
 
-// A stack for the fault handler of one thread. Made by whoever starts the thread, and can report
-// that there is no memory for it. The handler itself is installed with the first one; faults
-// elsewhere go to whoever was there before.
+// A stack for the fault handler of one thread. It is made before the thread is started, so that a
+// lack of memory can be reported. The first one installs the handler; faults outside of guards go
+// to the handler that was installed before.
 class FaultStack {
 public:
     FaultStack();  // throws std::bad_alloc
     FaultStack(const FaultStack&) = delete;
     FaultStack& operator=(const FaultStack&) = delete;
 
-    // The calling thread's handler runs on the stack as long as this lives. Not in a simulation,
-    // where many workers are one thread, which has a stack for its handlers.
+    // The calling thread's handler runs on the stack as long as this lives. Does nothing in a
+    // simulation, where many workers are one thread, which has a stack for its handlers.
     class Use {
     public:
         explicit Use(FaultStack& stack);

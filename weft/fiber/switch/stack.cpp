@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned kClassCount = 13;  // 16 KiB … 64 MiB, powers of two
 constexpr std::size_t kRegionBytesMin = 4 << 20;
 constexpr std::size_t kRegionBytesMax = std::size_t{1} << 30;
-constexpr unsigned kBatch = 64;       // stacks moved between a worker and the depot at once
+constexpr unsigned kBatch = 64;       // stacks moved between a cache and the depot at once
 constexpr unsigned kCarveBatch = 16;  // guards set at once
 constexpr unsigned kRegionCountMax = 4096;
 
@@ -39,7 +39,7 @@ struct Region {
     std::byte* end = nullptr;
     std::size_t stride = 0;
     std::uint16_t size_class = 0;
-    // A bit for each slot: guarded, free and without a header. Under the lock of the class.
+    // A bit for each slot: set if it is bare (see the header). Under the lock of the class.
     std::uint64_t* bare = nullptr;
     std::size_t bare_count = 0;
 };
@@ -135,7 +135,7 @@ struct Carved {
     std::byte* end;
 };
 
-// Takes up to `count` fresh slots and sets their guards; none of their pages is touched.
+// Takes up to `count` fresh slots and sets their guards, without touching their pages.
 Result<Carved> carve(std::uint16_t size_class, unsigned count) {
     SizeClass& group = depot.classes[size_class];
     std::size_t stride = stride_of(size_class);
@@ -153,7 +153,8 @@ Result<Carved> carve(std::uint16_t size_class, unsigned count) {
     for (std::byte* slot = begin; slot != end; slot += stride) {
         Result<void> guarded = set_guard(slot);
         if (guarded) continue;
-        // What is guarded is used; the rest goes back if nobody has carved behind it meanwhile.
+        // The guarded slots are used. The others go back, unless another thread has taken slots
+        // behind them meanwhile.
         SpinGuard guard(group.lock);
         if (group.region_next == end) {
             group.carved -= static_cast<std::size_t>(end - slot) / stride;
@@ -200,7 +201,7 @@ Region* region_of(const void* address) {
     return nullptr;
 }
 
-// Up to `count` slots whose memory was given back; gives how many there were.
+// Takes up to `count` bare slots; returns how many.
 unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) {
     SizeClass& group = depot.classes[size_class];
     SpinGuard guard(group.lock);
@@ -208,7 +209,7 @@ unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) 
     for (unsigned i = 0; group.bare_count > 0 && found < count; ++i) {
         Region& region = depot.regions[i];
         if (region.size_class != size_class) continue;
-        // Relaxed: what was given back lies in a region that is known.
+        // Relaxed: a bare slot lies in a region that is published.
         std::byte* begin = region.begin.load(std::memory_order_relaxed);
         for (std::size_t word = 0; region.bare_count > 0 && found < count;) {
             if (region.bare[word] == 0) {
@@ -225,12 +226,13 @@ unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) 
     return found;
 }
 
-// By the only one who trims. False: without memory for the bits the header has to stay.
+// Gives the memory of a free slot back to the kernel, header included. Only by the thread that
+// holds depot.trimming. False, and nothing done, without memory for the region's bits.
 bool make_bare(Stack* stack) {
     std::byte* slot = stack->bottom - kGuardBytes;
     std::uint16_t size_class = stack->size_class;
     Region* region = region_of(slot);
-    // Relaxed: the region is known.
+    // Relaxed: the region is published.
     std::byte* begin = region->begin.load(std::memory_order_relaxed);
     auto slots = static_cast<std::size_t>(region->end - begin) / region->stride;
     if (!region->bare) region->bare = static_cast<std::uint64_t*>(std::calloc(slots / 64 + 1, 8));
@@ -246,7 +248,7 @@ bool make_bare(Stack* stack) {
     return true;
 }
 
-// Where the header has to stay, its page does.
+// If the header has to stay, its page stays as well.
 void give_pages_back(Stack* stack) {
     if (!sanitizer::knows_stacks && make_bare(stack)) return;
     auto top = reinterpret_cast<std::uintptr_t>(stack) & ~std::uintptr_t{4095};
@@ -255,7 +257,7 @@ void give_pages_back(Stack* stack) {
     stacks::put(stack);
 }
 
-// So many free stacks of a class, a few at a time: workers wait for its lock.
+// Gives back `count` free stacks of a class, a few at a time, because workers wait for its lock.
 std::size_t release(SizeClass& group, std::size_t count) {
     std::size_t released = 0;
     while (released < count) {
@@ -349,7 +351,7 @@ bool is_guard(const void* address, const void** bottom) {
     Region* region = region_of(address);
     if (!region) return false;
     const auto* byte = static_cast<const std::byte*>(address);
-    // Relaxed: the region is known.
+    // Relaxed: the region is published.
     auto offset = static_cast<std::size_t>(byte - region->begin.load(std::memory_order_relaxed));
     std::size_t in_slot = offset % region->stride;
     *bottom = byte - in_slot + kGuardBytes;
@@ -396,7 +398,7 @@ bool has_spare() {
 
 Statistics statistics() {
     Statistics result;
-    // Relaxed: a moment's number.
+    // Relaxed: a momentary value.
     result.mapped_bytes = depot.mapped_bytes.load(std::memory_order_relaxed);
     for (SizeClass& group : depot.classes) {
         SpinGuard guard(group.lock);

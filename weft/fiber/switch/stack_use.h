@@ -1,7 +1,7 @@
-// StackUse: whether a worker runs on the stack of a fiber.
+// StackUse: whether a worker still runs on the stack of a fiber.
 //
-// Who wakes a fiber may do so before it has left its stack, and another worker may find it in a
-// queue then: it puts the fiber back. This closes the gap between "woken" and "has left".
+// A fiber may be woken before it has left its stack, and another worker may then find it in a
+// queue. That worker must not resume it before its context is saved, and puts it back.
 #pragma once
 
 #include "weft/base/atomic.h"
@@ -16,27 +16,27 @@ struct StackOrder {
 template <class Order>
 class BasicStackUse {
 public:
-    // By the worker that goes on in the fiber.
+    // By the worker that resumes the fiber.
     void begin() {
-        // Relaxed: the fiber is in no queue, so nobody else looks.
+        // Relaxed: the fiber is in no queue, so nobody else reads it.
         in_use_.store(true, std::memory_order_relaxed);
     }
-    // By the same, when it is on another stack.
+    // By the same worker, when it has switched to another stack.
     void end() {
         // Release: the saved context is complete; pairs with is_over().
         in_use_.store(false, Order::kLeave);
     }
-    // By anybody: the context is saved.
+    // Any thread. True: the context is saved.
     bool is_over() const {
         // Acquire: the saved context; pairs with end().
         return !in_use_.load(Order::kLook);
     }
-    // Of a fiber that has ended, by its worker: nobody will go on in it.
+    // By the worker of a fiber that has ended, which nobody will resume.
     void forget() {
-        // Relaxed: whoever has the block next is given it.
+        // Relaxed: the block is handed to its next user by a queue or a lock.
         in_use_.store(false, std::memory_order_relaxed);
     }
-    // For diagnosis.
+    // A momentary value, for diagnosis.
     bool seems_over() const { return !in_use_.load(std::memory_order_relaxed); }
 
 private:
