@@ -3,12 +3,12 @@
 
 namespace weft {
 
-// Whoever posts it keeps it alive until it has run. It runs exactly once, on its worker, in the
-// worker's loop and on the thread's own stack, never on a fiber's: it must not wait. Fibers that
-// keep the worker busy make room for it after a turn. Records of one sender run in the order in
-// which they were posted.
+// The poster keeps it alive until it has run. It runs exactly once, in the loop of its worker and
+// on the thread's own stack, never on a fiber's: it must not wait. While fibers keep the worker
+// busy, records run between two turns. Records of one sender run in the order in which they were
+// posted.
 struct Completion {
-    Completion* next = nullptr;  // the inbox's
+    Completion* next = nullptr;  // belongs to the inbox until it runs
     void (*run)(Completion& completion) = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// The fibers that did not fit into the queue of a worker, or that no worker has brought.
+// GlobalQueue: fibers that did not fit into the queue of a worker, or that were made ready by a
+// thread that is not a worker. Any thread.
 #pragma once
 
 #include "weft/fiber/schedule/shared_queue.h"

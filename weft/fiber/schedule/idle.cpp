@@ -21,8 +21,8 @@ Fiber* Worker::find_work() {
 
 Fiber* Worker::steal() {
     if (scheduler_.stealing_count_ < 2) return nullptr;
-    // Who pushes and sees a searcher wakes nobody; one that has given up looks once more in
-    // sleep().
+    // A producer that sees a searcher wakes nobody. A searcher that finds nothing looks once more
+    // in sleep().
     scheduler_.sleepers_.begin_search();
     unsigned count = scheduler_.worker_count();
     auto first = static_cast<unsigned>(env::random(RandomStream::Scheduler) % count);
@@ -32,12 +32,12 @@ Fiber* Worker::steal() {
         if (&victim != this && !victim.is_pinned()) stolen = steal_from(victim);
     }
     scheduler_.sleepers_.end_search();
-    // There was more than this worker can run at once: pass the word on.
+    // There is more than this worker can run at once: wake another one.
     if (stolen && ready_.size() >= 2) scheduler_.wake_one_if_idle();
     return stolen;
 }
 
-// The oldest fiber, and up to half of the others into the own queue of the same kind.
+// Takes the oldest fiber, and moves up to half of the others into the own queue of the same kind.
 Fiber* Worker::steal_from(Worker& victim) {
     for (RunQueue<Fiber> Worker::* queue : {&Worker::ready_, &Worker::fresh_}) {
         unsigned half = std::min((victim.*queue).size() / 2, kStealMax);
@@ -56,9 +56,10 @@ Fiber* Worker::steal_from(Worker& victim) {
     return nullptr;
 }
 
-// The clock, posted fibers, due timers, and the reactor if it is time.
+// At the end of a turn: reads the clock, takes posted fibers, fires due timers, and polls the
+// reactor if that is due.
 void Worker::look_around() {
-    // Relaxed: only a sign of life. One writer.
+    // Relaxed: only shows the watchman that this worker makes progress. One writer.
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     coarse_now_ns_ = env::now_ns();
     // What is called here runs on the stack of the fiber that is leaving, but not as that fiber.
@@ -68,9 +69,9 @@ void Worker::look_around() {
     if (!is_pinned() && ready_.size() < kEventBatch) {
         if (Fiber* fiber = take_global(scheduler_.global_ready(), ready_)) push_ready(*fiber);
     }
-    // While there is no room for them, events wait in the kernel, in their order: in the global
-    // queue those that have waited longest would give way to all that come after them. Only a queue
-    // that stays full is made to overflow.
+    // While the queue has no room, events stay in the kernel, in their order: in the global queue
+    // those that have waited longest would be overtaken by later ones. Only if the queue stays full
+    // for long is it made to overflow.
     std::int64_t since_poll_ns = coarse_now_ns_ - polled_ns_;
     unsigned room = RunQueue<Fiber>::kCapacity - ready_.size();
     if (since_poll_ns >= kTurnNs && (room >= kEventBatch || since_poll_ns >= kPollNsMax))
@@ -89,8 +90,8 @@ void Worker::take_posted_fibers() {
     }
 }
 
-// Only in the loop itself: on the thread's own stack, which is large, always the same, and known to
-// the engine of a language whose collector looks through it.
+// Only in the loop itself, on the thread's own stack: that is large, always the same, and known to
+// a script engine whose garbage collector scans it.
 void Worker::run_completions() {
     if (inbox_.empty()) return;
     for (Completion* completion = inbox_.take_all(); completion;) {
@@ -112,13 +113,13 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
     std::span<IoEvent> events = std::span(events_).first(most);
     std::size_t count =
         for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
-    // After a sleep, before what is called or woken goes by it.
+    // After a sleep the coarse clock is old: read it before callbacks and fibers use it.
     if (!for_owner && deadline_ns != 0 && count != 0) coarse_now_ns_ = env::now_ns();
     if (!for_owner) polled_ns_ = coarse_now_ns_;
     scheduler_.io().dispatch(events.first(count));
 }
 
-// Asked after the worker has announced its sleep.
+// Called after the worker has announced its sleep.
 bool Worker::sees_work() const {
     if (!fiber_inbox_.empty() || !inbox_.empty()) return true;
     if (is_pinned()) return false;
@@ -144,28 +145,27 @@ void Worker::sleep() {
     if (watching) deadline = std::min(deadline, env::now_ns() + kWatchNs);
     std::int64_t looked_ns = coarse_now_ns_;
     deliver(*reactor_, false, deadline);
-    // seq_cst: in one order with leave_a_watchman(), which looks at the watchman and then at the
-    // sleepers.
+    // seq_cst: in one order with leave_a_watchman(), which reads watchman_ and then the sleepers.
     if (watching) scheduler_.watchman_.store(-1, std::memory_order_seq_cst);
     scheduler_.sleepers_.wake_up(index_);
     if (coarse_now_ns_ == looked_ns) coarse_now_ns_ = env::now_ns();
     if (coarse_now_ns_ >= timers_.next_due_ns()) expire_timers(*this);
-    // Relaxed: only a sign of life.
+    // Relaxed: as in look_around().
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (watching) rescue();
 }
 
-// This worker is about to be busy: if nobody keeps an eye on it, a sleeper has to.
+// This worker is about to run a fiber: if there is no watchman, a sleeper has to become it.
 void Worker::leave_a_watchman() {
     if (is_pinned() || scheduler_.stealing_count_ < 2) return;
-    // seq_cst: after this worker took off its sleeper's bit; become_watchman() looks at the bits
-    // before it decides to sleep without a look.
+    // seq_cst: after this worker cleared its bit as a sleeper; become_watchman() reads the bits
+    // before it decides to sleep without a time limit.
     if (scheduler_.watchman_.load(std::memory_order_seq_cst) >= 0) return;
     if (scheduler_.sleepers_.look() & scheduler_.stealing_mask_) scheduler_.wake_one();
 }
 
-// One sleeping worker looks after the busy ones. When all have been quiet for a while, nobody does:
-// the first one to wake up then wakes a watchman.
+// One sleeping worker looks after the busy ones. When all have slept for a while, there is no
+// watchman; the first worker that wakes up then wakes one.
 bool Worker::become_watchman() {
     if (is_pinned() || scheduler_.stealing_count_ < 2) return false;
     std::uint64_t asleep = scheduler_.sleepers_.look();
@@ -180,7 +180,8 @@ bool Worker::become_watchman() {
                                                         std::memory_order_relaxed);
 }
 
-// Takes over the events, timers and fibers of workers that have not moved since the last look.
+// By the watchman: takes over the events, timers and fibers of workers that have made no progress
+// since the last call.
 void Worker::rescue() {
     std::uint64_t asleep = scheduler_.sleepers_.look();
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i) {
@@ -194,7 +195,7 @@ void Worker::rescue() {
         scheduler_.counters().rescues.add(1);
         deliver(*worker.reactor_, true, 0);
         if (coarse_now_ns_ >= worker.timers_.next_due_ns()) expire_timers(worker);
-        // Relaxed first, a guess; then acquire: pairs with the release in ready().
+        // Relaxed: a hint; then acquire: pairs with the release in ready().
         Fiber* next = worker.next_.load(std::memory_order_relaxed);
         if (next && worker.next_.compare_exchange_strong(next, nullptr, std::memory_order_acquire,
                                                          std::memory_order_relaxed)) {

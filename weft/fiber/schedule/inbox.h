@@ -1,8 +1,8 @@
-// A mailbox: any thread posts, the owner takes everything at once in arrival order.
+// Inbox: a queue into which any thread posts, and from which the owner takes everything at once.
 //
-// Posting pushes on a stack by one compare-and-swap; taking swaps the stack out and turns it round.
-// So records of one sender keep their order, each is taken exactly once, and a post into an empty
-// inbox is known to be the one that has to wake the owner.
+// Posting pushes on a stack by one compare-and-swap; taking swaps the stack out and reverses it. So
+// items of one sender keep their order, each is taken exactly once, and the poster that finds the
+// inbox empty knows that it has to wake the owner.
 #pragma once
 
 #include "weft/base/atomic.h"
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// The steps and orders; the checker's test shows what each is for.
+// The steps and memory orders; inbox_model_test.cpp shows what each is needed for.
 struct InboxOrder {
-    // seq_cst: published before the poster looks whether the owner sleeps. It also releases the
+    // seq_cst: published before the poster tests whether the owner sleeps. It also releases the
     // item and its link to take_all().
     static constexpr std::memory_order kPost = std::memory_order_seq_cst;
     // Acquire: sees the items and links that the posters released.
@@ -25,7 +25,7 @@ struct InboxOrder {
 template <class T, class Order = InboxOrder>
 class Inbox {
 public:
-    // Any thread. True if the inbox was empty: the owner may be asleep and has to be told.
+    // Any thread. True if the inbox was empty: the owner may sleep and has to be woken.
     bool post(T& item) {
         T* head = head_.load(std::memory_order_relaxed);
         do {
@@ -35,7 +35,7 @@ public:
         return head == nullptr;
     }
 
-    // Owner only. The oldest first, linked by `next`; null when empty.
+    // Owner, or the watchman on its behalf. The oldest first, linked by `next`; null when empty.
     T* take_all() {
         T* newest = take_stack();
         T* oldest = nullptr;
@@ -49,7 +49,7 @@ public:
         return oldest;
     }
 
-    // Owner only. seq_cst: asked after the owner has announced its sleep; pairs with post().
+    // seq_cst: called after the owner has announced its sleep; pairs with post().
     bool empty() const { return head_.load(std::memory_order_seq_cst) == nullptr; }
 
 private:

@@ -1,6 +1,7 @@
-// How many fibers live, and how one who waits for their end is told.
+// How many fibers live, and how a thread waits for their end.
 //
-// LiveCount: of one worker, which alone writes it. EndWatch: who waits, and the word he sleeps on.
+// LiveCount: the count of one worker, which alone writes it. EndWatch: how many threads wait, and
+// the futex word that they block on.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@ namespace weft {
 class LiveCount {
 public:
     void spawn() {
-        // Relaxed: the fiber itself is published by the queue; sums are taken in an order that
-        // makes an old value harmless (sum_live).
+        // Relaxed: the fiber itself is published by its queue; sum_live() reads in an order that
+        // makes an old value harmless.
         spawned_.store(spawned_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     void finish() {
-        // Release: whoever counts it as gone sees all it did. One writer, so no
+        // Release: a thread that counts the fiber as gone sees all it did. One writer, so no
         // read-modify-write.
         finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
@@ -30,8 +31,8 @@ private:
 };
 
 // The finished are read before the spawned. Both only grow, and a fiber is counted as spawned
-// before it can finish; so equal sums mean that at the first reading nothing was alive. `counts`
-// are those of all workers, through `count_of`; `outside` reads who was spawned by plain threads.
+// before it can finish; so equal sums mean that at the first reading nothing was alive. `count_of`
+// gives the LiveCount of a worker; `outside` reads how many fibers plain threads have spawned.
 template <class Workers, class CountOf, class Outside>
 std::uint64_t sum_live(const Workers& workers, CountOf count_of, Outside outside) {
     std::uint64_t finished = 0;
@@ -42,39 +43,40 @@ std::uint64_t sum_live(const Workers& workers, CountOf count_of, Outside outside
 }
 
 struct EndOrder {
-    static constexpr bool kAsksByWriting = true;  // the checker's test shows what that is for
+    // Test for watchers by a write; sleep_model_test.cpp shows what that is needed for.
+    static constexpr bool kAsksByWriting = true;
 };
 
 template <class Order>
 class BasicEndWatch {
 public:
-    // ------------------------------------------------------------ by who waits
+    // ------------------------------------------------------------ by the waiting thread
 
     void begin() { watchers_.fetch_add(1, std::memory_order_seq_cst); }
     void end() {
-        // seq_cst as its counterpart above; nothing depends on this one.
+        // seq_cst like its counterpart above; nothing depends on this one.
         watchers_.fetch_sub(1, std::memory_order_seq_cst);
     }
-    // Read before the look at the count: who sleeps on an older number is woken.
+    // Read before the count of fibers: a thread that blocks on an older value returns at once.
     std::uint32_t signal() const { return signal_.load(std::memory_order_seq_cst); }
     Atomic<std::uint32_t>& signal_word() { return signal_; }
 
-    // ------------------------------------------------------------ by who has finished a fiber
+    // ------------------------------------------------------------ after a fiber was finished
 
-    // A read-modify-write, as is the other side's: whichever comes second sees what the first one
-    // did before it, the finished fibers or the watcher.
+    // A read-modify-write, as is begin(): the one that comes second sees what the first one did
+    // before it, the finished fibers or the watcher.
     bool is_watched() {
         if (!Order::kAsksByWriting) return has_watchers();
         return watchers_.fetch_add(0, std::memory_order_seq_cst) != 0;
     }
-    // seq_cst: in one order with those who come to wait.
+    // seq_cst: in one order with begin().
     bool has_watchers() const { return watchers_.load(std::memory_order_seq_cst) != 0; }
-    // For one who will ask again: at the next look, or before its sleep.
+    // For a caller that will test again, at the end of its turn or before it sleeps.
     bool seems_watched() const {
-        // Relaxed: a watcher that is not seen yet is seen then.
+        // Relaxed: a watcher that is not seen yet is seen at that later test.
         return watchers_.load(std::memory_order_relaxed) != 0;
     }
-    // The caller then wakes all who sleep on the word.
+    // The caller then wakes all threads that block on the word.
     void count_signal() { signal_.fetch_add(1, std::memory_order_seq_cst); }
 
 private:

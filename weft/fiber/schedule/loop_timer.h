@@ -1,8 +1,8 @@
-// LoopTimer: something to be done at a certain time in the loop of a worker.
+// LoopTimer: runs a Completion in the loop of a worker at a given time.
 //
-// For what lives in a worker's loop and has no fiber, such as the timers of a script engine. When
-// the time has come, its record is posted to the worker as any Completion is; so it runs on the
-// thread's own stack, in its turn with the other records, and never before its time.
+// For objects that live in a worker's loop and have no fiber, such as the timers of a script
+// engine. When the time has come, the record is posted to the worker like any Completion; so it
+// runs on the thread's own stack, in order with the other records, and never before its time.
 //
 // Owning worker only: in its loop or on one of its fibers, if that is a pinned worker. The timer is
 // cancelled by its destructor; a record that has been posted by then still runs.
@@ -18,18 +18,18 @@ class Worker;
 
 class LoopTimer {
 public:
-    // The record outlives the timer and its own run.
+    // The record must outlive the timer, and its own run.
     explicit LoopTimer(Completion& record) : timer_(*this), record_(record) {}
     ~LoopTimer() { cancel(); }
     LoopTimer(const LoopTimer&) = delete;
     LoopTimer& operator=(const LoopTimer&) = delete;
 
-    // Instead of what it was set to before. While its record is posted and has not run, nothing is
-    // set: whoever runs the record sets the timer again.
+    // Replaces an earlier deadline. Does nothing while the record is posted and has not run: the
+    // record sets the timer again.
     void set(Instant deadline);
     void cancel();
     bool is_set() const { return state_ == State::Set; }
-    // The first act of the record.
+    // The record must call this first.
     void begin_run() { state_ = State::Idle; }
 
 private:

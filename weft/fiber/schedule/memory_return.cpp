@@ -14,12 +14,12 @@
 namespace weft {
 namespace {
 
-// What was not needed between two looks is given back.
+// What was not needed for this long is given back.
 constexpr std::int64_t kLookNs = 1'500'000'000;
-// Fewer than this are not worth the trouble of others.
+// For fewer than this the workers and malloc are not asked.
 constexpr std::size_t kMuch = 64;
-// malloc is asked to give back after the first look and after the last: what belongs to fibers is
-// freed with them, what pools of others keep for a while a little later.
+// malloc is asked to give memory back after the first and after the last of so many looks: what
+// belongs to fibers is freed with them, what other pools keep for a while is freed a little later.
 constexpr unsigned kHeapLooks = 16;
 
 void trim_heap() {
@@ -66,7 +66,7 @@ void MemoryReturn::look_if_due(std::int64_t now_ns) {
     if (heap_looks_ == kHeapLooks - 1 || heap_looks_ == 0) trim_heap();
 }
 
-// Each once: what they give is given back by the looks that follow.
+// Posts to each worker once; what the workers give to the pools is trimmed by later looks.
 void MemoryReturn::ask_workers() {
     workers_asked_ = true;
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i) {

@@ -1,7 +1,9 @@
-// MemoryReturn: gives back to the kernel what a burst has left behind: stacks and blocks of fibers
-// that nobody has needed for a while, the few that each worker keeps, and what malloc holds.
+// MemoryReturn: gives memory that a burst has left unused back to the kernel: stacks and blocks of
+// fibers that nobody has needed for a while, those in the caches of the workers, and free memory of
+// malloc.
 //
-// Of one runtime's monitor, which calls it now and then as long as there is something to give back.
+// Used by the monitor of one runtime only, which calls it now and then while there is something to
+// give back.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +24,12 @@ public:
     MemoryReturn& operator=(const MemoryReturn&) = delete;
 
     void start();  // when the workers are there
-    // When look() is to be called next; kNeverNs: there is nothing to give back.
+    // When look_if_due() is to be called next; kNeverNs: there is nothing to give back.
     std::int64_t due_ns(std::int64_t now_ns);
     void look_if_due(std::int64_t now_ns);
 
 private:
-    // A worker's own caches are its own: it empties them itself.
+    // Asks a worker to empty its caches, which nobody else may touch.
     struct Request : Completion {
         Worker* worker = nullptr;
         Atomic<bool> is_posted{false};
@@ -38,8 +40,8 @@ private:
     Scheduler& scheduler_;
     std::unique_ptr<Request[]> requests_;
     std::int64_t next_ns_ = 0;
-    bool workers_asked_ = true;  // since the last time that much was given back
-    unsigned heap_looks_ = 0;    // until malloc needs no more looks
+    bool workers_asked_ = true;  // since much was given back last
+    unsigned heap_looks_ = 0;    // how often malloc is still to be considered
 };
 
 }  // namespace weft

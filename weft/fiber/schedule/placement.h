@@ -1,7 +1,8 @@
-// Where things run: for those who spread their work over the workers of a runtime themselves, as
-// servers do with their listeners.
+// Placement: on which worker something runs, for code that distributes its work over the workers of
+// a runtime itself, as servers do with their listeners.
 //
-// In a fiber, and in what runs in a worker's loop (a Dormant, a Completion, a Timer).
+// Any fiber, and whatever runs in a worker's loop (a Dormant, a Completion, a Timer), unless said
+// otherwise.
 #pragma once
 
 #include <optional>
@@ -15,35 +16,37 @@ namespace weft {
 
 class Worker;
 
-// The workers that may run what the caller spawns: its own if that is pinned, else all that are
-// not. NoRuntime on a plain thread.
+// The workers that may run what the caller spawns: its own worker if that is pinned, else all that
+// are not pinned. NoRuntime on a plain thread.
 Result<std::vector<unsigned>> workers_here();
 
 // The number of the worker that runs the caller, until its next wait; nothing on a plain thread.
 std::optional<unsigned> worker_here();
 
-// When the worker that runs the caller last looked at its clock: before it took in the events that
-// it is at, and at every turn; for what needs no better. The clock's time on a plain thread.
+// The time at which the worker that runs the caller last read its clock: before it took in the
+// events that it now handles, and at every turn. Cheap, and not exact. On a plain thread the
+// present time.
 Instant last_look();
 
-// Runs the record on that worker, by one of those numbers.
+// Runs the record on the worker with that number.
 Result<void> post_here(unsigned worker, Completion& completion);
 
-// Takes up, here, what has come for the descriptors that another worker watches: their fibers wake,
-// their Dormants are called by the caller's thread. For a worker that something keeps for long
-// which is no fiber, or that is pinned: nobody else looks after it. Its timers and its records
-// wait. Does not wait, and does nothing while that worker looks itself. Fibers of another worker.
+// Polls the reactor of another worker, on the caller's thread: wakes the fibers that wait for its
+// descriptors and calls its Dormants here. For a pinned worker, or one whose loop is kept busy by
+// something that is not a fiber: the watchman does not look after those. Its timers and its records
+// stay with it. Does not wait, and does nothing while that worker polls itself. Only from another
+// worker.
 Result<void> look_after(unsigned worker);
 
-// A worker of the runtime that the caller runs in, to be named elsewhere. A value; any thread, as
-// long as the runtime lives.
+// Names a worker of the caller's runtime, for use elsewhere. A value; any thread, as long as the
+// runtime lives.
 class WorkerName {
 public:
-    WorkerName() = default;  // of none
-    // By one of those numbers.
+    WorkerName() = default;  // names no worker
+    // The worker with that number.
     static Result<WorkerName> of(unsigned worker);
 
-    // The caller runs on it, until its next wait.
+    // Whether the caller runs on it, until its next wait.
     bool is_here() const;
     void post(Completion& completion) const;
 

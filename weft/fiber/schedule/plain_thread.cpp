@@ -16,13 +16,14 @@ constinit Atomic<unsigned> joining{0};           // tidy: allow global: a count 
 void mark_own_thread() { own_thread = true; }
 bool is_own_thread() { return own_thread; }
 
-// seq_cst: counted before it looks for monitors that sleep; see Monitor::sleep_until_woken().
+// seq_cst: counted before thread_waits() tests whether monitors sleep; see
+// Monitor::sleep_until_woken().
 unsigned joining_threads() { return joining.load(std::memory_order_seq_cst); }
 JoiningThread::JoiningThread() {
     joining.fetch_add(1, std::memory_order_seq_cst);
     Monitor::thread_waits();
 }
-// Relaxed: the end of a wait is of no interest.
+// Relaxed: nobody has to notice the end of a wait.
 JoiningThread::~JoiningThread() { joining.fetch_sub(1, std::memory_order_relaxed); }
 
 bool call_on_plain_thread(void (*function)(void* argument), void* argument) {

@@ -1,9 +1,9 @@
-// The steps of a wait, of which Waiter is made; and QuickWait: the same steps for a fiber that only
-// a claim, its ambient token or a deadline wakes, all inline.
+// The steps of a wait, of which Waiter consists; and QuickWait: the same steps, all inline, for a
+// fiber that is woken only by a claim, its ambient token or a deadline.
 //
 // With a QuickWait no frame lies between the switch and the function that waits, and cell and word
-// stay in registers: together about a fifth of a hand-over between two fibers. For the few
-// functions that are that hot.
+// stay in registers: this saves about a fifth of a handoff between two fibers. For the few
+// functions that are that hot. The running fiber only.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ namespace weft {
 
 namespace wait_steps {
 
-// True: the ambient token has ended, and with it the wait, as Cancelled.
+// True: the ambient token is cancelled, and the wait has ended as Cancelled.
 [[gnu::always_inline]] inline bool leave_cancelled(WaitRef wait) {
     bool shielded = WaitWord::state_of(wait.word()) == WaitWord::WaitingShielded ||
                     WEFT_PLANTED("waiter.does_not_look_at_the_token");
     return !shielded && wait.cell()->token->is_cancelled() && wait.try_claim(Wake::Cancelled);
 }
-// Of one who does not wait after all. Self-claimed, so that no canceller can: one that was faster
-// resumes it, and it takes that (false).
+// Ends a wait without parking, by claiming it itself, so that no canceller can. False: a canceller
+// has claimed it, and will resume the fiber, which must therefore park.
 [[gnu::always_inline]] inline bool leave(WaitRef wait) { return wait.try_claim(Wake::Ready); }
-// On a fiber: until it is claimed.
+// On a fiber: parks until the wait is claimed and the fiber resumed.
 [[gnu::always_inline]] inline Wake park(WaitCell& cell) {
     this_worker()->park_current();
     return cell.word.outcome();
 }
 
-// The same, or until the deadline has come; it is one.
+// The same, or until the deadline, which is not `never`.
 [[gnu::always_inline]] inline Wake park_until(WaitRef wait, Deadline deadline) {
     WaitCell& cell = *wait.cell();
-    // The wheel stays that of the worker where the wait began, wherever the fiber goes on.
+    // The timer stays in the wheel of the worker where the wait began, wherever the fiber resumes.
     Worker* worker = this_worker();
     TimerWheel& wheel = worker->timers();
     Timer timer(wait);
@@ -49,7 +49,7 @@ namespace wait_steps {
     }
     bool shielded = WaitWord::state_of(wait.word()) == WaitWord::WaitingShielded;
     if (shielded || !(cell.token->deadline() < deadline)) return Wake::TimedOut;
-    // Both were due at one look of the wheel: the earlier deadline is the reason.
+    // Both deadlines have passed, the token's first: so that is the reason.
     cell.token->expire_if_due();
     return Wake::Cancelled;
 }
@@ -59,7 +59,7 @@ namespace wait_steps {
 class QuickWait {
 public:
     // The cell of the running fiber; null on a plain thread, when the fiber has no token, or when a
-    // sanitizer wants to be told of everything: such waits are for Waiter.
+    // sanitizer has to be told of every step: then a Waiter must be used.
     [[gnu::always_inline]] static WaitCell* cell() {
         if (sanitizer::wants_telling()) [[unlikely]]
             return nullptr;
@@ -85,7 +85,7 @@ public:
         return wait_steps::park(cell_);
     }
 
-    // The same, or TimedOut; the deadline is one.
+    // The same, or TimedOut; the deadline is not `never`.
     [[gnu::always_inline]] Wake wait(Deadline deadline) {
         if (wait_steps::leave_cancelled(ref())) [[unlikely]]
             return Wake::Cancelled;

@@ -1,10 +1,10 @@
-// A worker's bounded queue of runnable fibers: one owner, any number of thieves.
+// RunQueue: a worker's bounded queue of runnable fibers, with one owner and any number of thieves.
 //
-// The owner pushes and may take the newest; anybody, the owner included, may take the oldest. So
-// one structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. A queue that nobody
-// will ever steal from is told so and then needs no locked instruction. Indices are 64 bits
-// wide and only grow (but for the owner's short step back in pop_newest), so no thief can mistake a
-// recycled slot for the one it read.
+// The owner pushes and may take the newest; every worker, the owner included, may take the oldest.
+// So one structure serves as a FIFO of woken fibers and as a LIFO of fresh ones. A queue that is
+// never stolen from (Takers::OwnerOnly) needs no locked instruction. Indices are 64 bits wide and
+// only grow (except for the owner's short step back in pop_newest), so no thief can mistake a
+// reused slot for the one it read.
 //
 // Memory ordering: a push publishes the fiber by the release store of `end_`, which the taker's
 // load of `end_` acquires. `begin_` and `end_` are also seq_cst where the owner and a thief may
@@ -20,17 +20,18 @@
 
 namespace weft {
 
-// The steps and orders; the checker's test shows what each is for.
+// The steps and memory orders; run_queue_model_test.cpp shows what each is needed for.
 struct RunQueueOrder {
-    // Release: publishes the item to whoever takes it.
+    // Release: publishes the item to its taker.
     static constexpr std::memory_order kPush = std::memory_order_release;
-    // seq_cst: the owner's step back before its look at begin_, against a thief's.
+    // seq_cst: the owner steps back before it reads begin_; a thief moves begin_ before it reads
+    // end_.
     static constexpr std::memory_order kStepBack = std::memory_order_seq_cst;
     static constexpr std::memory_order kSteal = std::memory_order_seq_cst;
-    static constexpr bool kHeedsThieves = true;  // a push looks how far they are
+    static constexpr bool kHeedsThieves = true;  // a push reads begin_
     static constexpr bool kStepsBackFirst = true;
-    static constexpr bool kRaces = true;      // for the last one
-    static constexpr bool kExchanges = true;  // who takes the oldest
+    static constexpr bool kRaces = true;      // the owner competes for the last one
+    static constexpr bool kExchanges = true;  // the oldest is taken by compare-and-swap
 };
 
 template <class T, unsigned Capacity = 256, class Order = RunQueueOrder>
@@ -80,9 +81,9 @@ public:
         // Relaxed: the owner's own store.
         T* item = slot(last).load(std::memory_order_relaxed);
         if (begin < last) return item;
-        // The last one: whoever moves begin_ has it.
+        // The last one belongs to the worker that moves begin_.
         if (!move_begin(begin, begin + 1)) item = nullptr;
-        // Release: a thief that sees the index again must also see what was pushed before it.
+        // Release: a thief that reads the index again must also see the items pushed before it.
         end_.store(end, std::memory_order_release);
         return item;
     }
@@ -133,13 +134,13 @@ public:
         }
     }
 
-    // Any thread; a moment's value.
+    // Any thread; a momentary value.
     unsigned size() const {
         std::uint64_t begin = begin_.load(std::memory_order_relaxed);
         std::uint64_t end = end_.load(std::memory_order_relaxed);
         return end > begin ? static_cast<unsigned>(end - begin) : 0;
     }
-    // Any thread. seq_cst: asked by a worker that has announced its sleep and looks once more.
+    // Any thread. seq_cst: called by a worker that has announced its sleep and checks once more.
     bool empty() const {
         return begin_.load(std::memory_order_seq_cst) >= end_.load(std::memory_order_seq_cst);
     }
@@ -149,7 +150,7 @@ private:
         slot(end).store(item, std::memory_order_relaxed);
         end_.store(end + 1, Order::kPush);
     }
-    // By the owner, for the last one: whoever moves it has that.
+    // By the owner: takes the last one, unless a thief was faster (false).
     bool move_begin(std::uint64_t from, std::uint64_t to) {
         if (!Order::kRaces) {
             begin_.store(to, std::memory_order_seq_cst);

@@ -21,7 +21,7 @@
 
 namespace weft {
 
-// The node that shutdown cancels. It may outlive the runtime, which then cannot be found by it.
+// The node that shutdown cancels. It may outlive the runtime; then find() gives null.
 class RootState final : public CancelState {
 public:
     static RootState* create(Scheduler& scheduler) { return make<RootState>(scheduler); }
@@ -33,7 +33,7 @@ private:
     friend class CancelState;
     static const void* find_own(const CancelState& state, const void* key) {
         if (key != &kKey) return nullptr;
-        // Relaxed: whoever uses a runtime sees to it that it lives.
+        // Relaxed: the user of a runtime makes sure that it lives.
         return static_cast<const RootState&>(state).scheduler_.load(std::memory_order_relaxed);
     }
     static constexpr NodeType kNodeType{destroy_as<RootState>, find_own};
@@ -62,20 +62,20 @@ Scheduler::Scheduler(const RuntimeOptions& options)
       forces_migration_(std::getenv("WEFT_FORCE_MIGRATION") != nullptr) {}
 
 Scheduler::~Scheduler() {
-    // Relaxed: whoever destroys the scheduler has seen its end.
+    // Relaxed: the destroying thread has seen its end.
     WEFT_ASSERT(stage_.load(std::memory_order_relaxed) != Stage::Running || ended_,
                 "a running scheduler was destroyed");
     stop_slot_.release();
     WEFT_ASSERT(stop_slot_.is_empty(), "a GracefulStop or a DrainHook outlived its runtime");
-    // Handles of ended fibers may live on.
+    // Handles of ended fibers may outlive the scheduler.
     fiber_blocks::for_each(
         [](Fiber& fiber, void* self) {
-            // Relaxed: these blocks have ended; only their handles look at them.
+            // Relaxed: these fibers have ended; only their handles read the blocks.
             if (fiber.scheduler.load(std::memory_order_relaxed) == self)
                 fiber.scheduler.store(nullptr, std::memory_order_relaxed);
         },
         this);
-    io_.reset();  // before the reactors that it watches with
+    io_.reset();  // before the reactors, which its registrations use
     workers_.clear();
     root_->forget_scheduler();
     root_->release();
@@ -83,7 +83,7 @@ Scheduler::~Scheduler() {
 
 Result<void> Scheduler::start() {
     Stage stage = Stage::New;
-    // Acquire: sees the workers that another thread has made.
+    // Acquire: sees the workers that another thread has started.
     if (stage_.compare_exchange_strong(stage, Stage::Starting, std::memory_order_acquire,
                                        std::memory_order_acquire)) {
         Result<void> started = ErrorKind::OutOfMemory;
@@ -130,14 +130,14 @@ Result<void> Scheduler::start_workers() {
     return {};
 }
 
-// Those that were started leave their loops and are joined.
+// Ends the workers that were started, and joins them.
 void Scheduler::end_workers() {
     monitor_->stop();
-    // seq_cst: before the wake-ups; a worker looks at it after it has announced its sleep.
+    // seq_cst: before the wake-ups; a worker reads it after it has announced its sleep.
     ending_.store(true, std::memory_order_seq_cst);
     for (auto& worker : workers_) worker->reactor().wake();
     for (auto& worker : workers_) worker->join_thread();
-    // Acquire: pairs with the release of the last one outside.
+    // Acquire: pairs with the release at the end of make_ready_from_outside() and post().
     for (unsigned attempt = 0; outside_callers_.load(std::memory_order_acquire) != 0; ++attempt)
         env::spin_pause(attempt);
 }
@@ -158,12 +158,12 @@ void Scheduler::make_ready(Fiber& fiber) {
     worker->ready(fiber);
 }
 
-// Once the fiber can run, it may end, and the runtime with it, while the waker from outside is
-// still looking for a worker to wake. So it is counted, and shutdown() waits for it.
+// Once the fiber can run, it may end, and the runtime with it, while this thread still looks for a
+// worker to wake. So the calls from outside are counted, and end_workers() waits for them.
 void Scheduler::make_ready_from_outside(Fiber& fiber) {
     // Relaxed: published with the fiber.
     outside_callers_.fetch_add(1, std::memory_order_relaxed);
-    // One that has a stack has run, and waited.
+    // A fiber with a stack has run before, so it waited.
     if (!env::current() && fiber.stack && !is_own_thread() && !is_woken_from_outside())
         woken_from_outside_.store(true, std::memory_order_relaxed);
     if (fiber.pinned) {
@@ -171,7 +171,7 @@ void Scheduler::make_ready_from_outside(Fiber& fiber) {
     } else {
         inject(fiber);
     }
-    // Release: the last touch; pairs with the acquire in end_workers().
+    // Release: the last access; pairs with the acquire in end_workers().
     outside_callers_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -217,7 +217,7 @@ void Scheduler::wake_one() {
 }
 
 void Scheduler::wake_worker(Worker& worker) {
-    // After the post into the inbox; the worker announces its sleep before it looks there.
+    // After the post into the inbox; the worker announces its sleep before it reads the inbox.
     if (!sleepers_.claim(worker.index())) return;
     counters_.wakeups.add(1);
     worker.reactor().wake();
@@ -237,7 +237,7 @@ std::uint64_t Scheduler::live(bool counted_only) const {
 }
 
 bool Scheduler::count_outside(bool counted) {
-    // seq_cst: counted before the look at stopping_, which shutdown() sets before it counts.
+    // seq_cst: counted before stopping_ is read, which shutdown() sets before it counts.
     spawned_outside_.fetch_add(1, std::memory_order_seq_cst);
     if (counted) counted_outside_.fetch_add(1, std::memory_order_seq_cst);
     if (!stopping_.load(std::memory_order_seq_cst)) [[likely]]
@@ -257,7 +257,7 @@ void Scheduler::report_done() {
 
 bool Scheduler::wait_until_gone(bool counted_only, Deadline deadline) {
     end_watch_.begin();
-    monitor_->worker_runs();  // it may sleep because nobody waited
+    monitor_->worker_runs();  // the monitor sleeps while nobody waits
     bool gone = false;
     for (;;) {
         std::uint32_t signal = end_watch_.signal();
@@ -287,10 +287,10 @@ static Deadline half_of(Deadline deadline) {
 }
 
 Result<void> Scheduler::shutdown(Deadline deadline) {
-    // The steps have the first half of the time, so that what follows has some as well.
+    // The ordered steps get the first half of the time, so that the fibers have the second.
     if (!is_stopping()) stop_in_order(*root_, half_of(deadline));
     cancel_all();
-    // Acquire: the workers.
+    // Acquire: sees the workers.
     if (stage_.load(std::memory_order_acquire) != Stage::Running || ended_) return {};
     if (!wait_until_gone(false, deadline)) {
         log_survivors();
@@ -319,11 +319,11 @@ void Scheduler::log_survivors() {
     }
 }
 
-// The fibers that carry the root token itself are in no list: the slab has them all.
+// Fibers that carry the root token itself are in no list of it; they are found in the slab.
 void Scheduler::cancel_root_fibers() {
     fiber_blocks::for_each(
         [](Fiber& fiber, void* scheduler) {
-            // The word first: if the block changes hands after this, the claim below fails.
+            // The word first: if the block is reused after this, the claim below fails.
             std::uint64_t word = fiber.word.find(WaitWord::WaitingRoot);
             if (word == 0) return;
             if (fiber.scheduler.load(std::memory_order_relaxed) != scheduler) return;

@@ -1,13 +1,15 @@
 // Scheduler: what the workers of one runtime share.
 //
-// Workers run alone most of the time: own queues, own timers, own reactor. They meet here: in the
-// global queues (overflow, and fibers readied by plain threads), in the word that says who sleeps,
-// and at the end. The rules that keep every wake-up:
-//   - whoever adds work that its own worker will not run itself adds it first and then looks for a
+// Each worker has its own queues, timers and reactor, and needs no other most of the time. They
+// share the global queues (for overflow, and for fibers readied by plain threads), the word that
+// says who sleeps, and the counts for shutdown. The rules by which no wake-up is lost:
+//   - a thread that adds work which its own worker will not run adds it first and then looks for a
 //     sleeper; a worker that goes to sleep first says so and then looks for work (both seq_cst);
-//   - a worker never sleeps with work in its own queues, so work put there needs no such care;
+//   - a worker never sleeps with work in its own queues, so work put there needs no wake-up;
 //   - while any worker runs, one idle worker is the watchman: it wakes every few milliseconds and
-//     takes over what a worker stuck in one fiber has left lying.
+//     takes over the events, timers and fibers of a worker that is stuck in one fiber.
+//
+// Any thread, unless said otherwise.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +48,7 @@ public:
     Scheduler& operator=(const Scheduler&) = delete;
 
     Result<void> start();
-    // Waits until every counted fiber has exited. Plain threads and fibers.
+    // Blocks until every counted fiber has exited. Plain threads only.
     void run();
     // Cancels everything, waits for all fibers, ends the workers. TimedOut if some did not end; the
     // workers then go on and the scheduler must be left alone.
@@ -60,14 +62,14 @@ public:
     void make_ready(Fiber& fiber);
     // Any thread: runs on that worker.
     void post(unsigned worker, Completion& completion);
-    // Any worker: what did not fit into its own queue, and wakes a worker for it.
+    // Queues a chain of fibers, and wakes a worker for it.
     void push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsigned count);
-    // Woken fibers wait for the next look of a worker, fresh ones until a worker has nothing else.
+    // Workers take woken fibers at every turn, fresh ones when they have nothing else.
     GlobalQueue& global_ready() { return global_ready_; }
     GlobalQueue& global_fresh() { return global_fresh_; }
-    // Exactly where the checks of sleepers_ and queues are in one order; see the rules above.
+    // Wakes a sleeping worker, if there is one. After the work was queued; see the rules above.
     void wake_one();
-    // Any thread: ends the sleep of this very worker.
+    // Any thread: wakes this worker, if it sleeps.
     void wake_worker(Worker& worker);
     // Another worker that may run what this one runs; null if there is none.
     Worker* other_worker(const Worker& worker);
@@ -80,7 +82,7 @@ public:
         return forces_migration_;
 #endif
     }
-    // The cheap look of a worker that has more than it runs at once.
+    // The cheap form, for a worker that has more than one fiber to run.
     void wake_one_if_idle() {
         if (sleepers_.guess() & stealing_mask_) [[unlikely]]
             wake_one();
@@ -89,28 +91,28 @@ public:
     unsigned worker_count() const { return static_cast<unsigned>(workers_.size()); }
     Worker& worker(unsigned index) { return *workers_[index]; }
     CancelState& root();
-    // The scheduler whose root is at the top of this tree; null if there is none, or no more.
+    // The scheduler whose root is above this token; null if there is none, or if it has ended.
     static Scheduler* above(const CancelState& token);
     IoTable& io() { return *io_; }
     BlockingPool& blocking() { return *blocking_; }
     StopSlot& stop_slot() { return stop_slot_; }
     SchedulerCounters& counters() { return counters_; }
-    LogLimit& log_limit() { return log_limit_; }  // of outcomes that nobody takes
+    LogLimit& log_limit() { return log_limit_; }  // for the log of outcomes that nobody takes
     std::uint16_t stack_class() const { return stack_class_; }
 
-    // A moment's count of live fibers, counted ones or all.
+    // A momentary count of live fibers, counted ones or all.
     std::uint64_t live(bool counted_only) const;
-    // Tells run() and shutdown() if what they wait for has come. Called when a worker runs dry.
+    // Wakes run() and shutdown() if no fiber lives any more. Called before a worker sleeps.
     void report_if_done() {
         if (end_watch_.is_watched()) [[unlikely]]
             report_done();
     }
-    // The same for one who will ask again: at the next look, or before its sleep.
+    // The cheap form, for a worker that will call again at its next turn or before it sleeps.
     void report_if_watched() {
         if (end_watch_.seems_watched()) [[unlikely]]
             report_done();
     }
-    // For the monitor: the workers in or before their sleep, a bit each.
+    // For the monitor: the workers that sleep or are about to, a bit each.
     std::uint64_t sleepers() const { return sleepers_.look(); }
     // A thread of the program has woken a waiting fiber before, and may do so again.
     bool is_woken_from_outside() const {
@@ -119,11 +121,12 @@ public:
     }
     // A plain thread is in run() or shutdown(), or joins a fiber.
     bool anybody_waits_for_the_end() const;
-    // While all workers sleep: something of the machine is to come that makes a fiber run.
+    // While all workers sleep: whether a timer, queued work, a blocking call or a Dormant may still
+    // make a fiber run.
     bool has_pending() const;
     Monitor& monitor() { return *monitor_; }
 
-    // A fiber spawned by a plain thread, counted before it is launched. False: too late.
+    // Counts a fiber that a plain thread is about to launch. False: the runtime is stopping.
     bool count_outside(bool counted);
 
 private:

@@ -1,4 +1,4 @@
-// A queue that all workers share: first in first out, unbounded, under a lock.
+// SharedQueue: a queue that all workers share: first in, first out, unbounded, under a lock.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 namespace weft {
 
 struct SharedQueueOrder {
-    // seq_cst: added before the look for a sleeper, who looks at the size after its announcement.
+    // seq_cst: stored before the caller looks for a sleeper; a worker that falls asleep reads the
+    // size after its announcement.
     static constexpr std::memory_order kSize = std::memory_order_seq_cst;
 };
 
@@ -33,7 +34,7 @@ public:
 
     // Any worker: up to `limit` items linked by `next`; null when there are none.
     T* pop(unsigned limit) {
-        // Relaxed: a guess; what comes right after it is seen at the next look.
+        // Relaxed: a hint; an item that comes right after it is found at the next call.
         if (size_.load(std::memory_order_relaxed) == 0) return nullptr;
         SpinGuard guard(lock_);
         T* first = first_;

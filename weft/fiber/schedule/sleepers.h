@@ -1,9 +1,9 @@
-// Sleepers: the workers that are asleep or about to be, and those that look for work to steal.
+// Sleepers: the workers that sleep or are about to, and how many search for work to steal.
 //
-// A worker announces its sleep and then looks for work a last time; who brings work queues it and
-// then looks for a sleeper. All of it is seq_cst, so one of the two sees the other. Whoever takes
-// the mark of a sleeper off does the waking, so that one sleeper is woken once. While somebody
-// searches nobody is woken: he finds the work, or else looks once more before he sleeps.
+// A worker announces its sleep and then looks for work a last time; a producer queues its work and
+// then looks for a sleeper. All accesses are seq_cst, so at least one sees the other. The producer
+// that clears the bit of a sleeper wakes it, so that a sleeper is woken once. While a worker
+// searches nobody is woken: it finds the work, or looks once more before it sleeps.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// The steps and orders; the checker's test shows what each is for.
+// The steps and memory orders; sleep_model_test.cpp shows what each is needed for.
 struct SleepOrder {
     static constexpr std::memory_order kAnnounce = std::memory_order_seq_cst;
     static constexpr bool kAnnouncesFirst = true;
@@ -25,8 +25,8 @@ class BasicSleepers {
 public:
     static constexpr unsigned kNobody = ~0U;
 
-    // By a worker. True: it may sleep, and is woken when work comes; then wake_up(). False:
-    // `sees_work` has found some.
+    // By a worker. True: it may sleep, and is woken when work comes; it calls wake_up() then.
+    // False: `sees_work` has found some.
     template <class SeesWork>
     [[nodiscard]] bool try_fall_asleep(unsigned worker, SeesWork sees_work) {
         bool seen = !Order::kAnnouncesFirst && sees_work();
@@ -38,11 +38,11 @@ public:
     }
     void wake_up(unsigned worker) { asleep_.fetch_and(~bit_of(worker), std::memory_order_seq_cst); }
 
-    // Who looks for work to steal.
+    // By a worker, around its search for work to steal.
     void begin_search() { searching_.fetch_add(1, std::memory_order_seq_cst); }
     void end_search() { searching_.fetch_sub(1, std::memory_order_seq_cst); }
 
-    // After work was queued: which of these workers the caller has to wake.
+    // After work was queued: the one of these workers that the caller has to wake, or kNobody.
     [[nodiscard]] unsigned claim_one(std::uint64_t of_these) {
         if (searching_.load(std::memory_order_seq_cst) != 0) return kNobody;
         std::uint64_t asleep = look() & of_these;
@@ -52,14 +52,14 @@ public:
         }
         return kNobody;
     }
-    // The same of this very worker, whoever searches.
+    // The same for one worker, also while others search.
     [[nodiscard]] bool claim(unsigned worker) {
         return (look() & bit_of(worker)) != 0 && take_off(worker);
     }
 
-    // A bit for each that is asleep or about to be.
+    // A bit for each worker that sleeps or is about to.
     std::uint64_t look() const { return asleep_.load(std::memory_order_seq_cst); }
-    // A guess, for one who will look again.
+    // A hint, for a caller that will look again.
     std::uint64_t guess() const { return asleep_.load(std::memory_order_relaxed); }
 
 private:

@@ -50,11 +50,11 @@ std::uint64_t TimerWheel::tick_of(Instant instant) {
     return ns <= 0 ? 0 : static_cast<std::uint64_t>(ns) >> kTickBits;
 }
 
-// The level is that of the highest digit in which the tick differs from the present one, so every
-// timer of a level lies ahead of the present digit there, and the lowest level is always due first.
+// The level is that of the highest digit in which the timer's tick differs from the present one. So
+// every timer of a level is ahead of the present digit there, and the lowest level is due first.
 void TimerWheel::insert(Timer& timer) {
     std::uint64_t tick = std::max(tick_of(timer.deadline_), tick_);
-    // Never 0, so that the highest digit of no difference is the lowest.
+    // Never 0, so that equal ticks belong to the lowest level.
     std::uint64_t difference = (tick ^ tick_) | 1;
     unsigned level = (63U - static_cast<unsigned>(std::countl_zero(difference))) / kSlotBits;
     unsigned index = (tick >> (level * kSlotBits)) & (kSlots - 1);
@@ -115,8 +115,8 @@ bool TimerWheel::take_due_slot(Instant now, List& due) {
     return true;
 }
 
-// Of a slot of the lowest level, in the order of their deadlines; the others go back into it. False
-// if none was due.
+// Moves the due timers of a slot of the lowest level to `due`, in the order of their deadlines; the
+// others go back into the slot. False if none was due.
 bool TimerWheel::take_due(Instant now, List& timers, List& due) {
     List taken;
     bool sorted = true;
@@ -153,7 +153,8 @@ WaitCell* TimerWheel::expire(Instant now) {
                 callbacks.push_back(*timer);
             } else if (timer->wait_.try_claim(Wake::TimedOut) ||
                        WEFT_PLANTED("timer.wakes_twice")) {
-                // The cell is ours until it is resumed; the timer is not touched after the lock.
+                // The cell is ours until it is resumed. The timer lies in the waiter's frame, and
+                // is not touched after the lock is released.
                 *end = timer->wait_.cell();
                 end = &timer->wait_.cell()->next;
             }
@@ -170,8 +171,8 @@ void TimerWheel::refresh_next_due() {
     next_due_ns_.store(find_next_due(), std::memory_order_relaxed);
 }
 
-// With the lock held. Exact where the first slot is short, else the start of that slot: waking up
-// then sorts it into the levels below.
+// With the lock held. The exact deadline if the first slot has few timers, else the start of that
+// slot: expire() will then move its timers to lower levels.
 std::int64_t TimerWheel::find_next_due() {
     Slot slot{};
     if (!first_slot(slot)) return kNeverNs;

@@ -1,10 +1,10 @@
-// Timers: a hierarchical wheel of a worker.
+// Timers: the hierarchical timer wheel of a worker.
 //
 // Eight levels of 64 slots; a slot of the lowest level is 2^16 ns wide. Setting and cancelling
-// touch one list and one bit under the wheel's lock; a cancelled timer leaves nothing behind. Waits
-// fire in the order of their deadlines, equal deadlines in the order in which they were set, and so
-// do callbacks, after the waits of the same look. Never before the deadline: a slot says where to
-// look, the exact deadline says when.
+// touch one list and one bit under the wheel's lock; a cancelled timer leaves nothing behind. One
+// expire() fires waits in the order of their deadlines, equal deadlines in the order in which they
+// were set; then callbacks, in the same order. No timer fires before its exact deadline, which is
+// kept beside the slot.
 //
 // A wheel belongs to a worker, but an idle worker may expire the timers of a busy one, and a fiber
 // that has moved cancels its timer from afar; hence the lock. It is never held over a callback or
@@ -29,7 +29,7 @@ enum class TimerEnd : std::uint8_t {
     Dropped,  // the wheel ends with its runtime; the timer will not fire
 };
 
-// Either wakes a wait or calls a function; set once at a time. Its owner keeps it alive and in
+// Either wakes a wait or calls a function. In one wheel at a time. Its owner keeps it alive and in
 // place until it has fired or cancel() has returned.
 class Timer {
 public:
@@ -63,13 +63,14 @@ public:
     TimerWheel(const TimerWheel&) = delete;
     TimerWheel& operator=(const TimerWheel&) = delete;
 
-    // Owning worker only (it must not be asleep, or it would sleep past the new deadline).
+    // Owning worker only (while it sleeps, it would sleep past the new deadline).
     void set(Timer& timer, Instant deadline);
     // Any thread. False if the timer has fired or is about to call its callback.
     bool cancel(Timer& timer);
 
-    // Any worker. Fires what is due at `now`: claimed cells are returned linked by `next`, oldest
-    // deadline first, for the caller to resume; callbacks are called after the lock is released.
+    // Any worker. Fires what is due at `now`. The cells of claimed waits are returned, linked by
+    // `next`, earliest deadline first, for the caller to resume; callbacks are called here, after
+    // the lock is released.
     WaitCell* expire(Instant now);
 
     // Any thread: a time before which nothing is due; kNeverNs when no timer is set.

@@ -21,7 +21,7 @@
 namespace weft {
 
 extern "C" {
-// Used: only inline assembly names it where it is read, which link-time optimization does not see.
+// Attribute `used`: it is read by inline assembly only, which link-time optimization does not see.
 [[gnu::used]] constinit thread_local Worker* weft_this_worker =  // tidy: allow thread_local: worker
     nullptr;
 }
@@ -71,18 +71,19 @@ void Worker::thread_main(void* self) {
     weft_this_worker = nullptr;
 }
 
-// Reads what the owner writes without care for others: one word each, and never followed blindly.
+// A deliberate race: reads words that the owner writes without synchronisation. Each is one word,
+// and the pointer is only compared, or followed into memory that is never unmapped.
 __attribute__((no_sanitize("thread"))) Worker::Peek Worker::peek() const {
     const Fiber* fiber = *const_cast<Fiber* const volatile*>(&current_);
     unsigned left = *const_cast<const volatile unsigned*>(&turn_left_);
-    // Relaxed: as all of this.
+    // Relaxed: a hint, like the other two.
     std::uint64_t turns = turns_.load(std::memory_order_relaxed);
     return {fiber == &loop_fiber_ ? nullptr : const_cast<Fiber*>(fiber), turns << 16 | left};
 }
 
 // ---------------------------------------------------------------- switching
 
-// False when nobody else is ready.
+// False when no other fiber is ready.
 [[gnu::always_inline]] inline bool Worker::yield_to_another() {
     Fiber* me = current_;
     if (scheduler_.forces_migration()) [[unlikely]] {
@@ -104,7 +105,7 @@ __attribute__((no_sanitize("thread"))) Worker::Peek Worker::peek() const {
     if (next || to_loop) {
         push_ready(*me);
     } else {
-        // As many are ready as before, so no other worker needs to hear of it.
+        // As many are ready as before, so no other worker has to be woken.
         next = ready_.exchange_oldest(me);
         if (!next) return false;
     }
@@ -118,9 +119,9 @@ void Worker::yield_current() {
 
 void Worker::give_way() { static_cast<void>(yield_to_another()); }
 
-// The kernel's tick costs a fifth of the clock, and tells when it is time to look at that. A budget
-// is timed only after a tick, and while it is not the largest: as long as operations are short, no
-// two of them need the clock.
+// Reading the kernel's tick costs a fifth of reading the clock. So a budget is timed by the clock
+// only after the tick has changed, and while it is smaller than the largest: as long as operations
+// are short, the clock is hardly read.
 int Worker::next_budget() {
     std::int64_t tick_ns = env::real::tick_ns();
     bool has_ticked = std::exchange(seen_tick_ns_, tick_ns) != tick_ns;
@@ -135,13 +136,13 @@ int Worker::next_budget() {
     }
     budget_since_ns_ = now_ns;
     is_measuring_ = has_ticked || budget_ < kBudgetMax;
-    // The look around that comes at the end of so many turns comes now.
+    // look_around() comes with the next pick.
     if (has_ticked) turn_left_ = 1;
     return budget_;
 }
 
-// Publishes the outcome. The claimed joiner, for the caller to resume; none if nobody joins yet.
-// `forgotten`: nobody will ever ask for the outcome.
+// Publishes the outcome. Returns the claimed joiner, for the caller to resume; none if nobody joins
+// yet. `forgotten`: nobody will ever ask for the outcome.
 inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
     SpawnState* spawn_state = take_spawn_state(fiber);
     leave_token(fiber);
@@ -151,12 +152,12 @@ inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
     if (spawn_state) [[unlikely]]
         leave_spawn_state(*spawn_state);
     if (!end.entry) return WaitRef();
-    // The joiner waits for finish() before it lets go of its entry.
+    // The entry is still there: the joiner waits for finish() before it returns.
     WaitRef waiting = end.entry->joiner;
     return waiting.try_claim(Wake::Ready) ? waiting : WaitRef();
 }
 
-// The last touch of a fiber that has ended.
+// The last access to a fiber that has ended.
 inline void Worker::finish_fiber(Fiber& fiber, bool forgotten) {
     bool counted = fiber.flags & Fiber::kCounted;
     if (forgotten) {
@@ -168,7 +169,7 @@ inline void Worker::finish_fiber(Fiber& fiber, bool forgotten) {
     if (counted) counted_.finish();
 }
 
-// The fiber has left its stack for good.
+// After a fiber that has ended has left its stack for the last time.
 void Worker::reclaim_stack(Fiber& fiber) {
     Stack* stack = std::exchange(fiber.stack, nullptr);
     (stack->size_class == stacks_.size_class() ? stacks_ : other_stacks_).put(stack);
@@ -176,8 +177,8 @@ void Worker::reclaim_stack(Fiber& fiber) {
     finish_fiber(fiber, fiber.flags & Fiber::kForgotten);
 }
 
-// The joiner takes over the worker of the fiber that ends, past the queues, where it may run here
-// and the turn is not over; else it is made ready, and the next in the queues is the successor.
+// Which fiber runs after one that ends. The joiner runs at once, before the queues, if it may run
+// on this worker and the turn is not over; else it is made ready, and the queues decide.
 inline Fiber* Worker::successor_of_ended(WaitRef joiner) {
     if (!joiner.cell()) return pick();
     if (!joiner.cell()->is_thread && turn_left_ > 1 && !scheduler_.forces_migration()) {
@@ -199,11 +200,11 @@ void Worker::fiber_main(void* argument) {
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
     sanitizer::acquire(&fiber);  // pairs with launch()
-    // Here, because it may have been spawned where there is no worker.
+    // Not at the spawn, because that may have happened on a plain thread.
     if (fiber.flags & Fiber::kArmsDeadline) [[unlikely]]
         fiber.token->arm_deadline();
     fiber.body(fiber, Fiber::Operation::Run, nullptr);
-    // Relaxed: its own locals.
+    // Relaxed: the fiber's own locals.
     if (locals_in(fiber.extra.load(std::memory_order_relaxed))) end_locals(fiber);
     bool forgotten = false;
     WaitRef joiner = end_join(fiber, forgotten);
@@ -214,15 +215,15 @@ void Worker::fiber_main(void* argument) {
 }
 
 Result<Stack*> Worker::take_other_stack(std::uint16_t size_class) {
-    // The default until somebody asks for another one.
+    // The cache has the default size until another size is asked for.
     if (other_stacks_.size_class() == stacks_.size_class())
         other_stacks_.set_size_class(size_class);
     if (other_stacks_.size_class() == size_class) return other_stacks_.take();
     return stacks::take(size_class);
 }
 
-// A free one of another size, before somebody goes without: what a server's handlers leave may be
-// all there is.
+// A free stack of a larger size, for when there is no memory for a new one: those that the handlers
+// of a server have left may be all there are.
 Stack* Worker::take_larger_stack(std::uint16_t size_class) {
     for (StackCache* cache : {&other_stacks_, &stacks_}) {
         if (cache->size_class() <= size_class) continue;
@@ -261,8 +262,8 @@ void Worker::shrink_caches() {
     blocks_.shrink();
 }
 
-// In the middle of a switch, on whatever stack asked for a successor: what is destroyed here must
-// not wait. See can_wait_here().
+// Runs in the middle of a switch, on the stack of the fiber that is leaving: what is destroyed here
+// must not wait. See can_wait_here().
 void Worker::fail_unstarted(Fiber& fiber, const Error& error) {
     fails_unstarted_ = true;
     fiber.body(fiber, Fiber::Operation::Fail, &error);
@@ -285,7 +286,7 @@ void Worker::loop() {
             switch_to(fiber);
             continue;
         }
-        // Acquire: everything that led to the end.
+        // Acquire: sees everything that happened before end_workers().
         if (scheduler_.ending_.load(std::memory_order_acquire)) return;
         sleep();
     }
@@ -293,8 +294,8 @@ void Worker::loop() {
 
 // ---------------------------------------------------------------- queues
 
-// Every turn: a look at the clock and around, and the other end of the queues. Null also when the
-// loop has something to do.
+// The pick at the end of turn_ picks: looks around, and prefers fibers that the usual order would
+// leave waiting. Null also when the loop has records to run.
 Fiber* Worker::pick_after_turn() {
     std::int64_t before = coarse_now_ns_;
     look_around();
@@ -305,13 +306,13 @@ Fiber* Worker::pick_after_turn() {
         turn_ = std::min(turn_ * 2, kTurnMax);
     }
     turn_left_ = turn_;
-    // Records wait for the loop, which is where the caller goes when there is no successor.
+    // Records run in the loop, to which the caller switches when there is no successor.
     if (current_ != &loop_fiber_ && !inbox_.empty()) return nullptr;
     if (!is_pinned()) {
         if (Fiber* fiber = scheduler_.global_ready().pop(1)) return fiber;
     }
-    // Rarely: each oldest fresh fiber that is started unfolds a tree beside the one that is at
-    // work.
+    // Rarely, because each oldest fresh fiber that is started unfolds another tree of fibers beside
+    // the present one.
     if (coarse_now_ns_ - oldest_fresh_ns_ >= kOldestFreshNs) {
         oldest_fresh_ns_ = coarse_now_ns_;
         Fiber* fiber = is_pinned() ? nullptr : scheduler_.global_fresh().pop(1);
@@ -331,8 +332,8 @@ Fiber* Worker::pick_after_turn() {
 
 void Worker::ready(Fiber& fiber) {
     env::step();
-    // Nobody but this worker fills the slot, so an empty one stays empty. Release: publishes the
-    // fiber to a watchman.
+    // Only this worker fills the slot, so an empty one stays empty. Release: publishes the fiber to
+    // the watchman.
     if (current_ != &loop_fiber_ && !next_.load(std::memory_order_relaxed)) {
         if (WEFT_PLANTED("worker.forget_next")) return;
         next_.store(&fiber, std::memory_order_release);
@@ -352,7 +353,8 @@ void Worker::add_fresh(Fiber& fiber) {
     if (fresh_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
 }
 
-// Half of the queue and the fiber go to the global queue; on a pinned worker to its own inbox.
+// Half of the queue and the fiber go to the global queue; on a pinned worker the fiber goes to its
+// own inbox.
 void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
     if (is_pinned()) {
         fiber_inbox_.post(fiber);
@@ -375,7 +377,7 @@ void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
     scheduler_.push_global(global, first, &fiber, count + 1);
 }
 
-// One fiber to run, and this worker's share of the others into its own queue.
+// Takes one fiber to run, and moves this worker's share of the others into its own queue.
 Fiber* Worker::take_global(GlobalQueue& global, RunQueue<Fiber>& local) {
     std::uint64_t share = global.size() / scheduler_.stealing_count_;
     unsigned most = static_cast<unsigned>(std::min<std::uint64_t>(share, kEventBatch));
@@ -395,7 +397,7 @@ void Worker::post_fiber(Fiber& fiber) {
 }
 
 void Worker::post(Completion& completion) {
-    // One that posts to itself is awake, and looks before it sleeps.
+    // A worker that posts to itself is awake, and reads its inbox before it sleeps.
     if (inbox_.post(completion) && this_worker() != this) scheduler_.wake_worker(*this);
 }
 
@@ -424,11 +426,11 @@ void leave_token(Fiber& fiber) {
 }
 
 void release_block(Fiber& fiber) {
-    // Relaxed: the caller has the fiber for itself.
+    // Relaxed: only the caller uses the fiber now.
     if (locals_in(fiber.extra.load(std::memory_order_relaxed))) [[unlikely]]
         destroy_locals(fiber);
-    // Relaxed: whoever made a FiberId comes before whoever gives the block back, and the next owner
-    // gets the block through a queue or a lock.
+    // Relaxed: a FiberId is made before the block is given back, and the next owner gets the block
+    // through a queue or a lock.
     if (fiber.exposed.load(std::memory_order_relaxed)) {
         SpinGuard guard(fiber.park_lock);
         ++fiber.generation;

@@ -1,15 +1,16 @@
 // Worker: a thread that runs fibers.
 //
 // A fiber that stops running (yields, parks, ends) picks its successor itself and switches to it
-// directly; only when nothing is ready does it switch to the worker's loop, on the thread's own
-// stack, which looks further (global queue, reactor, timers, other workers) and sleeps.
+// directly. Only when nothing is ready does it switch to the worker's loop, on the thread's own
+// stack, which searches further (global queue, reactor, timers, other workers) and sleeps.
 //
 // Queues: `next_`, one fiber that was readied by the running one and will run right after it;
-// `ready_`, woken and yielded fibers, first in first out; `fresh_`, spawned fibers that have not
+// `ready_`, woken and yielded fibers, first in, first out; `fresh_`, spawned fibers that have not
 // run, newest first, so that a tree of fibers unfolds depth first and needs few stacks. Ready and
-// fresh ones go by turns; a fiber that yields lets a fresh one go first. Every kTurnMax picks the
-// clock, the timers, the reactor and the global queue are looked at and both go before `next_`;
-// every few milliseconds the oldest fresh fiber goes first. So nobody starves.
+// fresh fibers alternate; a fiber that yields lets a fresh one go first. Every kTurnMax picks the
+// worker reads the clock, fires timers, polls the reactor and takes from the global queue, and
+// ready and fresh fibers go before `next_`; every few milliseconds the oldest fresh fiber goes
+// first. So no fiber starves.
 //
 // Owning worker only, unless said otherwise.
 #pragma once
@@ -53,12 +54,12 @@ public:
     bool start_thread();  // false: the machine has no more
     void join_thread();   // of a thread that was started
 
-    // For the running fiber. Both may return on another worker.
+    // For the running fiber. All three may return on another worker.
     void yield_current();
-    void give_way();      // the same, for one that did not ask for it
+    void give_way();      // at the end of a turn, without the yield hint of the simulation
     void park_current();  // in worker_inline.h
 
-    // For the running fiber, whose turn is used up: how many operations the next one is to have.
+    // For the running fiber, whose turn is used up: how many operations its next turn has.
     int next_budget();
 
     // A claimed or new fiber that this worker may run.
@@ -72,7 +73,7 @@ public:
 
     // The running fiber; null while the worker is in its loop.
     Fiber* current() const { return current_ == &loop_fiber_ ? nullptr : current_; }
-    // It destroys the function of a fiber that could not be started.
+    // Whether it now destroys the function of a fiber that could not be started.
     bool fails_unstarted() const { return fails_unstarted_; }
     Scheduler& scheduler() const { return scheduler_; }
     unsigned index() const { return index_; }
@@ -80,41 +81,41 @@ public:
     Reactor& reactor() { return *reactor_; }
     TimerWheel& timers() { return timers_; }
     fiber_blocks::Cache& blocks() { return blocks_; }
-    // In its loop: what it keeps for itself goes to the shared pools.
+    // In its loop: gives the stacks and blocks of its caches to the shared pools.
     void shrink_caches();
-    // The clock as of the last look: for what needs no better.
+    // The time when the worker last read its clock. Cheap, and not exact.
     std::int64_t coarse_now_ns() const { return coarse_now_ns_; }
 
-    // Any thread: a guess at what the worker runs, for diagnosis. `switches` is another number
-    // whenever it has gone from one fiber to the next.
+    // Any thread: a hint what the worker runs, for diagnosis. `switches` differs after each switch.
     struct Peek {
         Fiber* fiber;  // null in the loop
         std::uint64_t switches;
     };
     Peek peek() const;
-    // By which others look at the thread; null in simulation and before it runs.
+    // For snapshots of its thread; null in simulation and while the thread does not run.
     SnapshotTarget* snapshot_target() const { return snapshot_target_; }
 
     void count_spawned(bool counted);
     std::uint64_t live(bool counted_only) const;
 
-    // The first thing on every fresh or resumed fiber: finishes the one that was left.
+    // The first call on every new or resumed fiber: marks the one that was left as saved, or
+    // finishes it if it has ended.
     static void after_switch();
 
 private:
     friend class Scheduler;
 
-    static constexpr unsigned kTurnMax = 64;               // picks between two looks at the clock
-    static constexpr std::int64_t kTurnNs = 100'000;       // what such a turn should last at most
+    static constexpr unsigned kTurnMax = 64;               // picks between two look_around()
+    static constexpr std::int64_t kTurnNs = 100'000;       // how long those should last at most
     static constexpr int kBudgetMax = 128;                 // operations of a turn; see turn.h
-    static constexpr std::int64_t kBudgetNs = 500'000;     // and what they should last at most
-    static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two looks at the reactor
+    static constexpr std::int64_t kBudgetNs = 500'000;     // how long those should last at most
+    static constexpr std::int64_t kPollNsMax = 5'000'000;  // between two polls of the reactor
     static constexpr std::int64_t kOldestFreshNs = 5'000'000;
     static constexpr unsigned kEventBatch = 128;
-    static constexpr unsigned kEventsMin = 16;  // taken at a look even where there is no room
+    static constexpr unsigned kEventsMin = 16;  // of a poll, even if the queue has no room
     static constexpr unsigned kStealMax = 32;
     static constexpr unsigned kWorkersMax = 64;
-    // A stuck worker is noticed after at most two looks.
+    // How often the watchman wakes; it notices a stuck worker at the second time.
     static constexpr std::int64_t kWatchNs = 3'000'000;
     static constexpr unsigned kQuietLooksMax = 16;
 
@@ -164,20 +165,20 @@ private:
     bool fails_unstarted_ = false;
     ExceptionState* thread_exceptions_ = nullptr;
     std::int64_t coarse_now_ns_ = 0;
-    std::int64_t polled_ns_ = 0;               // the last look at the reactor
+    std::int64_t polled_ns_ = 0;               // when the reactor was polled last
     std::int64_t oldest_fresh_ns_ = 0;         // the last time the oldest fresh fiber was preferred
     SchedulerAtomic<std::uint64_t> turns_{0};  // progress, for the watchman
-    std::int64_t seen_tick_ns_ = 0;            // the kernel's, when a budget was last used up
+    std::int64_t seen_tick_ns_ = 0;            // of the kernel, when a budget was last used up
     std::int64_t budget_since_ns_ = 0;         // while is_measuring_
     int budget_ = kBudgetMax;
     bool is_measuring_ = false;
 
-    // Of deliver(); not on its stack, which may be that of a fiber.
+    // The buffer of deliver(). Not on its stack, which may be that of a fiber.
     std::array<IoEvent, kEventBatch> events_;
 
     Fiber loop_fiber_;         // stands for the loop on the thread's own stack; never in a queue
     StackCache stacks_;        // of the default size
-    StackCache other_stacks_;  // of the first other size that is asked for, as a server does
+    StackCache other_stacks_;  // of the first other size that is asked for, as by a server
     fiber_blocks::Cache blocks_;
 
     RunQueue<Fiber> ready_{takers_};
@@ -194,26 +195,26 @@ private:
     FaultStack fault_stack_;
     SnapshotTarget* snapshot_target_ = nullptr;
 
-    // As watchman: what was seen of the others at the last look, and how often all was quiet.
+    // As watchman: the turns_ of the others at the last rescue(), and how often all were asleep.
     std::uint64_t seen_turns_[kWorkersMax] = {};
     unsigned quiet_looks_ = 0;
 
-    // Written by the owner only; read by whoever sums them up.
+    // Written by the owner only; read by Scheduler::live().
     alignas(64) LiveCount all_;
     LiveCount counted_;
 };
 
-// A fiber that is listed by its token holds a reference to it; a token that is still lent is not
-// touched.
+// Takes the fiber off the list of its token and releases its reference; a token that is still lent
+// is not touched.
 void leave_token(Fiber& fiber);
-// A reference to the node of a fiber that a scope waits for; null for others. Before leave_token().
+// A reference to the SpawnState of the fiber; null if it has none. Before leave_token().
 SpawnState* add_ref_of_spawn_state(Fiber& fiber);
 inline SpawnState* take_spawn_state(Fiber& fiber) {
     if (fiber.flags & Fiber::kInScope) [[unlikely]]
         return add_ref_of_spawn_state(fiber);
     return nullptr;
 }
-// Tells the scope; gives the reference back.
+// Tells the scope that the fiber has ended, and releases the reference.
 void leave_spawn_state(SpawnState& spawn_state);
 // Gives a block back; the outcome has been taken or discarded. Any thread.
 void release_block(Fiber& fiber);
@@ -223,8 +224,8 @@ extern constinit thread_local Worker* weft_this_worker  // tidy: allow thread_lo
     __attribute__((tls_model("initial-exec")));
 }
 
-// The worker of the calling thread, or null. Read anew after everything that may switch: a compiler
-// that kept the address of a thread-local over a switch would read another thread's.
+// The worker of the calling thread, or null. Read anew after every possible switch: if the compiler
+// kept the address of the thread-local over a switch, it would read that of another thread.
 #if defined(__x86_64__) && !defined(__ILP32__)
 inline Worker* this_worker() {
     Worker* worker;

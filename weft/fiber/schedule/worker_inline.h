@@ -1,5 +1,6 @@
-// The path of a switch, inline: a fiber that goes on after a switch returns through frames that the
-// return predictor knows nothing of, so each frame less between the switch and the caller counts.
+// The path of a switch, inline. After a switch a fiber returns through frames that the processor's
+// return predictor does not know, so each frame between the switch and the caller costs a
+// misprediction.
 #pragma once
 
 #include "weft/base/env.h"
@@ -10,10 +11,10 @@
 
 namespace weft {
 
-// Goes on in `next`, or in the loop when null.
+// Switches to `next`, or to the loop if it is null.
 [[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, SavedContext::Leave leave) {
-    // A fiber for whose stack there was no memory has ended before it began; whoever joins it is
-    // told, and the loop finds another one.
+    // If there was no memory for its stack, the fiber has been finished with that error, and the
+    // loop finds another one.
     if (next && !next->stack && !give_stack(*next)) [[unlikely]]
         next = nullptr;
     Fiber& from = *current_;
@@ -21,7 +22,7 @@ namespace weft {
     if (&from == &to) return;
     left_ = &from;
     current_ = &to;
-    // What a running fiber has is with the thread; it holds none itself.
+    // The exceptions of the running fiber are in the thread's state, not in its block.
     if (!thread_exceptions_->is_empty() || !to.exceptions.is_empty()) [[unlikely]] {
         from.exceptions = *thread_exceptions_;
         *thread_exceptions_ = std::exchange(to.exceptions, {});
@@ -59,7 +60,8 @@ inline void Worker::push_ready(Fiber& fiber) {
     return fiber;
 }
 
-// A fiber whose context is still being saved by another worker goes back into the queue.
+// Null: the context of the fiber is still being saved by another worker, or the dump holds it; it
+// has gone back into the queue.
 [[gnu::always_inline]] inline Fiber* Worker::runnable(Fiber* fiber) {
     if (!fiber) return nullptr;
     // Acquire: the dump's hold; see dump.cpp.
@@ -77,7 +79,7 @@ inline void Worker::push_ready(Fiber& fiber) {
     if (--turn_left_ == 0) [[unlikely]]
         return runnable(pick_after_turn());
     if (Fiber* fiber = take_next()) return runnable(fiber);
-    // By turns: where somebody is always ready, those who wait for fresh ones must go on as well.
+    // Ready and fresh fibers alternate, so that neither kind starves while the other never ends.
     if (turn_left_ % 2 == 0) {
         if (Fiber* fiber = fresh_.pop_newest()) return runnable(fiber);
         return runnable(ready_.take_oldest());
@@ -90,7 +92,7 @@ inline void Worker::push_ready(Fiber& fiber) {
     Fiber* me = current_;
     me->parked_at_ms = static_cast<std::uint32_t>(coarse_now_ns_ / 1'000'000);
     Fiber* next = pick();
-    // Woken before it has left: it is its own successor.
+    // It was woken before it left its stack: it is its own successor.
     if (next == me) return;
     switch_to(next);
 }
