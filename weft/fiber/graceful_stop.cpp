@@ -29,7 +29,7 @@ struct StopEntry {
     enum class State : std::uint8_t { Registered, Running, Over };
 
     std::function<Result<void>()> close;
-    // The next two under the lock of the StopState.
+    // The next two are guarded by the lock of the StopState.
     State state = State::Registered;
     const Fiber* caller = nullptr;  // while it runs
     LentWait ended;                 // completed when it has run
@@ -45,18 +45,19 @@ Result<void> call(StopEntry& entry) {
     }
 }
 
-// Nothing can be done about a stderr that is gone.
+// Errors are ignored: nothing can be done about a closed stderr.
 void write_to_stderr(const std::string& text) {
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-// What is to be done and how far it is. The drain's fiber holds it too, so it knows of no signals:
-// the last owner of those may not be the thread that calls their hooks.
+// The hooks of a stop, and how far the drain has got. It is apart from StopSignals because the
+// drain's fiber owns it as well, and the last owner of StopSignals must not be a fiber or a thread
+// for which the destructor of a signal hook waits.
 class StopState : public std::enable_shared_from_this<StopState> {
 public:
     StopState(Scheduler& stopped, StopOptions how) : scheduler_(stopped), options_(how) {}
 
-    // How often it was told before.
+    // Returns how often it was called before; the first call begins the drain.
     unsigned begin();
     Nanoseconds time_to_end() const { return options_.drain + options_.unwinding; }
     void report_what_is_stuck() const;
@@ -81,15 +82,15 @@ private:
 
     Scheduler& scheduler_;
     const StopOptions options_;
-    mutable SpinLock lock_;  // the rest
+    mutable SpinLock lock_;  // guards all that follows
     std::vector<std::shared_ptr<StopEntry>> entries_;
     unsigned times_begun_ = 0;
-    bool drains_ = false;  // a fiber calls entries, or is about to
+    bool drains_ = false;  // a fiber calls the entries, or is about to
 };
 
 constexpr unsigned kReportSecondsMax = 5;
 
-// This thread may have it blocked.
+// Unblocks the signal in this thread.
 void let_through(int signal) {
     sigset_t own;
     sigemptyset(&own);
@@ -129,8 +130,9 @@ void StopState::report_what_is_stuck() const {
     write_to_stderr(dump_fibers());
 }
 
-// A fiber that nothing but the end of the runtime cancels, wherever it was begun. Without memory
-// for it, or in a runtime that has been cancelled already, nothing can be let finish.
+// Starts a fiber that only the end of the runtime cancels, whatever the caller's token is. Without
+// memory for it, or in a runtime that is cancelled already, there is no drain: everything is
+// cancelled at once.
 template <class Function>
 void StopState::spawn(std::string_view name, fiber_internal::Counted counted, Function&& function) {
     Error error = ErrorKind::Other;
@@ -154,10 +156,10 @@ void StopState::give_up_draining(const Error& reason) {
 void StopState::start_drain() {
     auto call_hooks = [self = shared_from_this()] { self->drain(); };
     auto limit = [target = &scheduler_, time = options_.drain] {
-        // An early end of the sleep is the end of the runtime.
+        // If the sleep ends early, the runtime is ending anyway.
         if (sleep_for(time)) target->cancel_all();
     };
-    // The time runs while the hooks are called: one of them may wait for ever.
+    // First, so that the time limit also covers the hooks: one of them may wait for ever.
     spawn("drain limit", fiber_internal::Counted::No, std::move(limit));
     spawn("drain", fiber_internal::Counted::Yes, std::move(call_hooks));
 }
@@ -180,7 +182,7 @@ void StopState::drain() {
         Result<void> outcome = call(*entry);
         if (!outcome)
             log(LogLevel::Warn, "a function of on_drain() failed: {}", outcome.error().message());
-        entry->close = nullptr;  // what it has captured goes before its hook
+        entry->close = nullptr;  // destroys its captures before its hook is told of the end
         {
             SpinGuard guard(lock_);
             entry->state = StopEntry::State::Over;
@@ -203,7 +205,7 @@ void StopState::add(std::shared_ptr<StopEntry> entry) {
 }
 
 void StopState::take_back(StopEntry& entry) {
-    std::shared_ptr<StopEntry> removed;  // destroyed after the lock is let go
+    std::shared_ptr<StopEntry> removed;  // destroyed after the lock is released
     {
         SpinGuard guard(lock_);
         if (entry.state == StopEntry::State::Registered) {
@@ -230,8 +232,8 @@ struct StopSignals {
 
     // Owners: this, and the fiber that drains.
     const std::shared_ptr<StopState> state;
-    bool was_told = false;  // the signal thread's
-    // Ended first: they call the state, and the others call the first.
+    bool was_told = false;  // used by the signal thread only
+    // Last, so destroyed first: they use the state, and the other two use `dump`.
     std::optional<SignalHook> dump;
     std::optional<SignalHook> terminate;
     std::optional<SignalHook> interrupt;
@@ -246,7 +248,7 @@ Result<void> StopSignals::open() {
     return {};
 }
 
-// By the signal's own thread, because no worker may be able to do anything any more.
+// On the signal thread, because all workers may be stuck.
 void StopSignals::on_signal(int signal) {
     if (std::exchange(was_told, true)) {
         log(LogLevel::Warn, "stopping: told again, so the process ends at once");
@@ -257,7 +259,8 @@ void StopSignals::on_signal(int signal) {
 }
 
 void StopSignals::end_the_process() {
-    // Whoever is stuck may hold what the report needs: the kernel ends us if it takes too long.
+    // A stuck thread may hold a lock that the report needs: if it takes too long, the kernel ends
+    // the process.
     ::signal(SIGALRM, SIG_DFL);
     let_through(SIGALRM);
     ::alarm(kReportSecondsMax);

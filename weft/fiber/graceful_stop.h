@@ -1,4 +1,4 @@
-// GracefulStop: what a service does when it is told to end.
+// GracefulStop: stops a service in order when it gets a signal.
 //
 //     weft::run([]() -> Result<void> {
 //         net::Listener listener = WEFT_TRY(net::Listener::open(address));
@@ -8,18 +8,18 @@
 //
 // On SIGTERM or SIGINT the functions of on_drain() are called, newest first, one after the other,
 // on a fiber of the runtime: they may wait. They close listeners. The counted fibers then have the
-// drain time to end by themselves; after that everything is cancelled. What has not ended a little
-// later never will, such as a blocking() call that hangs: then stderr is told what it is, and the
-// process ends with status 1. A second signal ends the process at once, as it would have without
-// us. SIGUSR1 writes what all fibers are doing to stderr.
+// drain time to end by themselves; after that everything is cancelled. What has not ended within
+// the unwinding time never will, such as a blocking() call that hangs: then it is reported on
+// stderr, and the process ends with status 1. A second signal ends the process at once, as it would
+// without a GracefulStop. SIGUSR1 writes what all fibers are doing to stderr.
 //
-// A function runs only while its DrainHook lives: the hook's destructor takes the function back,
-// and waits for it if it is being called. So declare the hook after what its function names, and
-// the two can never meet: the hook goes first.
+// A function runs only while its DrainHook lives: the hook's destructor removes the function, and
+// waits for it if it is being called. So declare the hook after the objects that its function uses:
+// then the hook is destroyed first, and the function never uses a destroyed object.
 //
 // Any fiber, any thread. A stop and its hooks must not outlive their runtime, which has one stop at
-// a time. Signals are listened to as long as the stop or one of its hooks lives. A simulated
-// machine has no signals: there begin() alone starts the drain.
+// a time. Signals are handled as long as the stop or one of its hooks lives. A simulated machine
+// has no signals: there only begin() starts the drain.
 #pragma once
 
 #include <memory>
@@ -39,12 +39,12 @@ struct StopSignals;
 
 struct StopOptions {
     Nanoseconds drain = std::chrono::seconds(30);
-    // How long what was cancelled then has to end.
+    // How long fibers have to end after they were cancelled.
     Nanoseconds unwinding = std::chrono::seconds(2);
 };
 
-// The owner of a function that is called when the drain begins. Dropping it takes the function
-// back; so it has to be kept.
+// Owns a function that is called when the drain begins. Its destructor removes the function, so it
+// must be kept.
 class [[nodiscard]] DrainHook {
 public:
     DrainHook(DrainHook&&) noexcept = default;
@@ -55,9 +55,9 @@ public:
     }
     ~DrainHook() { take_back(); }
 
-    // From now on the function is not called, and is not being called. Waits for a call that is
-    // under way, and cannot be cancelled in that; the function itself may take itself back, which
-    // does not wait. Again: nothing.
+    // After it the function is not called, and is not being called. Waits for a call that is under
+    // way, and cannot be cancelled meanwhile; but does not wait if the function itself calls it. A
+    // second call does nothing.
     void take_back() noexcept;
 
 private:
@@ -66,24 +66,24 @@ private:
 
     // Owners: the stop and all its hooks.
     std::shared_ptr<StopSignals> signals_;
-    // Owners: this, and the stop's list or the fiber that calls it.
+    // Owners: this, and the list of the stop or the fiber that calls the function.
     std::shared_ptr<StopEntry> entry_;
 };
 
 class [[nodiscard]] GracefulStop {
 public:
-    // The signals begin the drain of a runtime, or of the one whose fiber runs. Misuse if it has a
-    // stop already: see current().
+    // From now on signals begin the drain of the runtime, or of that of the running fiber. Misuse
+    // if it has a stop already: see current().
     static Result<GracefulStop> on_signals(Runtime& runtime, StopOptions options = {});
     static Result<GracefulStop> on_signals(StopOptions options = {});
-    // The stop of the runtime whose fiber runs; one with the default options if it has none.
+    // The stop of the running fiber's runtime; a new one with the default options if it has none.
     static Result<GracefulStop> current();
     GracefulStop(GracefulStop&&) noexcept = default;
     GracefulStop& operator=(GracefulStop&&) noexcept = default;
     ~GracefulStop() = default;
 
-    // `close` takes nothing and returns nothing or a Result<void>, whose error is logged. When the
-    // drain has begun before, it is called soon.
+    // `close` takes nothing and returns nothing or a Result<void>, whose error is logged. If the
+    // drain has begun already, it is called soon.
     template <class Function>
     DrainHook on_drain(Function&& close) {
         using Returned = std::invoke_result_t<std::decay_t<Function>&>;
@@ -99,8 +99,8 @@ public:
         }
     }
 
-    // The first begins the drain, as a signal does; the second cancels. Does not wait, and never
-    // ends the process.
+    // The first call begins the drain, as a signal does; the second cancels all fibers. Does not
+    // wait, and never ends the process.
     void begin();
     bool has_begun() const;
 

@@ -25,14 +25,14 @@
 namespace weft {
 namespace {
 
-constexpr int kCallCost = 2;  // a system call beside the operations that turn.h counts
+constexpr int kCallCost = 2;  // of an operation with a system call; see turn::may_wait()
 constexpr std::uint8_t kBoth = kReadable | kWritable;
 constexpr Nanoseconds kSlice = std::chrono::milliseconds(10);
 
 bool on_real_thread() { return !this_worker() && !env::current(); }
 
-// A broken pipe is an error, not the end of the process. Workers have the signal blocked; a thread
-// of the program blocks it for the call, and takes the one that the call has caused.
+// A broken pipe is an error, not the end of the process. Workers have SIGPIPE blocked; a thread of
+// the program blocks it for the call, and consumes the one that the call has caused.
 [[gnu::noinline]] long write_without_signal(int fd, const void* begin, std::size_t size) {
     sigset_t broken_pipe;
     sigset_t pending;
@@ -50,7 +50,7 @@ bool on_real_thread() { return !this_worker() && !env::current(); }
     return count;
 }
 
-// What a flow is served by.
+// The system call for a flow.
 struct ReadCall {
     Flow flow;
     std::span<std::byte> buffer;
@@ -76,7 +76,7 @@ struct WriteCall {
     return ::poll(&entry, 1, 0) != 0;  // an error is for the operation to report
 }
 
-// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+// Functions that read errno stay out of line: their callers wait, and may resume on another thread.
 [[gnu::noinline]] int make_nonblocking(int fd, Flow& flow) {
     int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0) return errno;
@@ -84,14 +84,16 @@ struct WriteCall {
     struct stat status{};
     flow = Flow::Unknown;
     if (::fstat(fd, &status) != 0) return errno;
-    // In packet mode a pipe is read packet by packet. Of a socket only its maker knows.
+    // In packet mode a pipe is read packet by packet. Whether a socket is a stream only its creator
+    // knows.
     if (S_ISFIFO(status.st_mode) && !(flags & O_DIRECT)) flow = Flow::Stream;
     return 0;
 }
 
 }  // namespace
 
-// A plain thread in poll(2): what closes or cancels writes to its event descriptor.
+// A plain thread that waits in poll(2). To end the wait early, close() and cancellation write to
+// its event descriptor.
 struct Descriptor::ThreadWait {
     ThreadWait() : event_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
     ~ThreadWait() {
@@ -108,8 +110,8 @@ struct Descriptor::ThreadWait {
         int event_fd;
     };
 
-    // True when ready. Without an event descriptor (there may be none left) it returns every few
-    // milliseconds, so that the caller looks around.
+    // True when ready. Without an event descriptor (the process may have none left) it returns
+    // after kSlice at the latest, so that the caller checks for a close or a cancellation.
     bool wait(int fd, std::uint8_t direction, Deadline until) const;
 
     int event_fd;
@@ -137,7 +139,7 @@ public:
     [[gnu::always_inline]] explicit Use(Descriptor& descriptor)
         : descriptor_(descriptor), entry_(descriptor.uses_.begin(this_worker())) {}
     [[gnu::always_inline]] ~Use() {
-        // The fiber may have been moved meanwhile.
+        // this_worker() anew: the fiber may have moved to another worker.
         if (entry_ != Entry::Refused && descriptor_.uses_.end(this_worker())) [[unlikely]]
             descriptor_.finish_close();
     }
@@ -194,8 +196,8 @@ bool Descriptor::is_open() const { return !uses_.is_closed(); }
 
 void Descriptor::close() {
     Use use(*this);
-    // Closed before the look at the registration; a call that has just made one looks afterwards
-    // whether it is closed, so one of the two wakes it.
+    // The mark is set before the registration is read; a call that makes a registration publishes
+    // it before it tests the mark (seq_cst). So either this retires it, or that call sees the mark.
     if (!use || !uses_.close()) return;
     IoRegistration* registration = registration_.load(std::memory_order_seq_cst);
     if (registration) registration->retire();
@@ -207,7 +209,7 @@ void Descriptor::close() {
 
 // Nobody is in a call, and nobody can begin one.
 void Descriptor::drop_registrations() {
-    // Acquire: whoever made them may have been another thread.
+    // Acquire: another thread may have made them.
     IoRegistration* registration = registration_.exchange(nullptr, std::memory_order_acquire);
     while (registration) {
         IoRegistration* previous = registration->previous();
@@ -231,15 +233,15 @@ int Descriptor::release() {
 
 // ---------------------------------------------------------------- waiting
 
-// The registration with a live runtime; a new one starts with `readiness`. `watcher` is the worker
-// that will watch it if nobody does; null if that is not known.
+// The registration with a live runtime; a new one is made with `readiness`. `watcher` is the worker
+// with whose reactor a new one will be registered; null if that is not known.
 Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness, const Worker* watcher) {
     // Acquire: the registration is made; pairs with the release of the exchange below.
     IoRegistration* current = registration_.load(std::memory_order_acquire);
     while (!current || current->is_detached()) {
         IoRegistration* added = WEFT_TRY(IoTable::register_here(fd_, readiness));
         added->set_previous(current);
-        // seq_cst: published before the look at uses_; see close().
+        // seq_cst: published before uses_ is read; see close().
         if (registration_.compare_exchange_strong(current, added, std::memory_order_seq_cst,
                                                   std::memory_order_acquire)) {
             current = added;
@@ -253,8 +255,8 @@ Result<IoRegistration*> Descriptor::registration(std::uint8_t readiness, const W
     return current;
 }
 
-// After the operation was found to block: for the first time, on a plain thread, or since the
-// runtime has ended where somebody waited before.
+// The wait of an operation that would block, when there is no registration to wait with: at the
+// first wait, on a plain thread, or when the runtime of the registration has ended.
 Result<void> Descriptor::wait_anywhere(std::uint8_t direction, Deadline deadline,
                                        CancelState* token) {
     if (on_real_thread()) return wait_on_thread(direction, deadline, token);
@@ -298,7 +300,8 @@ Result<void> Descriptor::wait_on_thread(std::uint8_t direction, Deadline deadlin
     return result;
 }
 
-// Nobody tells us what others have done to the descriptor, so the kernel is asked.
+// The banked readiness is not reliable here, because libraries use the descriptor directly. So the
+// kernel is asked.
 Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
@@ -320,8 +323,8 @@ Result<void> Descriptor::wait_level(std::uint8_t direction, Deadline deadline, C
 
 // ---------------------------------------------------------------- operations
 
-// One try, whatever has come. A count or -errno, which is -EAGAIN when it would block. `here` is
-// the registration, if there is one.
+// Calls once, whatever events have come. Returns a count or -errno, which is -EAGAIN when it would
+// block. `here` is the registration, or null.
 template <class KernelCall>
 [[gnu::always_inline]] inline long Descriptor::attempt(IoRegistration* here, std::uint8_t direction,
                                                        std::size_t size, KernelCall& call) {
@@ -329,15 +332,15 @@ template <class KernelCall>
     IoRegistration::Seen seen = here->look(direction);
     long count = call(fd_);
     bool partial = count > 0 && static_cast<std::size_t>(count) < size;
-    // After a part the next call would block, unless the end of the stream is what comes next: its
-    // edge may have come together with the bytes.
+    // After a partial count the next call would block, unless the stream has ended: the event for
+    // that may have come together with the one for the bytes.
     if (count == -EAGAIN || (partial && flow_ != Flow::Unknown && !seen.ended))
         here->clear(seen, direction);
     if (WEFT_PLANTED("io.one_for_all") && count >= 0) here->clear(seen, direction);
     return count;
 }
 
-// Inline in the few functions that are the whole of a message's way through here.
+// Inlined into the few functions on the path of every message.
 template <class Count, class KernelCall>
 [[gnu::always_inline]] inline Result<Count> Descriptor::perform_inline(std::uint8_t direction,
                                                                        std::size_t size,
@@ -346,8 +349,8 @@ template <class Count, class KernelCall>
                                                                        CancelState* token) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    // One who finds the descriptor always ready must neither keep the worker for ever nor overlook
-    // that it is cancelled.
+    // A fiber that always finds the descriptor ready must neither keep the worker for ever nor miss
+    // that it was cancelled.
     if (turn::may_wait(direction == kReadable ? "descriptor.read" : "descriptor.write", this,
                        kCallCost)) {
         WEFT_TRY(CancelToken::current().check());
@@ -355,14 +358,14 @@ template <class Count, class KernelCall>
     for (;;) {
         // Acquire: the registration is made; pairs with registration().
         IoRegistration* here = registration_.load(std::memory_order_acquire);
-        // If not, nothing has come since a call was found to block. A plain thread asks the kernel
-        // anyway.
+        // If it is not ready, no event has come since a call would have blocked. A plain thread
+        // calls anyway.
         if (!here || here->is_ready(direction) || on_real_thread()) {
             long count = attempt(here, direction, size, call);
             if (count >= 0) return static_cast<Count>(count);
             if (count != -EAGAIN) return Error::from_errno(static_cast<int>(-count));
         }
-        // Who closes after this look retires the registration, and so ends the wait.
+        // A close after this test retires the registration, and so ends the wait.
         if (here && this_worker() && !here->is_detached()) [[likely]] {
             WEFT_TRY(here->wait(direction, deadline, token));
         } else {
@@ -420,7 +423,7 @@ Result<long> Descriptor::perform_with_fd(Call call, void* context) {
 
 Result<void> Descriptor::write_whole(std::span<const std::byte> bytes, Deadline deadline,
                                      CancelState* token) {
-    // As a rule the first call takes all.
+    // Inline, because as a rule the first call takes all.
     while (!bytes.empty()) {
         Result<std::size_t> count = perform_inline<std::size_t>(
             kWritable, bytes.size(), WriteCall{flow_, bytes}, deadline, token);
@@ -485,8 +488,8 @@ Result<void> Descriptor::wait_writable(Deadline deadline, const CancelToken& tok
 Result<bool> Descriptor::arm(Dormant& dormant, std::uint8_t events) {
     Use use(*this);
     if (!use) return ErrorKind::Closed;
-    // Acquire: the registration is made; pairs with registration(). Who closes after this look
-    // retires it, which the registration tells or the dormant is told.
+    // Acquire: the registration is made; pairs with registration(). A close after this retires it:
+    // then arm() fails, or the Dormant is called with kClosed.
     IoRegistration* here = registration_.load(std::memory_order_acquire);
     if (!here || here->is_detached()) [[unlikely]] {
         auto others = static_cast<std::uint8_t>(kBoth & ~events);

@@ -37,25 +37,25 @@ class CancelToken;
 class IoRegistration;
 class Worker;
 
-// Something without a fiber that waits for a descriptor: it is called once when one of the events
-// that it is armed for comes (or kClosed when the descriptor is closed or the runtime ends), in the
-// scheduler of some worker or in the closer. It must not wait; it may spawn a fiber, cancel a
-// token, and close or arm again.
+// Dormant: an object without a fiber that waits for a descriptor. After Descriptor::arm() it is
+// called once, when one of the events comes for which it is armed, in the loop or scheduler of some
+// worker; or with kClosed, when the descriptor is closed or the runtime ends, by the thread that
+// does so. It must not wait; it may spawn a fiber, cancel a token, and close or arm again.
 struct Dormant {
     void (*on_ready)(Dormant& dormant, std::uint8_t events) = nullptr;
 };
 
 // Whether a short read or write means that the descriptor is drained or full for now, so that the
-// next call need not be tried: true for pipes and TCP, not for datagrams, terminals and the like.
-// A socket is served by recv and send, which cost less than read and write.
+// next call need not be tried: true of pipes and TCP (Stream), not of datagrams, terminals and the
+// like (Unknown). For StreamSocket recv and send are called, which cost less than read and write.
 enum class Flow : std::uint8_t { Unknown, Stream, StreamSocket };
 
 class Descriptor {
 public:
-    Descriptor() = default;  // none: every call gives Closed
-    // Takes the descriptor over and makes it non-blocking. One that is refused stays the caller's.
+    Descriptor() = default;  // closed: every call gives Closed
+    // Takes the descriptor over and makes it non-blocking. After an error it stays the caller's.
     static Result<Descriptor> adopt(int fd);
-    // The same without asking the kernel, for one that is known to be non-blocking.
+    // The same without a system call, for one that is known to be non-blocking.
     static Descriptor adopt_nonblocking(int fd, Flow flow);
 
     // Moving is for owners: nobody else may be in a call.
@@ -88,9 +88,10 @@ public:
     Result<void> wait_writable(Deadline deadline = Deadline::never());
     Result<void> wait_writable(Deadline deadline, const CancelToken& token);
 
-    // For other calls, such as accept and recvmsg: calls attempt(fd), which gives a count or
-    // -errno, again after each wait until it is not -EAGAIN. `token` may be null. `size` is what
-    // the call asks for, if less than that means that the next one would block; see Flow.
+    // For other calls, such as accept and recvmsg: calls attempt(fd), which returns a count or
+    // -errno, again after each wait until it is not -EAGAIN. `token` may be null. `size` is the
+    // count that the call asks for, if a smaller one means that the next call would block; else 0.
+    // See Flow.
     template <class Attempt>
     Result<long> until_ready(IoEvents direction, Attempt&& attempt, Deadline deadline,
                              CancelState* token = nullptr, std::size_t size = 0);
@@ -99,25 +100,25 @@ public:
     template <class Attempt>
     Result<std::optional<long>> try_once(IoEvents direction, Attempt&& attempt,
                                          std::size_t size = 0);
-    // For calls that never block, such as getsockname: fn(fd) gives a count or -errno; meanwhile
-    // nobody can close the descriptor.
+    // For calls that never block, such as getsockname: fn(fd) returns a count or -errno; meanwhile
+    // the descriptor cannot be closed.
     template <class Function>
     Result<long> with_fd(Function&& fn);
 
-    // Calls dormant.on_ready once, at the first of `events`. False: one of them may be there
-    // already, and nothing was armed; try the operation. Fibers (and what runs in the scheduler).
+    // Calls dormant.on_ready once, at the first of `events`. False: one of them may have come
+    // already, and nothing was armed; try the operation. Fibers, and callbacks in a worker's loop.
     Result<bool> arm(Dormant& dormant, std::uint8_t events);
-    // True: it was armed, and is not called any more. False: it has been or is being called.
+    // True: it was armed, and will not be called. False: it has been or is being called.
     bool disarm(Dormant& dormant);
-    // Lets a worker of the runtime (see placement.h) watch the descriptor, beginning with `events`,
-    // whatever that worker does at the moment. Without it the worker watches on which somebody
-    // waits first. Fibers.
+    // Registers the descriptor with the reactor of a worker of the runtime (see placement.h), with
+    // `events` as not yet ready. Without it the descriptor is registered with the worker on which
+    // somebody waits for it first. Fibers.
     Result<void> watch_by(unsigned worker, std::uint8_t events);
 
     void close();   // idempotent
-    int release();  // the caller's again, still non-blocking; nobody else may be in a call
+    int release();  // gives it to the caller, still non-blocking; nobody else may be in a call
     bool is_open() const;
-    int fd() const { return fd_; }  // still owned here; -1 when there is none
+    int fd() const { return fd_; }  // keeps its ownership; -1 when there is none
 
 private:
     struct ThreadWait;
@@ -156,7 +157,7 @@ private:
     int fd_ = -1;
     Flow flow_ = Flow::Unknown;
     SpinLock threads_lock_;
-    UseCount uses_;  // the calls that are under way; its home is the worker that watches
+    UseCount uses_;  // the calls under way; its home is the worker with whose reactor it is
     SchedulerAtomic<IoRegistration*> registration_{nullptr};
     ThreadWait* threads_ = nullptr;  // plain threads that wait; under threads_lock_
 };
@@ -169,7 +170,7 @@ Result<Pipe> make_pipe();
 
 namespace io_internal {
 
-// A function as the two words that Descriptor calls it by.
+// Adapts a function object to a plain function with a context pointer.
 template <class Function>
 struct Callable {
     static long call(void* self, int fd) { return static_cast<Callable*>(self)->fn(fd); }

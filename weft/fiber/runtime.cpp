@@ -38,8 +38,8 @@ unsigned number_from(const char* name, unsigned fallback, unsigned max, unsigned
     return fallback;
 }
 
-// A part of a cpu is worth a worker: the kernel stops all of them together when the time is used
-// up.
+// Rounded up: also a fraction of a cpu is worth a worker, because the kernel stops all workers at
+// once when the quota is used up.
 unsigned cpus_in(std::optional<double> quota) {
     if (!quota || *quota >= kDefaultWorkersMax) return kDefaultWorkersMax;
     return static_cast<unsigned>(std::ceil(std::max(*quota, 1.0)));
@@ -130,7 +130,8 @@ std::size_t Runtime::live_fibers() const { return scheduler_->live(false); }
 const SchedulerCounters& Runtime::counters() const { return scheduler_->counters(); }
 
 Result<void> Runtime::post(unsigned worker, Completion& completion) {
-    // What runs on a worker keeps all of them running, and may need the loop of one to end well.
+    // No check on a worker: the workers run as long as something runs on them, and a fiber may have
+    // to post during shutdown.
     bool is_inside = this_worker() && &this_worker()->scheduler() == scheduler_.get();
     if (!is_inside) WEFT_TRY(check());
     if (worker >= scheduler_->worker_count())

@@ -4,8 +4,8 @@
 //         return weft::run([] { ... spawn, wait, serve ... }) ? 0 : 1;
 //     }
 //
-// weft::run is all most programs need. A Runtime of one's own gives control: how many workers, when
-// to wait, when to stop. Shutdown cancels: every parked fiber wakes with Cancelled and unwinds.
+// weft::run is all most programs need. A Runtime object gives control: how many workers, when to
+// wait, when to stop. Shutdown cancels: every parked fiber wakes with Cancelled and unwinds.
 //
 // Any plain thread; spawn also from fibers of another runtime.
 #pragma once
@@ -28,15 +28,16 @@ class Worker;
 
 struct RuntimeOptions {
     unsigned workers = default_workers();
-    // Beside the others: they run only what is spawned on them, and nobody steals from them.
+    // In addition to `workers`: they run only what is spawned on them, and no worker steals from
+    // them.
     unsigned pinned_workers = 0;
     std::size_t stack_bytes = default_stack_bytes();
     unsigned blocking_threads = default_blocking_threads();  // at most
-    // A fiber that has not let go of its worker for so long is named in the log with its frames, at
+    // A fiber that has run for so long without a switch is named in the log with its frames, at
     // most one a second; all are counted. Zero: none.
     std::chrono::milliseconds stall_report = default_stall_report();
-    // When no fiber can run for so long, nothing is pending that could wake one, and a thread waits
-    // for them to end, the log says who waits on what: once. Zero: never.
+    // When no fiber could run for so long, nothing is pending that could wake one, and a thread
+    // waits for them to end, the log tells once what each fiber waits on. Zero: never.
     std::chrono::milliseconds hang_report = default_hang_report();
 
     static unsigned default_workers();           // WEFT_WORKERS, else the usable cpus, at most 16
@@ -55,7 +56,7 @@ public:
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) = delete;
 
-    // Starts the workers. Called by the others when need be; a second call does nothing.
+    // Starts the workers. The other functions call it if needed; a second call does nothing.
     Result<void> start();
 
     template <class Function>
@@ -84,24 +85,24 @@ public:
     template <class Function>
     auto spawn_pinned(unsigned index, Function&& function, const SpawnOptions& options = {});
 
-    // Returns when every counted fiber has exited.
+    // Returns when every counted fiber has exited: all but those of spawn_detached().
     void run();
 
     // Cancels every fiber, waits until all have ended, ends the workers. TimedOut if some fibers
     // did not end by then; their names are logged, and the runtime goes on for them. Idempotent.
     Result<void> shutdown(Deadline deadline = Deadline::never());
 
-    // Every fiber's waits end as Cancelled from now on, and no more are taken. Any thread or fiber;
-    // does not wait: run() and shutdown() do.
+    // From now on the waits of every fiber end as Cancelled, and no fiber can be spawned. Any
+    // thread or fiber; does not wait for their end: run() and shutdown() do.
     void cancel_all();
 
-    // Above the token of every fiber; cancelled by cancel_all() and shutdown().
+    // The token above those of all fibers; cancelled by cancel_all() and shutdown().
     CancelToken root() const;
 
     unsigned worker_count() const;  // pinned ones included
     std::size_t live_fibers() const;
     const SchedulerCounters& counters() const;
-    // Runs a record on a worker, numbered from 0, the pinned ones last.
+    // Runs a record in the loop of a worker; numbered from 0, the pinned ones last. Any thread.
     Result<void> post(unsigned worker, Completion& completion);
 
 private:

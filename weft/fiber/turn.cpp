@@ -8,17 +8,17 @@
 namespace weft {
 
 extern "C" {
-// Used: inline assembly names it, which link-time optimization does not see.
+// Attribute `used`: it is used by inline assembly, which link-time optimization does not see.
 [[gnu::used]] constinit thread_local int weft_turn_left = 1;  // tidy: allow thread_local: budget
 }
 
 namespace turn {
 namespace {
 
-// Where there is no turn to give up: on a plain thread, and in a worker's own loop.
+// On a plain thread and in a worker's own loop, where there is no turn to give up.
 constexpr int kBudgetElsewhere = 64;
 
-// Out of line, so that nobody keeps the address over the switch that follows.
+// Out of line, so that the compiler does not keep the address over the switch that follows.
 [[gnu::noinline]] void refill(int operations) { weft_turn_left = operations; }
 
 }  // namespace

@@ -1,18 +1,18 @@
-// What every operation of a primitive (a lock, a send, a read from a buffer, a spawn) tells the
-// scheduler. It keeps two promises with one branch that is predicted rightly:
+// Turn: every operation of a primitive (a lock, a send, a read from a buffer, a spawn) calls one of
+// the functions here. They keep two promises, at the cost of one branch that is predicted rightly:
 //
-//   - An operation that may wait, but finds each time what it came for, uses up the turn of its
-//     fiber. After a bounded number of them the fiber goes behind those that are ready, and the
-//     worker looks at its clock, timers and descriptors. The number shrinks where operations take
-//     long, and a large item counts for many.
+//   - An operation that may wait, but never has to, uses up the turn of its fiber. After a bounded
+//     number of operations the fiber goes behind those that are ready, and the worker reads its
+//     clock, fires timers and polls descriptors. The number shrinks where operations take long, and
+//     a large item counts as several.
 //   - In a simulated machine every operation is a step, at which the seed may let another thread go
-//     on, or at one that may wait another fiber of the same thread. So in every build.
+//     on; and, if the operation may wait, another fiber of the same thread. So in every build.
 //
 // An operation that never waits (unlock, try_send, release, set) never gives up the turn: it may be
 // called where nothing may wait, as in a callback or under a std::mutex.
 //
-// Called with no lock of the runtime held. Anywhere: on a plain thread and in a worker's own loop
-// nothing follows from it, but for the step.
+// Called with no lock of the runtime held. Any thread; on a plain thread and in a worker's own loop
+// the calls have no effect, except for the step of a simulation.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@
 namespace weft {
 
 extern "C" {
-// What is left of the turn of the fiber that runs on this thread. In a thread that plays a
-// simulated machine it is 1, so that each operation is the last.
+// How many operations are left of the turn of the fiber that runs on this thread. On a thread of a
+// simulated machine it is 1, so that each operation ends the turn.
 extern constinit thread_local int weft_turn_left  // tidy: allow thread_local: the budget
     __attribute__((tls_model("initial-exec")));
 }
 
 namespace turn {
 
-// The rare ends of the two below.
+// The slow paths of may_wait() and step().
 [[gnu::noinline, gnu::cold]] bool end(const char* operation, const void* object);
 [[gnu::noinline, gnu::cold]] void step_of(const char* operation, const void* object);
 
@@ -52,7 +52,7 @@ namespace turn {
 bool spend(int cost);
 #endif
 
-// What passing an item of this size takes, beside the operation itself.
+// The cost of an operation that passes an item of this size; a plain operation costs 1.
 constexpr int cost_of(std::size_t item_bytes) {
     constexpr std::size_t bytes_for_one = 1024;
     constexpr std::size_t most = 64;
@@ -60,9 +60,9 @@ constexpr int cost_of(std::size_t item_bytes) {
     return static_cast<int>(cost < most ? cost : most);
 }
 
-// An operation that may wait: before it begins, or when it has ended without a wait; not between
-// the making of a Waiter and its wait(). True if the turn was over, and others have had theirs.
-// `operation` is a literal.
+// For an operation that may wait: called before it begins, or when it has ended without a wait; not
+// between the construction of a Waiter and its wait(). True if the turn was over, and other fibers
+// have run. `operation` is a literal.
 [[gnu::always_inline]] inline bool may_wait(const char* operation, const void* object,
                                             int cost = 1) {
     if (spend(cost)) [[unlikely]]
@@ -70,8 +70,8 @@ constexpr int cost_of(std::size_t item_bytes) {
     return false;
 }
 
-// What an operation passes on is told to whoever reads of it, if it is short: a number, an
-// enumerator, a word.
+// In a simulation the story of a run shows the items that operations pass, if they are short: a
+// number, an enumerator, a word.
 template <class T>
 inline constexpr bool kTellable =
     std::is_integral_v<T> || std::is_enum_v<T> || std::is_convertible_v<const T&, std::string_view>;
@@ -101,7 +101,7 @@ template <class Item>
     return end(operation, object);
 }
 
-// An operation that never waits.
+// For an operation that never waits.
 [[gnu::always_inline]] inline void step(const char* operation, const void* object) {
     if (env::current()) [[unlikely]]
         step_of(operation, object);

@@ -25,7 +25,7 @@ bool is_available() {
 void heavy() {
     if (env::current()) return;
     bool passed = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    WEFT_ASSERT(passed, "the kernel takes back its fence");
+    WEFT_ASSERT(passed, "membarrier(2) fails although the process is registered for it");
 }
 
 }  // namespace weft::asymmetric_fence

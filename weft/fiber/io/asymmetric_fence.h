@@ -1,4 +1,4 @@
-// A fence of which one side pays everything.
+// A memory fence between two threads whose whole cost falls on one side.
 //
 // Two threads each write one word and then read the other's; at least one of them must see what the
 // other wrote. With a fence on both sides each pays. Here the side that does it often, light(),
@@ -9,8 +9,8 @@
 
 namespace weft::asymmetric_fence {
 
-// False where the kernel has no such call: then both sides need operations that are ordered by
-// themselves. In simulation always true: all of it is one thread.
+// False where the kernel has no such call: then both sides need ordered operations of their own. In
+// simulation always true, because all simulated threads are one.
 bool is_available();
 
 [[gnu::always_inline]] inline void light() { asm volatile("" ::: "memory"); }

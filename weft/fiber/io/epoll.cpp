@@ -1,4 +1,4 @@
-// The reactor on epoll: works everywhere, and a look without waiting is one system call.
+// The reactor on epoll: works on every kernel, and a poll without waiting is one system call.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ constexpr std::size_t kBatchMax = 128;
 constexpr std::uint32_t kInterest = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::uint8_t to_events(std::uint32_t mask) {
-    // Nearly always.
+    // The fast path for nearly all events.
     static_assert(unsigned{EPOLLIN} == kReadable && unsigned{EPOLLOUT} == kWritable << 1);
     unsigned events = (mask & EPOLLIN) | (mask & EPOLLOUT) >> 1;
     if (!(mask & ~(EPOLLIN | EPOLLOUT))) [[likely]]
@@ -37,7 +37,7 @@ std::uint8_t to_events(std::uint32_t mask) {
     return static_cast<std::uint8_t>(events);
 }
 
-// Interrupted or failed counts as nothing found: the caller looks again anyway.
+// An interrupted or failed call counts as no event: the caller polls again anyway.
 int wait_ms(int epoll_fd, epoll_event* events, int count, int timeout_ms) {
     if (uses_library_calls()) return ::epoll_wait(epoll_fd, events, count, timeout_ms);
     return static_cast<int>(
@@ -60,7 +60,7 @@ public:
     void wake() override;
 
 private:
-    static constexpr std::int64_t kLook = 0;
+    static constexpr std::int64_t kNoWait = 0;
 
     using Batch = std::array<epoll_event, kBatchMax>;
 
@@ -72,7 +72,7 @@ private:
     const int event_fd_;  // edge-triggered and never read: each write is a new edge
     WakeState wake_state_;
     Atomic<bool> has_pwait2_{true};
-    Batch batch_;  // the owner's; not on its stack, which may be that of a fiber
+    Batch batch_;  // for the owner; not on its stack, which may be that of a fiber
 };
 
 Result<void> EpollReactor::add(int fd, Ticket registration) {
@@ -80,7 +80,7 @@ Result<void> EpollReactor::add(int fd, Ticket registration) {
     event.events = kInterest;
     event.data.u64 = registration.as_u64();
     if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) return {};
-    // Some earlier owner has let go of the open file without telling us.
+    // An earlier owner of the open file has closed its descriptor without removing it here.
     if (errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0) return {};
     if (errno == ENOSPC)
         return Error(ErrorKind::Limit, ENOSPC,
@@ -96,14 +96,14 @@ void EpollReactor::remove(int fd, Ticket registration) {
 
 std::size_t EpollReactor::poll(std::span<IoEvent> events, std::int64_t deadline_ns) {
     bool saw_wake = false;
-    std::int64_t timeout_ns = kLook;
+    std::int64_t timeout_ns = kNoWait;
     if (deadline_ns == kNeverNs) {
         timeout_ns = kNeverNs;
     } else if (deadline_ns > 0) {
         timeout_ns = deadline_ns - env::now_ns();
     }
     if (timeout_ns <= 0 || !wake_state_.begin_sleep())
-        return gather(events, batch_, kLook, saw_wake);
+        return gather(events, batch_, kNoWait, saw_wake);
     std::size_t count = gather(events, batch_, timeout_ns, saw_wake);
     wake_state_.end_sleep();
     return count;
@@ -112,8 +112,8 @@ std::size_t EpollReactor::poll(std::span<IoEvent> events, std::int64_t deadline_
 std::size_t EpollReactor::poll_for_owner(std::span<IoEvent> events) {
     bool saw_wake = false;
     Batch batch;
-    std::size_t count = gather(events, batch, kLook, saw_wake);
-    // The owner may be asleep by now, and this edge was its wake-up.
+    std::size_t count = gather(events, batch, kNoWait, saw_wake);
+    // The owner may sleep by now, and this poll has consumed the edge that was to wake it.
     if (saw_wake && wake_state_.still_needed()) ::eventfd_write(event_fd_, 1);
     return count;
 }
@@ -129,7 +129,7 @@ std::size_t EpollReactor::gather(std::span<IoEvent> events, Batch& batch, std::i
     std::size_t count = 0;
     for (int i = 0; i < found; ++i) {
         Ticket ticket = Ticket::from_u64(batch[static_cast<std::size_t>(i)].data.u64);
-        if (ticket.is_none()) {  // of the mixed reactor's ring, if it is not a wake-up
+        if (ticket.is_none()) {  // a wake-up, or the ring of the mixed reactor
             saw_wake = saw_wake || ticket == kWakeTicket;
             continue;
         }
@@ -139,12 +139,12 @@ std::size_t EpollReactor::gather(std::span<IoEvent> events, Batch& batch, std::i
     return count;
 }
 
-// As wait_ms().
+// Returns like wait_ms().
 int EpollReactor::wait(epoll_event* events, int count, std::int64_t timeout_ns) {
     if (timeout_ns <= 0) return wait_ms(epoll_fd_, events, count, 0);
     if (timeout_ns == kNeverNs) return wait_ms(epoll_fd_, events, count, -1);
 #ifdef SYS_epoll_pwait2
-    // Relaxed: a hint; who misses it asks the kernel once more.
+    // Relaxed: a hint; a thread that misses it makes one failing call more.
     if (has_pwait2_.load(std::memory_order_relaxed)) {
         timespec timeout{};
         timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
@@ -155,7 +155,7 @@ int EpollReactor::wait(epoll_event* events, int count, std::int64_t timeout_ns) 
         has_pwait2_.store(false, std::memory_order_relaxed);
     }
 #endif
-    // Rounded up: late by less than a millisecond, never early.
+    // Rounded up: it may return late by less than a millisecond, but never early.
     std::int64_t timeout_ms = (timeout_ns - 1) / 1'000'000 + 1;
     constexpr std::int64_t timeout_ms_max = 1 << 30;
     if (timeout_ms > timeout_ms_max) timeout_ms = timeout_ms_max;

@@ -1,7 +1,7 @@
-// FileRequest: an operation on a file that a reactor carries out by itself.
+// FileRequest: an operation on a file that a reactor can carry out.
 //
-// It lies in the frame of the function that asked for it, which waits for its end; a reactor that
-// took it writes `result` and calls ended.complete() in some worker's poll().
+// It lies in the frame of the function that submits it and waits for its end. A reactor that has
+// taken it writes `result` and calls ended.complete() in some worker's poll().
 #pragma once
 
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ struct FileRequest {
         Remove,
         Close
     };
-    static constexpr std::int64_t kPosition = -1;  // an offset: where the file stands
+    static constexpr std::int64_t kPosition = -1;  // as offset: the file's own position
 
     Operation operation = Operation::Read;
     int fd = -1;

@@ -25,8 +25,8 @@ constexpr std::uint8_t kEnds = kHangUp | kFailed;
 constexpr std::uint8_t kBanked = kReadable | kWritable | kEnds;
 constexpr std::uint32_t kGenerationMax = std::numeric_limits<std::uint32_t>::max() >> 1;
 
-// The tables of all runtimes: a plain thread of a simulated machine looks here for one to wait
-// with.
+// The tables of all runtimes. A plain thread of a simulated machine, which has no worker, finds one
+// to wait with here.
 struct Tables {
     SpinLock lock;
     IoTable* first = nullptr;
@@ -39,14 +39,15 @@ constinit Tables tables;  // tidy: allow global: the runtimes of the process
 inline void IoRegistration::Bank::add() {
     // Relaxed: written under the lock alone.
     std::uint32_t next = came.load(std::memory_order_relaxed) + 1;
-    // Nobody has used any for a whole round of the numbers. Relaxed: or has just done so.
+    // The count has wrapped around to the number last used: skip it, or the event would be lost.
+    // Relaxed: if `used` changes just now, skipping a number does no harm.
     if (next == used.load(std::memory_order_relaxed)) [[unlikely]]
         ++next;
     // Release: pairs with the acquire in look() and is_ready().
     came.store(next, std::memory_order_release);
 }
 
-// Of a slot that nobody uses yet.
+// For a slot that nobody uses yet.
 inline void IoRegistration::Bank::set(bool is_ready) {
     // Relaxed: the registration is published later.
     used.store(came.load(std::memory_order_relaxed) - (is_ready ? 1 : 0),
@@ -55,7 +56,7 @@ inline void IoRegistration::Bank::set(bool is_ready) {
 
 // With the lock held.
 inline void IoRegistration::bank(std::uint8_t events) {
-    // Relaxed: before what is counted, and under the lock.
+    // Relaxed: before the counts, and under the lock.
     if (events & kEnds) [[unlikely]]
         ends_.store(ends_.load(std::memory_order_relaxed) | (events & kEnds),
                     std::memory_order_relaxed);
@@ -73,10 +74,10 @@ inline bool IoRegistration::has_come(std::uint8_t events) const {
 Result<void> IoRegistration::look_again(std::uint8_t events) {
     SpinGuard guard(lock_);
     if (retired_) return ErrorKind::Closed;
-    // Under the lock no event comes in; what is there is reported anew.
+    // Under the lock no event is delivered; the present state will be reported anew.
     clear(look(events), events);
     if (!home_) return ensure_added();
-    // With a new ticket, so that what is under way for the old one cannot be taken for an answer.
+    // With a new ticket, so that an event under way for the old one is not taken for the answer.
     Ticket old = ticket();
     ++generation_;
     home_->remove(fd_, old);
@@ -112,7 +113,7 @@ Result<void> IoRegistration::add_home(Reactor& reactor) {
     return added;
 }
 
-// One that nobody else waits for, without a deadline, is the wait of a message.
+// The fast path: a wait without a deadline, while no other fiber waits for the same direction.
 Result<void> IoRegistration::wait(std::uint8_t direction, Deadline deadline, CancelState* token) {
     if (!deadline.is_never() || token) return wait_at_length(direction, deadline, token);
     WaitCell* cell = QuickWait::cell();
@@ -166,7 +167,7 @@ Result<void> IoRegistration::wait_at_length(std::uint8_t direction, Deadline dea
     return waiter.to_result(wake);
 }
 
-// After a wait that was cut short: takes it off, if a failed claim has not done so.
+// Removes a waiter whose wait was cancelled or timed out, if a failed claim has not done so.
 void IoRegistration::forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry) {
     SpinGuard guard(lock_);
     if (entry.link.is_linked()) {
@@ -218,7 +219,7 @@ void IoRegistration::claim_others(std::uint8_t directions, Claimed& claimed) {
     }
 }
 
-// One whose wait has ended otherwise is dropped.
+// A waiter whose wait has ended otherwise is dropped.
 [[gnu::always_inline]] inline void IoRegistration::claim_one(const WaitRef& waiter,
                                                              Claimed& claimed) {
     if (!waiter.try_claim(Wake::Ready)) return;
@@ -229,8 +230,8 @@ void IoRegistration::claim_others(std::uint8_t directions, Claimed& claimed) {
 
 namespace {
 
-// With thousands of fibers the stack of each is out of the cache, and of the TLB, when it goes on;
-// the misses of all that one look at the reactor wakes are taken at once.
+// With thousands of fibers the stack of a fiber is in neither the cache nor the TLB when it is
+// resumed. Prefetching takes the misses of all fibers that one poll wakes at the same time.
 void fetch_stack(const WaitCell& cell) {
     if (cell.is_thread) return;
     auto& fiber = static_cast<const Fiber&>(cell);
@@ -252,8 +253,8 @@ inline void IoRegistration::resume(const Claimed& claimed) {
     }
 }
 
-// After a failure everybody wakes, and whoever waits again registers again; trying at once could
-// fail for ever. With the lock held.
+// Registers anew after the reactor has dropped the registration. Not after a failure, which could
+// repeat for ever: then all waiters wake, and the next wait registers. With the lock held.
 void IoRegistration::add_again(std::uint8_t events) {
     bool again = home_ && !(events & kFailed) && home_->add(fd_, ticket());
     if (!again) home_ = nullptr;
@@ -264,7 +265,7 @@ inline void IoRegistration::deliver(const IoEvent& event) {
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
-        // The descriptor may have been closed, and the slot given away, while the event came.
+        // The descriptor may have been closed, and the slot reused, while the event was under way.
         bool is_stale = generation_ != event.registration.generation;
         if (is_stale && !WEFT_PLANTED("io.stale_event")) return;
         if (retired_) return;
@@ -287,7 +288,7 @@ void IoRegistration::retire() {
         if (retired_) return;
         retired_ = true;
         Ticket old = ticket();
-        // So that an event that is under way finds nobody.
+        // So that an event that is under way is dropped.
         if (!WEFT_PLANTED("io.stale_event")) ++generation_;
         if (!WEFT_PLANTED("io.close_wakes_nobody")) claim(kReadable, claimed);
         claim(kWritable, claimed);
@@ -318,7 +319,7 @@ IoStorage* IoStorage::create() { return new IoStorage; }  // tidy: allow new: co
 
 IoStorage::~IoStorage() {
     for (auto& chunk : chunks_) {
-        // Relaxed: the last reference is gone, nobody else looks.
+        // Relaxed: the last reference is gone, nobody else reads it.
         delete[] chunk.load(std::memory_order_relaxed);  // tidy: allow delete: see fresh()
     }
 }
@@ -386,7 +387,7 @@ Result<IoRegistration*> IoStorage::take(int fd, std::uint8_t readiness) {
     }
     if (!slot) return ErrorKind::OutOfMemory;
     add_ref();
-    // Under the slot's lock: an event of an earlier life may be looking at it.
+    // Under the slot's lock: a late event for its former owner may be reading it.
     SpinGuard guard(slot->lock_);
     slot->fd_ = fd;
     slot->retired_ = false;
@@ -402,8 +403,8 @@ void IoStorage::put(IoRegistration& registration) {
     WEFT_DASSERT(registration.retired_);
     {
         SpinGuard guard(lock_);
-        // Nobody else moves the generation of a retired slot. When generations are used up the slot
-        // is left alone, so that no ticket is good twice.
+        // Nobody else changes the generation of a retired slot. When its generations are used up,
+        // the slot is never used again, so that no ticket is valid twice.
         if (registration.generation_ < kGenerationMax) {
             registration.next_free_ = free_;
             free_ = &registration;
@@ -437,7 +438,7 @@ void IoStorage::detach() {
     }
     for (std::uint32_t index = 0; index < used; ++index) {
         Place place = place_of(index);
-        // Relaxed: the index was seen under the lock, hence the chunk.
+        // Relaxed: the index was read under the lock, so the chunk is visible.
         chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset].detach();
     }
 }
@@ -463,7 +464,7 @@ IoTable::~IoTable() {
     storage_->release();
 }
 
-// Another machine may come to lie at the same address.
+// The next simulated machine may be allocated at the same address.
 void io_tables::forget(const Env& machine) {
     SpinGuard guard(tables.lock);
     for (IoTable** place = &tables.first; *place;) {
@@ -475,7 +476,7 @@ void io_tables::forget(const Env& machine) {
     }
 }
 
-// With many descriptors every registration is a miss of the cache; they are fetched ahead.
+// With many descriptors every registration is a cache miss; they are prefetched.
 void IoTable::dispatch(std::span<const IoEvent> events) {
     constexpr std::size_t ahead = 8;
     std::array<IoRegistration*, ahead> next;
@@ -485,7 +486,7 @@ void IoTable::dispatch(std::span<const IoEvent> events) {
         IoRegistration* registration = next[i % ahead];
         if (i + ahead < events.size())
             next[i % ahead] = storage_->fetch(events[i + ahead].registration);
-        if (registration) registration->deliver(events[i]);  // unless its generation is over
+        if (registration) registration->deliver(events[i]);
     }
 }
 
@@ -508,8 +509,8 @@ Result<IoRegistration*> IoTable::register_here(int fd, std::uint8_t readiness) {
     return taken;
 }
 
-// With the lock of a registration of that storage held, which was found not detached: the reactor
-// then stays until the lock is released, because ~IoTable detaches every registration first.
+// With the lock of a registration of that storage held, which is not detached: so the reactor lives
+// until the lock is released, because ~IoTable detaches every registration first.
 Reactor* IoTable::reactor_of(const IoStorage& storage) {
     Worker* worker = this_worker();
     if (worker && worker->scheduler().io().storage_ == &storage) return &worker->reactor();

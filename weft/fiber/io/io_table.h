@@ -1,16 +1,16 @@
 // IoTable: the descriptors that the fibers of a runtime wait on.
 //
-// A descriptor is registered when somebody first has to wait for it, with the reactor of the worker
-// that waits, and stays there until it is closed. Readiness is banked: events are counted, and an
-// operation that would have blocked notes how many had come before the call; so an edge is never
-// lost, and an operation waits without asking the kernel when nothing has come since.
+// A descriptor is registered at its first wait, with the reactor of the worker that waits, and
+// stays there until it is closed. Readiness is banked: events are counted, and an operation that
+// would block notes how many had come before its call. So an edge is never lost, and an operation
+// waits without a system call if nothing has come since.
 //
-// A registration is named by a ticket. Closing moves the generation first, so an event that is
-// under way finds nobody, although the descriptor's number and the slot may have a new owner by
-// then.
+// A registration is named by a ticket. Closing increases the generation first, so an event that is
+// under way is dropped, although the descriptor's number and the slot may have a new owner by then.
 //
-// The slots belong to a counted storage, because a descriptor may outlive the runtime that it was
-// registered with: its registration is then detached, and the next wait makes a new one.
+// The slots belong to a reference-counted storage, because a descriptor may outlive the runtime
+// with which it was registered: its registration is then detached, and the next wait makes a new
+// one.
 #pragma once
 
 #include <array>
@@ -43,47 +43,47 @@ public:
     IoRegistration(const IoRegistration&) = delete;
     IoRegistration& operator=(const IoRegistration&) = delete;
 
-    // What has come for a direction (kReadable or kWritable) until now.
+    // How many events have come for a direction (kReadable or kWritable) until now.
     struct Seen {
         std::uint32_t count;
         bool ended;  // hung up or failed
     };
     Seen look(std::uint8_t direction) const {
-        // Acquire: an operation after it sees what the deliverer of the event saw.
+        // Acquire: an operation after it sees what the thread saw that delivered the event.
         std::uint32_t count = banks_[bank_of(direction)].came.load(std::memory_order_acquire);
-        // Relaxed: set before what is counted.
+        // Relaxed: stored before the count.
         return {count, ends_.load(std::memory_order_relaxed) != 0};
     }
-    // Something has come since the descriptor was last found not to be ready in this way.
+    // Whether an event has come since an operation last found the direction not ready.
     bool is_ready(std::uint8_t direction) const {
         const Bank& bank = banks_[bank_of(direction)];
-        // Relaxed: one who reads an old value tries for nothing. For the acquire see look().
+        // Relaxed: an old value costs one operation that blocks. For the acquire see look().
         return bank.came.load(std::memory_order_acquire) !=
                bank.used.load(std::memory_order_relaxed);
     }
-    // The descriptor is not ready in this way; `seen` was read before that was found out.
+    // An operation has found the direction not ready; `seen` was read before the operation.
     void clear(Seen seen, std::uint8_t direction) {
         Bank& bank = banks_[bank_of(direction)];
-        // Relaxed: the number guards no other memory; what has come since makes it an old one.
+        // Relaxed: the number guards no other memory; a later event makes the two counts differ.
         if (WEFT_PLANTED("io.clear_always")) seen.count = bank.came.load(std::memory_order_relaxed);
         bank.used.store(seen.count, std::memory_order_relaxed);
     }
-    // Reports the true state again, for one who does not know whether the bits are up to date.
+    // Makes the reactor report the present state again, for a caller that cannot rely on the banks.
     Result<void> look_again(std::uint8_t events);
 
-    // Waits until a bit of `direction` (kReadable or kWritable) is set. Closed after retire();
-    // Ready also when the runtime ends, which is_detached() then tells.
+    // Waits for an event of `direction` (kReadable or kWritable). Closed after retire(). Succeeds
+    // also when the runtime ends; is_detached() tells that.
     Result<void> wait(std::uint8_t direction, Deadline deadline, CancelState* token);
 
-    // Calls dormant.on_ready once, at the first of `events`. False: one of them is there already,
+    // Calls dormant.on_ready once, at the first of `events`. False: one of them has come already,
     // and nothing was armed.
     Result<bool> arm(Dormant& dormant, std::uint8_t events);
-    // Nothing if it is watched already.
+    // Registers it with this reactor. Does nothing if it is registered with one already.
     Result<void> add_to(Reactor& reactor);
     // True: it was armed and will not be called.
     bool disarm(Dormant& dormant);
 
-    // The descriptor is about to be closed: wakes all, takes it from the reactor.
+    // The descriptor is about to be closed: wakes all waiters and removes it from the reactor.
     void retire();
     bool is_detached() const { return detached_.load(std::memory_order_acquire); }
     IoStorage& storage() const { return *storage_; }
@@ -96,24 +96,25 @@ private:
     friend class IoStorage;
     friend class IoTable;
 
-    // A second one who waits for the same: in the frame of its wait.
+    // A further waiter for the same direction; in the frame of its wait.
     struct Entry {
         WaitRef waiter;
         std::uint8_t direction = 0;
         ListLink link;
     };
-    // Those whose wake-up is the holder's: linked by the cells' `next`, which are nobody else's
-    // between claim and resume.
+    // The waits that the holder of this list has claimed and has to resume, linked by the cells'
+    // `next`, which between claim and resume belongs to the claimer.
     struct Claimed {
         WaitCell* first = nullptr;
         WaitCell** last = &first;
     };
 
-    // The events of a direction: how many came, and how many of them had come when an operation
-    // was last found to block. Two who note the latter at once may leave the older value: then one
-    // more operation is tried.
+    // The events of a direction: how many have come, and how many had come when an operation last
+    // would have blocked. Two threads that store the latter at once may leave the older value: this
+    // costs one more operation that blocks.
     struct Bank {
-        // They order the runtime's own memory alone: no sanitizer of the program needs to be told.
+        // SchedulerAtomic: they order only the runtime's own memory, so a sanitizer of the program
+        // need not know of them.
         SchedulerAtomic<std::uint32_t> came{0};  // written under lock_
         SchedulerAtomic<std::uint32_t> used{0};
         void add();
@@ -139,8 +140,7 @@ private:
     static void resume(const Claimed& claimed);
     void forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry);
 
-    // The first line of the cache is what an event and a read touch. All but the atomics belongs to
-    // lock_.
+    // An event and a read touch only the first cache line. lock_ guards all but the atomics.
     std::uint32_t generation_ = 1;  // grows when the slot is retired
     SpinLock lock_;
     SchedulerAtomic<bool> detached_{false};
@@ -150,7 +150,7 @@ private:
     SchedulerAtomic<std::uint8_t> ends_{0};  // kHangUp, kFailed; written under lock_
     std::uint32_t others_count_ = 0;
     Reactor* home_ = nullptr;  // null until the first wait
-    WaitRef reader_;           // the first who waits; the others are in others_
+    WaitRef reader_;           // the first waiter; the others are in others_
     Dormant* dormant_ = nullptr;
     WaitRef writer_;
     std::uint32_t index_ = 0;
@@ -161,7 +161,7 @@ private:
     IoRegistration* previous_ = nullptr;
 };
 
-// The slots; counted by the table and by every registration in use.
+// The slots. The table and every registration in use hold a reference. Any thread.
 class IoStorage {
 public:
     static constexpr std::uint32_t kDescriptorsMax = 1U << 21;
@@ -170,13 +170,14 @@ public:
     IoStorage(const IoStorage&) = delete;
     IoStorage& operator=(const IoStorage&) = delete;
 
-    // A new registration, whose banked readiness starts with `readiness`. The caller's until put().
+    // A new registration, whose banked readiness starts with `readiness`. The caller owns it until
+    // put().
     Result<IoRegistration*> take(int fd, std::uint8_t readiness);
     void put(IoRegistration& registration);  // after retire()
 
-    bool has_dormant();  // any thread: somebody is to be called when a descriptor is ready
-    // The slot of a ticket, whoever has it by now; null if there never was one. Its memory is
-    // fetched ahead.
+    bool has_dormant();  // whether a Dormant is armed for any descriptor
+    // The slot of a ticket, which may have a new owner by now; null if there never was one. Its
+    // memory is prefetched.
     IoRegistration* fetch(Ticket ticket) const;
     void detach();
     void add_ref();
@@ -199,7 +200,7 @@ private:
 
     Atomic<std::uint32_t> references_{1};
     std::array<SchedulerAtomic<IoRegistration*>, kChunks> chunks_{};
-    SpinLock lock_;  // the rest
+    SpinLock lock_;  // guards all that follows
     IoRegistration* free_ = nullptr;
     std::uint32_t used_ = 0;
     bool detached_ = false;
@@ -214,10 +215,11 @@ public:
 
     bool has_dormant() const { return storage_->has_dormant(); }
 
-    // In the scheduler of any worker of the runtime.
+    // Delivers events of a reactor. In the scheduler of any worker of the runtime.
     void dispatch(std::span<const IoEvent> events);
 
-    // Any fiber, and in simulation any thread of a machine that has a runtime.
+    // A registration with the caller's runtime. Any fiber, and in simulation any thread of a
+    // machine that has a runtime.
     static Result<IoRegistration*> register_here(int fd, std::uint8_t readiness);
 
 private:

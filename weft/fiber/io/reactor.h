@@ -1,9 +1,9 @@
 // Reactor: where a worker waits for descriptors, for time and for other workers.
 //
-// One per worker. Descriptors are registered once, edge-triggered; an event names the registration
-// by ticket, so that an event that was under way when its descriptor was closed finds nobody.
-// poll() is called by the owner, and without waiting by an idle worker when the owner is stuck in a
-// fiber: implementations serialise the two. wake() comes from any thread.
+// One per worker, its owner. Descriptors are registered once, edge-triggered; an event names the
+// registration by ticket, so that an event that was under way when its descriptor was closed is
+// dropped. The owner calls poll(); an idle worker calls poll_for_owner() when the owner is stuck in
+// a fiber: implementations must allow both at once. wake(): any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum IoEvents : std::uint8_t {
     kHangUp = 4,   // the other side sends no more; comes with kReadable
     kFailed = 8,   // an error is pending; comes with kReadable and kWritable
     kEnded = 16,   // the reactor has dropped the registration by itself: add() it again
-    kClosed = 32,  // from IoTable, never from a reactor: the descriptor was closed by its owner
+    kClosed = 32,  // by IoTable, never by a reactor: the descriptor was closed
 };
 
 struct IoEvent {
@@ -45,27 +45,27 @@ public:
     // Any thread; before the descriptor is closed. Events under way may still come.
     virtual void remove(int fd, Ticket registration) = 0;
 
-    // Waits until an event, a wake() or `deadline_ns`; gathers at most events.size() events.
-    // A deadline in the past (0) looks without waiting. Finished file requests are resumed in it.
+    // Waits for an event, a wake() or `deadline_ns`; returns at most events.size() events. With a
+    // deadline in the past (0) it does not wait. It completes finished file requests. Owner only.
     virtual std::size_t poll(std::span<IoEvent> events, std::int64_t deadline_ns) = 0;
-    // Another worker looks, without waiting. Nothing if the owner is in poll() itself.
+    // The same by another worker, without waiting. May return nothing while the owner polls.
     virtual std::size_t poll_for_owner(std::span<IoEvent> events) = 0;
 
-    // Any thread: ends the owner's poll(), or makes its next one return at once.
+    // Any thread: ends the owner's present poll(), or makes its next one return at once.
     virtual void wake() = 0;
 
-    // File requests that complete by themselves. False: not here, use the blocking pool.
+    // Carries out a file request. False: this reactor does not; use the blocking pool.
     virtual bool submit(FileRequest& request) {
         static_cast<void>(request);
         return false;
     }
-    // Asks for an early end; the request still completes, perhaps with ECANCELED.
+    // Asks for the early end of a submitted request, which still completes, perhaps with ECANCELED.
     virtual void cancel(FileRequest& request) { static_cast<void>(request); }
 };
 
 namespace reactors {
 
-// WEFT_REACTOR=epoll|io_uring|mixed; the best that works by default.
+// The one that WEFT_REACTOR=epoll|io_uring|mixed selects; by default the best that works.
 Result<std::unique_ptr<Reactor>> make_default();
 Result<std::unique_ptr<Reactor>> make_epoll();
 // Unavailable where the kernel or the build lacks io_uring.

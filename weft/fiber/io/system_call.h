@@ -1,10 +1,10 @@
-// A system call without the C library around it.
+// System calls without the C library.
 //
-// The library's functions for calls that may block are points of cancellation: in a process with
-// threads each costs two locked operations more, which nobody here has a use for. And they leave
-// the error in errno, which belongs to a thread. system_call() gives the result, or -errno, and
-// does nothing else. A sanitizer knows what memory a call reads and writes by the library's
-// function alone, so where there is one that is called: see retry_interrupted(). Any thread.
+// The library's functions for calls that may block are cancellation points of pthreads: in a
+// process with threads each costs two more locked operations, which are of no use here. And they
+// leave the error in errno, which belongs to a thread. system_call() returns the result or -errno,
+// and does nothing else. A sanitizer knows only of the library's functions what memory they read
+// and write; so under one these are called: see retry_interrupted(). Any thread.
 #pragma once
 
 #include <sys/syscall.h>
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// Whether the library's function is to be called instead.
+// Whether a sanitizer needs the library's functions to be called instead.
 inline bool uses_library_calls() { return sanitizer::knows_stacks; }
 
 namespace system_call_internal {
@@ -87,18 +87,18 @@ template <class... Arguments>
     return system_call_internal::call(number, system_call_internal::as_word(arguments)...);
 }
 
-// Again, as long as a signal cuts it off. `watched` calls the library's function, `bare` is the
-// same by system_call(). Gives a count or -errno. Its caller stays out of line, because of errno:
-// what calls that may wait, and go on elsewhere.
-template <class Watched, class Bare>
-[[gnu::always_inline]] inline long retry_interrupted(Watched watched, Bare bare) {
+// Repeats a call that a signal interrupts. `library` calls the library's function, `direct` does
+// the same by system_call(). Returns a count or -errno. The calling function must not be inlined,
+// because of errno: its own caller may wait, and resume on another thread.
+template <class Library, class Direct>
+[[gnu::always_inline]] inline long retry_interrupted(Library library, Direct direct) {
     for (;;) {
         long result = 0;
         if (uses_library_calls()) [[unlikely]] {
-            result = watched();
+            result = library();
             if (result < 0) result = -errno;
         } else {
-            result = bare();
+            result = direct();
         }
         if (result != -EINTR) [[likely]]
             return result;

@@ -1,11 +1,12 @@
 // The reactor on io_uring: readiness by multishot polls, files by requests. And the mixed one:
 // readiness by epoll, files by a ring.
 //
-// One lock guards the two rings. It is never held over a sleep; submitting under it is short,
-// because the kernel hands what would block to its own threads. Requests belong to the thread that
-// submits them and end with it, so only workers submit; a plain thread queues its request and wakes
-// the owner. A poll holds a reference to its file: remove() is what lets a closed socket go. When a
-// plain thread closes, that is when the owner looks next, or a watchman for it.
+// One lock guards the submission and the completion ring. It is never held over a sleep; submitting
+// under it is short, because the kernel hands what would block to its own threads. Requests belong
+// to the thread that submits them and end with it, so only workers submit; a plain thread queues
+// its request and wakes the owner. A poll request holds a reference to its file: a closed socket is
+// released only after remove(), and if a plain thread closes it, only when the owner, or the
+// watchman for it, polls next.
 #include "weft/fiber/io/reactor.h"
 
 #if defined(WEFT_URING) && __has_include(<liburing.h>)
@@ -41,7 +42,7 @@ constexpr unsigned kCompletionEntries = 4096;
 constexpr unsigned kPollMask = POLLIN | POLLOUT | POLLRDHUP;
 constexpr std::int64_t kRetryNs = 1'000'000;  // how soon a refused submission is tried again
 
-// What a completion is for. Tickets have a generation of 1 to 31 bits; the rest is ours.
+// The user data of a completion. Tickets have a generation of 1 to 31 bits, which leaves these:
 constexpr std::uint64_t kFileTag = std::uint64_t{1} << 63;  // with the address of the request
 constexpr std::uint64_t kWakeTag = 0;
 constexpr std::uint64_t kIgnoredTag = 1;
@@ -110,10 +111,10 @@ public:
 
     void watch_wake_ups();  // before the first poll()
 
-    // For a reactor that has a ring for its files only.
+    // Makes it the ring for the files of another reactor.
     void serve(Reactor& reactor) { served_ = &reactor; }
     int ring_fd() const { return ring_.ring_fd; }
-    // Relaxed: the owner's own requests, or a moment's truth.
+    // Relaxed: the owner's own requests, or a momentary value.
     bool has_files() const { return files_.load(std::memory_order_relaxed) != 0; }
     enum class Files { Finished, UnderWay, Refused };
     Files poll_files();
@@ -128,16 +129,16 @@ private:
     void complete(FileRequest* finished);
     void sleep(std::int64_t timeout_ns);
 
-    SpinLock lock_;  // ring_ but for its descriptor
+    SpinLock lock_;  // guards ring_ except its descriptor
     io_uring ring_;
     const int event_fd_;  // -1 in a ring for files
     WakeState wake_state_;
-    Reactor* served_ = this;  // the one that the worker knows
+    Reactor* served_ = this;  // the reactor of the worker: this, or the mixed one
     Atomic<std::uint32_t> files_{0};
 };
 
-// With the lock held. The queue is emptied when it is full, so there is always a next one: the
-// kernel takes every entry, and refuses only when completions must be taken first.
+// With the lock held. A full submission queue is flushed, so there is always a next entry: the
+// kernel takes all of them, and refuses only until completions have been taken.
 io_uring_sqe& UringReactor::next_sqe() {
     for (unsigned attempt = 0;; ++attempt) {
         if (io_uring_sqe* sqe = io_uring_get_sqe(&ring_)) return *sqe;
@@ -151,11 +152,12 @@ void UringReactor::flush() {
     while (io_uring_sq_ready(&ring_) != 0) {
         int submitted = io_uring_submit(&ring_);
         if (submitted > 0 || submitted == -EINTR) continue;
-        return;  // too many completions wait to be taken, or memory is short: poll() tries again
+        return;  // too many completions are pending, or memory is short: poll() tries again
     }
 }
 
-// Takes care that what was just queued reaches the kernel soon, and lets go of the lock.
+// Releases the lock, and makes sure that the queued entries reach the kernel soon: the owner
+// flushes them at its next poll().
 void UringReactor::unlock_and_pass_on() {
     Worker* worker = this_worker();
     bool is_owner = worker && &worker->reactor() == served_;
@@ -178,12 +180,12 @@ void UringReactor::remove(int fd, Ticket registration) {
     static_cast<void>(fd);
     lock_.lock();
     io_uring_sqe& sqe = next_sqe();
-    // Not a poll_remove: the kernel refuses that while an event of the poll is on its way, and the
-    // poll would stay.
+    // Not poll_remove: the kernel refuses that while an event of the poll is on its way, and the
+    // poll request would stay.
     io_uring_prep_cancel64(&sqe, registration.as_u64(), 0);
     sqe.user_data = kIgnoredTag;
-    // At once, by the owner too: as long as the poll holds the file, closing it tells the other
-    // side nothing.
+    // At once, also by the owner: as long as the poll request holds the file, its peer does not
+    // notice the close.
     if (this_worker()) flush();
     unlock_and_pass_on();
 }
@@ -218,7 +220,7 @@ void UringReactor::wake() {
     if (wake_state_.notify()) ::eventfd_write(event_fd_, 1);
 }
 
-// With the lock held: what the completion ring has, without waiting.
+// With the lock held: takes what the completion ring has, without waiting.
 void UringReactor::gather(std::span<IoEvent> events, std::size_t& count, FileRequest*& finished,
                           bool& saw_wake) {
     std::array<io_uring_cqe*, 64> batch;
@@ -239,11 +241,11 @@ void UringReactor::gather(std::span<IoEvent> events, std::size_t& count, FileReq
             } else if (cqe.user_data & kFileTag) {
                 auto* request = reinterpret_cast<FileRequest*>(cqe.user_data & ~kFileTag);
                 request->result = cqe.res;
-                request->buffer = finished;  // of no more use: the link of the finished ones
+                request->buffer = finished;  // no longer needed; links the finished requests
                 finished = request;
             } else {
                 unsigned mask = cqe.res > 0 ? to_events(cqe.res) : 0U;
-                // A poll that failed is told as such: the operation itself will say why.
+                // A poll that failed wakes all: the operation itself will return the error.
                 if (cqe.res < 0 && cqe.res != -ECANCELED) mask = kReadable | kWritable | kFailed;
                 if (!(cqe.flags & IORING_CQE_F_MORE)) mask |= kEnded;
                 events[count++] =
@@ -298,7 +300,7 @@ std::size_t UringReactor::poll_for_owner(std::span<IoEvent> events) {
     gather(events, count, finished, saw_wake);
     lock_.unlock();
     complete(finished);
-    // The owner may have looked just after this, and be asleep by now.
+    // The owner may sleep by now, and this call has consumed the event that was to wake it.
     if (saw_wake && wake_state_.still_needed()) ::eventfd_write(event_fd_, 1);
     return count;
 }
@@ -323,7 +325,7 @@ void UringReactor::poll_files_for_owner() {
     poll_for_owner(none);
 }
 
-// Without the lock. Interrupted, timed out and woken are all the same to the caller.
+// Without the lock. The caller treats interrupted, timed out and woken alike.
 void UringReactor::sleep(std::int64_t timeout_ns) {
     __kernel_timespec timeout{};
     timeout.tv_sec = timeout_ns / 1'000'000'000;
@@ -337,7 +339,7 @@ void UringReactor::sleep(std::int64_t timeout_ns) {
 // The ring's descriptor is watched by epoll: a request that ends while the owner sleeps wakes it.
 class MixedReactor final : public Reactor {
 public:
-    static constexpr Ticket kRingTicket{1, 0};  // nobody's, and not the one of epoll's wake-ups
+    static constexpr Ticket kRingTicket{1, 0};  // of no registration, and not epoll's wake-up
 
     MixedReactor(std::unique_ptr<Reactor> epoll, std::unique_ptr<UringReactor> ring)
         : epoll_(std::move(epoll)), ring_(std::move(ring)) {
@@ -381,9 +383,9 @@ Error unavailable(int native_code, const char* why) {
 Result<io_uring> set_up_ring() {
     io_uring ring;
     io_uring_params parameters{};
-    // The kernel does not interrupt a running thread to post a completion; it sets a flag that the
-    // next look sees, or posts when a timer tick comes by. Kernels that know these flags (5.19)
-    // also have multishot polls, timed waits and rings that drop nothing.
+    // With these flags the kernel does not interrupt a running thread to post a completion: it sets
+    // a flag that the next poll sees, or posts at a timer tick. Kernels that know them (5.19) also
+    // have multishot polls, timed waits and rings that drop nothing.
     parameters.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE;
     parameters.cq_entries = kCompletionEntries;
     int error = io_uring_queue_init_params(kSubmissionEntries, &ring, &parameters);

@@ -1,16 +1,16 @@
-// UseCount: who is in a call on something that any of them may close.
+// UseCount: counts the calls under way on an object that may be closed during them.
 //
-// A call begins and ends a use; close() refuses those that come later, and the one who leaves last
-// is told to finish the close. The worker on which most calls are made, the home of the count, pays
-// no locked operation for that: its uses are in a counter that only its thread writes. All others
-// count in a shared word, as does a use that began at home and ends elsewhere; so either counter
-// may fall below zero, and their sum is the number of uses.
+// A call begins and ends a use; close() refuses later uses, and the one that ends last is told to
+// finish the close. The worker on which most calls are made, the home of the count, pays no locked
+// operation: its uses are in a counter that only its thread writes. All other threads count in a
+// shared word, as does a use that began at home and ends elsewhere. So either counter may fall
+// below zero, and their sum is the number of uses.
 //
-// A use at home is counted before the shared word is looked at; whoever closes or leaves elsewhere
-// changes the word before it looks at the home's counter. One of the two sees the other, because
-// between its two steps the home keeps only the compiler in order, and the other side makes every
-// thread of the process pass a fence (asymmetric_fence.h). Where the kernel has none for us, and
-// before settle(), there is no home.
+// The home counts a use before it reads the shared word; a close, or an end elsewhere, changes the
+// word before it reads the home's counter. At least one sees the other: between its two steps the
+// home only keeps the compiler from reordering them, and the other side makes every thread of the
+// process pass a fence (asymmetric_fence.h). If the kernel has no such fence, and before settle(),
+// there is no home.
 //
 // Any thread. `here` is the worker of the calling thread, or null.
 #pragma once
@@ -28,11 +28,11 @@
 
 namespace weft {
 
-// How the two sides are kept in order. Who explores or watches every access, as the model checker
-// and the thread sanitizer do, knows nothing of such fences: there the home's accesses are in the
-// one order of all seq_cst operations, and no fence is needed.
+// How the two sides are kept in order. The model checker and the thread sanitizer know nothing of
+// such fences: in their builds the home's accesses are in the one order of all seq_cst operations,
+// and no fence is needed.
 struct UseOrder {
-    static constexpr bool kCountsFirst = true;  // the checker's test shows what that is for
+    static constexpr bool kCountsFirst = true;  // use_count_model_test.cpp shows why
 #ifdef WEFT_ORDERED_USES
     static constexpr std::memory_order kCount = std::memory_order_seq_cst;
     static constexpr std::memory_order kLook = std::memory_order_seq_cst;
@@ -53,11 +53,11 @@ class BasicUseCount {
 public:
     enum class Entry : std::uint8_t {
         Refused,  // closed; not counted
-        Late,     // closed while it was being counted: nothing is to be used, but end() called
+        Late,     // closed meanwhile, but counted: use nothing, and call end()
         Entered,
     };
 
-    BasicUseCount() = default;  // closed, and the close finished
+    BasicUseCount() = default;  // closed, and the close is finished
     static BasicUseCount make_open() {
         BasicUseCount count;
         count.shared_.store(0, std::memory_order_relaxed);
@@ -78,11 +78,12 @@ public:
         if (!Order::kCountsFirst && is_closed()) return Entry::Refused;
         add_at_home(1);
         if (!Order::kCountsFirst) return Entry::Entered;
-        // Acquire at the least: what the owner did to the thing before.
+        // Acquire at the least: sees what the owner did to the object before.
         return shared_.load(Order::kLook) & kClosed ? Entry::Late : Entry::Entered;
     }
 
-    // True, once in the life of a count: it is closed, nobody is in a use, and the caller finishes.
+    // True once, for the caller that has to finish the close: the count is closed, and no use is
+    // under way.
     [[nodiscard]] bool end(const void* here) {
         if (home_.load(std::memory_order_acquire) != as_home(here)) [[unlikely]]
             return end_elsewhere();
@@ -90,24 +91,24 @@ public:
         std::uint32_t word = shared_.load(Order::kLook);
         if (!(word & kClosed)) [[likely]]
             return false;
-        // Relaxed: the own thread's.
+        // Relaxed: written by this thread only.
         return try_finish(word, home_uses_.load(std::memory_order_relaxed));
     }
 
-    // In a use. True for the one who closes it.
+    // In a use. True for the one caller that closes it.
     [[nodiscard]] bool close() {
-        // seq_cst: before the look at the home's uses; and see is_closed().
+        // seq_cst: before the home's uses are read; and see is_closed().
         return !(shared_.fetch_or(kClosed, std::memory_order_seq_cst) & kClosed);
     }
 
-    // In a use: from now on the worker counts by itself. Nothing if another one does.
+    // In a use: makes the worker the home of the count. Does nothing if it has one already.
     void settle(const void* worker) {
         if (!worker || home_.load(std::memory_order_relaxed) != kNobody) return;
         if (!Order::is_available()) return;
         std::uint32_t word = shared_.load(std::memory_order_relaxed);
         while (!(word & (kClosed | kHasHome))) {
-            // Relaxed: who closes changes the same word, and so finds the mark, or else we find
-            // that it is closed.
+            // Relaxed: close() changes the same word, so either it finds the mark, or this finds
+            // that the count is closed.
             if (shared_.compare_exchange_weak(word, word | kHasHome, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
                 // Release: after the mark.
@@ -117,36 +118,37 @@ public:
         }
     }
 
-    // seq_cst: the caller, in a use, has published something that whoever closes will look for.
+    // seq_cst: the caller, in a use, has published something that the closer reads after close().
     bool is_closed() const { return shared_.load(std::memory_order_seq_cst) & kClosed; }
     // For owners: nobody is in a use.
     bool is_idle() const {
-        // Relaxed: whoever asks comes after all uses, or it is a bug of the program.
+        // Relaxed: the caller comes after all uses, or the program has a bug.
         return uses(shared_.load(std::memory_order_relaxed),
                     home_uses_.load(std::memory_order_relaxed)) == 0;
     }
-    // For owners, open and idle: closed, without anybody having to finish it.
+    // For the owner of an open count without uses: closes it, with nothing left to finish.
     void drop() { take_state(); }
 
 private:
     // The shared word: three marks, and the number of uses that it counts above them.
     static constexpr std::uint32_t kClosed = 1;
-    static constexpr std::uint32_t kFinished = 2;  // somebody was told to finish
+    static constexpr std::uint32_t kFinished = 2;  // end() has told a caller to finish the close
     static constexpr std::uint32_t kHasHome = 4;
     static constexpr std::uint32_t kOne = 8;
-    static constexpr std::uintptr_t kNobody = 1;  // no worker has this address, nor has null
+    static constexpr std::uintptr_t kNobody = 1;  // no home: neither a worker's address nor null
 
     static std::uintptr_t as_home(const void* worker) {
         return reinterpret_cast<std::uintptr_t>(worker);
     }
-    // Modulo what the word can count: a use that begins here and ends there moves both for ever.
+    // Modulo what the word can count: uses that begin here and end there change both counters
+    // without bound.
     static std::uint32_t uses(std::uint32_t word, std::uint32_t home_uses) {
         return word / kOne * kOne + home_uses * kOne;
     }
 
     [[gnu::always_inline]] void add_at_home(std::uint32_t count) {
-        // Relaxed: only this thread writes it. Release at the least: who finishes elsewhere comes
-        // after what was done in the use.
+        // Relaxed: only this thread writes it. Release at the least: a thread that finishes the
+        // close sees what was done in the use.
         std::uint32_t before = home_uses_.load(std::memory_order_relaxed);
         home_uses_.store(before + count, Order::kCount);
         Order::light();
@@ -156,14 +158,15 @@ private:
         std::uint32_t before = shared_.load(std::memory_order_relaxed);
         do {
             if (before & kClosed) return Entry::Refused;
-            // Acquire: what the owner did to the thing before.
+            // Acquire: sees what the owner did to the object before.
         } while (!shared_.compare_exchange_weak(before, before + kOne, std::memory_order_acquire,
                                                 std::memory_order_relaxed));
         return Entry::Entered;
     }
 
     [[gnu::noinline]] bool end_elsewhere() {
-        // Release: who finishes comes after this use. seq_cst: before the look at the home's uses.
+        // Release: the finisher sees what was done in this use. seq_cst: before the home's uses are
+        // read.
         std::uint32_t word = shared_.fetch_sub(kOne, std::memory_order_seq_cst) - kOne;
         if (!(word & kClosed)) [[likely]]
             return false;
@@ -172,8 +175,8 @@ private:
         return try_finish(word, home_uses_.load(Order::kLook));
     }
 
-    // Since it is closed no use begins, so the home's uses only become fewer. They were read before
-    // the word: a sum of zero then is no more than there are now.
+    // After the close no use begins, so the number of uses only falls. The home's uses were read
+    // before the word; so a sum of zero means that no use is under way now.
     [[gnu::noinline, gnu::cold]] bool try_finish(std::uint32_t word, std::uint32_t home_uses) {
         while (uses(word, home_uses) == 0 && !(word & kFinished)) {
             // Acquire: after all that was done in the uses of others.
@@ -199,7 +202,8 @@ private:
         shared_.store(marks, std::memory_order_relaxed);
     }
 
-    // They order the runtime's own memory alone, so no sanitizer of the program needs to be told.
+    // SchedulerAtomic: they order only the runtime's own memory, so a sanitizer of the program need
+    // not know of them.
     SchedulerAtomic<std::uintptr_t> home_{kNobody};
     SchedulerAtomic<std::uint32_t> home_uses_{0};  // written by the home's thread alone
     SchedulerAtomic<std::uint32_t> shared_{kClosed | kFinished};
