@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a hierarchy of groups can be seen, and which of its groups stands there: a container often
-// sees its own group only.
+// Where a hierarchy of groups is mounted, and which of its groups is at the mount point: a
+// container often sees its own group only.
 struct Hierarchy {
     GroupVersion version;
     std::string shown;  // the path of the group at the mount point
@@ -29,7 +29,7 @@ bool contains(std::string_view list, std::string_view word) {
     return false;
 }
 
-// Of a line of /proc/self/mountinfo, proc(5):
+// From a line of /proc/self/mountinfo, proc(5):
 //     36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
 std::optional<Hierarchy> hierarchy_of(const std::string& line, const fs::path& root,
                                       std::string_view controller) {
@@ -60,7 +60,8 @@ std::optional<std::string> group_of(const std::string& line, GroupVersion versio
     return line.substr(second + 1);
 }
 
-// The folder of `group`, if it can be seen in the hierarchy; else that of the group that can.
+// The folder of `group`, if it is visible in the hierarchy; else that of the group at the mount
+// point.
 fs::path folder_of(const Hierarchy& hierarchy, const std::string& group) {
     fs::path below = fs::path(group).lexically_relative(hierarchy.shown);
     if (below.empty() || *below.begin() == "..") return hierarchy.mount_point;

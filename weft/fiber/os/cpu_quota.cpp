@@ -20,7 +20,7 @@ std::optional<double> limit_of(const fs::path& group, GroupVersion version) {
         if (!(file >> quota >> period) || quota == "max" || period <= 0) return std::nullopt;
         return std::strtod(quota.c_str(), nullptr) / period;
     }
-    double quota = -1;  // which is also what the file says when there is no limit
+    double quota = -1;  // also the content of the file when there is no limit
     std::ifstream quotas(group / "cpu.cfs_quota_us");
     std::ifstream periods(group / "cpu.cfs_period_us");
     if (!(quotas >> quota) || !(periods >> period) || quota < 0 || period <= 0) return std::nullopt;

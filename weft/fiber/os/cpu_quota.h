@@ -6,8 +6,9 @@
 
 namespace weft {
 
-// The tightest limit of its group and of all groups above it, of version 1 and 2; none if there is
-// no limit or no such group. `root` is where /proc and /sys lie: "/", but for tests. Any thread.
+// The least of the limits of its group and of all groups above it, of version 1 and 2; none if
+// there is no limit or no such group. `root` is the folder of /proc and /sys: "/", except in tests.
+// Any thread.
 std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 
 }  // namespace weft

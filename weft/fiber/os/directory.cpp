@@ -19,7 +19,8 @@ namespace weft {
 namespace {
 
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-// While others rename what is on the way the kernel may be unable to say whether a path stays.
+// While others rename folders of the path the kernel may be unable to tell whether it leads out
+// (EAGAIN).
 constexpr int kAttemptsMax = 16;
 
 Result<void> check(const std::string& path) {
@@ -35,7 +36,7 @@ Error with_path(const Error& error, std::string_view action, const File& directo
 int open_any_way(int directory, const std::string& path, Links links) {
     const char* name = path.empty() ? "." : path.c_str();
     int fd = directory_internal::open_beneath(directory, name, links);
-    // EPERM: filters of system calls refuse what they do not know.
+    // EPERM: from a filter of system calls (seccomp) that does not know openat2.
     if (fd != -ENOSYS && fd != -EPERM) return fd;
     return directory_internal::open_by_steps(directory, path);
 }

@@ -27,7 +27,7 @@ using Operation = FileRequest::Operation;
 // The kernel moves no more than this at once, and the length of a request has 32 bits.
 constexpr std::size_t kTransferBytesMax = 0x7ffff000;
 
-// The request on the calling thread: a count, a descriptor or 0; or -errno.
+// Performs the request on the calling thread. A count, a descriptor or 0; or -errno.
 [[gnu::noinline]] long call_kernel(const FileRequest& request) {
     for (;;) {
         long result = -1;
@@ -61,7 +61,7 @@ constexpr std::size_t kTransferBytesMax = 0x7ffff000;
     }
 }
 
-// The same of the disk of a simulated machine.
+// The same on the disk of a simulated machine.
 long call_disk(EnvFiles& disk, const FileRequest& request) {
     switch (request.operation) {
     case Operation::Open:
@@ -80,7 +80,7 @@ long call_disk(EnvFiles& disk, const FileRequest& request) {
     WEFT_UNREACHABLE();
 }
 
-// What it came to; when it was cut short, why.
+// The result of the request; if it was ended early, the reason.
 Result<long> outcome(long result, const Result<void>& waited) {
     if (result >= 0) return result;
     if (!waited && (result == -ECANCELED || result == -EINTR)) return waited.error();
@@ -133,9 +133,9 @@ std::string_view name_of(Operation operation) {
     return "use";
 }
 
-// Which file it was, and what was wanted of it.
+// Adds the operation and the name of the file to the error.
 [[gnu::noinline]] Error with_file(const Error& error, const FileRequest& request) {
-    // The descriptor is gone, and its number may be another's already.
+    // The descriptor is closed, and its number may belong to another file already.
     if (request.operation == Operation::Close) return error.with_context("close");
     std::string thing = request.path ? request.path : file_name(request.fd);
     if (request.target_path) thing.append(" to ").append(request.target_path);
@@ -188,11 +188,12 @@ Result<std::size_t> transfer(Operation operation, int fd, const std::byte* begin
 
 Error offset_error() { return Error(ErrorKind::Misuse, EINVAL, "no file has so large an offset"); }
 
-// io_uring opens a named pipe without waiting for its other side, whatever the flags say.
+// io_uring opens a named pipe without waiting for its other side, whatever the flags are. Then it
+// has to be opened again by a thread that waits.
 [[gnu::noinline]] bool opened_too_soon(const Result<long>& fd) {
     if (!fd) return fd.error().native_code() == ENXIO;
     struct statx status{};
-    // Of what the kernel knows already: it must not ask a server.
+    // Without synchronisation: a network file system must not ask its server.
     return ::statx(static_cast<int>(*fd), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
                    &status) == 0 &&
            S_ISFIFO(status.stx_mode);
@@ -259,7 +260,7 @@ Result<std::vector<DirectoryEntry>> read_entries(DIR& directory, std::size_t ent
         if (name == "." || name == "..") continue;
         FileKind kind = kind_of_mode(DTTOIF(raw->d_type));
         struct stat status{};
-        // Some file systems do not say.
+        // Some file systems do not tell the type.
         if (raw->d_type == DT_UNKNOWN &&
             ::fstatat(::dirfd(&directory), raw->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
             kind = kind_of_mode(status.st_mode);

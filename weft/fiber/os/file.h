@@ -1,10 +1,10 @@
 // Files for fibers: opening, reading, writing and the like park the fiber, never its worker.
 //
-// Where the reactor is io_uring the kernel carries the operation out; elsewhere a thread of the
-// blocking pool does; a plain thread calls the kernel itself. A cancelled operation asks for an
-// early end and waits for it, because the kernel works on the caller's memory; one that nothing can
-// stop any more gives its true result. Errors carry the kernel's code (native_code()) and name the
-// file: NotFound, "open notes.txt: No such file or directory".
+// If the reactor has io_uring, the kernel carries the operation out; else a thread of the blocking
+// pool does; a plain thread calls the kernel itself. A cancelled operation asks for an early end
+// and waits for it, because the kernel works on the caller's memory; if it completes nevertheless,
+// its result is returned. Errors carry the kernel's code (native_code()) and name the file:
+// NotFound, "open notes.txt: No such file or directory".
 //
 //     File file = WEFT_TRY(File::open("notes.txt", {.write = true, .create = true}));
 //     WEFT_TRY(file.write_all(as_bytes("hello\n")));
@@ -57,8 +57,8 @@ class File {
 public:
     static Result<File> open(const std::string& path, const OpenOptions& options = {},
                              Deadline deadline = Deadline::never());
-    static File adopt(int fd) { return File(fd); }  // takes it over
-    File() = default;                               // none: every call gives Closed
+    static File adopt(int fd) { return File(fd); }  // takes ownership
+    File() = default;                               // closed: every call gives Closed
     File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     File& operator=(File&& other) noexcept;
     ~File();  // closes on this thread; use close() where that may take long
@@ -74,17 +74,17 @@ public:
     Result<std::size_t> write_at(std::uint64_t offset, std::span<const std::byte> bytes,
                                  Deadline deadline = Deadline::never());
 
-    // Cut off there, or filled up with zeros.
+    // Truncates the file, or extends it with zeros.
     Result<void> resize(std::uint64_t size, Deadline deadline = Deadline::never());
     // Returns when the disk has it.
     Result<void> sync(Deadline deadline = Deadline::never());
     Result<FileStatus> status(Deadline deadline = Deadline::never()) const;
-    // Never cancelled: the descriptor is gone in any case. Some file systems report a failed write
-    // here.
+    // Cannot be cancelled; also after an error the descriptor is closed. Some file systems report a
+    // failed write here.
     Result<void> close();
 
     bool is_open() const { return fd_ >= 0; }
-    int fd() const { return fd_; }  // still owned here
+    int fd() const { return fd_; }  // keeps its ownership; -1 when closed
 
 private:
     explicit File(int fd) : fd_(fd) {}
@@ -92,7 +92,7 @@ private:
     int fd_ = -1;
 };
 
-// On paths. A path with a zero byte in it is refused as Misuse.
+// Operations on paths. A path with a zero byte is refused as Misuse.
 namespace files {
 
 constexpr std::size_t kDirectoryEntriesMax = 1'000'000;
@@ -105,7 +105,7 @@ Result<void> remove(const std::string& path, Deadline deadline = Deadline::never
 Result<void> remove_directory(const std::string& path, Deadline deadline = Deadline::never());
 Result<void> make_directory(const std::string& path, std::uint32_t permissions = 0777,
                             Deadline deadline = Deadline::never());
-// In no order, without "." and ".."; Limit above kDirectoryEntriesMax.
+// In no order, without "." and ".."; the error Limit if there are more than kDirectoryEntriesMax.
 Result<std::vector<DirectoryEntry>> list_directory(const std::string& path,
                                                    Deadline deadline = Deadline::never());
 

@@ -12,8 +12,7 @@
 namespace weft {
 namespace {
 
-// Everything that can make a file of a folder another one. Attributes too: some editors only
-// change the time.
+// Everything that can change a file of a folder. Attributes too: some editors only change the time.
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE |
                                   IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
                                   IN_ONLYDIR;
@@ -63,7 +62,7 @@ Result<void> FolderWatch::add(const std::string& folder) {
 Result<void> FolderWatch::wait(Deadline deadline) {
     alignas(inotify_event) std::array<std::byte, 4096> events;
     WEFT_TRY(events_.read(events, deadline));
-    // What has come together is one piece of news.
+    // Events that have come together end one wait.
     for (;;) {
         std::optional<std::size_t> more = WEFT_TRY(events_.try_read(events));
         if (!more) return {};

@@ -12,8 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::uint64_t> limit_of(const fs::path& group, GroupVersion version) {
-    // Version 1 says a number near 2^63 where there is no limit, which is none beside the machine's
-    // memory; version 2 says "max".
+    // Without a limit version 1 has a number near 2^63, which is larger than the machine's memory;
+    // version 2 has "max".
     std::ifstream file(group /
                        (version == GroupVersion::Two ? "memory.max" : "memory.limit_in_bytes"));
     std::uint64_t bytes = 0;
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> limit_of(const fs::path& group, GroupVersion versio
     return bytes;
 }
 
-// Of a line of /proc/meminfo, proc(5): "MemTotal:       16314772 kB".
+// From the first line of /proc/meminfo, proc(5): "MemTotal:       16314772 kB".
 std::optional<std::uint64_t> memory_of_machine(const fs::path& root) {
     std::ifstream file(root / "proc/meminfo");
     std::string key;

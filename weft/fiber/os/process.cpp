@@ -52,14 +52,14 @@ Result<ChildPipe> open_pipe(bool child_reads) {
     OwnedFd& ours = child_reads ? writer : reader;
     if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return Error::from_errno(errno);
     ChildPipe pipe;
-    // Away from 0, 1 and 2, in case this process runs without them: there the child gets its own.
+    // Not 0, 1 or 2, which this process may have closed: the child's own streams are put there.
     pipe.child = OwnedFd(::fcntl(child.get(), F_DUPFD_CLOEXEC, 3));
     if (pipe.child.get() < 0) return Error::from_errno(errno);
     pipe.ours = Descriptor::adopt_nonblocking(ours.release(), Flow::Stream);
     return pipe;
 }
 
-// What posix_spawn wants to be given back.
+// The arguments of posix_spawn, freed at the end of the scope.
 struct SpawnPlan {
     SpawnPlan() {
         ::posix_spawn_file_actions_init(&actions);
@@ -88,7 +88,8 @@ Result<void> plan_stream(SpawnPlan& plan, int number, ChildStream stream, ChildP
     return {};
 }
 
-// In two steps: first all of them away from the numbers that they are to have.
+// In two steps: first all are copied to numbers above those that they are to have, so that none
+// overwrites another.
 Result<std::vector<OwnedFd>> plan_inherited(SpawnPlan& plan, const std::vector<int>& inherited) {
     constexpr int kFirst = 3;
     std::vector<OwnedFd> copies;
@@ -104,7 +105,8 @@ Result<std::vector<OwnedFd>> plan_inherited(SpawnPlan& plan, const std::vector<i
     return copies;
 }
 
-// A worker has nearly all signals blocked; the child starts with none, and with SIGPIPE as usual.
+// A worker has nearly all signals blocked; the child starts with none blocked, and with the default
+// action for SIGPIPE.
 Result<void> plan_signals(SpawnPlan& plan, ProcessGroup group) {
     sigset_t none;
     sigset_t usual;
@@ -139,14 +141,15 @@ Result<pid_t> start(const ProcessOptions& options, SpawnPlan& plan) {
     }
     std::vector<char*> environment = pointers_to(variables);
     pid_t pid = 0;
-    // Takes until the child has executed its program or failed to; hence not on a worker.
+    // Blocks until the child has executed its program or failed to; so never on a worker.
     int error = ::posix_spawnp(&pid, arguments[0], &plan.actions, &plan.attributes,
                                arguments.data(), environment.data());
     if (error != 0) return Error::from_errno(error);
     return pid;
 }
 
-// The status of a child, if it has ended (or once it has).
+// The status of a child. With WNOHANG si_pid stays 0 if it has not ended; else this waits for its
+// end.
 [[gnu::noinline]] int ask_status(pid_t pid, int flags, siginfo_t& status) {
     for (;;) {
         status = {};
@@ -155,7 +158,7 @@ Result<pid_t> start(const ProcessOptions& options, SpawnPlan& plan) {
     }
 }
 
-// A program that is not there and a folder that is not look the same to the kernel.
+// The kernel's error is the same for a missing program and a missing folder, so both are named.
 std::string place_of(const ProcessOptions& options) {
     if (options.directory.empty()) return options.arguments[0];
     return options.arguments[0] + " in " + options.directory;
@@ -185,7 +188,7 @@ Result<Process> Process::spawn(const ProcessOptions& options) {
     process.pid_ = *started;
 #ifdef SYS_pidfd_open
     if (options.watch == ChildWatch::Best) {
-        // It cannot be another's: the number stays taken until the status is.
+        // The pid cannot be that of another process: it stays in use until the status is taken.
         int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0));
         if (pidfd >= 0) process.pidfd_ = Descriptor::adopt_nonblocking(pidfd, Flow::Unknown);
     }
@@ -218,7 +221,7 @@ Process& Process::operator=(Process&& other) noexcept {
 
 Process::~Process() { end(); }
 
-// True when status_ is there.
+// True if the child has ended; then status_ is set.
 Result<bool> Process::take_status() {
     siginfo_t info{};
     if (int error = ask_status(pid_, WNOHANG, info); error != 0) {
@@ -265,7 +268,7 @@ void Process::end() {
     ::kill(pid, SIGKILL);
     siginfo_t info{};
     if (ask_status(pid, WNOHANG, info) != 0 || info.si_pid != 0) return;
-    // A destructor cannot park, and a big process takes its time to go.
+    // The end of a large process takes time, and a destructor cannot park.
     auto take = [pid] {
         siginfo_t ignored{};
         ask_status(pid, 0, ignored);

@@ -8,8 +8,8 @@
 //     ExitStatus status = WEFT_TRY(child.wait());
 //
 // A child does not outlive its Process: the destructor kills it if it still runs, and takes its
-// status, so that no zombie stays. The child inherits no descriptors but the three streams and
-// those that are named; it starts with no signal blocked.
+// exit status, so that no zombie remains. The child inherits no descriptors except the three
+// streams and those in `inherited`; it starts with no signal blocked.
 //
 // Any fiber and any thread, one at a time; the three streams are Descriptors and may be used at the
 // same time by others. Not in simulation (Unavailable).
@@ -30,25 +30,25 @@ namespace weft {
 
 enum class ChildStream : std::uint8_t { Inherit, Null, Pipe };
 
-// How the end of a child is noticed. Signal is for kernels without pidfds (before 5.3), where Best
-// chooses it: SIGCHLD belongs to Weft then while somebody waits.
+// How the end of a child is noticed. Best uses a pidfd, and Signal on kernels without them (before
+// 5.3). With Signal, Weft handles SIGCHLD while somebody waits.
 enum class ChildWatch : std::uint8_t { Best, Signal };
 
 // A child in a group of its own does not get the signals that a terminal sends to its parent.
 enum class ProcessGroup : std::uint8_t { Parents, Own };
 
 struct ProcessOptions {
-    // The program first; without a slash in it, it is looked up in PATH.
+    // The program first; a name without a slash is searched in PATH.
     std::vector<std::string> arguments;
-    // "NAME=value" each; that of this process if absent.
+    // "NAME=value" each; if absent, the environment of this process.
     std::optional<std::vector<std::string>> environment = std::nullopt;
-    std::vector<std::string> added_environment = {};  // besides that
-    std::string directory = {};                       // that of this process if empty
+    std::vector<std::string> added_environment = {};  // in addition to that
+    std::string directory = {};                       // if empty, that of this process
     ChildStream input = ChildStream::Inherit;
     ChildStream output = ChildStream::Inherit;
     ChildStream errors = ChildStream::Inherit;
     ChildWatch watch = ChildWatch::Best;
-    // Of this process, and still its own: the child has them as 3, 4 and so on.
+    // Descriptors of this process, which keeps them: the child gets copies as 3, 4 and so on.
     std::vector<int> inherited = {};
     ProcessGroup group = ProcessGroup::Parents;
 };
@@ -70,13 +70,13 @@ public:
     ~Process();
 
     pid_t pid() const { return pid_; }
-    // Ours of the pipes; closed Descriptors where no pipe was asked for.
+    // Our ends of the pipes; closed Descriptors for streams that are not pipes.
     Descriptor& input() { return input_; }
     Descriptor& output() { return output_; }
     Descriptor& errors() { return errors_; }
 
-    // How the child ended; later calls give the same. The pipes are not touched: somebody must read
-    // them if the child writes more than they hold.
+    // Waits for the end of the child; later calls return the same status. Does not read the pipes:
+    // if the child writes more than they hold, somebody must read them, or the child never ends.
     Result<ExitStatus> wait(Deadline deadline = Deadline::never());
     // Other with ESRCH once wait() has given the status.
     Result<void> kill(int signal);
@@ -87,7 +87,7 @@ private:
     Result<bool> take_status();
     void end();
 
-    pid_t pid_ = 0;  // of a child whose status is still to be taken; 0 after a move
+    pid_t pid_ = 0;  // 0: moved from, or ended. While status_ is empty, wait() has to take it
     std::optional<ExitStatus> status_;
     Descriptor pidfd_;
     Descriptor input_;

@@ -1,4 +1,4 @@
-// What is in a directory; on the calling thread, which it may block.
+// Reads the entries of a directory on the calling thread, which it may block.
 #pragma once
 
 #include <dirent.h>
@@ -13,10 +13,10 @@
 
 namespace weft {
 
-// Without "." and ".."; at most so many of them.
+// Without "." and ".."; at most `entries_max` of them.
 Result<std::vector<DirectoryEntry>> read_entries(DIR& directory, std::size_t entries_max);
 
-// The same of a folder of a simulated machine.
+// The same for a folder of a simulated machine.
 Result<std::vector<DirectoryEntry>> read_simulated_entries(EnvFiles& disk, int beneath,
                                                            const std::string& path,
                                                            std::size_t entries_max);

@@ -1,9 +1,8 @@
 // The real machine behind weft/base/env.h.
 //
-// Every function that asks the kernel returns the error by value: errno belongs to a thread, and
-// the fiber that asked may look at the answer on another one. They are kept out of line, because an
-// optimiser that sees through them may keep the address of errno, or of the generator, over a
-// switch.
+// Every function that calls the kernel returns the error by value: errno belongs to a thread, and
+// the calling fiber may resume on another one. The functions are not inlined, because an optimiser
+// might keep the address of errno, or of the random generator, over a switch.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -49,7 +48,7 @@ std::int64_t read_clock(clockid_t clock) {
 
 std::uint64_t entropy() {
     std::uint64_t seed = 0;
-    // Before the pool of the kernel is filled there is nothing better than the clock.
+    // Until the kernel has gathered entropy the clock has to do.
     if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) !=  // tidy: allow random: the seed
         static_cast<ssize_t>(sizeof seed)) {
         seed = static_cast<std::uint64_t>(read_clock(CLOCK_MONOTONIC)) ^
@@ -58,8 +57,8 @@ std::uint64_t entropy() {
     return seed;
 }
 
-// Signals of the process are for the threads of the program; those that a thread causes itself are
-// for the thread.
+// Signals to the process are left to the threads of the program; those that a thread causes itself
+// stay unblocked.
 sigset_t blocked_in_threads() {
     sigset_t signals;
     sigfillset(&signals);
@@ -104,7 +103,8 @@ void* thread_main(void* argument) {
 
 std::uint64_t secret() {
     std::uint64_t word = 0;
-    // At most 256 bytes come whole, or not at all; waits only until the kernel has started up.
+    // Up to 256 bytes come whole or not at all; it blocks only until the kernel has gathered
+    // entropy after its start.
     while (::getrandom(&word, sizeof word, 0) !=  // tidy: allow random: a secret
            static_cast<ssize_t>(sizeof word)) {
         WEFT_ASSERT(errno == EINTR || errno == EAGAIN, "the kernel gives no random bytes");
@@ -112,8 +112,8 @@ std::uint64_t secret() {
     return word;
 }
 
-// Waits longer each time: two that want the same cache line by turns would do little else than
-// pass it to and fro.
+// Back-off: pauses longer with each attempt, because threads that compete for a cache line would
+// otherwise do little else than pass it between their cores.
 void spin_pause(unsigned attempt) {
     if (attempt >= kPausesMax) {
         ::sched_yield();
@@ -148,7 +148,7 @@ EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) {
         log(LogLevel::Error, "no thread '{}' could be started: {}", name, ::strerrordesc_np(error));
         return {};
     }
-    static_cast<void>(start.release());  // the thread's now
+    static_cast<void>(start.release());  // the thread owns it now
     return EnvThread{static_cast<std::uint64_t>(thread)};
 }
 
@@ -173,8 +173,7 @@ void join_thread(EnvThread thread) {
     if (result == 0) return FutexWait::Woken;
     int error = errno;
     WEFT_DASSERT(error == EAGAIN || error == EINTR || error == ETIMEDOUT);
-    // The thread sanitizer keeps a signal back until the thread calls a function that it
-    // intercepts.
+    // The thread sanitizer delays a signal until the thread calls an intercepted function.
     if (error == EINTR && sanitizer::sees_threads()) ::usleep(0);  // tidy: allow sleep: it does not
     return error == ETIMEDOUT ? FutexWait::TimedOut : FutexWait::Woken;
 }
@@ -218,7 +217,8 @@ Reactor* make_reactor() {
 }
 
 [[gnu::noinline]] int close(int fd) {
-    // Linux frees the descriptor also when it reports EINTR; a second try would hit another's.
+    // Linux frees the descriptor also when it reports EINTR; a second call might close one that
+    // another thread has opened since.
     return ::close(fd) == 0 || errno == EINTR ? 0 : -errno;
 }
 

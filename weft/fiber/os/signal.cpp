@@ -22,7 +22,7 @@
 namespace weft {
 
 struct SignalWatch::State {
-    std::uint64_t signals = 0;  // a bit each, as everywhere here
+    std::uint64_t signals = 0;  // a bit for each signal, as everywhere in this file
     std::uint64_t pending = 0;
     bool waiting = false;
     WaitRef waiter;
@@ -46,7 +46,7 @@ constexpr std::int64_t kPollMsMax = 3'600'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
-// One for the process, as its signals are. It has no destructor, because a handler may come late.
+// One for the process. It has no destructor, because a handler may run late. Any thread.
 class SignalDispatcher {
 public:
     Result<void> acquire(std::uint64_t signals);
@@ -62,7 +62,7 @@ public:
 
     bool is_used();
 
-    // In a signal handler.
+    // Called in a signal handler.
     void record_arrival(int signal);
 
 private:
@@ -79,11 +79,11 @@ private:
     void call_alarms();
     static void thread_main(void* dispatcher);
 
-    Atomic<std::uint64_t> arrived_{0};  // and not passed on yet
+    Atomic<std::uint64_t> arrived_{0};  // signals that the thread has not handled yet
     Atomic<int> pipe_writer_{-1};
     SpinLock start_lock_;
-    int pipe_reader_ = -1;  // under start_lock_; then the thread's
-    SpinLock lock_;         // the rest, and all states
+    int pipe_reader_ = -1;  // written under start_lock_; then read by the thread only
+    SpinLock lock_;         // guards all that follows, and all states
     std::array<unsigned, kSignalMax + 1> users_{};
     std::array<struct sigaction, kSignalMax + 1> former_{};
     SignalWatch::State* watches_ = nullptr;
@@ -98,14 +98,15 @@ extern "C" void weft_on_signal(int signal) {
 }
 
 void SignalDispatcher::record_arrival(int signal) {
-    // Release: nothing is published, but the mark must be there before the byte.
+    // Release: the mark must be visible before the byte.
     arrived_.fetch_or(bit_of(signal), std::memory_order_release);
     wake_thread();
 }
 
 void SignalDispatcher::wake_thread() {
     char byte = 0;
-    // A full pipe wakes the thread as well. Acquire: the thread is there once the pipe is.
+    // A full pipe wakes the thread as well. Acquire: pairs with start(), which has started the
+    // thread.
     static_cast<void>(!::write(pipe_writer_.load(std::memory_order_acquire), &byte, 1));
 }
 
@@ -116,7 +117,7 @@ bool SignalDispatcher::is_used() {
 
 Result<void> SignalDispatcher::start() {
     if (env::current()) return Error(ErrorKind::Unavailable, "a simulated machine has no signals");
-    // Held over a few system calls, once in the life of the process.
+    // The spin lock is held over a few system calls, but only once in the life of the process.
     SpinGuard guard(start_lock_);
     // Relaxed: written under the lock only.
     if (pipe_writer_.load(std::memory_order_relaxed) >= 0) return {};
@@ -139,7 +140,7 @@ Result<void> SignalDispatcher::install(int signal) {
     if (users_[index]++ != 0) return {};
     struct sigaction action{};
     action.sa_handler = weft_on_signal;
-    // On the alternate stack where a thread has one: the interrupted one may be a fiber's.
+    // On the alternate stack, if the thread has one: the interrupted stack may be that of a fiber.
     action.sa_flags = SA_ONSTACK;
     // The thread sanitizer calls the handler only after the interrupted call has returned.
     if (!sanitizer::sees_threads()) action.sa_flags |= SA_RESTART;
@@ -165,7 +166,7 @@ Result<void> SignalDispatcher::acquire(std::uint64_t signals) {
         release(installed);
         return result;
     }
-    wake_thread();  // the thread lets these signals through, in case all others block them
+    wake_thread();  // it unblocks these signals, in case all other threads block them
     return {};
 }
 
@@ -262,7 +263,7 @@ void SignalDispatcher::thread_main(void* argument) {
     }
 }
 
-// False: the time of an alarm has come before a signal.
+// False: the deadline of an alarm came before a signal.
 bool SignalDispatcher::sleep() {
     Deadline until = next_alarm();
     int milliseconds = -1;
@@ -272,7 +273,7 @@ bool SignalDispatcher::sleep() {
     }
     pollfd wanted{.fd = pipe_reader_, .events = POLLIN, .revents = 0};
     int ready = ::poll(&wanted, 1, milliseconds);
-    // Cut off by a signal: its byte is there.
+    // Interrupted by a signal (-1): its byte is in the pipe.
     return ready != 0;
 }
 
@@ -284,7 +285,7 @@ Deadline SignalDispatcher::next_alarm() {
     return next;
 }
 
-// As call_hooks().
+// Walks the list like call_hooks().
 void SignalDispatcher::call_alarms() {
     Instant now = Clock::now();
     lock_.lock();
@@ -338,12 +339,13 @@ void SignalDispatcher::tell_watches(std::uint64_t signals) {
     }
     while (SignalWatch::State* watch = claimed) {
         claimed = watch->next_claimed;
-        WaitRef waiter = watch->waiter;  // the watch may end when its waiter goes on
+        WaitRef waiter = watch->waiter;  // a copy: the waiter may destroy the watch once resumed
         waiter.resume();
     }
 }
 
-// A hook that is being called stays in the list, so the walk can go on from it.
+// The lock is released during a call. A hook that is being called stays in the list, because
+// remove() waits for the call, so the walk can go on from it.
 void SignalDispatcher::call_hooks(std::uint64_t signals) {
     lock_.lock();
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
@@ -372,7 +374,7 @@ Result<std::uint64_t> bits_of(std::initializer_list<int> signals) {
 Result<SignalWatch> SignalWatch::open(std::initializer_list<int> signals) {
     auto state = std::make_unique<State>();
     state->signals = WEFT_TRY(bits_of(signals));
-    // Listening first, so that nothing that the handler takes is lost.
+    // In the list before the handler is installed, so that no signal is lost.
     dispatcher.add(*state);
     if (Result<void> acquired = dispatcher.acquire(state->signals); !acquired) {
         dispatcher.remove(*state);

@@ -1,12 +1,14 @@
-// Signals of the process, for fibers and for functions that must run whatever the workers do.
+// Signals of the process: SignalWatch for fibers, SignalHook for functions that must run even if
+// all workers are stuck.
 //
 //     SignalWatch watch = WEFT_TRY(SignalWatch::open({SIGTERM, SIGINT}));
 //     int signal = WEFT_TRY(watch.wait());
 //
-// While somebody watches a signal, it belongs to Weft: its former handler comes back with the last
-// watch. The handler itself only marks the signal and writes a byte; a thread that is started with
-// the first watch, and sleeps in poll(2) ever after, wakes the waiters and calls the hooks. Like
-// the kernel's own, equal signals that come together may be seen as one.
+// While a signal is watched, Weft handles it; the former handler is restored with the end of the
+// last watch. The handler itself only marks the signal and writes a byte to a pipe. The signal
+// thread, which is started with the first watch and stays in poll(2) for the life of the process,
+// wakes the waiters and calls the hooks. As in the kernel, equal signals that come together may be
+// seen as one.
 //
 // Any fiber and any thread; not in simulation (Unavailable).
 #pragma once
@@ -48,8 +50,8 @@ Result<int> wait_for_signal(std::initializer_list<int> signals,
 // Whether any watch or hook is open.
 bool signals_are_watched();
 
-// Calls a function on the signal thread for each signal; it must not wait for a signal itself. The
-// destructor, not to be called in that function, waits out a call that is under way.
+// Calls a function on the signal thread for each signal; the function must not wait for a signal.
+// The destructor waits for a call that is under way, so it must not run in that function.
 class SignalHook {
 public:
     static Result<SignalHook> open(int signal, std::function<void(int signal)> callback);
@@ -57,8 +59,8 @@ public:
     SignalHook& operator=(SignalHook&&) noexcept;
     ~SignalHook();
 
-    // Calls another function there once, at the deadline, if the hook lives until then. Again: only
-    // the last one counts. For what must be done in time when no worker may do anything any more.
+    // Calls another function on the signal thread, once, at the deadline, if the hook lives until
+    // then. A later call replaces it. For what must be done in time even if all workers are stuck.
     void call_at(Deadline deadline, std::function<void()> callback);
 
     struct State;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kFramesMax = 64;
 
-// How a fiber comes to wait, how it was started, and how it looks at itself.
+// The runtime's own frames: those by which a fiber waits, was started, and takes a dump.
 bool is_of_a_wait(std::string_view frame) {
     static constexpr std::string_view kOwn[] = {"weft_context_switch",
                                                 "weft::SavedContext::",
@@ -42,7 +42,7 @@ bool is_of_the_dump(std::string_view frame) {
     return frame.starts_with("weft::list_fibers") || frame.starts_with("weft::dump_fibers");
 }
 
-// One function a line, those that were inlined as well.
+// One line for each function, inlined ones included.
 std::vector<std::string> lines_of(std::span<const std::string> texts) {
     std::vector<std::string> lines;
     for (std::string_view text : texts) {
@@ -60,7 +60,7 @@ std::vector<std::string> without_own_frames(std::vector<std::string> lines) {
     auto first = std::find_if_not(dumping.base(), lines.end(), is_of_a_wait);
     auto last = lines.end();
     while (last != first && is_of_the_start(*(last - 1))) --last;
-    // What waits or starts in the runtime itself has no other frames.
+    // A fiber of the runtime itself may have no other frames: then all are shown.
     if (first == last) return lines;
     return {std::move_iterator(first), std::move_iterator(last)};
 }
@@ -114,8 +114,8 @@ Frames frames_of(Fiber&) { return {}; }
 
 namespace {
 
-// libdw's unwinder over a copy: whatever it reads of the stack comes out of there, so that one that
-// was caught in the middle of something gives wrong frames at worst.
+// libdw's unwinder over a snapshot. All that it reads of the stack comes from the snapshot; so one
+// that was taken at an unlucky moment gives wrong frames at worst.
 class Unwinder {
 public:
     explicit Unwinder(const Libdw& libdw) : libdw_(libdw), program_(libdw) {
@@ -131,7 +131,7 @@ public:
     }
 
 private:
-    static constexpr pid_t kThread = 1;  // any: there is one, the snapshot
+    static constexpr pid_t kThread = 1;  // an arbitrary id: the snapshot is the only thread
 
     static bool get_thread(Dwfl*, pid_t, void* self, void** thread) {
         *thread = self;

@@ -1,5 +1,5 @@
-// Where a fiber is: the addresses of its frames, innermost first, each inside the call that it
-// stands for. Empty where libunwind or libdw is not there.
+// Backtraces of fibers: the addresses of the frames, innermost first, each inside the call
+// instruction. Empty in builds without libunwind or, for running fibers, without libdw. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct StackSnapshot;
 
 using Frames = std::vector<std::uintptr_t>;
 
-// Of a fiber that does not run. The caller holds it back (see dump.cpp).
+// The frames of a fiber that does not run. The caller keeps it from being resumed (see dump.cpp).
 Frames frames_of(Fiber& fiber);
-// Of running ones, one each.
+// The frames of running fibers, one result for each snapshot.
 std::vector<Frames> frames_of(std::span<const StackSnapshot> snapshots);
 
-// As texts, without the runtime's own frames at both ends: how a fiber was started, and how it
-// waits. One answer for each.
+// As texts, without the runtime's own frames at both ends, by which a fiber was started and by
+// which it waits. One result for each backtrace.
 std::vector<std::vector<std::string>> describe_frames(std::span<const Frames> backtraces);
 
 }  // namespace weft

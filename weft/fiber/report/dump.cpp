@@ -14,13 +14,13 @@
 namespace weft {
 namespace {
 
-// Holds a waiting fiber back: a worker that picks it meanwhile puts it back into its queue.
-// True if the fiber was waiting, and its context saved, after the hold took effect.
+// Keeps a waiting fiber from being resumed: a worker that picks it meanwhile puts it back into its
+// queue. True if the fiber was waiting, and its context saved, after the hold took effect.
 bool hold_waiting(Fiber& fiber) {
     fiber.held.store(true, std::memory_order_seq_cst);
     std::uint64_t wait = fiber.word.peek();
     // Confirming the wait orders the hold before any later claim, which is made on the same word;
-    // whoever runs the fiber after that claim sees the hold.
+    // so the worker that runs the fiber after that claim sees the hold.
     return wait != 0 && fiber.word.confirm(wait) && fiber.busy.is_over();
 }
 
@@ -41,7 +41,7 @@ struct Listing {
 
 void look_at(Fiber& fiber, void* argument) {
     auto& listing = *static_cast<Listing*>(argument);
-    // Relaxed: a moment's picture.
+    // Relaxed: a momentary value.
     const Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     if (!scheduler || (listing.scheduler && scheduler != listing.scheduler)) return;
     Listed listed{{}, &fiber, {}};
@@ -62,7 +62,7 @@ void look_at(Fiber& fiber, void* argument) {
     listing.fibers.push_back(std::move(listed));
 }
 
-// The running ones cannot be held: their workers are asked.
+// Running fibers cannot be held; their frames come from snapshots of their workers.
 void look_at_workers(Listing& listing) {
     std::vector<StackSnapshot> snapshots = snapshots_of(listing.scheduler);
     std::vector<Frames> backtraces = frames_of(snapshots);

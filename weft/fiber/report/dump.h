@@ -1,7 +1,7 @@
-// What all fibers of the process are doing: state, what each waits on and for how long, and where.
-// Any thread. The fibers go on; one that is being looked at is held back for that moment. A thread
-// that computes is sent SIGURG, unless the program has a handler of its own for that signal: the
-// frames of running fibers are then missing.
+// The fiber dump: the state of all fibers of the process, what each waits on and for how long, and
+// its frames. Any thread. The fibers go on meanwhile; a waiting fiber cannot be resumed while its
+// frames are read. A thread that computes is sent SIGURG; if the program has a handler of its own
+// for that signal, the frames of running fibers are missing.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ struct FiberReport {
     std::string name;  // empty for an unnamed one
     FiberState state = FiberState::Ready;
     WaitReason reason = WaitReason::None;  // while Waiting
-    const void* object = nullptr;          // what it waits on, where that is an object
+    const void* object = nullptr;          // what it waits on, if that is an object
     std::chrono::milliseconds waited{0};
-    // "function (file:line)", innermost first; see symbols.h. Of a running fiber they are those of
-    // a moment a little later than the state.
+    // "function (file:line)", innermost first; see symbols.h. The frames of a running fiber are
+    // taken a moment later than its state.
     std::vector<std::string> frames;
 };
 

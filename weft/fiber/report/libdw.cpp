@@ -41,7 +41,7 @@ std::optional<Libdw> load() {
     return table;
 }
 
-// Files alone: libdw's own way would ask servers in the network for what is not here.
+// Opens files only: libdw's own function would ask servers in the network for missing ones.
 int find_elf(Dwfl_Module*, void**, const char* module_name, Dwarf_Addr, char**, Elf**) {
     return module_name[0] == '/' ? ::open(module_name, O_RDONLY | O_CLOEXEC) : -1;
 }

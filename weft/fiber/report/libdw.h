@@ -1,5 +1,5 @@
-// libdw of elfutils, loaded when it is first needed: a program that never asks for a backtrace
-// neither pays for it nor needs it installed. Nothing of it is linked.
+// libdw of elfutils, loaded when it is first needed: a program that never takes a backtrace neither
+// pays for it nor needs it installed. The library is not linked with it.
 #pragma once
 
 #ifdef WEFT_SYMBOLS
@@ -10,7 +10,7 @@
 namespace weft {
 
 struct Libdw {
-    // Named as there, without the prefix where one function alone has that name.
+    // The functions of libdw, by their own names.
     decltype(&::dwfl_begin) dwfl_begin;
     decltype(&::dwfl_end) dwfl_end;
     decltype(&::dwfl_linux_proc_report) dwfl_linux_proc_report;
@@ -47,7 +47,7 @@ struct Libdw {
     static const Libdw* get();
 };
 
-// The program as it is mapped now. One thread at a time.
+// The program as it is mapped when this is constructed. One thread at a time.
 class LoadedProgram {
 public:
     explicit LoadedProgram(const Libdw& libdw);

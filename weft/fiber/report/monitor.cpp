@@ -18,8 +18,8 @@
 
 namespace weft {
 
-// Those of all runtimes of the process: a thread that waits for a fiber knows no runtime for sure,
-// because that may end meanwhile.
+// The monitors of all runtimes of the process. A thread that waits for a fiber wakes all of them,
+// because the runtime of the fiber may end meanwhile. Any thread.
 class Monitors {
 public:
     void add(Monitor& monitor) {
@@ -60,7 +60,7 @@ void log_frames(const std::vector<std::string>& frames) {
         log(LogLevel::Warn, "    {}", frames[i]);
 }
 
-// Whether a wait may be ended by something that is not a fiber and not a thread of the program.
+// Whether something that is neither a fiber nor a thread of the program may end the wait.
 bool is_pending(const FiberReport& fiber) {
     if (fiber.state != FiberState::Waiting) return true;
     switch (fiber.reason) {
@@ -83,7 +83,7 @@ Monitor::Monitor(Scheduler& scheduler, Options options)
     : scheduler_(scheduler), options_(options), memory_(scheduler) {}
 
 void Monitor::start() {
-    // Also where nothing is to be reported: memory goes back all the same.
+    // Also if no reports are wanted: the thread gives memory back.
     if (env::current()) return;
     observations_.resize(scheduler_.worker_count());
     memory_.start();
@@ -101,7 +101,7 @@ void Monitor::stop() {
 }
 
 void Monitor::wake() {
-    // Relaxed: the count below is what wakes, and it comes after.
+    // Relaxed: the futex word below wakes the monitor, and is changed after this.
     asleep_.store(false, std::memory_order_relaxed);
     // Release: a woken monitor sees stopping_. The count is the futex word.
     signal_.fetch_add(1, std::memory_order_release);
@@ -117,10 +117,10 @@ void Monitor::sleep_until(std::int64_t deadline_ns) {
     env::futex_wait(signal_.futex_address(), seen, deadline_ns);
 }
 
-// `hangs`: what may_hang() has said.
+// `hangs`: the result of may_hang() before this call.
 void Monitor::sleep_until_woken(bool hangs, std::int64_t deadline_ns) {
     std::uint32_t seen = signal_.load(std::memory_order_acquire);
-    // seq_cst: marked before the last look; see worker_runs() and thread_waits().
+    // seq_cst: marked before the last check; see worker_runs() and thread_waits().
     asleep_.store(true, std::memory_order_seq_cst);
     bool unchanged = all_sleep() && (!reports_hangs() || may_hang() == hangs);
     if (!is_stopping() && unchanged) env::futex_wait(signal_.futex_address(), seen, deadline_ns);
@@ -185,7 +185,7 @@ void Monitor::look_at(Worker& worker, Observation& seen) {
     if (!times_of(worker, times)) return;
     if (seen.cpu_ns < 0) seen.cpu_ns = times.cpu_ns;
     if (now_ns_ - seen.since_ns < to_ns(options_.stall)) return;
-    // On a machine with too much to do a thread that wants to run may not: not the fiber's fault.
+    // On an overloaded machine the thread may be ready and get no processor: no fault of the fiber.
     if (!times.waits && times.cpu_ns - seen.cpu_ns < to_ns(options_.stall) / 4) return;
     seen.reported = true;
     report_stall(worker, seen, times.waits);
@@ -199,12 +199,13 @@ void Monitor::report_stall(Worker& worker, const Observation& seen, bool waits) 
     }
     last_report_ns_ = now_ns_;
     if (!log_enabled(LogLevel::Warn)) return;
-    // At once: a request may end while the frames are gathered, and its fiber go by another name.
+    // Before the frames are gathered: the fiber may begin another request meanwhile, and change its
+    // name.
     std::string name = name_of(*seen.fiber);
     StackSnapshot snapshot;
     std::vector<Frames> backtrace(1);
     if (snapshot_of(worker, snapshot)) backtrace = frames_of({&snapshot, 1});
-    // It may have gone on since: then these would be the frames of another one.
+    // If the worker has switched since, these may be the frames of another fiber.
     Worker::Peek peek = worker.peek();
     if (peek.fiber != seen.fiber || peek.switches != seen.switches) backtrace.front().clear();
     std::string others;
@@ -220,7 +221,7 @@ void Monitor::report_stall(Worker& worker, const Observation& seen, bool waits) 
 
 // ---------------------------------------------------------------- hangs
 
-// Cheap enough for each time that all workers have gone to sleep.
+// Cheap, because it is called whenever all workers have gone to sleep.
 bool Monitor::may_hang() const {
     return !scheduler_.is_woken_from_outside() && scheduler_.anybody_waits_for_the_end() &&
            scheduler_.live(false) != 0 && !scheduler_.has_pending() && !signals_are_watched();
@@ -230,7 +231,7 @@ void Monitor::report_hang() {
     std::vector<FiberReport> fibers = list_fibers_of(scheduler_, Backtraces::No);
     if (fibers.empty() || std::ranges::any_of(fibers, is_pending)) return;
     fibers = list_fibers_of(scheduler_, Backtraces::Yes);
-    // Nothing has moved while it was looked at.
+    // Only if nothing has changed meanwhile.
     if (!all_sleep() || !may_hang()) return;
     hang_reported_ = true;
     scheduler_.counters().hangs.add(1);

@@ -37,7 +37,7 @@ std::string readable(const char* symbol) {
     int status = 0;
     std::unique_ptr<char, Free> demangled(abi::__cxa_demangle(symbol, nullptr, nullptr, &status));
     std::string name = status == 0 ? demangled.get() : symbol;
-    // What the compiler split off still belongs to the function.
+    // A part that the compiler has split off still belongs to the function.
     if (std::size_t clone = name.find(" [clone "); clone != std::string::npos) name.resize(clone);
     return limited(std::move(name));
 }
@@ -55,12 +55,12 @@ std::string from_dynamic_linker(std::uintptr_t address) {
 
 #ifdef WEFT_SYMBOLS
 
-// Without the folders that the path has in common with the one where the compiler ran: that lies in
-// the source tree more often than not.
+// Removes the folders that the path shares with the compiler's working folder, which usually lies
+// in the source tree.
 std::string shortened(std::string_view path, std::string_view folder) {
     while (path.starts_with("./")) path.remove_prefix(2);
     while (folder.starts_with("./")) folder.remove_prefix(2);
-    // Mapped to relative ones by the compiler's options: both hang at the root of the tree.
+    // The compiler's prefix maps have made both relative to the root of the source tree.
     if (!path.starts_with('/')) {
         if (path.starts_with(folder) && path.substr(folder.size()).starts_with('/')) {
             path.remove_prefix(folder.size());
@@ -118,7 +118,8 @@ private:
         return path ? format("{}:{}", shortened(path, folder_of(unit)), number) : std::string();
     }
 
-    // Each function that was inlined here, innermost first; `place` becomes that of the last call.
+    // Adds each function that was inlined here, innermost first; `place` becomes that of the
+    // outermost call.
     void add_inlined(Dwarf_Die* unit, Dwarf_Addr address, std::string& text, std::string& place) {
         std::vector<Dwarf_Die> scopes;
         if (!find_scopes(unit, address, Within::Namespaces, scopes))
@@ -132,10 +133,10 @@ private:
         }
     }
 
-    // The function whose code lies there, and what was inlined into it there, outermost first.
-    // Not by dwarf_getscopes(), which finds nothing where the inlined function was written in
-    // another unit, as with -flto, nor in a namespace, where Clang puts its functions. Most
-    // functions stand in namespaces; those of local classes inside another function.
+    // The function that contains the address, and the functions inlined there, outermost first.
+    // Not by dwarf_getscopes(), which finds nothing if the inlined function was written in another
+    // unit, as with -flto, nor in a namespace, where Clang puts its functions. Most functions are
+    // in namespaces; those of local classes are inside another function.
     enum class Within : bool { Namespaces, All };
     bool find_scopes(Dwarf_Die* parent, Dwarf_Addr address, Within within,
                      std::vector<Dwarf_Die>& scopes) {
@@ -169,7 +170,7 @@ private:
         return name ? readable(name) : name_as_written(*scope);
     }
 
-    // What no other file can name has no linkage name: a lambda, and all that is made for one.
+    // The name of a function without a linkage name: a lambda, or a template instantiated with one.
     std::string name_as_written(Dwarf_Die declared) {
         for (unsigned attribute_name : {DW_AT_abstract_origin, DW_AT_specification}) {
             Dwarf_Attribute attribute{};
@@ -231,7 +232,7 @@ private:
 
     const Libdw& libdw_;
     LoadedProgram program_;
-    std::map<void*, std::string> names_;  // by the place where they are declared
+    std::map<void*, std::string> names_;  // by the address of the declaration
 };
 
 #endif

@@ -1,16 +1,16 @@
-// From an address of the program to what people call the place.
+// Symbols: from an address of the program to function, file and line.
 //
 //     symbols::describe(address)      "weft::yield() (weft/fiber/fiber.cpp:40)"
-//     symbols::describe(addresses)    one text each, for the price of little more than one
+//     symbols::describe(addresses)    one text each, hardly slower than a single one
 //
-// Paths are relative to the source tree where the compiler's working folder lies in it. A function
-// that was inlined is named with the one that it was inlined into. Without line numbers (a program
-// built without -g) there is the function alone, with the offset in it; without libdw, which is
-// loaded when it is first needed, the nearest exported name.
+// Paths are relative to the source tree, if the compiler's working folder was in it. An inlined
+// function is named together with the one it was inlined into. Without line numbers (a program
+// built without -g) the text is the function with an offset; without libdw, which is loaded when it
+// is first needed, the nearest exported name.
 //
-// An address points into the instruction: of a return address take one off.
+// An address must lie inside an instruction: subtract one from a return address.
 //
-// Any thread or fiber. Reads the program's files: milliseconds, so never on a path that is hot.
+// Any thread or fiber. Reads the program's files, which takes milliseconds: not for hot paths.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace weft::symbols {
 
-// Between a function that was inlined and the one that it was inlined into.
+// Stands between an inlined function and the one it was inlined into.
 inline constexpr std::string_view kInlinedIn = " inlined in ";
 
 std::string describe(std::uintptr_t address);
