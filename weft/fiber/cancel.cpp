@@ -151,8 +151,8 @@ bool CancelState::claim_cells(WaitCell*& claimed) {
 }
 
 // Calls the listeners of this node and cancels everything below it, by a list instead of a
-// recursion: the tree may be deeper than a fiber's stack. Every node in the list is marked and
-// holds a reference for the list; next_marked_ is ours, because only one caller can mark a node.
+// recursion: the tree may be deeper than a fiber's stack. Every node in the list is marked, and the
+// list holds a reference to it. Only one caller can mark a node, so next_marked_ belongs to it.
 void CancelState::tell(CancelReason reason, WaitCell*& claimed) {
     add_ref();
     CancelState* marked = nullptr;

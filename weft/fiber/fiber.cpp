@@ -107,7 +107,7 @@ static bool apply(Fiber& fiber, const SpawnOptions& options) {
     return true;
 }
 
-// The scheduler that is to run the new fiber; null, and why, if there is none.
+// The scheduler that is to run the new fiber; null, with the reason in `error`, if there is none.
 static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, const CancelState* token,
                                 Error& error) {
     Scheduler* scheduler = wanted ? wanted : worker ? &worker->scheduler() : nullptr;
@@ -129,7 +129,8 @@ static Scheduler* scheduler_for(Scheduler* wanted, Worker* worker, const CancelS
     return scheduler;
 }
 
-// Gives a new fiber its token. False when memory is short.
+// Gives a new fiber its token, or a SpawnState below it if it belongs to a scope. False when memory
+// is short.
 static bool enter_token(Fiber& fiber, CancelState& token, Joinable joinable) {
     fiber.token = &token;
     if (joinable == Joinable::Yes) {
@@ -163,21 +164,22 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
     }
     fiber->size_class = scheduler->stack_class();
     Fiber* parent = inside ? worker->current() : nullptr;
-    // What a pinned worker's loop spawns (a Dormant, a Completion) belongs there as well.
+    // Fibers that are spawned in a pinned worker's loop (by a Dormant, a Completion) stay there.
     bool stays = inside && worker->is_pinned();
     fiber->pinned = parent ? parent->pinned : stays ? worker : nullptr;
     bool listed = options.token || (parent && (parent->listed || parent->lists_late));
     CancelState* token = options.token ? options.token
                          : parent      ? parent->token
                                        : &scheduler->root();
-    // What a fiber spawns may ask when that fiber has gone on. Who spawns in a worker's loop knows.
+    // The new fiber may ask for the reason later than the parent. Code in a worker's loop that
+    // spawns takes care of that itself.
     if (parent) token->will_be_asked();
     bool lent = options.token_use == TokenUse::Lent && joinable == Joinable::No;
     if (lent && options.token) {
         fiber->token = token;
         fiber->lists_late = true;
     } else if (!listed) {
-        fiber->token = token;  // the root: nobody but the runtime keeps count of what carries it
+        fiber->token = token;  // the root: only the runtime counts the fibers that carry it
     } else if (!enter_token(*fiber, *token, joinable)) [[unlikely]] {
         release_block(*fiber);
         error = Error(ErrorKind::OutOfMemory);
@@ -186,7 +188,7 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
     if (options.token && !options.token->deadline().is_never())
         fiber->flags |= Fiber::kArmsDeadline;
     if (options.start == Start::InTurn) fiber->flags |= Fiber::kInTurn;
-    // Relaxed: what is spawned with a label has one that was there when the program began.
+    // Relaxed: a label given at the spawn is a constant of the program.
     fiber->extra.store(labelled(options.label), std::memory_order_relaxed);
     // Relaxed: the fiber is published by the queue it is put into.
     fiber->scheduler.store(scheduler, std::memory_order_relaxed);
@@ -271,7 +273,7 @@ CancelState* spawn_state_of(Fiber& fiber) {
 void release_spawn_state(CancelState& spawn_state) { spawn_state.release(); }
 
 void detach_spawn_state(CancelState& spawn_state, const Fiber& fiber) {
-    // Null when the runtime has ended. Relaxed: the handle keeps the block from being used again.
+    // Null when the runtime has ended. Relaxed: the handle keeps the block from being reused.
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     if (scheduler) static_cast<SpawnState&>(spawn_state).detach(scheduler->root());
 }
@@ -284,8 +286,8 @@ Error not_joinable(const Error& start_error) {
                  "this Future has been joined, detached or moved from: an outcome is taken once");
 }
 
-// A program may cause them as often as it is asked something: only so many lines of each cause.
-// Null: the runtime has ended, and with it what causes them.
+// The log limit matters, because each request may cause such a line. Without a limit if `scheduler`
+// is null: the runtime has ended, so there are few of them.
 template <class... Arguments>
 static void log_outcome(Scheduler* scheduler, LogLevel level, std::string_view cause,
                         fmt::format_string<Arguments...> text, Arguments&&... arguments) {
@@ -294,13 +296,13 @@ static void log_outcome(Scheduler* scheduler, LogLevel level, std::string_view c
 }
 
 void dropped(const Fiber& fiber, const Error& error) {
-    // Null when the runtime has ended before. Relaxed: whoever drops it has joined or owned it.
+    // Null when the runtime has ended before. Relaxed: the caller has joined or owned the fiber.
     Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
     if (scheduler) scheduler->counters().dropped_errors.add(1);
-    // Cancelled is how a fiber ends that nobody needs any more.
+    // A fiber that nobody needs any more is expected to end as Cancelled.
     if (error.kind() == ErrorKind::Cancelled) return;
     std::string why = error.message();
-    // It has ended, and is the caller's alone: the name stays where it is.
+    // It has ended, and only the caller uses it: the name does not change.
     std::string_view name = name_in(fiber);
     if (name.empty())
         return log_outcome(scheduler, LogLevel::Warn, why,
@@ -317,8 +319,8 @@ static Scheduler* scheduler_here_or_above(const CancelState* token) {
 void dropped(std::string_view what, const Error& error, const CancelState* token) {
     Scheduler* scheduler = scheduler_here_or_above(token);
     if (scheduler) scheduler->counters().dropped_errors.add(1);
-    // Expected ends: of one that lost or is not needed, and of one whose time is over. Counted
-    // only.
+    // Expected ends: of a job that lost or is not needed, and of one that has timed out. They are
+    // only counted.
     if (error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut) return;
     std::string why = error.message();
     log_outcome(scheduler, LogLevel::Warn, why, "{} ended with an error that nobody asks for: {}",
@@ -328,7 +330,7 @@ void dropped(std::string_view what, const Error& error, const CancelState* token
 void late(std::string_view what, const Result<void>& outcome) {
     Scheduler& scheduler = this_worker()->scheduler();
     scheduler.counters().late_outcomes.add(1);
-    // These are how a job ends that heeds its context.
+    // The errors of a job that heeds its context.
     bool heeded = !outcome && (outcome.error().kind() == ErrorKind::Cancelled ||
                                outcome.error().kind() == ErrorKind::TimedOut);
     std::string how = outcome ? "without an error" : outcome.error().message();

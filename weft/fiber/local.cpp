@@ -103,7 +103,7 @@ void destroy_locals(Fiber& fiber) {
     destroy_entries(*locals);
     std::uintptr_t label = labelled(locals->label.load(std::memory_order_relaxed));
     SpinGuard guard(fiber.park_lock);
-    // Release: as in set_label(), for who reads the label next.
+    // Release: as in set_label(), for the next reader of the label.
     fiber.extra.store(label, std::memory_order_release);
 }
 

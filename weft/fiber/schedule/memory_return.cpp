@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kLookNs = 1'500'000'000;
 // For fewer than this the workers and malloc are not asked.
 constexpr std::size_t kMuch = 64;
-// malloc is asked to give memory back after the first and after the last of so many looks: what
+// malloc is asked to give memory back after the first and the last of this many looks: what
 // belongs to fibers is freed with them, what other pools keep for a while is freed a little later.
 constexpr unsigned kHeapLooks = 16;
 

@@ -294,8 +294,8 @@ void Worker::loop() {
 
 // ---------------------------------------------------------------- queues
 
-// The pick at the end of turn_ picks: looks around, and prefers fibers that the usual order would
-// leave waiting. Null also when the loop has records to run.
+// The pick after every turn_ picks: calls look_around(), and prefers fibers that the usual order
+// would leave waiting. Null also when the loop has records to run.
 Fiber* Worker::pick_after_turn() {
     std::int64_t before = coarse_now_ns_;
     look_around();

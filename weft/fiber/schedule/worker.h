@@ -42,7 +42,7 @@ class Worker {
 public:
     enum class Kind : bool { Stealing, Pinned };
 
-    // Who may take fibers out of this worker's queues.
+    // Which workers may take fibers out of this worker's queues.
     using Takers = RunQueue<Fiber>::Takers;
 
     Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
