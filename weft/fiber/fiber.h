@@ -301,7 +301,7 @@ private:
     Fiber* fiber_ = nullptr;
     fiber_internal::Take<T> take_ = nullptr;
     CancelState* spawn_state_ = nullptr;  // counted; null if only the runtime waits for the fiber
-    Error error_ = ErrorKind::Misuse;  // why the start failed, else that of a second join()
+    Error error_ = ErrorKind::Misuse;     // why the start failed, else that of a second join()
 };
 
 namespace fiber_internal {

@@ -79,7 +79,7 @@ public:
         return fiber_internal::start_detached(
             scheduler_.get(), options,
             fiber_internal::BodyWithFallback{std::forward<Function>(function),
-                                 std::forward<Unstarted>(unstarted)});
+                                             std::forward<Unstarted>(unstarted)});
     }
     // On pinned worker `index` (from 0); what the fiber spawns stays there as well.
     template <class Function>

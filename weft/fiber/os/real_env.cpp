@@ -192,12 +192,12 @@ Reactor* make_reactor() {
 
 [[gnu::noinline]] long read(int fd, void* buffer, std::size_t size) {
     return retry_interrupted([&] { return ::read(fd, buffer, size); },
-                           [&] { return system_call(SYS_read, fd, buffer, size); });
+                             [&] { return system_call(SYS_read, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long write(int fd, const void* buffer, std::size_t size) {
     return retry_interrupted([&] { return ::write(fd, buffer, size); },
-                           [&] { return system_call(SYS_write, fd, buffer, size); });
+                             [&] { return system_call(SYS_write, fd, buffer, size); });
 }
 
 [[gnu::noinline]] long receive(int fd, void* buffer, std::size_t size) {

@@ -302,7 +302,7 @@ void SignalDispatcher::call_alarms() {
 }
 
 void SignalDispatcher::call_at(SignalHook::State& hook, Deadline deadline,
-                         std::function<void()> callback) {
+                               std::function<void()> callback) {
     {
         SpinGuard guard(lock_);
         hook.alarm = deadline;
