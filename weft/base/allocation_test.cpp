@@ -1,6 +1,6 @@
-// What base promises about memory: the paths that must not allocate do not, and where memory is
-// out an Error tells it. The program's allocation functions are replaced to see it; Clang's thread
-// sanitizer brings its own and cannot share, so there these tests do not exist.
+// What base promises about memory: the paths that must not allocate do not, and when there is no
+// memory the outcome is an Error. The program's allocation functions are replaced to count calls;
+// Clang's thread sanitizer brings its own, so these tests do not exist there.
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define WEFT_ALLOCATIONS_ARE_TAKEN

@@ -1,12 +1,13 @@
 // Atomic<T>: std::atomic with a mandatory memory order.
 //
-// Every access names its order, so that each one can be argued about where it stands. The type is
-// also where tests get in: a WEFT_CHECKED build makes every access a scheduling point of the
-// simulation, and a WEFT_MODEL build replaces the type by the model checker's.
-// There are no stand-alone fences: the thread sanitizer does not understand them.
+// Every access names its order, so that the order can be justified beside the access. Tests hook in
+// here: a WEFT_CHECKED build makes every access a scheduling point of the simulation, and a
+// WEFT_MODEL build replaces the type by the model checker's.
+// There are no stand-alone fences: the thread sanitizer does not understand them. Any thread.
 //
-// SchedulerAtomic<T> is the same, but a thread sanitizer that the library was not compiled with is
-// not told of it: for the few on the path of a switch, which carry the scheduler's own memory only.
+// A library compiled without the thread sanitizer reports the accesses of an Atomic to a sanitizer
+// that the program brings along. It does not report those of a SchedulerAtomic<T>, which is for the
+// few atomics on the path of a context switch that order nothing but the scheduler's own memory.
 #pragma once
 
 #ifdef WEFT_MODEL
@@ -52,7 +53,8 @@ public:
         before(order);
 #ifdef WEFT_EMULATED
         // QEMU on x86 lets a later LDAR overtake the STLR that this is on aarch64: two threads that
-        // each store and then look at the other's variable may both miss. Not so after an exchange.
+        // each store and then load the other's variable may both miss it. An exchange is not
+        // overtaken.
         if (order == std::memory_order_seq_cst) {
             value_.exchange(value, order);
             return;
@@ -109,7 +111,7 @@ public:
     T* futex_address() noexcept { return reinterpret_cast<T*>(&value_); }
 
 private:
-    // Always inline, so that the order is a constant and the rest of them nothing.
+    // Always inline, so that the order is a constant and the comparison costs nothing.
     [[gnu::always_inline]] void before(std::memory_order order) const noexcept {
         point();
         if constexpr (told == Told::Yes) {

@@ -1,4 +1,4 @@
-// Bytes: memory as the kernel and the protocols see it.
+// Bytes, ByteSpace: a view of raw memory, to read or to fill.
 #pragma once
 
 #include <cstddef>

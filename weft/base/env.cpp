@@ -2,6 +2,6 @@
 
 namespace weft::env {
 
-constinit thread_local Env* current_env = nullptr;  // tidy: allow thread_local: the seat of Env
+constinit thread_local Env* current_env = nullptr;  // tidy: allow thread_local: the current Env
 
 }  // namespace weft::env

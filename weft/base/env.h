@@ -2,9 +2,9 @@
 //
 // Product code never asks the operating system for time, randomness, threads, sleeping or
 // descriptors except through the functions of `weft::env`. Each of them has one predictable branch:
-// a thread whose `current()` is null runs on the real machine; a thread that plays a simulated
-// machine (weft/sim) has its Env there, and the whole runtime above it runs in virtual time under a
-// seed. So the shipped binary can simulate itself.
+// in a thread whose `current()` is null they ask the real machine. In a thread that executes a
+// simulated machine (weft/sim) `current()` is that machine, and the whole runtime above it runs in
+// virtual time under a seed. So the shipped binary can simulate itself.
 //
 // Any thread. The current Env of a thread is set only by weft/sim.
 #pragma once
@@ -26,11 +26,11 @@ namespace fiber_blocks {
 struct Depot;
 }
 
-// Separate streams, so that an added fault does not change the workload or the schedule of a seed.
-// Secret comes from the kernel each time: nobody can guess the next word from those before.
+// The streams are separate so that an added fault does not change the workload or the schedule of a
+// seed. Secret reads the kernel's random source each time: earlier words do not predict the next.
 enum class RandomStream : std::uint8_t { Scheduler, Faults, Workload, Secret };
 
-// What an allocation is for; the simulation makes each kind fail by seed.
+// What an allocation is for; the seed of a simulation decides which allocations of each kind fail.
 enum class Allocation : std::uint8_t { Stack, Block, Buffer };
 
 enum class FutexWait : std::uint8_t { Woken, TimedOut };
@@ -42,37 +42,39 @@ struct EnvThread {
     std::uint64_t handle = 0;
 };
 
-// Room in a simulated thread for what is thread-local on a real one.
+// Storage in a simulated thread for the objects that are thread-local on a real one.
 struct EnvThreadRoom {
     alignas(16) std::byte bytes[112];
     bool used = false;
 };
 
-// A simulated machine. Every call comes from the thread that plays it.
+// A simulated machine. Every call comes from the thread that executes it.
 class Env {
 public:
     virtual std::int64_t now_ns() = 0;
     virtual std::int64_t wall_ns() = 0;
     virtual std::uint64_t random(RandomStream stream) = 0;
 
-    // A point where another simulated processor may go on.
+    // A scheduling point: another simulated processor may run next.
     virtual void step() = 0;
-    // An operation of a primitive is such a point; see weft/fiber/turn.h. The name is a literal.
-    // True, and only where it may wait: the fiber is to give up its turn as well.
+    // An operation of a primitive, which is a scheduling point as well; see weft/fiber/turn.h. The
+    // name is a literal. True if the fiber has to give up its turn, too; never for MayWait::No.
     enum class MayWait : bool { No, Yes };
     virtual bool operation(const char* name, const void* object, MayWait may_wait) = 0;
-    // The same, in a loop that cannot make progress until another processor has.
+    // A scheduling point in a loop that makes progress only after another processor has.
     virtual void spin() = 0;
     // An event for the trace of the run; two runs of one seed make the same sequence.
     virtual void trace(const char* event, std::uint64_t a, std::uint64_t b) = 0;
     // A line of the log, which belongs to the run and not to the process.
     virtual void log(std::string_view line) = 0;
+    // Whether this allocation is to fail.
     virtual bool fails(Allocation kind) = 0;
-    // Between the two nothing is a step and nothing fails; they nest. See env::Unseen.
+    // Between hide() and show() nothing is a scheduling point and nothing fails. Calls nest. See
+    // env::Unseen.
     virtual void hide() = 0;
     virtual void show() = 0;
 
-    // Of the simulated thread that runs.
+    // These two belong to the simulated thread that runs.
     virtual EnvThreadRoom& thread_room() = 0;
     virtual fiber_blocks::Depot& block_depot() = 0;
     virtual EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) = 0;
@@ -93,10 +95,11 @@ public:
 
     // Ends the run: an assertion does not hold.
     [[noreturn]] virtual void fail(std::string_view why) = 0;
-    // For weft/sim/probes.h.
+    // Implement the functions of the same names in weft/sim/probes.h.
     virtual void sometimes(bool reached, const char* name) = 0;
     virtual bool buggify(std::uint64_t site) = 0;
-    // Somebody will read what operations passed on: the value of the one that comes next.
+    // Whether the run records the values that operations pass on; if so, keep_value() gives the
+    // value of the operation that is reported next.
     virtual bool wants_values() const = 0;
     virtual void keep_value(std::string_view text) = 0;
 
@@ -115,7 +118,7 @@ inline void spin_pause(unsigned) { model::spin_hint(); }
 
 namespace real {
 std::int64_t now_ns();
-std::int64_t tick_ns();  // as of the kernel's last tick: a few milliseconds old, and cheap
+std::int64_t tick_ns();  // the time of the kernel's last tick: cheap, and a few milliseconds old
 std::int64_t wall_ns();
 std::uint64_t random();
 std::uint64_t secret();
@@ -133,9 +136,10 @@ int pipe(int (&ends)[2]);
 int close(int fd);
 }  // namespace real
 
-// Initial-exec, so that no code keeps the address over a switch of threads by a helper call.
+// Initial-exec: the address is computed at each access, without a call whose result the compiler
+// could keep while the fiber changes its thread.
 extern constinit thread_local Env* current_env
-    __attribute__((tls_model("initial-exec")));  // tidy: allow thread_local: the seat of Env
+    __attribute__((tls_model("initial-exec")));  // tidy: allow thread_local: the current Env
 
 inline Env* current() { return current_env; }
 
@@ -158,12 +162,12 @@ inline void step() {
     if (Env* simulated = current()) [[unlikely]]
         simulated->step();
 }
-// A fiber yields and nobody else is ready: only another processor can change that.
+// For a fiber that yields while no other fiber is ready: only another processor can change that.
 inline void yield_hint() {
     if (Env* simulated = current()) [[unlikely]]
         simulated->spin();
 }
-// `attempt` counts from 0 in each loop: the real machine pauses first and gives up the core later.
+// `attempt` counts from 0 in each loop: the first attempts pause, later ones yield the processor.
 inline void spin_pause(unsigned attempt) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->spin();
@@ -178,8 +182,8 @@ inline bool fails(Allocation kind) {
         return simulated->fails(kind);
     return false;
 }
-// What is done while it lives is not part of the simulated machine: the pools that all runs of a
-// process share, whose state must not show in a run.
+// What happens during its lifetime is not part of the simulation. For pools that all runs of a
+// process share: their state must not influence a run.
 class [[nodiscard]] Unseen {
 public:
     Unseen() : simulated_(current()) {
@@ -231,7 +235,7 @@ inline long write(int fd, const void* buffer, std::size_t size) {
         return simulated->write(fd, buffer, size);
     return real::write(fd, buffer, size);
 }
-// The same two for stream sockets; nobody is told of a broken one by a signal.
+// read() and write() for stream sockets: a broken connection raises no SIGPIPE.
 inline long receive(int fd, void* buffer, std::size_t size) {
     if (Env* simulated = current()) [[unlikely]]
         return simulated->read(fd, buffer, size);

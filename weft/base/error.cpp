@@ -20,14 +20,15 @@ struct Error::Detail {
 
     char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
 
-    // Null when memory is out: an error about a full machine must still be an error.
+    // Null when there is no memory: reporting an error must not fail.
     static Detail* create(std::initializer_list<std::string_view> parts,
                           std::exception_ptr exception) noexcept {
         constexpr std::size_t kTextBytesMax = 64 * 1024;
         std::size_t bytes = 0;
         for (std::string_view part : parts) bytes += part.size();
         bytes = std::min(bytes, kTextBytesMax);
-        // The allocation is by hand because the text lies in the same block; release() frees it.
+        // Allocated without a constructor because the text lies in the same block. release() frees
+        // it.
         void* block = ::operator new(sizeof(Detail) + bytes, std::nothrow);
         if (block == nullptr) return nullptr;
         auto* detail = ::new (block) Detail;
@@ -97,7 +98,7 @@ ErrorKind kind_of_errno(int native_code) noexcept {
     }
 }
 
-// A number as text, without memory from the heap.
+// A number as decimal text, without an allocation.
 class Digits {
 public:
     explicit Digits(std::uint64_t number) noexcept
@@ -177,7 +178,7 @@ void Error::rethrow() const {
 }
 
 void Error::share(Detail& detail) noexcept {
-    // Relaxed: whoever copies already holds a reference, so the block cannot go away meanwhile.
+    // Relaxed: the copied error holds a reference, so the block cannot be freed meanwhile.
     detail.references.fetch_add(1, std::memory_order_relaxed);
 }
 

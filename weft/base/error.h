@@ -39,8 +39,9 @@ std::string_view to_string(ErrorKind kind) noexcept;
 // so any thread may hold one. Kinds without text do not allocate; when the detail cannot be
 // allocated the error keeps kind and code and loses only its text.
 //
-// The text tells where, from the outside in, and nothing twice: what was done to which thing, then
-// why it failed. "GET http://example.com/: connect 192.0.2.1:80: Connection refused".
+// The text tells where it happened, from the outermost operation inwards, and repeats nothing: what
+// was done to which thing, then why it failed.
+// "GET http://example.com/: connect 192.0.2.1:80: Connection refused".
 class Error {
 public:
     constexpr Error(ErrorKind kind) noexcept
@@ -82,9 +83,9 @@ public:
     constexpr int native_code() const noexcept { return native_code_; }  // errno; 0 = none
     // The text it was made with, else the description of the native code, else the kind's phrase.
     std::string message() const;
-    // The same error with "<action> <thing>: " before its message; `thing` may be empty. Cancelled
-    // stays as it is: it is no failure, and whoever cancelled knows what. For results:
-    // in_context().
+    // The same error with "<action> <thing>: " before its message; `thing` may be empty. A
+    // Cancelled is returned unchanged: it is no failure, and the canceller knows what it cancelled.
+    // For results: in_context().
     Error with_context(std::string_view action, std::string_view thing = {}) const noexcept;
     std::exception_ptr exception() const noexcept;  // null when it holds none
     [[noreturn]] void rethrow() const;              // asserts that it holds an exception

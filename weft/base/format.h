@@ -1,4 +1,4 @@
-// Text from a format and values, as std::format will have it: format("{} of {}", done, all).
+// format: makes a std::string as std::format does: format("{} of {}", done, all). Any thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,8 @@
 namespace weft {
 
 namespace base_internal {
-// An object: a call of a function would also look for std::format, which newer libraries have.
+// A function object, because an unqualified call of a function would by argument-dependent lookup
+// also find std::format, which newer standard libraries have.
 struct Format {
     template <class... Args>
     std::string operator()(fmt::format_string<Args...> text, Args&&... args) const {

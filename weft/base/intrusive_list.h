@@ -11,8 +11,8 @@ namespace weft {
 template <class T, auto Link>
 class IntrusiveList;
 
-// A member by which its owner hangs in at most one IntrusiveList. The owner leaves the list
-// before it ends.
+// The member through which an object is linked into an IntrusiveList, at most one at a time. The
+// object must be taken out of the list before it is destroyed.
 class ListLink {
 public:
     constexpr ListLink() noexcept = default;
@@ -26,8 +26,8 @@ private:
     template <class T, auto Link>
     friend class IntrusiveList;
 
-    // Both point to the neighbouring owners (not to their links) and are null at the ends.
-    // No owner is its own successor, so this value is free to mean "in no list".
+    // Both point to the neighbouring objects (not to their links) and are null at the ends. A next_
+    // that points to this very link means "in no list"; in a list it never does.
     void* next_ = this;
     void* previous_ = nullptr;
 };
@@ -38,7 +38,7 @@ private:
 //     IntrusiveList<Waiter, &Waiter::link> waiters;
 //
 // Every operation is O(1) and none allocates. Not synchronised: the owner's lock guards the list
-// and the links of all its members. It must be empty when it ends.
+// and the links of all its items. It must be empty when it is destroyed.
 template <class T, auto Link>
 class IntrusiveList {
 public:
@@ -59,13 +59,13 @@ public:
     void push_front(T& item) noexcept;
     T* pop_front() noexcept;  // null when empty
 
-    // The item must be in this list; nobody checks that it is not in another one.
+    // The item must be in this list. Whether it is in another one is not checked for every item.
     void erase(T& item) noexcept;
 
-    // Moves all items of `other` behind the own ones.
+    // Moves all items of `other` to the end of this list.
     void splice_back(IntrusiveList& other) noexcept;
 
-    // The item under an iterator may be erased only after the iterator was advanced.
+    // Advance an iterator before its item is erased.
     Iterator begin() const noexcept { return Iterator(head_); }
     Iterator end() const noexcept { return Iterator(nullptr); }
 

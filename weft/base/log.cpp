@@ -26,7 +26,7 @@ constexpr std::array kLevelNames{
 
 constexpr LogLevel kDefaultLevel = LogLevel::Warn;
 
-// The logger is global on purpose: it must work where no owner is in reach.
+// The logger is global on purpose: it must work where no object could be passed.
 // tidy: allow global: set once by the program, or by a test
 constinit Atomic<LogSink*> current_sink{nullptr};
 
@@ -36,7 +36,7 @@ void write_to_stderr(char* line, std::size_t bytes) noexcept {
     while (::write(STDERR_FILENO, line, bytes) < 0 && errno == EINTR) {}
 }
 
-// A line stays one line whatever its arguments contain.
+// Replaces control characters, so that no argument can break the line in two.
 void flatten(char* text, std::size_t bytes) noexcept {
     std::replace_if(
         text, text + bytes, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; },
@@ -51,12 +51,12 @@ namespace log_internal {
 constinit Atomic<std::uint8_t> threshold{kThresholdUnread};
 
 std::uint8_t read_threshold() noexcept {
-    env::Unseen first_time;  // of the process, not of each simulated run
+    env::Unseen unseen;  // read once in the process, so it must not show in a simulated run
     const char* wanted = std::getenv("WEFT_LOG");
     std::optional<LogLevel> level = wanted != nullptr ? log_level_from(wanted) : std::nullopt;
     std::uint8_t unread = kThresholdUnread;
     auto found = static_cast<std::uint8_t>(level.value_or(kDefaultLevel));
-    // Relaxed: as in log_enabled(). A threshold that was set meanwhile stays.
+    // Relaxed: as in log_enabled(). A threshold that set_log_level() stored meanwhile is kept.
     bool first = threshold.compare_exchange_strong(unread, found, std::memory_order_relaxed,
                                                    std::memory_order_relaxed);
     if (!first) return unread;
@@ -80,7 +80,7 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
     try {
         bytes = fmt::vformat_to_n(text, text_bytes_max, format, arguments).size;
     } catch (...) {
-        // A formatter of user code threw. Say at least which message is missing.
+        // A user's formatter threw. Log the format string, which identifies the message.
         bytes = fmt::format_to_n(text, text_bytes_max, "(format failed) {}", format).size;
     }
     if (bytes > text_bytes_max) {
@@ -128,7 +128,7 @@ void set_log_level(LogLevel level) noexcept {
 }
 
 LogSink* set_log_sink(LogSink* sink) noexcept {
-    // Release publishes the new sink to write_line(); acquire lets the caller end the old one.
+    // Release publishes the new sink to write_line(). Acquire: the caller may destroy the old one.
     return current_sink.exchange(sink, std::memory_order_acq_rel);
 }
 

@@ -27,8 +27,8 @@ std::optional<LogLevel> log_level_from(std::string_view name) noexcept;  // one 
 LogLevel log_level() noexcept;
 void set_log_level(LogLevel level) noexcept;
 
-// Receives each line without its newline, in place of stderr. It is called from any thread at any
-// time, on a fiber's stack; it must not log, park or throw.
+// Receives each line, without its newline, in place of stderr. line() is called from any thread at
+// any time, also on a fiber's stack; it must not log, park or throw.
 class LogSink {
 public:
     virtual void line(LogLevel level, std::string_view line) noexcept = 0;
@@ -37,8 +37,8 @@ protected:
     ~LogSink() = default;
 };
 
-// Null is stderr. Gives the previous sink. The caller keeps a sink alive until nobody can be in it
-// any more: replacing it does not wait for a line that another thread is writing.
+// Null means stderr. Returns the previous sink. The caller keeps a replaced sink alive until no
+// thread can still be in its line(): set_log_sink() does not wait for a line that is being written.
 LogSink* set_log_sink(LogSink* sink) noexcept;
 
 namespace log_internal {
@@ -63,15 +63,15 @@ void log(LogLevel level, fmt::format_string<Arguments...> text, Arguments&&... a
     log_internal::write_line(level, text, fmt::make_format_args(arguments...));
 }
 
-// Remembers whether a message was written. Its owner decides what "once" means: a member for once
-// per object, a static for once per process.
+// Remembers whether a message was written: a member for once per object, a static for once per
+// process. Any thread.
 class LogOnce {
 public:
     constexpr LogOnce() noexcept = default;
 
     // True for exactly one caller.
     bool claim() noexcept {
-        // Relaxed: only the exchange itself must be atomic; the load spares the others the write.
+        // Relaxed: only the exchange itself must be atomic; the load saves later callers the write.
         return !claimed_.load(std::memory_order_relaxed) &&
                !claimed_.exchange(true, std::memory_order_relaxed);
     }
@@ -80,7 +80,7 @@ private:
     Atomic<bool> claimed_{false};
 };
 
-// A level that is off does not use up the one time.
+// Nothing is claimed while the level is off.
 template <class... Arguments>
 void log_once(LogOnce& once, LogLevel level, fmt::format_string<Arguments...> text,
               Arguments&&... arguments) noexcept {

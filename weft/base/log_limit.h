@@ -1,11 +1,11 @@
-// LogLimit: lines that somebody outside can cause as often as he likes, and that must not fill the
-// disk: at most kLines of each cause within kWindow. The next one says how many were left out.
+// LogLimit: limits the log lines that a peer can cause at will, so that they cannot fill the disk:
+// at most kLines for each cause within kWindow. The next line says how many were left out.
 //
-//     LogLimit limit;                                   // a member of what logs
+//     LogLimit limit;                                   // a member of the object that logs
 //     log_limited(limit, LogLevel::Error, why, "{} failed: {}", name, why);
 //
-// Causes are told apart by a hash with few values, so two may share their lines, and the number of
-// lines is bounded however many causes there are. Any thread or fiber.
+// Causes are told apart by a hash with kCauses values: two causes may share their limit, and the
+// number of lines is bounded however many causes there are. Any thread or fiber.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ public:
     static constexpr unsigned kLines = 10;
     static constexpr Nanoseconds kWindow = std::chrono::seconds(10);
 
-    // How many were left out since the last line of this cause; nothing: leave out this one, too.
+    // Empty if this line is to be left out; else how many were left out since the last one.
     std::optional<std::uint64_t> admit(std::string_view cause, Instant now = Clock::now());
 
 private:

@@ -21,9 +21,9 @@ public:
         value_.fetch_add(amount, std::memory_order_relaxed);
     }
 
-    // For a counter with a single writing thread: cheaper than add(), loses updates of others.
+    // Cheaper than add(). Only for a counter that one thread writes: concurrent updates are lost.
     void add_as_owner(std::uint64_t amount = 1) noexcept {
-        // Relaxed: statistics only, and nobody else writes between the two.
+        // Relaxed: statistics only, and no other thread writes between the load and the store.
         value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
     }
 

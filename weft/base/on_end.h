@@ -1,14 +1,14 @@
-// OnEnd: what the owner of a function object does for others when it is destroyed.
+// OnEnd: calls a function when the function object that captured it is destroyed.
 //
-// A fiber gets its stack when it first runs. Where there is no memory for it then, its function is
-// destroyed without having run, and of a job only its group or task is told. So what others wait
-// for is done by a part of the function, which ends with it: after the run, after an exception, or
-// in place of the run.
+// A fiber gets its stack when it first runs. If there is no memory for the stack then, the fiber's
+// function is destroyed without having run, and only the group or task of the job learns of it. An
+// action that others wait for is therefore captured as an OnEnd: it is called after the run, after
+// an exception, or in place of the run.
 //
 //     group.go([&, on_end = OnEnd([&] { pieces.close(); })] { ... });
 //
-// In place of the run, the worker calls it in the midst of a switch: it must neither wait nor
-// throw. One owner; one that was moved from owes nothing.
+// In place of the run it is called by the worker, in the middle of a context switch: it must not
+// wait or throw. It has one owner; an OnEnd that was moved from calls nothing.
 #pragma once
 
 #include <utility>

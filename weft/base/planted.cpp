@@ -6,7 +6,7 @@
 
 namespace weft::planted {
 namespace {
-// One fault per process and run; only test builds have this file's content.
+// At most one fault is on. Only test builds compile this.
 std::string& enabled_name() {
     static std::string name;
     return name;

@@ -1,4 +1,4 @@
-// Planted bugs: deliberate faults that prove that the tests can see such faults.
+// Planted bugs: deliberate faults, which prove that the tests detect faults of that kind.
 //
 // `if (WEFT_PLANTED("area.name"))` is constant false in every build that ships; in WEFT_CHECKED
 // builds one of them can be switched on by name for a run, and so it can in model tests.
@@ -24,7 +24,7 @@ bool is_enabled(std::string_view name);
 
 namespace weft::planted {
 
-// On for as long as it lives. One at a time, around a run of the checker.
+// Switches a fault on for its own lifetime. One at a time, around a run of the model checker.
 class Enabled {
 public:
     explicit Enabled(std::string_view name) { name_ = name; }

@@ -34,7 +34,7 @@ public:
     Result(Error error) noexcept : Base(std::unexpect, std::move(error)) {}
     Result(ErrorKind kind) noexcept : Base(std::unexpect, kind) {}
 
-    // Both are templates that match exactly, or those of std::expected were ambiguous for a Result.
+    // Templates that match exactly: otherwise these and those of std::expected would be ambiguous.
     template <std::same_as<Result> Other>
     friend constexpr bool operator==(const Result& a, const Other& b) {
         if (a.has_value() != b.has_value()) return false;
@@ -54,7 +54,7 @@ public:
 
 static_assert(sizeof(Result<int>) == 24);
 
-// The result, an error of it with context: see Error::with_context().
+// Returns the result; its error, if it has one, gains context: see Error::with_context().
 //
 //     File file = WEFT_TRY(in_context(File::open(path), "the list of users"));
 template <class T>
@@ -66,7 +66,7 @@ Result<T> in_context(Result<T> result, std::string_view action, std::string_view
 
 namespace result_internal {
 
-// The value of a successful result, moved out of a temporary and copied out of a named one.
+// The value of a successful result: moved out of a temporary, copied out of a named result.
 template <class R>
 constexpr auto take_value(R&& result) -> typename std::remove_cvref_t<R>::value_type {
     if constexpr (!std::is_void_v<typename std::remove_cvref_t<R>::value_type>) {

@@ -17,7 +17,7 @@ void unpoison(void* begin, std::size_t bytes) {
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, bytes);
 }
 
-// Early: what others construct before main() may run fibers.
+// Runs early, because constructors of static objects may already run fibers.
 [[gnu::constructor(101)]] static void look_for_sanitizers() {
     knows_stacks = __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
 }

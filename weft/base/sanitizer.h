@@ -1,13 +1,14 @@
-// What Weft tells the sanitizers, whoever was compiled with them.
+// What Weft reports to the sanitizers, whether the library, the program or both are compiled with
+// them.
 //
 // A program that is built with a sanitizer may use a libweft that is not: the library then finds
-// the sanitizer at run time, by the functions that it brings along (weak symbols, null without it).
-// So no class here may change its layout with the build; WEFT_ASAN and WEFT_TSAN say how *this*
-// file is compiled, and are for what costs time, never for a member.
+// the sanitizer at run time, by its functions (weak symbols, null without it). So no class may
+// change its layout with the build: WEFT_ASAN and WEFT_TSAN say how the file that includes this is
+// compiled; use them to leave out code that costs time, never for a member.
 //
-// The thread sanitizer sees the atomics of code that it was compiled into. Where ours is not,
-// Atomic tells it what each access orders; SchedulerAtomic does not, and the scheduler says by hand
-// whom it hands what: see acquire() and release().
+// The thread sanitizer sees the atomics of code that was compiled with it. In other code Atomic
+// reports what each access orders. SchedulerAtomic does not; the scheduler calls acquire() and
+// release() itself wherever it hands memory from one thread or fiber to another.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +35,13 @@ extern "C" {
 
 namespace weft::sanitizer {
 
-// Whether there is one in this process that has to know which stack runs. Set before main().
+// Whether this process has a sanitizer that must be told of each stack switch. Set before main().
 extern bool knows_stacks;
-// Whether it is the thread sanitizer.
+// Whether this process has the thread sanitizer.
 bool sees_threads();
 
-// Whether the thread sanitizer has to be told what this file does: in the library, where that was
-// not compiled with it. An address, so that the compiler asks once where it would be asked often.
+// Whether the thread sanitizer needs reports from this code: code of the library that was compiled
+// without it. The test is of an address, so that the compiler can share it among nearby calls.
 [[gnu::always_inline]] inline bool wants_telling() {
 #if defined(WEFT_LIBRARY) && !defined(WEFT_TSAN)
     return __tsan_acquire != nullptr;
@@ -49,9 +50,9 @@ bool sees_threads();
 #endif
 }
 
-// The calls themselves. On x86_64 by functions that keep every register (tell_x86_64.S): to the
-// compiler it is not a call, so that code in which one is possible is no worse for it. The red
-// zone, which may be in use, is stepped over.
+// The calls themselves. On x86_64 they go to functions that preserve every register, in
+// tell_x86_64.S. The compiler sees no call, so it keeps values in registers across it. The stack
+// pointer is first moved below the red zone, which the surrounding function may be using.
 #if !defined(WEFT_LIBRARY)
 inline void tell_acquire(const void*) {}
 inline void tell_release(const void*) {}
@@ -75,8 +76,7 @@ inline void tell_acquire(const void* address) { __tsan_acquire(const_cast<void*>
 inline void tell_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
 #endif
 
-// What was done before a release() of an address comes before what is done after an acquire() of
-// it.
+// What happened before a release() of an address happens before what follows an acquire() of it.
 [[gnu::always_inline]] inline void acquire(const void* address) {
     if (wants_telling()) [[unlikely]]
         tell_acquire(address);
@@ -86,7 +86,7 @@ inline void tell_release(const void* address) { __tsan_release(const_cast<void*>
         tell_release(address);
 }
 
-// The marks of frames that ended without unwinding are wiped off a stack.
+// Clears the address sanitizer's marks of frames that ended without unwinding.
 void unpoison(void* begin, std::size_t bytes);
 
 }  // namespace weft::sanitizer

@@ -5,8 +5,9 @@
 
 namespace weft {
 
-// A lock for a few instructions; use it through std::lock_guard. Any thread or fiber, but a fiber
-// never parks while it holds one. Not recursive, not fair. In simulation each spin is a step.
+// A lock for critical sections of a few instructions; use it through SpinGuard. Any thread or
+// fiber, but a fiber never parks while it holds one. Not recursive, not fair. In a simulation each
+// spin is a scheduling point.
 class SpinLock {
 public:
     constexpr SpinLock() noexcept = default;
@@ -27,7 +28,7 @@ public:
         locked_.store(false, std::memory_order_release);
     }
 
-    // For assertions only: true when somebody holds it, perhaps another thread.
+    // For assertions only: whether it is held, by this thread or by another one.
     bool is_locked() const noexcept {
         // Relaxed: a holder that asks about itself reads its own write.
         return locked_.load(std::memory_order_relaxed);
@@ -37,7 +38,7 @@ private:
     [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
         unsigned attempt = 0;
         do {
-            // Relaxed, and a load: waiting shares the cache line; try_lock() does the acquiring.
+            // A load, so that waiters share the cache line. Relaxed: try_lock() acquires.
             while (locked_.load(std::memory_order_relaxed)) env::spin_pause(attempt++);
         } while (!try_lock());
     }

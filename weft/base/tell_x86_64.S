@@ -1,6 +1,6 @@
-// weft_tell_acquire(address), weft_tell_release(address): the thread sanitizer's functions, called
-// so that every register is kept. Hardly a process has that sanitizer, so code that may have to
-// call it should not be compiled as if a call were likely: it keeps its values where they are.
+// weft_tell_acquire(address), weft_tell_release(address) call the thread sanitizer's functions and
+// preserve every register. Few processes have that sanitizer; because these calls change no
+// register, the compiler keeps values in registers across them.
 #if defined(__x86_64__) && !defined(__ILP32__) && defined(__ELF__)
 
     .macro  tell name, function

@@ -14,8 +14,9 @@
 
 namespace weft {
 
-// Names one use of one slot of a TicketTable. What may outlive its caller holds a ticket instead
-// of a pointer: a ticket of something that has ended finds nothing. A value; any thread.
+// Names one use of one slot of a TicketTable. An operation that may outlive its caller holds a
+// ticket instead of a pointer: the ticket of an item that has ended finds nothing. A value; any
+// thread.
 struct Ticket {
     std::uint32_t index = 0;
     std::uint32_t generation = 0;  // 0 is in no table: a default Ticket finds nothing
@@ -33,9 +34,9 @@ struct Ticket {
 };
 
 // Items found by ticket. Not synchronised: it belongs to one owner, or one lock guards every call
-// and every use of the pointers it gives. Pointers stay good until the item is taken; slots are
-// reused for the same type only and their memory is kept until the table ends.
-// A slot whose generations are used up is retired, so that no ticket is ever good twice.
+// and every use of the pointers it gives. A pointer is valid until its item is taken. Slots are
+// reused for later items, and their memory is freed only when the table is destroyed.
+// A slot whose generations are used up is retired, so that no ticket ever names two items.
 template <class T, std::uint32_t GenerationMax = std::numeric_limits<std::uint32_t>::max()>
 class TicketTable {
 public:

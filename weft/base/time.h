@@ -57,7 +57,8 @@ constexpr Nanoseconds saturate(std::chrono::duration<Rep, Period> duration) noex
     }
 }
 
-// An instant by which something must have happened, or never. A value; never is the latest.
+// A point in time by which something must have happened, or never. A value; never() compares as the
+// latest.
 class Deadline {
 public:
     constexpr Deadline() noexcept = default;  // never
@@ -65,7 +66,7 @@ public:
     static constexpr Deadline never() noexcept { return Deadline(); }
     static constexpr Deadline at(Instant instant) noexcept { return Deadline(instant); }
 
-    // A sum that leaves the range of the clock is never (or, for negative durations, long past).
+    // A sum beyond the range of the clock becomes never() (for a negative duration: long past).
     template <class Rep, class Period>
     static Deadline after(std::chrono::duration<Rep, Period> duration) noexcept {
         return after(duration, Clock::now());
@@ -78,7 +79,7 @@ public:
         if (__builtin_add_overflow(now.time_since_epoch().count(), addend.count(), &sum)) {
             return Deadline(addend < Nanoseconds::zero() ? Instant::min() : Instant::max());
         }
-        // A duration that was itself cut off means never, whatever the clock shows.
+        // A duration that was itself saturated means never, whatever the clock shows.
         if (addend == Nanoseconds::max()) return never();
         return Deadline(Instant(Nanoseconds(sum)));
     }
@@ -87,7 +88,7 @@ public:
     constexpr Instant instant() const noexcept { return instant_; }
     constexpr bool expired(Instant now) const noexcept { return !is_never() && instant_ <= now; }
 
-    // Zero when expired, the longest duration for never.
+    // Zero when expired; the longest duration for never().
     constexpr Nanoseconds remaining(Instant now) const noexcept {
         if (is_never()) return Nanoseconds::max();
         if (instant_ <= now) return Nanoseconds::zero();
