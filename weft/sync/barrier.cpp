@@ -16,7 +16,7 @@ Barrier::Barrier(std::size_t parties) : parties_(parties) {
 
 Barrier::~Barrier() { WEFT_ASSERT(queue_.empty(), "somebody still waits at the barrier"); }
 
-// Lock held. Ends the phase if everybody has arrived.
+// Lock held. Ends the phase if all parties have arrived.
 bool Barrier::complete(Claimed& claimed) {
     if (arrived_ != parties_) return false;
     arrived_ = 0;
@@ -41,7 +41,7 @@ Result<bool> Barrier::arrive_and_wait_until(Deadline deadline, const CancelToken
     if (waited) return false;
     SpinGuard guard(lock_);
     queue_.remove(entry);
-    // The phase may have ended, counting our arrival, after our deadline had: then we were in time.
+    // The phase may have ended after the deadline, with this arrival counted: that is a success.
     if (phase_ != phase) return false;
     if (!WEFT_PLANTED("barrier.keeps_the_arrival")) --arrived_;
     return waited.error();
@@ -56,7 +56,7 @@ void Barrier::arrive_and_drop() {
         if (arrived_ != 0) complete(claimed);
     }
     claimed.resume_all();
-    turn::step("barrier.arrive_and_drop", this);  // which may be gone
+    turn::step("barrier.arrive_and_drop", this);  // `this` may be destroyed
 }
 
 }  // namespace weft

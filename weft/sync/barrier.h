@@ -1,11 +1,12 @@
-// Barrier: a number of parties that go on together, again and again. Any fiber, any plain thread.
+// Barrier: makes a number of parties wait until all have arrived, phase after phase. Any fiber, any
+// plain thread.
 //
 //     Barrier barrier(3);
 //     for (;;) { step(); WEFT_TRY(barrier.arrive_and_wait()); }
 //
-// An arrival whose wait times out or is cancelled is taken back: the others go on waiting until
-// somebody arrives in its place, or until arrive_and_drop() lowers the number of parties.
-// It may be destroyed when every arrive_and_wait() has returned.
+// An arrival whose wait times out or is cancelled is taken back: the others wait until another
+// party arrives in its place, or until arrive_and_drop() lowers the number of parties.
+// The barrier may be destroyed when every arrive_and_wait() has returned.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ public:
     Barrier& operator=(const Barrier&) = delete;
     ~Barrier();
 
-    // True for the one that arrived last, false for those that waited for it. TimedOut, Cancelled.
+    // True for the party that arrived last, false for those that waited. TimedOut, Cancelled.
     Result<bool> arrive_and_wait() { return arrive_and_wait_until(Deadline::never()); }
     Result<bool> arrive_and_wait(const CancelToken& token) {
         return arrive_and_wait_until(Deadline::never(), token);
@@ -37,7 +38,7 @@ public:
     }
     Result<bool> arrive_and_wait_until(Deadline deadline, const CancelToken& token = {});
 
-    // One party leaves for good, and does not wait.
+    // Lowers the number of parties by one, without waiting.
     void arrive_and_drop();
 
 private:

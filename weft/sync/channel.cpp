@@ -9,7 +9,7 @@ namespace weft::sync_internal {
 
 std::uint64_t next_channel_id() {
     static constinit Atomic<std::uint64_t> next{0};
-    // Relaxed: only the numbers matter; no other memory is read through them.
+    // Relaxed: the numbers need only be distinct; no other memory is read through them.
     return next.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -28,7 +28,7 @@ Error error_of(Attempt attempt) {
 }
 
 ChannelCore::~ChannelCore() {
-    SpinGuard guard(lock_);  // to see those who wait in other threads
+    SpinGuard guard(lock_);  // sees entries that other threads have queued
     WEFT_ASSERT(receivers_.empty() && senders_.empty(), "somebody still waits in the channel");
 }
 

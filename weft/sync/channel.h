@@ -8,21 +8,21 @@
 //     WEFT_TRY(jobs.for_each(work));                // until closed and drained
 //     for (Result<Job> job : jobs) ...              // the same; an error comes as the last item
 //
-// Any fiber and any plain thread, on both ends at once; a fiber parks, a thread blocks. Those who
-// wait are served in the order in which they came. An item goes straight to a waiting receiver.
+// Any fiber and any plain thread, on both ends at once; a fiber parks, a thread blocks. Waiters are
+// served in the order of their arrival. An item is handed over directly to a waiting receiver.
 //
 // A send that fails leaves the item with the caller: send(std::move(item)) moves from `item` only
-// when it succeeds; an item that is not moved is copied. What needs no waiting is done even when
-// the deadline has passed or the token is cancelled; a wait ends with TimedOut or Cancelled, also
-// by the ambient token, and never loses an item: it has then neither sent nor received.
+// when it succeeds; an item that is not moved is copied. A call that need not wait succeeds even
+// when the deadline has passed or the token is cancelled. A wait ends with TimedOut or Cancelled,
+// also because of the ambient token; the call has then neither sent nor received an item.
 //
-// close() may be called by anybody, at any time, again. Items already stored are still received,
-// then receivers get Closed; senders get Closed at once, waiting ones too.
+// close() may be called from anywhere, at any time, also repeatedly. Stored items are still
+// received, then receivers get Closed; senders get Closed at once, waiting ones too.
 //
-// A resource: it stays where it is (share it by reference, or by std::shared_ptr), and must outlive
-// every wait in it. It may be destroyed as soon as the last call that waited has returned.
-// T must be nothrow move constructible. Slots are allocated by the first send that stores an item,
-// which fails with OutOfMemory if there are none; an unbounded channel doubles them as it needs.
+// A resource: it is neither copied nor moved (share it by reference, or by std::shared_ptr), and
+// must outlive every wait in it. It may be destroyed as soon as the last call that waited has
+// returned. T must be nothrow move constructible. The first send that stores an item allocates the
+// slots and fails with OutOfMemory if it cannot; an unbounded channel doubles them when it is full.
 #pragma once
 
 #include <concepts>
@@ -59,7 +59,7 @@ class Channel {
 public:
     class Iterator;
 
-    // Zero makes a rendezvous. At most kChannelItemsMax.
+    // A capacity of zero makes a rendezvous. At most kChannelItemsMax.
     explicit Channel(std::size_t capacity) : state_(static_cast<std::uint32_t>(capacity)) {
         WEFT_ASSERT(capacity <= kChannelItemsMax, "take Channel::unbounded()");
     }
@@ -112,7 +112,7 @@ public:
     template <class Function>
     Result<void> for_each(Function&& function);
     // For a range-for that is left when the channel is closed and drained. When a wait was
-    // cancelled or timed out, its error is the last item: no loop ends early without being told.
+    // cancelled or timed out, its error is the last item, so that no loop ends early unnoticed.
     Iterator begin() { return Iterator(*this); }
     std::default_sentinel_t end() const { return {}; }
 
@@ -121,7 +121,7 @@ public:
         state_.close();
     }
 
-    // Values of a moment; the items of waiting senders do not count.
+    // Snapshots, which may be out of date on return; the items of waiting senders do not count.
     bool is_closed() const;
     std::size_t size() const;
     bool is_empty() const { return size() == 0; }
@@ -137,7 +137,7 @@ private:
     struct Unbounded {};
 
     explicit Channel(Unbounded) : state_(State::kUnbounded) {}
-    // An item that was given away stays where it is until it is taken; of another a copy is made.
+    // An rvalue is passed on by reference and moved from only on success; any other item is copied.
     static T&& own(T&& item) { return std::move(item); }
     template <class Item>
     static T own(Item&& item) {
@@ -152,7 +152,7 @@ private:
     mutable State state_;
 };
 
-// A range of one pass: each step receives, and each item is taken once.
+// A single-pass iterator: each increment receives the next item.
 template <class T>
 class Channel<T>::Iterator {
 public:
@@ -182,7 +182,7 @@ public:
 private:
     Channel* channel_;
     Result<T> item_;
-    bool failed_;  // the item is an error: the last one
+    bool failed_;  // item_ is the error that ended the loop, to be given as the last item
 };
 
 template <class T>
@@ -221,7 +221,7 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline Result<T> Channel<T>::receive_by(const Until& until) {
     state_.lock_.lock();
-    Result<T> item(ErrorKind::Closed);  // until one has come
+    Result<T> item(ErrorKind::Closed);  // until an item is received
     if (!state_.ring_.is_empty() && state_.senders_.empty()) [[likely]] {
         State::fill(item, state_.ring_.front());
         state_.ring_.drop_front();
@@ -253,7 +253,7 @@ Result<T> Channel<T>::try_receive_item() {
     return item;
 }
 
-// The clock is read only if there is a wait.
+// The clock is read only if the call has to wait.
 template <class T>
 Result<void> Channel<T>::send_within(T&& item, Nanoseconds duration) {
     turn::may_wait("channel.send_for", this, turn::cost_of(sizeof(T)));

@@ -1,5 +1,5 @@
 // Many senders and receivers at once, fibers and threads, with everything that can end a wait.
-// What must hold: an item whose send succeeded is received exactly once, any other never.
+// An item whose send succeeded must be received exactly once, any other item never.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -153,7 +153,7 @@ TEST_P(ChannelStress, SYN_1_no_item_is_lost_or_doubled_when_waits_are_cancelled)
     auto channel = make_channel();
     Party party{.senders = 3, .receivers = 3, .items = 1000};
     Ledger ledger(party.senders * party.items);
-    // Cancelled over and over by a thread of its own while others wait with them.
+    // A thread cancels these tokens again and again while others wait with them.
     struct Slot {
         SpinLock lock;
         CancelSource source = CancelSource::detached();

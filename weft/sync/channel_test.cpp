@@ -256,7 +256,7 @@ TEST(Channel, SYN_1_receive_times_out_and_takes_nothing) {
         Deadline deadline = Deadline::after(kShort);
         EXPECT_EQ(kind_of(channel.receive_until(deadline)), ErrorKind::TimedOut);
         EXPECT_TRUE(deadline.expired(Clock::now()));
-        // Nobody hangs in the queue any more: an item would be lost on it.
+        // No entry is left in the queue: an item given to it would be lost.
         EXPECT_EQ(kind_of(channel.try_send(1)), ErrorKind::Unavailable);
     });
 }
@@ -455,7 +455,7 @@ TEST(Channel, SYN_1_may_be_destroyed_as_soon_as_the_last_item_was_received) {
         Channel<int>* shared = channel.get();
         std::thread sender([shared] { EXPECT_TRUE(shared->send(1)); });
         EXPECT_TRUE(channel->receive());
-        channel.reset();  // the sender may still be on its way out
+        channel.reset();  // the sender may not have returned yet
         sender.join();
     }
 }

@@ -21,7 +21,7 @@ Result<void> Condition::wait_until(std::unique_lock<Mutex>& lock, Deadline deadl
         SpinGuard guard(queue_lock_);
         queue_.push_back(entry);
     }
-    // Queued before the mutex is free: a change made after that finds us.
+    // The entry is queued before the mutex is unlocked, so a later change finds it.
     if (lock.owns_lock()) lock.unlock();
     Result<void> waited = waiter.to_result(waiter.wait(deadline, token.state()));
     if (!waited) {

@@ -1,14 +1,14 @@
-// Condition: wait until another fiber or thread says that something has changed. Any fiber, any
-// plain thread.
+// Condition: a condition variable, to wait until another fiber or thread notifies of a change. Any
+// fiber, any plain thread.
 //
 //     std::unique_lock lock(mutex);
 //     WEFT_TRY(changed.wait(lock, [&] { return !items.empty(); }));
 //
 // A wait releases the mutex while it lasts and holds it again when it returns, whatever the
-// outcome; taking it again cannot be cancelled. A notification that is given to a waiter is never
-// lost to its deadline: the wait ends as notified or as timed out, not both. There are no spurious
-// wake-ups, but another fiber may take the mutex first and change the state back, so wait with a
-// predicate. Whoever notifies need not hold the mutex. It must outlive every wait in it.
+// outcome; locking it again cannot be cancelled. A wait ends as notified or as timed out, never as
+// both: a notification is not used up by a wait that has timed out. There are no spurious wake-ups,
+// but another fiber may lock the mutex first and change the state back, so wait with a predicate.
+// The notifier need not hold the mutex. The condition must outlive every wait in it.
 #pragma once
 
 #include <concepts>

@@ -170,7 +170,7 @@ TEST(Condition, SYN_3_a_notification_is_not_lost_to_one_that_times_out) {
 }
 
 TEST(Condition, SYN_3_no_change_is_missed_between_the_look_and_the_wait) {
-    // Two that hand a turn to each other: one lost notification and both wait for ever.
+    // Two fibers notify each other in turn: after one lost notification both would wait for ever.
     constexpr int rounds = 3000;
     Mutex mutex;
     Condition condition;

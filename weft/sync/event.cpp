@@ -21,7 +21,7 @@ void Event::set() {
     }
     if (WEFT_PLANTED("event.sets_silently")) return;
     claimed.resume_all();
-    turn::step("event.set", this);  // which may be gone
+    turn::step("event.set", this);  // `this` may be destroyed
 }
 
 void Event::reset() {

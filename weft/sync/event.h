@@ -1,12 +1,11 @@
-// Event: something that has happened, until it is reset. Any fiber, any plain thread.
+// Event: a flag to wait for, which stays set until it is reset. Any fiber, any plain thread.
 //
 //     Event ready;
 //     spawn([&] { prepare(); ready.set(); }).detach();
-//     WEFT_TRY(ready.wait());             // at once if it is set
+//     WEFT_TRY(ready.wait());             // returns at once if it is set
 //
-// set() wakes everybody who waits; those who waited are woken even if reset() follows at once.
-// It may be destroyed as soon as wait() has returned without an error and nobody else waits, also
-// while set() is still on its way out.
+// set() wakes all waiters, even if reset() follows at once. The event may be destroyed as soon as
+// wait() has returned without an error and nobody else waits, even if set() has not yet returned.
 #pragma once
 
 #include "weft/base/result.h"
@@ -28,9 +27,9 @@ public:
 
     void set();
     void reset();
-    bool is_set() const;  // a moment's value
+    bool is_set() const;  // a snapshot, which may be out of date on return
 
-    // Until it is set. TimedOut, Cancelled.
+    // Waits until the event is set. TimedOut, Cancelled.
     Result<void> wait() { return wait_until(Deadline::never()); }
     Result<void> wait(const CancelToken& token) { return wait_until(Deadline::never(), token); }
     template <class Rep, class Period>
@@ -40,8 +39,8 @@ public:
     Result<void> wait_until(Deadline deadline, const CancelToken& token = {});
 
 private:
-    // Also taken where a look would do: it keeps wait() from returning, and its caller from
-    // destroying the event, while set() is in here.
+    // Also locked where an atomic load would do: while set() holds it, wait() cannot return, and
+    // its caller cannot destroy the event.
     mutable SpinLock lock_;
     State state_;
     sync_internal::WaitQueue queue_;

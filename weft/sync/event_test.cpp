@@ -76,7 +76,7 @@ TEST(Event, SYN_3_may_be_destroyed_as_soon_as_wait_has_returned) {
         auto event = std::make_unique<Event>();
         std::thread thread([shared = event.get()] { shared->set(); });
         EXPECT_TRUE(event->wait());
-        event.reset();  // set() may still be on its way out
+        event.reset();  // set() may not have returned yet
         thread.join();
     }
 }

@@ -31,7 +31,7 @@ void Gate::leave() {
         if (--inside_ == 0) closers_.claim_all(claimed);
     }
     claimed.resume_all();
-    turn::step("gate.leave", this);  // which may be gone
+    turn::step("gate.leave", this);  // `this` may be destroyed
 }
 
 Result<Gate::Hold> Gate::hold() {

@@ -1,12 +1,12 @@
-// Gate: counts those who are inside, and closes: nobody new gets in, and the closer waits until all
-// have left. For stopping a service that still has calls under way. Any fiber, any plain thread.
+// Gate: counts the calls that are under way, and closes: no new call may enter, and close() waits
+// until all have left. For stopping a service. Any fiber, any plain thread.
 //
 //     auto hold = WEFT_TRY(gate.hold());   // Closed after close(); leaves when `hold` ends
 //     ...
-//     WEFT_TRY(gate.close());              // elsewhere: no new calls, and none under way
+//     WEFT_TRY(gate.close());              // elsewhere; afterwards no call is under way
 //
-// It may be destroyed as soon as close() has returned without an error, also while the last leave()
-// is still on its way out.
+// It may be destroyed as soon as close() has returned without an error, even if the last leave()
+// has not yet returned.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
     Gate& operator=(const Gate&) = delete;
     ~Gate();
 
-    // Never waits. Closed.
+    // Never waits. Closed after close().
     Result<void> enter();
     void leave();
     Result<Hold> hold();
@@ -44,7 +44,7 @@ public:
     }
     Result<void> close_until(Deadline deadline, const CancelToken& token = {});
 
-    // Values of a moment.
+    // Snapshots, which may be out of date on return.
     bool is_closed() const;
     std::uint64_t inside() const;
 
@@ -55,7 +55,7 @@ private:
     sync_internal::WaitQueue closers_;
 };
 
-// Has entered, and leaves when it ends.
+// Entered the gate; its destructor leaves it.
 class [[nodiscard]] Gate::Hold {
 public:
     Hold(Hold&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}

@@ -108,7 +108,7 @@ TEST(Gate, SYN_3_may_be_destroyed_as_soon_as_close_has_returned) {
         ASSERT_TRUE(gate->enter());
         std::thread thread([shared = gate.get()] { shared->leave(); });
         EXPECT_TRUE(gate->close());
-        gate.reset();  // leave() may still be on its way out
+        gate.reset();  // leave() may not have returned yet
         thread.join();
     }
 }

@@ -87,7 +87,7 @@ TEST(ChannelHistory, refuses_a_refusal_while_a_case_could_go_on) {
 
 // ---------------------------------------------------------------- the channels
 
-// Two threads and two fibers play; the test's own thread sets the rounds and checks them.
+// Two threads and two fibers make the calls; the test's own thread starts and checks each round.
 void play_rounds(int rounds, bool selects) {
     constexpr std::size_t players_count = 4;
     std::vector<std::unique_ptr<ChannelPlayer>> players;

@@ -16,7 +16,7 @@ static std::string recursion() {
 
 Mutex::~Mutex() {
     WEFT_ASSERT(queue_.empty(), "somebody still waits for the mutex");
-    // Relaxed: an assertion; whoever destroys the mutex has seen the last unlock.
+    // Relaxed: for an assertion; the destructor's caller has seen the last unlock.
     WEFT_ASSERT((state_.load(std::memory_order_relaxed) & kLocked) == 0, "the mutex is held");
 }
 
@@ -27,7 +27,7 @@ void Mutex::lock_slowly() {
     if (!locked) WEFT_ASSERTION_FAILED("not recursive", recursion().c_str(), __FILE__, __LINE__);
 }
 
-// Nobody may hold a mutex while others have their turns, so it is given back first.
+// The fiber is about to give up its turn, and others would wait for the mutex: unlock it first.
 void Mutex::lock_in_next_turn() {
     give_back();
     lock_slowly();
@@ -43,16 +43,17 @@ Result<void> Mutex::lock_cancellable(Deadline deadline, const CancelToken& token
     return lock_by(Until(deadline, token));
 }
 
-// No false alarm: a mark of our stack is there only if we took the mutex and have not let it go.
+// Never true by mistake: the mark of this fiber's stack is there only while this fiber holds it.
 bool Mutex::is_held_here() const {
-    // Relaxed: if we hold it, the mark is our own write; of others only the mark counts.
+    // Relaxed: a mark of this stack is this fiber's own write; any other mark means false.
     return is_mark_of_this_stack(state_.load(std::memory_order_relaxed) & kHolder);
 }
 
-// Under queue_lock_. False if the mutex became free: then there is nothing to wait for. From a true
-// answer on, the holder's unlock() comes to queue_lock_ and finds the entry that is queued next.
+// Under queue_lock_. False if the mutex is free: there is nothing to wait for. After true the
+// holder's unlock() takes queue_lock_, so it finds the entry that the caller queues next.
 bool Mutex::announce_wait(bool was_woken, bool hand_off) {
-    // While another one is on its way, that one will see to the queue.
+    // While another waiter is woken, kWake is not needed: that waiter sets it once it has locked
+    // the mutex or queues again.
     std::uintptr_t bits = was_woken || !woken_ ? kWake : 0;
     if (hand_off) bits |= kHandOff;
     // Relaxed, here and below: the queue is guarded by queue_lock_, the rest by kLocked.
@@ -72,7 +73,7 @@ Result<void> Mutex::lock_by(const Until& until) {
     if (until.deadline.is_never() && is_held_here()) {
         return Error(ErrorKind::Misuse, recursion());
     }
-    unsigned losses = 0;  // times that we were woken in vain; if any, woken_ speaks of us
+    unsigned losses = 0;  // how often this waiter was woken in vain; if not 0, woken_ is its flag
     for (;;) {
         if (take()) {
             if (losses != 0) settle_after_wake();
@@ -84,7 +85,7 @@ Result<void> Mutex::lock_by(const Until& until) {
             queue_lock_.unlock();
             continue;
         }
-        // A waiter that has lost keeps its place.
+        // A waiter that was woken in vain keeps its position at the front.
         auto place = losses != 0 ? WaitQueue::Place::Front : WaitQueue::Place::Back;
         Entry entry;
         Result<void> waited =
@@ -94,7 +95,7 @@ Result<void> Mutex::lock_by(const Until& until) {
             return waited;
         }
         if (entry.owns) {
-            // Relaxed: ours; it is for is_held_here(), and others only add or remove their bits.
+            // Relaxed: the mark is read by is_held_here() of this fiber; others change other bits.
             state_.fetch_or(stack_mark(), std::memory_order_relaxed);
             return {};
         }
@@ -111,7 +112,7 @@ void Mutex::give_up(Entry& entry, bool hand_off) {
     if (over != 0) state_.fetch_and(~over, std::memory_order_relaxed);
 }
 
-// The woken waiter holds the mutex: the next one may be woken when it lets go.
+// The woken waiter holds the mutex now, so its unlock() may wake the next one.
 void Mutex::settle_after_wake() {
     SpinGuard guard(queue_lock_);
     woken_ = false;
@@ -120,30 +121,30 @@ void Mutex::settle_after_wake() {
     if (!queue_.empty()) state_.fetch_or(kWake, std::memory_order_relaxed);
 }
 
-// False when somebody came to wait.
+// False when a waiter has announced itself meanwhile.
 bool Mutex::let_go(std::uintptr_t held) {
     // Release and relaxed: as in unlock().
     return state_.compare_exchange_strong(held, 0, std::memory_order_release,
                                           std::memory_order_relaxed);
 }
 
-// Comes also when somebody locked on one page of its stack and unlocks on another.
-// NB: once kLocked is gone, the next holder may destroy the mutex, so letting go is the last touch.
-// While we hold both kLocked and queue_lock_, nobody else writes state_.
+// Also called when the mutex was locked on one page of the stack and is unlocked on another one.
+// NB: once kLocked is cleared, the next holder may destroy the mutex: no access may follow.
+// While this fiber holds both kLocked and queue_lock_, nobody else writes state_.
 void Mutex::unlock_slowly() {
-    // Relaxed: the mark is our own; what others have added is looked at under queue_lock_.
+    // Relaxed: the mark is this fiber's own; bits of others are read again under queue_lock_.
     std::uintptr_t state = state_.load(std::memory_order_relaxed);
     if ((state & ~kHolder) == kLocked && let_go(state)) return;
     for (;;) {
         queue_lock_.lock();
-        // Relaxed: only we and those who held queue_lock_ before wrote it.
+        // Relaxed: written only by this fiber and by earlier holders of queue_lock_.
         state = state_.load(std::memory_order_relaxed);
         WEFT_ASSERT((state & kLocked) != 0,
                     "unlock() of a Mutex that nobody holds: each unlock() needs its own lock()");
         auto* entry = static_cast<Entry*>((state & kWake) ? queue_.claim_first() : nullptr);
         bool hand_off = entry && (state & kHandOff) != 0;
         bool others = !queue_.empty();
-        // Relaxed: a hand-off publishes the critical section by resume().
+        // Relaxed: a handoff publishes the critical section by resume().
         std::uintptr_t held = kLocked | (state & kHolder);
         if (hand_off) held = kLocked | (others ? kWake : 0);
         state_.store(held, std::memory_order_relaxed);
@@ -157,7 +158,7 @@ void Mutex::unlock_slowly() {
         }
         WaitRef next = entry->ref;
         entry->owns = hand_off;
-        // Release: as in unlock(). A store: while woken_ is set nobody adds kWake.
+        // Release: as in unlock(). A plain store, because nobody adds kWake while woken_ is set.
         if (!hand_off) state_.store(0, std::memory_order_release);
         return next.resume();
     }

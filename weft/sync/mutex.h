@@ -1,19 +1,19 @@
 // Mutex: one holder at a time. Any fiber, any plain thread; a fiber parks, a thread blocks. It may
-// be held over a wait, and unlocked on another worker than it was locked on, but by the same fiber.
+// be held over a wait. The fiber that locked it unlocks it, possibly on another worker.
 //
 //     std::lock_guard guard(mutex);       // also std::unique_lock, std::scoped_lock
 //
-// lock() cannot be cancelled, so that code which must put things right can always take its lock;
-// lock_cancellable() can. Not recursive: a fiber that waits without a deadline for a mutex which it
-// holds itself is told so, by an assertion in lock() and by Misuse from lock_cancellable().
+// lock() cannot be cancelled, so that cleanup code can always take its lock; lock_cancellable()
+// can. Not recursive: a fiber that waits without a deadline for a mutex which it holds itself gets
+// an assertion from lock() and Misuse from lock_cancellable().
 //
-// A newcomer may take a free mutex before those who wait; this keeps a busy mutex with the fibers
-// that run. But nobody starves: a waiter that was woken and came too late kMutexLossesMax times is
-// handed the mutex by the next holder. Without contention a lock and an unlock are one
-// compare-and-swap each.
+// A newcomer may take a free mutex before the waiters do; so a contended mutex mostly passes
+// between running fibers, without a switch. No waiter starves: the mutex is handed over to one that
+// was woken kMutexLossesMax times and found it taken each time. Without contention a lock and
+// an unlock are one compare-and-swap each.
 //
-// It may be destroyed by whoever holds it last, right after unlock(), while others still return
-// from their own unlock(); not while somebody waits.
+// The last holder may destroy it right after its unlock(), even if earlier holders have not yet
+// returned from theirs. It must not be destroyed while somebody waits.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ public:
     Mutex& operator=(const Mutex&) = delete;
     ~Mutex();
 
-    // The turn is paid for after the mutex was taken: a store just before a locked operation has to
-    // be waited for, and there is one in most critical sections anyway.
+    // The turn's budget is charged after the mutex was taken: the processor would wait for a store
+    // just before a locked operation, and most critical sections store anyway.
     void lock() {
         if (take()) [[likely]] {
             if (turn::spend(1)) [[unlikely]]
@@ -52,10 +52,10 @@ public:
     }
     void unlock() {
         give_back();
-        turn::step("mutex.unlock", this);  // which may be gone
+        turn::step("mutex.unlock", this);  // `this` may be destroyed
     }
 
-    // False when it could not be had in time. Not cancellable, as lock().
+    // False on timeout. Not cancellable, as lock().
     template <class Rep, class Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> duration) {
         turn::may_wait("mutex.try_lock_for", this);
@@ -67,7 +67,7 @@ public:
     }
     bool try_lock_until(Instant instant) { return try_lock_until(Deadline::at(instant)); }
 
-    // TimedOut or Cancelled when it could not be had, Misuse when we hold it.
+    // TimedOut, Cancelled; Misuse if there is no deadline and the calling fiber holds it already.
     Result<void> lock_cancellable(Deadline deadline = Deadline::never(),
                                   const CancelToken& token = {});
 
@@ -76,9 +76,10 @@ private:
 
     // Bits of state_, which is 0 whenever the mutex is free. The last two change under queue_lock_.
     static constexpr std::uintptr_t kLocked = 1;
-    static constexpr std::uintptr_t kWake = 2;     // unlock() has to look after the queue
-    static constexpr std::uintptr_t kHandOff = 4;  // and to pass the mutex on
-    // The rest is the stack_mark() of the holder; 0 until one to whom it was passed on goes on.
+    static constexpr std::uintptr_t kWake = 2;     // unlock() has to wake a waiter, if any
+    static constexpr std::uintptr_t kHandOff = 4;  // and to hand the mutex over to it
+    // The other bits are the stack_mark() of the holder; after a handoff they are 0 until the new
+    // holder has resumed.
     static constexpr std::uintptr_t kHolder = ~((std::uintptr_t{1} << kStackMarkShift) - 1);
 
     struct Entry : sync_internal::WaitEntry {
@@ -87,19 +88,20 @@ private:
 
     bool take() {
         std::uintptr_t expected = 0;
-        // Acquire: sees what the last holder did. Relaxed on failure: nothing is read then.
+        // Acquire: sees what the last holder did. Relaxed on failure: nothing is read in that case.
         return state_.compare_exchange_strong(expected, kLocked | stack_mark(),
                                               std::memory_order_acquire, std::memory_order_relaxed);
     }
     void give_back() {
 #ifdef WEFT_CHECKED
-        // Every access is a step there, so where a page of the stack ends must not matter.
+        // Every access is a scheduling point, so the schedule must not depend on where a page of
+        // the stack ends.
         std::uintptr_t expected = kLocked | (state_.load(std::memory_order_relaxed) & kHolder);
 #else
-        // A guess: who unlocks mostly does so in the function that locked, so on the same page.
+        // A guess: most code unlocks in the function that locked, so on the same page of the stack.
         std::uintptr_t expected = kLocked | stack_mark();
 #endif
-        // Release: publishes the critical section. Relaxed on failure: unlock_slowly() looks anew.
+        // Release: publishes the critical section. Relaxed on failure: unlock_slowly() loads again.
         if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                             std::memory_order_relaxed)) {
             unlock_slowly();
@@ -119,7 +121,7 @@ private:
     Atomic<std::uintptr_t> state_{0};
     SpinLock queue_lock_;
     // A waiter was woken and has not yet taken the mutex or queued again; until then unlock() wakes
-    // no other. Under queue_lock_.
+    // no other one. Guarded by queue_lock_.
     bool woken_ = false;
     sync_internal::WaitQueue queue_;
 };

@@ -127,7 +127,7 @@ TEST(Mutex, SYN_3_a_waiter_is_not_starved_by_newcomers) {
             served = true;
         });
         settle();
-        // Whenever the waiter comes to look, the mutex has been taken again.
+        // Whenever the woken waiter tries to lock, the mutex has been taken again.
         unsigned rounds = 0;
         while (!served && rounds < 100) {
             mutex.unlock();
@@ -207,7 +207,7 @@ TEST(Mutex, SYN_3_fibers_and_threads_exclude_each_other) {
     auto work = [&](int index) {
         for (int i = 0; i < rounds; ++i) {
             if (index % 3 == 2) {
-                // Gives up often; must not disturb the others.
+                // This wait times out often, which must not disturb the others.
                 if (!mutex.try_lock_for(std::chrono::nanoseconds(i % 500))) continue;
                 mutex.unlock();
                 continue;
@@ -268,7 +268,7 @@ TEST(MutexDeathTest, FIB_16d_a_holder_that_locks_again_is_told) {
                  "fiber 'greedy' locks a Mutex that it holds.*unlock it first");
 }
 
-// Far down the stack, so on another page than where it is locked.
+// Unlocks far down the stack, so on another page than the one where the mutex was locked.
 [[gnu::noinline]] void call_far_below(int pages, void (*function)(Mutex&), Mutex& mutex) {
     char page[4096];
     asm volatile("" ::"r"(page) : "memory");
@@ -284,7 +284,7 @@ TEST(Mutex, FIB_16d_a_holder_that_locks_again_is_told_wherever_it_is_on_its_stac
         Result<void> again = mutex.lock_cancellable();
         ASSERT_FALSE(again);
         EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
-        // A wait that ends by itself is none of our business.
+        // A wait with a deadline ends by itself, so it is no misuse.
         EXPECT_FALSE(mutex.try_lock_for(kShort));
         call_far_below(3, [](Mutex& held) { held.unlock(); }, mutex);
         EXPECT_TRUE(mutex.try_lock());
@@ -294,7 +294,7 @@ TEST(Mutex, FIB_16d_a_holder_that_locks_again_is_told_wherever_it_is_on_its_stac
 
 TEST(Mutex, FIB_16d_one_to_whom_it_was_passed_on_is_told_too) {
     on_workers(1, [] {
-        // The waiter is woken in vain until the mutex is handed to it.
+        // The waiter is woken in vain until the mutex is handed over to it.
         Mutex mutex;
         mutex.lock();
         auto waiter = spawn([&] {
@@ -312,7 +312,7 @@ TEST(Mutex, FIB_16d_one_to_whom_it_was_passed_on_is_told_too) {
         Result<void> again = waiter.join();
         ASSERT_FALSE(again);
         EXPECT_EQ(again.error().kind(), ErrorKind::Misuse);
-        // Those who come and go leave nothing behind by which another would be accused.
+        // Earlier holders leave no mark behind that would make another one a recursive locker.
         auto next = spawn([&] {
             std::lock_guard guard(mutex);
             yield();

@@ -14,8 +14,8 @@ Once::~Once() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the call")
 Result<Once::Turn> Once::begin(Deadline deadline, const CancelToken& token) {
     for (;;) {
         lock_.lock();
-        // Relaxed, here and below: written under the lock; is_done() needs the release of Done
-        // only.
+        // Relaxed, here and below: written under the lock; only is_done() reads it without the
+        // lock, and pairs with the release of Done.
         State state = state_.load(std::memory_order_relaxed);
         if (state == State::Done) {
             lock_.unlock();

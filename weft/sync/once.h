@@ -1,12 +1,12 @@
-// Once: runs a function the first time, and makes everybody else wait until it has run. Any fiber,
-// any plain thread.
+// Once: runs a function for the first caller, and makes concurrent callers wait until it has run.
+// Any fiber, any plain thread.
 //
 //     WEFT_TRY(loaded.call([&] { return load_tables(); }));
 //
 // The function returns nothing or a Result<void>. When it fails (an error, or an exception, which
-// passes through), that caller gets the failure and the next one tries again. Who waits for another
-// caller's run gets TimedOut or Cancelled when its own wait ends so; the run itself goes on.
-// After the first success a call costs one load. It must outlive every call.
+// is not caught), its caller gets the failure and the next caller runs the function again. A caller
+// that waits for another one's run gets TimedOut or Cancelled when its own wait ends so; the run
+// itself goes on. After the first success a call costs one load. The Once must outlive every call.
 #pragma once
 
 #include <concepts>
@@ -40,14 +40,14 @@ public:
     template <std::invocable Function>
     Result<void> call_until(Deadline deadline, Function&& function, const CancelToken& token = {});
 
-    // Acquire: what the function did is visible to whoever sees it done.
+    // Acquire: the effects of the function are visible to a caller that gets true.
     bool is_done() const { return state_.load(std::memory_order_acquire) == State::Done; }
 
 private:
     enum class State : std::uint8_t { New, Running, Done };
     enum class Turn : std::uint8_t { Run, Done };
 
-    // Ends the run: as failed, unless it was told otherwise.
+    // Its destructor ends the run: as failed, unless `end` was set to Done.
     struct Run {
         Once& once;
         State end = State::New;
@@ -59,7 +59,7 @@ private:
 
     Atomic<State> state_{State::New};
     SpinLock lock_;
-    const WaitCell* runner_ = nullptr;  // for an assertion
+    const WaitCell* runner_ = nullptr;  // of the caller that runs the function; for assertions
     sync_internal::WaitQueue queue_;
 };
 

@@ -46,7 +46,7 @@ private:
         cases_[place] = &one;
     }
 
-    std::array<SelectCase*, kSelectCasesMax> cases_;  // filled as far as count_ says
+    std::array<SelectCase*, kSelectCasesMax> cases_;  // the first count_ are set
     unsigned count_ = 0;
 };
 
@@ -68,7 +68,7 @@ unsigned pick(std::uint32_t bits) {
     return static_cast<unsigned>(std::countr_zero(bits));
 }
 
-// Without the locks: looking at a token may cancel it, which calls others.
+// Called without the locks: checking a token may expire its deadline, which calls its listeners.
 std::uint32_t ready_without_channel(Cases cases) {
     std::uint32_t ready = 0;
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -102,7 +102,7 @@ Choice attempt_any(Cases cases, std::uint32_t ready) {
     return {};
 }
 
-// Locks held; released.
+// Called with the locks held; releases them.
 void queue_everywhere(Cases cases, ChannelLocks& locks, WaitRef ref) {
     std::size_t queued = 0;
     for (SelectCase* one : cases) {
@@ -131,7 +131,7 @@ std::size_t leave_everywhere(Cases cases) {
     return claimed;
 }
 
-// Locks held; released.
+// Called with the locks held; releases them.
 Result<std::size_t> wait_for_any(Cases cases, ChannelLocks& locks) {
     std::size_t timeout = index_of(cases, CaseKind::Timeout);
     std::size_t cancel = index_of(cases, CaseKind::Cancel);
@@ -154,7 +154,7 @@ Result<std::size_t> wait_for_any(Cases cases, ChannelLocks& locks) {
 }  // namespace
 
 Result<std::size_t> choose(Cases cases) {
-    // With a case for that, it never waits.
+    // With an otherwise() case it never waits.
     if (index_of(cases, CaseKind::Otherwise) == kNone) {
         turn::may_wait("select", cases.data());
     } else {

@@ -1,4 +1,4 @@
-// select: waits for the first of several things and does that one, and only that one.
+// select: waits for the first of several operations and performs that one, and only that one.
 //
 //     Result<std::size_t> chosen = select(
 //         on_receive(jobs, [&](Result<Job> job) { ... }),              // Closed when drained
@@ -6,18 +6,18 @@
 //         on_timeout(Deadline::after(1s), [&] { ... }),
 //         on_cancel(token, [&] { ... }));
 //
-// Of the cases that can go on at once, one is chosen by chance, each with the same probability; so
-// no busy channel hides another, nor a timeout or a cancelled token. Otherwise select waits. It
-// gives the index of the case whose handler ran. With otherwise(handler) it does not wait: that
-// handler runs when no other case can. When the ambient token ends the wait no handler runs and the
-// error is returned: Cancelled or TimedOut.
+// Of the cases that are ready, one is chosen at random with equal probability, so a busy channel
+// cannot hide another one, a timeout or a cancelled token. If none is ready, select waits. It
+// returns the index of the case whose handler ran. With otherwise(handler) it does not wait: that
+// handler runs when no other case is ready. When the ambient token ends the wait, no handler runs
+// and the error is returned: Cancelled or TimedOut.
 //
-// A closed channel can always go on: on_receive gets what is left, then Closed; on_send gets
-// Closed. A null channel (both take pointers, too) never can: use it to switch a case off. An item
-// given by std::move is moved from only if it was sent; a copy is made of any other.
+// A closed channel is always ready: on_receive gets what is left, then Closed; on_send gets Closed.
+// A null channel (both take pointers, too) never is: use it to switch a case off. An item given by
+// std::move is moved from only if it was sent; any other item is copied.
 //
-// Handlers run on the caller, after everything has been put back in order: they may wait, select
-// again, close channels and throw.
+// Handlers run in the calling fiber or thread when no lock is held and no entry is queued any more:
+// they may wait, select again, close channels and throw.
 //
 // Any fiber, any plain thread. The channels may be of any types, and one may occur more than once.
 #pragma once
@@ -55,7 +55,7 @@ auto on_receive(Channel<T>& channel, Handler handler) {
 template <class T, class Item, std::invocable<Result<void>> Handler>
     requires std::convertible_to<Item&&, T>
 auto on_send(Channel<T>* channel, Item&& item, Handler handler) {
-    // By reference, so that an item which is not sent stays with the caller.
+    // An rvalue is kept by reference, so that an item which is not sent stays with the caller.
     using Kept = std::conditional_t<std::same_as<Item, T>, T&&, T>;
     return sync_internal::SendCase<T, Kept, Handler>(sync_internal::state_of(channel),
                                                      std::forward<Item>(item), std::move(handler));
@@ -86,7 +86,7 @@ auto otherwise(Handler handler) {
     return sync_internal::OtherwiseCase<Handler>(std::move(handler));
 }
 
-// Takes cases that were made for this call.
+// The cases must have been made for this call.
 template <std::derived_from<sync_internal::SelectCase>... Cases>
 Result<std::size_t> select(Cases&&... cases) {
     static_assert(sizeof...(Cases) >= 1 && sizeof...(Cases) <= kSelectCasesMax);

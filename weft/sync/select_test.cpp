@@ -199,7 +199,7 @@ TEST(Select, SYN_2_an_item_comes_to_a_waiting_select) {
             EXPECT_EQ(selecting.join(), used == &first ? 0U : 1U);
             EXPECT_EQ(got, 9);
         }
-        // The entry in the other channel is gone: nobody takes this.
+        // The entry in the other channel is gone: no receiver takes this item.
         EXPECT_EQ(kind_of(first.try_send(std::make_unique<int>(1))), ErrorKind::Unavailable);
     });
 }

@@ -18,11 +18,11 @@ bool Semaphore::take(std::uint64_t count) {
     return true;
 }
 
-// Lock held. Serves from the front whoever can be served.
+// Lock held. Serves waiters from the front as long as there are enough permits.
 void Semaphore::grant(Claimed& claimed) {
     while (auto* first = static_cast<Entry*>(queue_.front())) {
         if (first->count > permits_) return;
-        // Out of the queue in any case; one whose wait has ended takes nothing.
+        // Removed in any case; a waiter whose wait has ended gets nothing.
         queue_.remove(*first);
         if (WEFT_PLANTED("semaphore.charges_the_ended")) permits_ -= first->count;
         if (!first->ref.try_claim(Wake::Ready)) continue;
@@ -38,7 +38,7 @@ Result<void> Semaphore::acquire_until(Deadline deadline, std::uint64_t count,
     return acquire_by(Until(deadline, token), count);
 }
 
-// The clock is read only if there is a wait.
+// The clock is read only if the call has to wait.
 Result<void> Semaphore::acquire_within(Nanoseconds duration, std::uint64_t count) {
     turn::may_wait("semaphore.acquire_for", this);
     {
@@ -58,7 +58,7 @@ Result<void> Semaphore::acquire_by(const Until& until, std::uint64_t count) {
     entry.count = count;
     Result<void> waited = queue_.wait(lock_, entry, WaitReason::Semaphore, this, until);
     if (waited) return waited;
-    // Those behind us may want less than we did.
+    // The next waiters may want fewer permits than this one did.
     Claimed claimed;
     {
         SpinGuard guard(lock_);
@@ -84,7 +84,7 @@ void Semaphore::release(std::uint64_t count) {
         grant(claimed);
     }
     claimed.resume_all();
-    turn::step("semaphore.release", this);  // which may be gone
+    turn::step("semaphore.release", this);  // `this` may be destroyed
 }
 
 std::uint64_t Semaphore::available() const {

@@ -3,11 +3,12 @@
 //     Semaphore slots(8);
 //     WEFT_TRY(slots.acquire());          // waits while there are none
 //     ...
-//     slots.release();                    // by anybody
+//     slots.release();                    // by any fiber or thread
 //
-// Waiters are served strictly in the order in which they came: one that wants many permits is not
-// overtaken by those that want few. A wait that ends otherwise has taken nothing.
-// It may be destroyed when nobody waits and every release() that somebody depends on was seen.
+// Waiters are served strictly in the order of their arrival: a waiter for many permits is not
+// overtaken by waiters for few. A wait that fails has taken nothing.
+// It may be destroyed when nobody waits and every release() has made its permits available, even if
+// the last release() has not yet returned.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +41,12 @@ public:
     }
     Result<void> acquire_until(Deadline deadline, std::uint64_t count = 1,
                                const CancelToken& token = {});
-    // False also when there are enough permits but others have waited longer.
+    // False also when there are enough permits but others wait.
     bool try_acquire(std::uint64_t count = 1);
 
     void release(std::uint64_t count = 1);
 
-    std::uint64_t available() const;  // a moment's value
+    std::uint64_t available() const;  // a snapshot
 
 private:
     struct Entry : sync_internal::WaitEntry {

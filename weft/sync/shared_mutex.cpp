@@ -33,11 +33,11 @@ void SharedMutex::admit(Mode mode) {
     }
 }
 
-// Lock held. Lets in from the front whoever fits beside the holders.
+// Lock held. Admits waiters from the front as long as their mode is compatible with the holders.
 void SharedMutex::grant(Claimed& claimed) {
     while (auto* first = static_cast<Entry*>(queue_.front())) {
         if (!is_open_to(first->mode)) return;
-        // Out of the queue in any case; one whose wait has ended is not let in.
+        // Removed in any case; a waiter whose wait has ended is not admitted.
         queue_.remove(*first);
         if (!first->ref.try_claim(Wake::Ready)) continue;
         admit(first->mode);
@@ -71,12 +71,12 @@ Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
     entry.mode = mode;
     Result<void> waited = queue_.wait(lock_, entry, WaitReason::SharedMutex, this, until);
     if (waited) {
-        // Ours until unlock(), and nobody else's to read: see is_mark_of_this_stack().
+        // The mark identifies this holder until unlock(); see is_mark_of_this_stack().
         SpinGuard guard(lock_);
         if (mode == Mode::Exclusive) holder_ = stack_mark();
         return waited;
     }
-    // Readers may have stood behind a writer that gives up.
+    // Readers may have waited behind a writer that gives up.
     Claimed claimed;
     {
         SpinGuard guard(lock_);
@@ -102,7 +102,7 @@ void SharedMutex::unlock() {
         grant(claimed);
     }
     claimed.resume_all();
-    turn::step("shared_mutex.unlock", this);  // which may be gone
+    turn::step("shared_mutex.unlock", this);  // `this` may be destroyed
 }
 
 void SharedMutex::unlock_shared() {
@@ -114,7 +114,7 @@ void SharedMutex::unlock_shared() {
         grant(claimed);
     }
     claimed.resume_all();
-    turn::step("shared_mutex.unlock_shared", this);  // which may be gone
+    turn::step("shared_mutex.unlock_shared", this);  // `this` may be destroyed
 }
 
 bool SharedMutex::try_lock_until(Deadline deadline) {

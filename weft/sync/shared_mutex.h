@@ -3,9 +3,9 @@
 //     std::shared_lock reading(mutex);
 //     std::lock_guard writing(mutex);
 //
-// Nobody starves: whoever has to wait is served in the order of arrival, and a reader that comes
-// while a writer waits, waits behind it; neighbouring readers are let in together. So a holder of a
-// shared lock must not ask for another one: a writer may have come between.
+// Nobody starves: waiters are served in the order of their arrival, and a reader that arrives while
+// a writer waits, waits behind it; adjacent readers are admitted together. So a holder of a shared
+// lock must not lock it again: with a writer waiting in between, both would wait for ever.
 // lock() and lock_shared() cannot be cancelled; the variants that return a Result can.
 // It may be destroyed when nobody holds it and nobody waits.
 #pragma once
@@ -34,7 +34,7 @@ public:
     bool try_lock_shared() { return try_acquire(Mode::Shared); }
     void unlock_shared();
 
-    // False when it could not be had in time. Not cancellable.
+    // False on timeout. Not cancellable.
     template <class Rep, class Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> duration) {
         return try_lock_until(Deadline::after(duration));
@@ -50,7 +50,7 @@ public:
         return try_lock_shared_until(Deadline::at(instant));
     }
 
-    // TimedOut or Cancelled when it could not be had.
+    // TimedOut, Cancelled; Misuse if there is no deadline and the caller holds it for writing.
     Result<void> lock_cancellable(Deadline deadline = Deadline::never(),
                                   const CancelToken& token = {});
     Result<void> lock_shared_cancellable(Deadline deadline = Deadline::never(),

@@ -1,5 +1,5 @@
-// Operations that need not wait, again and again, on one worker: everybody else of that worker gets
-// its turn in time.
+// A fiber that repeats operations which need not wait: the other fibers of its worker still get
+// their turns in time.
 #include "weft/fiber/turn.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using sync_test::on_workers;
 constexpr int kTurnsWanted = 10;
 
 // Calls `operation` until a sleeper, a reader of a pipe and a fiber that only yields have each had
-// so many turns. Only a fiber that never gives up its turn can make it last: then the time is out.
+// so many turns. If the fiber never gives up its turn, the time limit ends the test.
 void expect_turns_beside(const std::function<void()>& operation) {
     on_workers(1, [&]() -> Result<void> {
         Pipe pipe = WEFT_TRY(make_pipe());
@@ -59,7 +59,7 @@ void expect_turns_beside(const std::function<void()>& operation) {
         };
         while (!is_done() && !deadline.expired(Clock::now())) {
             operation();
-            // The next byte comes when the one before was read: each needs a look at the reactor.
+            // The next byte comes when the one before was read: each needs a poll of the reactor.
             if (written < kTurnsWanted && written == turns[1]) {
                 std::byte byte[1] = {};
                 EXPECT_TRUE(pipe.writer.try_write(byte).value().has_value());
@@ -145,8 +145,8 @@ TEST(Turn, FIB_15f_waits_that_are_always_over_leave_turns_to_others) {
     expect_turns_beside([&] { static_cast<void>(once.call([] {})); });
 }
 
-// Each operation alone takes long: the number that makes a turn must shrink. Lateness is counted in
-// what was done meanwhile, because another program may take the cpu for longer than that.
+// Each operation takes long, so the number of operations in a turn must shrink. Lateness is counted
+// in operations, not in time, because another program may occupy the cpu.
 TEST(Turn, FIB_15g_others_are_in_time_also_when_each_operation_takes_long) {
     on_workers(1, [&]() -> Result<void> {
         Channel<int> channel(2);
@@ -161,7 +161,7 @@ TEST(Turn, FIB_15g_others_are_in_time_also_when_each_operation_takes_long) {
                 due = Clock::now() + 10ms;
                 // tidy: allow sleep: it is what must come in time
                 WEFT_TRY(sleep_until(Deadline::at(due)));
-                // The first ones are those by which it is learnt how long operations take.
+                // From the first operations the scheduler learns how long they take.
                 if (i >= 5) most = std::max(most, done_since);
             }
             stop = true;
@@ -181,7 +181,7 @@ TEST(Turn, FIB_15g_others_are_in_time_also_when_each_operation_takes_long) {
     });
 }
 
-// What never waits may be called where nothing may wait; under a std::mutex, for one.
+// Operations that never wait may be called where waiting is forbidden, such as under a std::mutex.
 TEST(Turn, FIB_15h_an_operation_that_never_waits_keeps_its_turn) {
     on_workers(1, [&]() -> Result<void> {
         int turns = 0;

@@ -25,7 +25,7 @@ void WaitGroup::done() {
         if (--count_ == 0) queue_.claim_all(claimed);
     }
     claimed.resume_all();
-    turn::step("wait_group.done", this);  // which may be gone
+    turn::step("wait_group.done", this);  // `this` may be destroyed
 }
 
 Result<void> WaitGroup::wait_until(Deadline deadline, const CancelToken& token) {

@@ -1,13 +1,13 @@
-// WaitGroup: waits until a number of things are done. Any fiber, any plain thread.
+// WaitGroup: a counter of unfinished work, and the wait for its zero. Any fiber, any plain thread.
 //
 //     WaitGroup group(2);
 //     spawn([&] { work(); group.done(); }).detach();
 //     spawn([&] { work(); group.done(); }).detach();
 //     WEFT_TRY(group.wait());
 //
-// add() before the work starts, or while the count is not zero; then it may be used again and
-// again. It may be destroyed as soon as wait() has returned without an error, also while the last
-// done() is still on its way out.
+// Call add() before the work starts, or while the count is not zero; after that it may be reused.
+// It may be destroyed as soon as wait() has returned without an error, even if the last done() has
+// not yet returned.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ public:
     void add(std::uint64_t count = 1);
     void done();
 
-    // Until the count is zero. TimedOut, Cancelled.
+    // Waits until the count is zero. TimedOut, Cancelled.
     Result<void> wait() { return wait_until(Deadline::never()); }
     Result<void> wait(const CancelToken& token) { return wait_until(Deadline::never(), token); }
     template <class Rep, class Period>
@@ -39,11 +39,11 @@ public:
     }
     Result<void> wait_until(Deadline deadline, const CancelToken& token = {});
 
-    std::uint64_t count() const;  // a moment's value
+    std::uint64_t count() const;  // a snapshot
 
 private:
-    // Also taken where a look at the count would do: it keeps wait() from returning, and its caller
-    // from destroying the group, while done() is in here.
+    // Also locked where an atomic load would do: while done() holds it, wait() cannot return, and
+    // its caller cannot destroy the group.
     mutable SpinLock lock_;
     std::uint64_t count_;
     sync_internal::WaitQueue queue_;

@@ -76,7 +76,7 @@ TEST(WaitGroup, SYN_3_may_be_destroyed_as_soon_as_wait_has_returned) {
         auto group = std::make_unique<WaitGroup>(1);
         std::thread thread([shared = group.get()] { shared->done(); });
         EXPECT_TRUE(group->wait());
-        group.reset();  // done() may still be on its way out
+        group.reset();  // done() may not have returned yet
         thread.join();
     }
 }

@@ -1,5 +1,5 @@
-// ChannelState<T>: what sending and receiving mean, under the channel's lock. Channel and select
-// are made of the same few steps, so that they cannot disagree.
+// ChannelState<T>: the steps of sending and receiving, under the channel's lock. Channel and select
+// are both built from them, so that they cannot disagree. Any fiber or thread.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@
 
 namespace weft::sync_internal {
 
-// What a send or receive without waiting touches is the first cache line.
+// A send or receive that need not wait accesses only the first cache line.
 template <class T>
 struct alignas(64) ChannelState : ChannelCore {
     explicit ChannelState(std::uint32_t capacity) : ChannelCore(capacity) {}
 
-    // Lock held. `wake` is to be resumed after the lock was released, if it has a cell.
+    // Lock held. If `wake` has a cell afterwards, the caller resumes it without the lock.
     Attempt put(T& item, WaitRef& wake);
     Attempt take(Result<T>& item, WaitRef& wake);
-    // Puts an item into a result that says Closed; such an error owns nothing that had to be freed.
+    // Puts an item into a result that holds Closed: an error that need not be destroyed.
     static void fill(Result<T>& empty, T& item) {
         WEFT_DASSERT(!empty.has_value());
         std::construct_at(&empty, std::in_place, std::move(item));
     }
-    // Lock held. Whether that may succeed; a queued entry can turn out to be stale.
+    // Lock held. Whether put() or take() may succeed; a queued entry can turn out to be stale.
     bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
     bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
 
-    // Lock held; released. False if it failed: `error`, or that of `item`, comes in as Closed and
-    // says why when it goes out.
+    // Called with the lock held; they release it. False on failure: then `error`, or the error of
+    // `item`, says why. It must be Closed at the call.
     bool put_or_wait(T& item, const Until& until, Error& error);
     bool take_or_wait(Result<T>& item, const Until& until);
-    // Lock held; released unless it has to wait.
+    // Called with the lock held; they release it unless the outcome is MustWait.
     Attempt put_or_keep_lock(T& item);
     Attempt take_or_keep_lock(Result<T>& item);
 
-    // Without the lock. The caller tries again: others may have been faster with room and items.
+    // Called without the lock. The caller tries again, as others may have taken the new slots.
     Attempt grow();
     Attempt grow_and_put(T& item);
-    // An unbounded channel that has run dry gives its memory back, without the lock.
+    // An unbounded channel that is empty frees its slots, without the lock.
     bool has_ring_to_spare() const {
         return ring_.room() > kChannelSlotsKept && capacity_ == kUnbounded;
     }
@@ -83,7 +83,7 @@ inline Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
     if (!ring_.is_empty()) {
         fill(item, ring_.front());
         ring_.drop_front();
-        // The room just made belongs to the sender that has waited longest.
+        // The slot that is now free goes to the sender that has waited longest.
         if (sender && !WEFT_PLANTED("channel.drops_the_waiting_item"))
             ring_.push(*static_cast<T*>(sender->item));
         return Attempt::Done;
@@ -117,8 +117,8 @@ inline Attempt ChannelState<T>::take_or_keep_lock(Result<T>& item) {
     return attempt;
 }
 
-// The wait is a tail call, here and below. A fiber that goes on after a switch returns through
-// mispredicted frames, but for those that all waits share; so there should be none of our own.
+// The wait is a tail call, here and below: after a switch the processor mispredicts the return from
+// each frame, except from those that all waits share; so no frame is added here.
 template <class T>
 [[gnu::noinline]] bool ChannelState<T>::put_or_wait(T& item, const Until& until, Error& error) {
     Attempt attempt = put_or_keep_lock(item);

@@ -1,6 +1,6 @@
-// ItemRing<T>: the stored items of a channel, oldest first, in a power of two of slots of which
-// `room()` may be used. Not synchronised; it never allocates by itself: its owner brings the slots,
-// made outside its lock.
+// ItemRing<T>: the stored items of a channel, oldest first, in a ring whose number of slots is a
+// power of two; `room()` of them may be used. Not synchronised: the channel's lock guards it. It
+// never allocates: the channel allocates the slots, outside its lock.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace weft::sync_internal {
 template <class T>
 class ItemRing {
 public:
-    // Slots that hold no items. Frees them when it ends.
+    // Owns slots that hold no items; its destructor frees them.
     class Slots {
     public:
         Slots() = default;
@@ -44,7 +44,7 @@ public:
         Slots(std::exchange(slots_, nullptr));
     }
 
-    // None when memory is short.
+    // Empty when there is no memory.
     static Slots allocate(std::uint32_t room) {
         std::size_t bytes = 0;
         if (__builtin_mul_overflow(std::size_t{std::bit_ceil(room)}, sizeof(T), &bytes)) return {};
@@ -62,7 +62,7 @@ public:
     T& front() { return *slot(head_); }
     void drop_front() { std::destroy_at(slot(head_++)); }
 
-    // Moves the items over to new slots and gives back the old ones.
+    // Moves the items to the new slots and returns the old ones.
     Slots replace(Slots fresh, std::uint32_t room) {
         WEFT_DASSERT(size() <= room);
         T* slots = fresh.release();

@@ -1,4 +1,5 @@
-// The cases of a select, and the choice among them, which does not know their types.
+// The cases of a select, and choose(), which does not depend on their types. A case belongs to the
+// fiber or thread that calls select.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace weft::sync_internal {
 
 enum class CaseKind : std::uint8_t { Receive, Send, Timeout, Cancel, Otherwise };
 
-// Stays where it was made: its entry hangs in a queue.
+// Not movable: its entry is linked into a queue.
 class SelectCase {
 public:
     SelectCase(const SelectCase&) = delete;
@@ -27,7 +28,7 @@ public:
     CaseKind kind() const { return kind_; }
     virtual void run() = 0;
 
-    // Cases with a channel; the others have a null core. The first three with its lock held.
+    // For cases with a channel; the others have a null core. The first three need its lock held.
     virtual bool may_go() const { return false; }
     virtual Attempt attempt(WaitRef&) { return Attempt::MustWait; }
     virtual WaitQueue* queue() { return nullptr; }
@@ -36,7 +37,7 @@ public:
     std::uint64_t channel_id() const { return channel_id_; }
     ChannelEntry& entry() { return entry_; }
 
-    // Timeout and Cancel.
+    // For Timeout and Cancel cases.
     virtual Deadline deadline() const { return Deadline::never(); }
     virtual CancelToken token() const { return {}; }
 
@@ -59,7 +60,7 @@ ChannelState<T>* state_of(Channel<T>* channel) {
     return channel ? &state_of(*channel) : nullptr;
 }
 
-// Waits until a case has gone on, and gives its index. The handler is not run.
+// Waits until one case is done, and returns its index. It does not run the handler.
 Result<std::size_t> choose(std::span<SelectCase* const> cases);
 
 template <class T, class Handler>
@@ -81,11 +82,11 @@ public:
 
 private:
     ChannelState<T>* state_;
-    Result<T> item_{ErrorKind::Closed};  // until an item has come
+    Result<T> item_{ErrorKind::Closed};  // until an item is received
     Handler handler_;
 };
 
-// Item is T (a copy) or T&& (the caller's).
+// Item is T (a copy) or T&& (the caller's object).
 template <class T, class Item, class Handler>
 class SendCase final : public SelectCase {
 public:

@@ -19,7 +19,7 @@ namespace weft::sync_test {
 
 // Long enough never to be reached by a test that passes, short enough to end one that hangs.
 inline constexpr std::chrono::seconds kTooLong{60};
-// What a test waits when it wants to see a wait time out.
+// The time limit for waits that a test expects to time out.
 inline constexpr std::chrono::milliseconds kShort{2};
 
 template <class T>
@@ -37,12 +37,12 @@ void on_workers(unsigned workers, Function&& function) {
     WEFT_ASSERT(outcome.has_value(), "the test's own fiber failed");
 }
 
-// On one worker: the other fibers run until each of them waits or has ended.
+// On a single worker: lets the other fibers run until each of them waits or has ended.
 inline void settle() {
     for (int i = 0; i < 16; ++i) yield();
 }
 
-// The larger of both, also if several raise it at once.
+// Atomically sets `most` to the larger of both.
 inline void raise_to(Atomic<int>& most, int value) {
     int seen = most.load(std::memory_order_relaxed);
     // Relaxed: a statistic, read when all have ended.
@@ -50,7 +50,7 @@ inline void raise_to(Atomic<int>& most, int value) {
                                                        std::memory_order_relaxed)) {}
 }
 
-// Tells others when its owner waits.
+// Lets other threads see when the fiber or thread that called here() waits.
 class Watched {
 public:
     // By the fiber or thread that will wait.
@@ -67,7 +67,7 @@ public:
 
 private:
     bool is_waiting() const {
-        // Acquire: the cell is whole.
+        // Acquire: the cell is initialised.
         WaitCell* cell = cell_.load(std::memory_order_acquire);
         return cell && cell->word.peek() != 0;
     }

@@ -3,7 +3,7 @@
 #include "weft/sync/internal/jump_return.h"
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-// rcx is free at a return: it neither belongs to the caller nor carries a result.
+// rcx may be overwritten at a return: it is neither callee-saved nor does it carry a result.
 asm(R"(
     .pushsection .text
     .p2align 4

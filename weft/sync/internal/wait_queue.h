@@ -1,10 +1,10 @@
-// WaitQueue: those who wait for one thing, first come first served. Everything in this folder waits
-// here. It is not synchronised: it belongs to a SpinLock of its owner, which is held in every call.
+// WaitQueue: the waiters of one object, in the order of their arrival. Every primitive of this
+// folder waits in one. It is not synchronised: a SpinLock of its owner is held in every call.
 //
-// An entry lies in the frame of the waiting function. A waker takes it out under the lock and
-// claims it; a claimed entry stays where it is until its wait is resumed, which is done without the
-// lock. Whoever wakes for another reason takes the lock and removes its entry, unless a waker that
-// came too late for the claim has done so.
+// An entry lies in the frame of the waiting function. A waker takes it out of the queue under the
+// lock and claims its wait. The frame of a claimed wait stays valid until resume(), which the waker
+// calls without the lock. A waiter whose wait timed out or was cancelled takes the lock and removes
+// its entry, unless a waker that was too late for the claim has removed it already.
 #pragma once
 
 #include "weft/base/intrusive_list.h"
@@ -22,10 +22,10 @@ struct WaitEntry {
     ListLink link;
 };
 
-// What ends a wait besides the thing waited for.
+// What ends a wait besides the event that it waits for.
 struct Until {
     Deadline deadline = Deadline::never();
-    CancelState* token = nullptr;  // beside the ambient one
+    CancelState* token = nullptr;  // besides the ambient one
     Cancellable cancellable = Cancellable::Yes;
 
     constexpr Until() = default;
@@ -34,10 +34,10 @@ struct Until {
     Until(Deadline by, const CancelToken& also) : deadline(by), token(also.state()) {}
 };
 
-// A constant, so that calls which need not wait store nothing.
+// A constant, so that calls which need not wait do not construct an Until.
 inline constexpr Until kForever;
 
-// Claimed waits, to be resumed in this order after the lock was released.
+// A list of claimed waits, to be resumed in this order after the lock was released.
 class Claimed {
 public:
     void add(WaitRef ref) {
@@ -74,7 +74,7 @@ public:
         if (entry.link.is_linked()) list_.erase(entry);
     }
 
-    // The first whose wait has not ended, taken out and claimed; null when there is none.
+    // Takes entries out of the queue until one can be claimed; null when there is none.
     WaitEntry* claim_first() {
         while (WaitEntry* entry = list_.pop_front()) {
             if (entry->ref.try_claim(Wake::Ready)) return entry;
@@ -86,8 +86,8 @@ public:
         while (WaitEntry* entry = claim_first()) claimed.add(entry->ref);
     }
 
-    // Queues the entry, releases the lock and waits. On an error the entry may still be queued:
-    // take the lock and remove it.
+    // Queues the entry, releases the lock and waits. On an error the entry may still be queued: the
+    // caller takes the lock and removes it.
     Result<void> wait(SpinLock& lock, WaitEntry& entry, WaitReason reason, const void* object,
                       const Until& until, Place place = Place::Back);
 
