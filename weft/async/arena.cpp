@@ -18,7 +18,7 @@ constexpr std::size_t kChunkBytesMax = 64 * 1024;
 
 }  // namespace
 
-// Lock held. Null when the rest of the chunk is too small.
+// Lock held. Null when what is left of the chunk is too small.
 void* Arena::take(std::size_t bytes, std::size_t alignment) {
     auto address = reinterpret_cast<std::uintptr_t>(free_);
     std::size_t padding = (alignment - address % alignment) % alignment;
@@ -43,13 +43,13 @@ void* Arena::do_allocate(std::size_t bytes, std::size_t alignment) {
     {
         SpinGuard guard(lock_);
         if (void* taken = take(bytes, alignment)) return taken;
-        // As much again as there is, so that a large arena has few chunks.
+        // As large as all chunks together, so that a large arena has few of them.
         chunk_bytes = std::clamp(reserved_bytes_, kChunkBytesMin, kChunkBytesMax);
     }
     std::size_t needed = 0;
     if (__builtin_add_overflow(bytes, sizeof(Chunk) + alignment, &needed)) needed = SIZE_MAX;
     chunk_bytes = std::max(chunk_bytes, needed);
-    // Without the lock: the system may take its time.
+    // Without the lock: the allocation may take long.
     auto* chunk = static_cast<Chunk*>(::operator new(chunk_bytes));
     chunk->bytes = chunk_bytes;
     SpinGuard guard(lock_);

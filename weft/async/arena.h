@@ -1,10 +1,11 @@
-// Arena: memory that is given back all at once.
+// Arena: memory that is freed all at once.
 //
 //     std::pmr::vector<Row> rows(&arena);
 //
-// Allocating moves a pointer; freeing a single piece does nothing. It is a memory_resource, so
-// the containers of std::pmr live in it. It runs no destructors: Scope::make() sees to those.
-// Allocating: any fiber, any thread. release(): one, when nobody uses what lies in here.
+// Allocation advances a pointer; deallocation of a single object does nothing. It is a
+// memory_resource, so the containers of std::pmr can use it. It runs no destructors; Scope::make()
+// registers them. Allocation: any fiber, any thread. release() and the destructor: one fiber or
+// thread, when nothing in the arena is used any more.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,9 @@ public:
     Arena& operator=(const Arena&) = delete;
     ~Arena() override { release(); }
 
-    // Gives everything back. The arena can be used again.
+    // Frees everything. The arena can be used again.
     void release() noexcept;
-    // What it holds of the system's memory.
+    // The memory that it has allocated from the system.
     std::size_t reserved_bytes() const;
 
 private:
@@ -39,7 +40,7 @@ private:
     void add(Chunk& chunk);
 
     mutable SpinLock lock_;
-    std::byte* free_ = nullptr;  // the rest of the newest shared chunk
+    std::byte* free_ = nullptr;  // to end_: what is left of the newest chunk
     std::byte* end_ = nullptr;
     Chunk* chunks_ = nullptr;  // newest first
     std::size_t reserved_bytes_ = 0;

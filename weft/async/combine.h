@@ -4,12 +4,13 @@
 //     Result<Page> page = race(fetch, give_up_after(1s));             // the first that ends
 //     auto [user, cart] = all_settled(load_user, load_cart);          // a Result each
 //
-// They run on fibers of their own, below the ambient context. The one that decides cancels the
-// others, and all are waited for before the call returns: so jobs may refer to the caller's frame,
-// and one that does not heed its context delays everybody. When none succeeds, any() gives the
+// The jobs run on fibers of their own, below the ambient context. The winner cancels the others,
+// and all are waited for before the call returns. So jobs may refer to the caller's frame, and a
+// job that ignores the end of its context delays the call. When none succeeds, any() returns the
 // error that came first. Errors that are not returned are logged and counted.
 //
-// The same for tasks that run already: they are waited for, and cancelled, in the same way.
+// The same functions take tasks that run already, and wait for them and cancel them in the same
+// way.
 //
 // Any fiber; a plain thread whose ambient context is one of a runtime.
 #pragma once
@@ -103,11 +104,11 @@ Result<T> race(std::vector<Task<T>> tasks) {
     return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::move(tasks));
 }
 
-// Nobody cancels anybody.
+// No job cancels another one.
 template <async_internal::JobFunction... Functions>
 auto all_settled(Functions&&... functions)
     -> std::tuple<Result<async_internal::JobValue<Functions>>...> {
-    // In braces, because they are evaluated in this order.
+    // In braces, so that the jobs are started in this order.
     std::tuple<Result<Task<async_internal::JobValue<Functions>>>...> tasks{
         run_task(std::forward<Functions>(functions))...};
     return std::apply(

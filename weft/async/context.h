@@ -1,18 +1,17 @@
-// Context: until when, whether still, and on whose behalf something is done.
+// Context: the deadline, the cancellation and the values that apply to a piece of work.
 //
 // A context is a handle of a node in the tree of cancel tokens (fiber/cancel.h); there is no other
-// tree. What is derived from it ends with it: by cancellation, by a deadline, and when the runtime
-// shuts down. Every job of this folder gets its Context&, and that context is the ambient one of
-// the fiber: waits in it honour it unasked, and so does what it calls and spawns.
+// tree. A derived context ends with its parent: by cancellation, by a deadline, and when the
+// runtime shuts down. Every job of this folder gets a Context&, and that context is the ambient one
+// of its fiber: every wait in the fiber, and in the fibers that it spawns, ends with that context.
 //
 //     auto [context, cancel] = Context::current().with_timeout(2s);
 //     select(on_receive(jobs, [&](Result<Job> job) { ... }),
 //            on_cancel(context.done(), [&] { ... }));
-//     return context.check();                     // "context canceled", "context deadline
-//     exceeded"
+//     return context.check();    // "context canceled", "context deadline exceeded"
 //
-// Deriving costs one allocation, and no timer until a wait sees the deadline. A value: copies share
-// the node, which lives as long as one of them. Any thread.
+// Deriving costs one allocation, and no timer until a wait honours the deadline. A value: copies
+// share the node, which lives as long as one of them. Any thread.
 #pragma once
 
 #include <type_traits>
@@ -30,7 +29,7 @@ namespace weft::async {
 
 struct OwnedContext;
 
-// As Context::reason(), without a reference being taken.
+// As Context::reason(), without taking a reference.
 CancelReason reason_of(CancelState* token);
 
 // Names a value in contexts, by its address:  inline constexpr ContextKey<RequestId> kRequestId;
@@ -46,12 +45,12 @@ private:
 
 class Context {
 public:
-    // The context of the runtime whose fiber runs: only shutdown ends it. On a plain thread nothing
-    // ends it, and jobs cannot be started below it: see the next.
+    // The root context of the runtime whose fiber calls: only shutdown ends it. On a plain thread
+    // nothing ends it, and no job can be started below it: see the next function.
     static Context background();
-    // That of a runtime, for plain threads: jobs started below it run there.
+    // The root context of a runtime, for plain threads: jobs started below it run on that runtime.
     static Context background(const Runtime& runtime);
-    // The ambient one of the fiber or thread that runs.
+    // The ambient context of the calling fiber or thread.
     static Context current() { return Context(CancelToken::current()); }
 
     Context() = default;  // as background() of a plain thread
@@ -69,14 +68,14 @@ public:
     const CancelToken& done() const { return token_; }
     const CancelToken& token() const { return token_; }
 
-    // Nothing while it goes on; then why it ended. Sees the end of a parent also before it has
-    // arrived here.
+    // Success until the context ends; then the reason as an error. It also sees the end of a parent
+    // that has not yet been propagated to this node.
     Result<void> check() const;
     CancelReason reason() const { return reason_of(token_.state()); }
     bool is_done() const { return reason() != CancelReason::None; }
     Deadline deadline() const { return token_.deadline(); }
-    // The nearest value with this key, from here upwards; null if there is none. It lives as long
-    // as the context.
+    // The value with this key of the nearest context, from this one upwards; null if there is none.
+    // It lives as long as the context.
     template <class T>
     const T* value(const ContextKey<T>& key) const {
         return token_.state() ? static_cast<const T*>(token_.state()->find(&key)) : nullptr;
@@ -90,13 +89,13 @@ private:
     CancelToken token_;
 };
 
-// A context and the means to end it. It need not be ended: what nobody holds is gone.
+// A context and the source that ends it. It need not be ended: without holders it is freed.
 struct OwnedContext {
     Context context;
     CancelSource source;
 };
 
-// The error that a context which ended for this reason gives.
+// The error of a context that ended for this reason.
 Error context_error(CancelReason reason);
 
 // ---------------------------------------------------------------- inline parts

@@ -42,7 +42,7 @@ TEST(ContextCost, CTX_1g_deriving_takes_one_allocation_and_no_timer) {
             EXPECT_EQ(with_timeout, 1);
             EXPECT_EQ(with_value, 1);
             EXPECT_FALSE(any_timer());
-            // The first wait that sees the deadline sets the timer.
+            // The first wait below the deadline sets the timer.
             CancelScope scope(valued.token());
             EXPECT_EQ(park(Deadline::after(1us)).error().kind(), ErrorKind::TimedOut);
             EXPECT_TRUE(any_timer());

@@ -163,7 +163,7 @@ TEST(Context, CTX_1b_done_in_a_select_that_waits_also_when_it_is_the_ambient_con
 }
 
 TEST(Context, CTX_1c_check_sees_the_end_of_a_parent_before_it_arrives) {
-    // A listener of the parent is called before the children are told.
+    // A listener of the parent is called before the children are cancelled.
     auto [parent, source] = Context::background().with_cancel();
     struct Look : CancelListener {
         explicit Look(Context watched)

@@ -1,5 +1,5 @@
-// The errors of this folder, each with its kind and its text. The texts are promises: programs
-// that come from V's x.async compare them.
+// The errors of this folder, each with its kind and its text. The texts do not change: programs
+// ported from V's x.async compare them.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace weft::async {
 
-// Makes its error when called: `return kPoolClosed();`.
+// A call makes the error: `return kPoolClosed();`.
 struct Fault {
     ErrorKind kind;
     std::string_view text;

@@ -1,5 +1,5 @@
-// Every owner takes a job in every form: with its context or without, giving a Result<T>, a plain
-// value or nothing.
+// Every owner takes a job in every form: with its context or without, returning a Result<T>, a
+// plain value or nothing.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -47,7 +47,7 @@ void in_every_form(Atomic<int>& calls, Check check) {
 }
 constexpr int kForms = 9;
 
-// The same for those that fail.
+// The same for jobs that fail.
 template <class Check>
 void in_every_failing_form(Check check) {
     check([]() -> Result<void> { return failure("no"); });

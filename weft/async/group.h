@@ -1,18 +1,18 @@
-// Group: jobs that belong together. They share a context; the first error cancels it, and wait()
-// gives that error when all of them have ended.
+// Group: jobs that share a context. The first error cancels the context, and wait() returns that
+// error when all jobs have ended.
 //
 //     Group group;                                       // below the ambient context
 //     WEFT_TRY(group.go([&](Context& context) -> Result<void> { ... }));
 //     WEFT_TRY(group.go([&](Context& context) -> Result<void> { ... }));
 //     WEFT_TRY(group.wait());
 //
-// Jobs run on fibers of their own and may refer to what stands above the group in its frame: there
-// is no way out of the block that does not wait for all of them. wait() cannot be cancelled, but
-// the end of the caller's context ends theirs. A group that is left, replaced or destroyed without
-// a wait() cancels its jobs and waits for them; their errors are logged and counted.
+// Jobs run on fibers of their own and may refer to what is declared before the group in the same
+// frame: every way out of the block waits for all of them. wait() cannot be cancelled, but the end
+// of the caller's context ends theirs. A group that is replaced or destroyed without a wait()
+// cancels its jobs and waits for them; their errors are logged and counted.
 //
-// go() and errors(): any fiber, any thread. wait(): one of them, once. On a plain thread the parent
-// must be a context of a runtime (Context::background(runtime)), as everywhere in this folder.
+// go() and errors(): any fiber, any thread. wait(): one fiber or thread, once. On a plain thread
+// the parent must be a context of a runtime (Context::background(runtime)), as everywhere in async.
 #pragma once
 
 #include <cstddef>
@@ -87,8 +87,8 @@ public:
     explicit Group(const Context& parent = Context::current())
         : Group(async_internal::GroupCore::create(parent, 0)) {}
     static Result<Group> create(const Context& parent, GroupOptions options);
-    // Starts a job, unless wait() has begun. A value that it gives is dropped. The name is what
-    // dumps call its fiber.
+    // Starts a job, unless wait() has begun. The value that it returns is dropped. Dumps show its
+    // fiber under the name.
     template <async_internal::JobFunction Function>
     Result<void> go(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
@@ -111,7 +111,7 @@ public:
 
     // The errors so far, if they are collected.
     std::vector<Error> errors() const { return core_->errors(); }
-    // What the jobs get.
+    // The context of the jobs.
     Context context() const { return Context(CancelToken(&*core_)); }
 
 private:

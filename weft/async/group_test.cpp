@@ -108,7 +108,7 @@ TEST(Group, SC_1c_refuses_jobs_from_the_moment_wait_starts) {
         Group group;
         Atomic<bool> refused{false};
         ASSERT_TRUE(group.go([&] {
-            // The wait is on its way: what is accepted before it is waited for as well.
+            // The wait may begin at any moment: a job accepted before it is waited for as well.
             while (group.go([] {})) yield();
             refused.store(true, std::memory_order_relaxed);
         }));
@@ -165,7 +165,7 @@ TEST(Group, SC_1e_the_first_error_stays_the_first) {
         ASSERT_TRUE(group.go([](Context&) -> Result<void> { return failure("primary error"); }));
         EXPECT_EQ(text_of(group.wait()), "primary error");
     });
-    // SC-6: the others are not lost.
+    // SC-6: the other errors are logged.
     EXPECT_TRUE(log.contains("secondary error"));
 }
 
@@ -333,7 +333,7 @@ TEST(Group, SC_1e_shutdown_ends_jobs_of_every_group) {
     Runtime runtime(workers(2));
     Event started;
     auto outer = runtime.spawn([&]() -> Result<void> {
-        Group group(Context{});  // of no runtime; so it means this one's
+        Group group(Context{});  // without a runtime: the current runtime's root is its parent
         WEFT_TRY(group.go([&](Context& context) -> Result<void> {
             started.set();
             return wait_for_end(context);

@@ -1,4 +1,4 @@
-// Jobs of every owner have a name in dumps: the one that was given, or else what they are.
+// Jobs of every owner have a name in dumps: the given one, or else the kind of job.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,13 +32,13 @@ using namespace std::chrono_literals;
 using namespace async_test;
 using Names = std::vector<std::string>;
 
-// Jobs that park until their test has looked at them.
+// Jobs that park until their test has read the dump.
 class Parked {
 public:
     auto job() {
         return [this] { ignore_context_until(go_on_); };
     }
-    // The names that a dump shows when so many of them are parked, sorted. Then they go on.
+    // The sorted names that a dump shows once this many jobs are parked. Then lets the jobs end.
     Names names(std::size_t count) {
         Names names;
         EXPECT_TRUE(testing::eventually([&] {

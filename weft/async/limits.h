@@ -5,7 +5,7 @@
 
 namespace weft::async {
 
-// Pending operations of one scope at a time; one more ends at once as Limit.
+// Pending operations of one scope at a time; another one fails at once with Limit.
 inline constexpr std::size_t kScopeOperationsMax = 65'536;
 
 }  // namespace weft::async

@@ -1,5 +1,5 @@
 // Leaving the block of an owner, by whatever way, cancels its jobs and waits for their end.
-// tidy: allow-file sleep: jobs that take their time to end, so that who does not wait is seen
+// tidy: allow-file sleep: jobs that end slowly, so that an owner that does not wait is detected
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 enum class Way { Return, Try, Throw };
 
-// What a job and the one who leaves it know of each other; it outlives both.
+// The state that a job shares with the frame of its owner; it outlives both.
 struct Probe {
     Event begun;
     Atomic<bool> saw_the_end{false};      // its context was cancelled
@@ -46,7 +46,7 @@ struct Probe {
 
 Result<int> fails() { return failure("config missing"); }
 
-// A frame with an owner whose job uses the frame until it has ended, a while after it was told to.
+// A frame with an owner whose job uses the frame until it ends, some time after its cancellation.
 template <class MakeOwner>
 Result<void> leave(Way way, Probe& probe, MakeOwner make_owner) {
     std::vector<int> frame(1'000, 7);
@@ -77,7 +77,7 @@ void check_leaving(Way way, MakeOwner make_owner) {
         } catch (const std::runtime_error& error) {
             left_with = error.what();
         }
-        // Whoever comes here has left the frame: nothing of the job may be alive.
+        // The frame has been left: nothing of the job may be alive.
         EXPECT_TRUE(probe.saw_the_end.load(kRelaxed));
         EXPECT_TRUE(probe.frame_was_there.load(kRelaxed));
         const char* expected = way == Way::Return ? ""
@@ -128,7 +128,7 @@ TEST(Owners, SC_10d_a_periodic_handle_left_by_an_exception_joins) {
     check_leaving(Way::Throw, a_periodic_handle);
 }
 
-// A ticker waits in its owner's fiber and has none of its own: there is nothing to be waited for.
+// A ticker waits in its owner's fiber and has none of its own: its owner need not wait.
 void check_leaving_a_ticker(Way way) {
     Runtime runtime(workers(1));
     runtime.spawn([&]() -> Result<void> {
@@ -168,7 +168,7 @@ TEST(Owners, SC_10f_a_supervisor_left_by_an_exception_joins) {
 
 const auto a_shared_task = [](auto& job) {
     SharedTask<void> task = *run_shared(job);
-    SharedTask<void> copy = task;  // one handle less is not the end
+    SharedTask<void> copy = task;  // dropping one of two handles does not end the job
     return task;
 };
 
@@ -198,7 +198,7 @@ TEST(Owners, SC_10g_the_last_handle_of_a_shared_task_may_be_in_its_own_job) {
         auto shared = std::make_shared<Shared>();
         shared->task = *run_shared([shared]() -> Result<void> {
             ignore_context_until(shared->may_end);
-            shared->task.reset();  // now nobody has one
+            shared->task.reset();  // drops the last handle
             return {};
         });
         shared->may_end.set();
@@ -207,7 +207,7 @@ TEST(Owners, SC_10g_the_last_handle_of_a_shared_task_may_be_in_its_own_job) {
 
 // ---------------------------------------------------------------- the program of a newcomer
 
-// Job by reference, WEFT_TRY between go() and wait(): the shape that the guide teaches.
+// A job that captures by reference, and WEFT_TRY between go() and wait(): as in the guide.
 Result<void> request(Atomic<int>& corrupt) {
     std::vector<int> numbers(1'000, 7);
     Group group;
@@ -261,7 +261,7 @@ void check_replacing(MakeOwner make_owner) {
         owner = make_owner(nothing);
         EXPECT_TRUE(ended.load(kRelaxed));
         auto moved = std::move(owner);
-        owner = std::move(moved);  // onto one that owns nothing any more
+        owner = std::move(moved);  // the target owns nothing any more
     });
 }
 
@@ -279,8 +279,8 @@ struct Marked {
     int mark;
 };
 
-// Throws while other fibers of the same workers do, waits while unwinding, and looks whether its
-// exceptions are its own.
+// Throws while other fibers of the same workers do, waits while unwinding, and checks that it
+// catches its own exceptions.
 int unwind_through_owners(int mark) {
     int wrong = 0;
     struct Witness {
@@ -339,7 +339,7 @@ TEST(Owners, SC_10i_an_exception_of_a_job_does_not_meet_the_one_that_unwinds) {
     });
 }
 
-// The end of the caller's own context does not cut the wait short.
+// The end of the caller's own context does not end the wait early.
 TEST(Owners, SC_10i_the_wait_of_a_destructor_cannot_be_cancelled) {
     everywhere([] {
         auto [context, source] = Context::current().with_cancel();

@@ -1,16 +1,17 @@
-// Pending<T>: one operation that something outside will complete: a driver, a callback, a thread.
+// Pending<T>: one operation that a driver, a callback or another thread will complete.
 //
 //     Pending<Rows> rows(scope);
 //     driver.query(sql, [completer = rows.completer()](Rows found) mutable {
 //         completer.complete(std::move(found));
 //     });
-//     return rows.wait();                  // until completed; or the context's end, or a deadline
+//     return rows.wait();                  // until completed, cancelled or timed out
 //
-// Either it is completed or its owner gives it up, exactly once; the scope's ledger asserts it. A
-// completion that comes too late finds that its ticket is stale: the value is destroyed, the
-// lateness counted, and nobody is touched, also when the scope is long gone.
+// Either the operation is completed or its owner gives it up, exactly once; the scope asserts that.
+// A completion that comes too late finds its ticket stale: the value is destroyed and the lateness
+// counted, and no memory of the owner is accessed, even if the scope has ended.
 //
-// Pending: the fiber or thread that made it; it ends before its scope does. Completer: any thread.
+// Pending: the fiber or thread that made it; it must be destroyed before its scope ends. Completer:
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +34,11 @@ namespace weft::async {
 template <class T>
 class Pending;
 
-// The right to complete an operation. A value; copies mean the same operation.
+// The right to complete an operation. A value; copies complete the same operation.
 template <class T>
 class Completer {
 public:
-    // True for the one that counts.
+    // True for the call whose outcome is taken; false if the operation has ended before.
     bool complete(Result<T> outcome) {
         auto& core = static_cast<async_internal::ScopeCore&>(*scope_.state());
         void* place = core.ledger().settle(ticket_);
@@ -77,8 +78,8 @@ public:
 
     Completer<T> completer() const { return Completer<T>(scope_, ticket_); }
 
-    // Until it is completed. When the ambient context, the scope or the deadline ends the wait, the
-    // operation is given up. Once.
+    // Waits until the operation is completed. When the ambient context, the scope or the deadline
+    // ends the wait, the operation is given up. Once; a second call is Misuse.
     Result<T> wait(Deadline deadline = Deadline::never()) {
         if (std::exchange(waited_, true)) return kPendingWaited();
         Result<void> received = wait_for_receive(deadline);
@@ -87,7 +88,7 @@ public:
             ticket_ = Ticket();
             return received.error();
         }
-        await_receive();  // the completion came first after all
+        await_receive();  // a completion has won the ticket
         return std::move(*outcome_);
     }
 
@@ -112,7 +113,7 @@ private:
         return waiter.to_result(waiter.wait(deadline, scope_.state()));
     }
 
-    // Somebody has settled the ticket in order to complete: the outcome comes in a moment.
+    // A completer has settled the ticket and is about to store the outcome: spins until it has.
     void await_receive() const {
         // Acquire: the outcome.
         for (unsigned attempt = 0; state_.load(std::memory_order_acquire) != State::Received;
@@ -123,8 +124,8 @@ private:
     void receive(Result<T> outcome) {
         outcome_.emplace(std::move(outcome));
         WaitRef waiter;
-        // Acquire: the waiter. Release: the outcome. The last touch of this object: the owner may
-        // see it and go.
+        // Acquire: the waiter. Release: the outcome. The last access to this object: the owner may
+        // destroy it as soon as it sees Received.
         State state = state_.load(std::memory_order_acquire);
         do {
             if (state == State::Awaited) waiter = waiter_;

@@ -86,7 +86,7 @@ TEST(Pending, SCP_1f_a_completion_after_the_scope_is_counted_and_touches_nobody)
     EXPECT_TRUE(runtime.shutdown());
 }
 
-// Both orders, as they come: exactly one of the two has the operation.
+// Completion and giving up race: exactly one of the two settles the operation.
 TEST(Pending, SCP_1f_of_completion_and_cancellation_one_wins) {
     for (std::size_t i = 0; i < testing::repeats(300); ++i) {
         int completed = 0;

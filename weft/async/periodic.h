@@ -1,5 +1,5 @@
-// Periodic jobs: a job again and again, each run an interval after the end of the one before, so
-// never two at once; the first after one interval.
+// Periodic jobs: each run starts one interval after the end of the one before, so there are never
+// two at once; the first run starts after one interval.
 //
 //     Result<void> why = every(context, 5s, [&](Context& context) -> Result<void> { ... });
 //
@@ -27,10 +27,10 @@
 
 namespace weft::async_internal {
 
-// Until the interval is over, or the error of the context or of the ambient one.
+// Waits until the interval is over; else returns the error of the context or of the ambient one.
 Result<void> wait_interval(const Context& context, Nanoseconds interval);
 
-// In that order; then the job may begin.
+// Checks the arguments and the parent context, in the order that V's x.async has.
 template <class Function>
 Result<void> check_periodic(const Context& parent, Nanoseconds interval, const Function& function) {
     if (interval <= Nanoseconds::zero()) return async::kInterval();
@@ -38,7 +38,7 @@ Result<void> check_periodic(const Context& parent, Nanoseconds interval, const F
     return parent.check();
 }
 
-// A loop that has ended always has an error; `by_job` says whose.
+// Why the loop ended. It always has an error: the job's if by_job, else that of the context.
 struct PeriodicEnd {
     Error error = ErrorKind::Other;
     bool by_job = false;
@@ -86,7 +86,7 @@ public:
 private:
     friend class CancelState;
     static constexpr NodeType kNodeType{destroy_as<PeriodicCore>};
-    // StoppedLate: the parent had ended before, so its error counts.
+    // StoppedLate: the parent had ended before stop(), so wait() returns the parent's error.
     enum class Stop : std::uint8_t { No, Stopped, StoppedLate };
 
     PeriodicCore(CancelState* parent, Nanoseconds interval)
@@ -97,7 +97,7 @@ private:
     const Nanoseconds interval_;
     JobCount jobs_{1};
     Atomic<Stop> stop_{Stop::No};
-    bool ended_by_job_ = true;  // so a loop that never began counts as failed
+    bool ended_by_job_ = true;  // until the loop says otherwise: one that never began has failed
     Result<void> outcome_;
 };
 
@@ -118,14 +118,14 @@ WEFT_REFUSE_JOB Result<void> every(const Context&, std::chrono::duration<Rep, Pe
     std::unreachable();
 }
 
-// The owner of a periodic job on a fiber of its own. Leaving, replacing or destroying it stops the
-// job and waits for the end of a run that is under way.
+// The owner of a periodic job on a fiber of its own. Replacing or destroying it stops the job and
+// waits for the end of a run that is under way. Any fiber, any thread.
 class PeriodicHandle {
 public:
-    // Ends the job's context; does not wait. Again: nothing.
+    // Ends the job's context; does not wait. Idempotent.
     void stop() { core_->stop(); }
-    // Until the loop has ended: nothing if stop() ended it, else the error of the job or of the
-    // parent context. Once.
+    // Waits until the loop has ended: success if stop() ended it, else the error of the job or of
+    // the parent context. Once; a second call is Misuse.
     Result<void> wait() { return core_->wait(); }
 
 private:
@@ -139,7 +139,7 @@ private:
     async_internal::OwnerRef<async_internal::PeriodicCore> core_;
 };
 
-// The name is what dumps call its fiber.
+// Dumps show its fiber under the name.
 template <class Rep, class Period, async_internal::JobFunction Function>
 Result<PeriodicHandle> start_every(std::string_view name, const Context& parent,
                                    std::chrono::duration<Rep, Period> interval,

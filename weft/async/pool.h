@@ -1,18 +1,18 @@
-// Pool: so many jobs run at once, so many more may wait for it, and not one more is accepted.
+// Pool: runs at most `workers` jobs at once, queues at most `queue_size` more, and accepts no
+// others.
 //
 //     Pool pool = WEFT_TRY(Pool::create({.workers = 4, .queue_size = 128}));
 //     WEFT_TRY(pool.try_submit([](Context& context) -> Result<void> { ... }));  // never waits
-//     WEFT_TRY(pool.submit([](Context& context) -> Result<void> { ... }));      // waits for room
+//     WEFT_TRY(pool.submit([](Context& context) -> Result<void> { ... }));      // may wait
 //     WEFT_TRY(pool.close());          // no more jobs; waits for all; the first error
 //
 // Jobs share the pool's context and start in the order in which they were accepted. An error does
-// not touch other jobs, and when the context ends, those that wait still run, in an ended context.
-// A submit that fails has left the function as it was. Jobs that follow each other may run on the
-// same fiber, so they share its FiberLocals; an idle pool has no fiber at all.
+// not affect other jobs, and when the context ends, queued jobs still run, in an ended context. A
+// submit that fails leaves the function unchanged. Successive jobs may run on the same fiber and
+// then share its FiberLocals; a pool without jobs has no fiber.
 //
-// A pool that is left, replaced or destroyed without a close() cancels its jobs, of which those
-// that wait still run, and waits for all; their errors are logged and counted. Any fiber, any
-// thread.
+// A pool that is replaced or destroyed without a close() cancels its jobs, of which the queued ones
+// still run, and waits for all; their errors are logged and counted. Any fiber, any thread.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@
 
 namespace weft::async {
 
-// Both positive.
+// Both must be positive.
 struct PoolOptions {
     int workers = 0;
     int queue_size = 0;
@@ -41,7 +41,7 @@ public:
     static Result<Pool> create(PoolOptions options) { return create(Context::current(), options); }
     static Result<Pool> create(const Context& parent, PoolOptions options);
 
-    // The name is what dumps call the fiber while it runs this job.
+    // Dumps show the fiber under the name while it runs this job.
     template <async_internal::JobFunction Function>
     Result<void> try_submit(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
@@ -54,7 +54,7 @@ public:
         return try_submit({}, std::forward<Function>(function));
     }
 
-    // Waits for room as long as `waiting` goes on; the job's own context is the pool's.
+    // Waits for a free place until `waiting` ends; the job's own context is the pool's.
     template <async_internal::JobFunction Function>
     Result<void> submit(std::string_view name, const Context& waiting, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
@@ -76,7 +76,7 @@ public:
     Result<void> submit(Function&& function) {
         return submit(std::string_view(), std::forward<Function>(function));
     }
-    // `async: timeout` if there was no room in time.
+    // `async: timeout` if no place became free in time.
     template <class Rep, class Period, async_internal::JobFunction Function>
     Result<void> submit_for(std::string_view name, std::chrono::duration<Rep, Period> timeout,
                             Function&& function) {
@@ -124,12 +124,12 @@ public:
         std::unreachable();
     }
 
-    // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
-    // gives the first error. Once, by either name.
+    // Accepts no more jobs, wakes the submitters that wait for a place, waits for every accepted
+    // job, ends the context and returns the first error. Once, by either name.
     Result<void> close() { return core_->close(); }
     Result<void> wait() { return close(); }
 
-    // What the jobs get.
+    // The context of the jobs.
     Context context() const { return Context(CancelToken(&*core_)); }
 
 private:

@@ -61,7 +61,7 @@ TEST(Pool, SC_3b_no_more_than_workers_run_at_once) {
         Channel<int> entered(kJobs);
         for (int i = 0; i < kJobs; ++i) {
             ASSERT_TRUE(pool.try_submit([&]() -> Result<void> {
-                // Each job sees those beside it, so none that is one too many goes unnoticed.
+                // Each job counts the jobs that run beside it, so one too many is detected.
                 if (running.fetch_add(1, std::memory_order_relaxed) >= 3)
                     too_many.fetch_add(1, std::memory_order_relaxed);
                 WEFT_TRY(entered.send(1));
@@ -70,7 +70,7 @@ TEST(Pool, SC_3b_no_more_than_workers_run_at_once) {
                 return {};
             }));
         }
-        // Three are held inside, then one after the other makes way for the next.
+        // Three are held inside, then each one that ends lets the next one start.
         for (int i = 0; i < 3; ++i) EXPECT_TRUE(entered.receive());
         for (int i = 0; i < 100; ++i) yield();
         EXPECT_EQ(running.load(std::memory_order_relaxed), 3);
@@ -138,7 +138,7 @@ TEST(Pool, SC_3c_nil_is_checked_before_closed_and_closed_before_full) {
         BusyPool busy(0);
         auto closer = async::run_task([&] { return busy.pool.close(); });
         ASSERT_TRUE(closer);
-        // Full, until it is closed as well.
+        // The pool stays full until it is closed.
         EXPECT_TRUE(testing::eventually(
             [&] { return text_of(busy.pool.try_submit([] {})) == "async: pool is closed"; }));
         EXPECT_EQ(text_of(busy.pool.try_submit(empty)), "async: job function is nil");

@@ -1,5 +1,5 @@
-// RecurringScope: a scope that is used again and again, for what follows each other in one place:
-// the requests of a connection.
+// RecurringScope: a scope that is reused for a sequence of rounds, such as the requests of a
+// connection.
 //
 //     RecurringScope scope(parent);
 //     CancelScope ambient(scope.token());
@@ -9,11 +9,12 @@
 //     }
 //
 // What is spawned or deferred in a round ends with it: end_round() cancels it, waits for it and
-// runs the cleanups in reverse order. The scope's own context goes on. A round in which there was
-// nothing of the kind costs one load.
+// runs the cleanups in reverse order. The scope's own context does not end. A round in which
+// nothing was spawned or deferred costs one load.
 //
-// end_round(): the fiber or thread that owns it, when nothing of the round but what belongs to the
-// scope is under way. The rest: any.
+// end_round() waits: it is called by the owning fiber or thread, when only what the scope waits for
+// is left of the round. The other functions: the owner, also in a worker's loop. Any fiber or
+// thread may spawn and defer below the scope's context.
 #pragma once
 
 #include <cstdint>
@@ -35,26 +36,27 @@ public:
 
     CancelState* state() const { return &*core_; }
     CancelToken token() const { return CancelToken(state()); }
-    // To be lent for a round: a copy of its own for each would be counted. Whoever it was lent to
-    // may have put another one in its place.
+    // The context object that a handler gets for a round: lending it saves the counting of a copy.
+    // The handler may assign another context to it, so it is restored here.
     Context& lend_context() {
         if (context_.token().state() != state()) context_ = Context(token());
         return context_;
     }
-    // Nobody else holds the scope's context.
+    // Whether nobody else holds a reference to the scope's context.
     bool is_ours_alone() const {
         std::uint32_t own = context_.token().state() == state() ? 2 : 1;
         return !state()->is_held_besides(own);
     }
 
-    // Until stop_telling() `tell` is called with `whom` when somebody could first notice that the
-    // context ends: see CancelState::expect_asking(). False if somebody could already.
+    // Until stop_telling(), `tell` is called with `whom` when the context's state is first asked
+    // for, so that somebody could notice its end: see CancelState::expect_asking(). False if that
+    // has happened already.
     bool tell_when_asked(void (*tell)(void* whom), void* whom) {
         core_->set_asked({tell, whom});
         return core_->is_unasked();
     }
     void stop_telling() { core_->set_asked({}); }
-    // Nobody but its owner has the context now, and nobody has asked since the owner took it.
+    // Starts to watch for the first who asks. Only while nobody but the owner holds the context.
     void expect_asking() { core_->expect_asking(); }
 
     // Whether the round has anything that end_round() would end.

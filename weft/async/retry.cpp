@@ -10,7 +10,7 @@
 namespace weft::async {
 namespace {
 
-// From 0 up to, but not, 1.
+// A random number in [0, 1).
 double random_part() {
     constexpr unsigned kFractionBits = 53;  // of a double
     return std::ldexp(static_cast<double>(env::random(RandomStream::Workload) >> 11),

@@ -1,16 +1,16 @@
-// retry and hedge: a job that may fail, and one that may be slow.
+// retry and hedge: for a job that may fail, and for a job that may be slow.
 //
 //     Result<Reply> reply = retry({.attempts_max = 5}, [&](Context& context) { return call(); });
 //     Result<Reply> reply = hedge({.delay = 50ms}, [&](Context& context) { return call(); });
 //
 // retry() calls the job in the calling fiber or thread until it succeeds, its attempts are used up
 // (then its last error is returned unchanged), its error is not worth another attempt, or the
-// ambient context ends (then that one's error). Between two attempts it waits: longer each time,
-// and partly by chance, so that many callers do not come back together.
+// ambient context ends (then the context's error). Between two attempts it backs off: longer each
+// time, with jitter, so that many callers do not retry at the same moment.
 //
-// hedge() starts the job again, beside the first, when that has neither succeeded nor failed after
-// the delay, and at once when it has failed. The first success ends the others; all are waited for.
-// The one function is called by several fibers at the same time.
+// hedge() starts another attempt beside the earlier ones when none has ended within the delay, and
+// at once when one has failed. The first success cancels the others; all are waited for. The
+// function may be called by several fibers at the same time.
 //
 // Any fiber; hedge() on a plain thread whose ambient context is one of a runtime.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace weft::async {
 
-// Everything is, but wrong use and the end of a context.
+// True for every error but Misuse and Cancelled.
 bool is_worth_retrying(const Error& error);
 
 struct RetryOptions {
@@ -34,11 +34,11 @@ struct RetryOptions {
     Nanoseconds delay_first = std::chrono::milliseconds(100);
     double growth = 2.0;  // from one delay to the next
     Nanoseconds delay_max = std::chrono::seconds(10);
-    double jitter = 0.5;  // the part of a delay, from 0 to 1, that is left to chance
+    double jitter = 0.5;  // the part of a delay, from 0 to 1, that is random
     bool (*is_worth)(const Error& error) = is_worth_retrying;
 };
 
-// How long to wait after so many failures (from 1).
+// The delay after this many failures, counted from 1.
 Nanoseconds retry_delay(const RetryOptions& options, int failures);
 
 template <async_internal::JobFunction Function>
@@ -69,8 +69,8 @@ WEFT_REFUSE_JOB Result<void> hedge(const HedgeOptions&, Function&&) {
 
 namespace weft::async_internal {
 
-// Until the next attempt may begin; else the error that ends it all. The attempt's error is then
-// logged and counted.
+// Waits until the next attempt may begin; else returns the error that ends the retries, and logs
+// and counts the attempt's error.
 Result<void> wait_for_retry(const async::RetryOptions& options, int failures, const Error& error);
 
 }  // namespace weft::async_internal

@@ -3,7 +3,7 @@
 namespace weft::async {
 namespace {
 
-// Far apart, because a scope that is nested ranks above its parent.
+// The ranks of the kinds are far apart, because each nested scope ranks one above its parent.
 constexpr unsigned kKindShift = 32;
 
 }  // namespace

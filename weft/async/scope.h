@@ -1,4 +1,4 @@
-// Scope: a stretch of the program that owns what happens in it.
+// Scope: owns the jobs, fibers, cleanups and memory of a section of the program.
 //
 //     auto answer = run_scope(ScopeKind::Request, [&](Scope& scope) -> Result<Response> {
 //         auto& rows = scope.make<Rows>(...);             // in the scope's arena
@@ -8,23 +8,23 @@
 //     });
 //
 // run_scope() calls the function in the calling fiber or thread, with the scope's context ambient.
-// When it returns, however it does, the scope ends: its context is cancelled, everything that was
-// started in it is waited for, cleanups and destructors run in reverse order of their making, and
-// the arena is given back in one step. There is no other way to have a scope or to end it, so each
-// cleanup runs exactly once, in the owner's fiber, whether the function returned, the context was
-// cancelled or the runtime shuts down. A cleanup that has to wait after a cancellation uses
-// shield().
+// When the function returns or throws, the scope ends: its context is cancelled, everything that
+// was started in it is waited for, cleanups and destructors run in reverse order of their
+// registration, and the arena is freed in one step. There is no other way to open or to end a
+// scope, so each cleanup runs exactly once, in the owner's fiber, whether the function returned,
+// the context was cancelled or the runtime shuts down. A cleanup that has to wait after a
+// cancellation uses shield().
 //
-// The three kinds are the same but for one thing: at shutdown the request scopes are ended before
-// the worker scopes, and those before the app scopes; children always before their parents.
+// The three kinds differ only at shutdown: request scopes are ended before worker scopes, and those
+// before app scopes; children always before their parents.
 //
-// In every build it is asserted that each operation has had one outcome, and that nothing is alive
-// after the scope. A fiber that is spawned in a scope by plain spawn() belongs to it, also when its
-// Future is dropped; Future::detach() is the way out, to the runtime. What a with_timeout leaves
-// running belongs to the innermost scope around it, too.
+// In every build it is asserted that each pending operation has had one outcome, and that no job is
+// left after the scope. A fiber that is spawned in a scope by plain spawn() belongs to it, also
+// when its Future is dropped; Future::detach() moves it to the runtime. A job that a with_timeout
+// leaves running belongs to the innermost scope around that call.
 //
-// Any fiber or thread that the function lets have the Scope&, until the function returns. Jobs:
-// until they end.
+// Any fiber or thread to which the function passes the Scope& may use it until the function
+// returns; jobs of the scope may use it until they end.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ public:
     Context context() const { return Context(CancelToken(&*core_)); }
     ScopeKind kind() const { return kind_; }
 
-    // Starts a job on a fiber of its own, in the scope's context. Its error, if it is not just the
-    // end of that context, is the result of run_scope() unless the function has failed itself; of
-    // several the first, and the others are logged and counted.
+    // Starts a job on a fiber of its own, in the scope's context. If the function itself succeeds,
+    // run_scope() returns the first error of a job that is not merely the end of that context; the
+    // other errors are logged and counted.
     template <async_internal::JobFunction Function>
     Result<void> spawn(std::string_view name, Function&& function) {
         if (async_internal::is_nil(function)) return kNilJob();
@@ -62,13 +62,14 @@ public:
     WEFT_REFUSE_JOB Result<void> spawn(std::string_view, Function&&) {
         std::unreachable();
     }
-    // Waits until all jobs and child scopes have ended by themselves. It cannot be cancelled; they
-    // can. Not in a job of the scope.
+    // Waits until all jobs and child scopes have ended by themselves. The wait cannot be cancelled;
+    // the jobs can. Not in a job of the scope.
     void join() { core_->wait_idle(); }
-    // Ends the context; what is in the scope unwinds by itself. Idempotent.
+    // Ends the context, so that the waits of all jobs end. Idempotent.
     void cancel() { core_->cancel(CancelReason::Cancelled); }
 
-    // `function` takes a Context& or nothing; an error of it is logged and counted.
+    // Calls `function` when the scope ends and all jobs have ended. It takes a Context& or nothing;
+    // its error is logged and counted.
     template <async_internal::JobFunction Function>
     void defer(Function&& function) {
         using Stored = std::decay_t<Function>;
@@ -107,8 +108,8 @@ private:
     const ScopeKind kind_;
 };
 
-// As Scope::defer() of the innermost scope around the caller: in a handler of a server that is the
-// request's.
+// As Scope::defer() of the innermost scope around the caller; in a handler of the HTTP server that
+// is the scope of the request.
 template <async_internal::JobFunction Function>
 Result<void> defer(Function&& function) {
     using Stored = std::decay_t<Function>;
@@ -120,7 +121,7 @@ Result<void> defer(Function&& function) {
     return {};
 }
 
-// Below a context. If that has ended, the function is not called.
+// Opens a scope below `parent`. If that context has ended, the function is not called.
 template <class Function>
 auto run_scope(ScopeKind kind, const Context& parent, Function&& function)
     -> Result<typename fiber_internal::Unwrap<std::invoke_result_t<Function&, Scope&>>::Type> {
@@ -140,7 +141,7 @@ auto run_scope(ScopeKind kind, const Context& parent, Function&& function)
     return outcome;
 }
 
-// Below the ambient context.
+// Opens a scope below the ambient context.
 template <class Function>
 auto run_scope(ScopeKind kind, Function&& function) {
     return run_scope(kind, Context::current(), std::forward<Function>(function));

@@ -1,4 +1,4 @@
-// How a runtime ends that has scopes: in order, in time, and with a report.
+// How a runtime with scopes shuts down: in order, in time, and with a report.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ using async_test::workers;
 constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 
-// Who has ended, in order.
+// The names of the scopes that have ended, in order.
 class Order {
 public:
     void add(std::string name) {
@@ -73,7 +73,7 @@ TEST(ScopeShutdown, FIB_12c_children_end_before_their_parents) {
         EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
             scope.defer([&] { order.add("parent"); });
             EXPECT_TRUE(scope.spawn("inner", [&] {
-                // Even if the kind alone would let it end last.
+                // Even if by its kind alone it would end last.
                 return run_scope(ScopeKind::App, [&](Scope& inner) {
                     inner.defer([&] { order.add("child"); });
                     parked.store(true, kRelease);
@@ -151,7 +151,7 @@ TEST(ScopeShutdown, FIB_12d_a_shutdown_that_times_out_says_who_waits_where) {
 #if defined(__x86_64__)
     EXPECT_TRUE(log.contains("ignore_context_until"));
 #endif
-    // The one does not keep the others from ending.
+    // The one that hangs does not prevent the others from ending.
     EXPECT_TRUE(testing::eventually([&] { return !order.names().empty(); }));
     EXPECT_EQ(order.names(), std::vector<std::string>{"app"});
     release.set();

@@ -242,7 +242,7 @@ void expect_one_cleanup(EndedBy by) {
             waiting.store(true, kRelease);
             if (by == EndedBy::Return) return;
             EXPECT_FALSE(park());
-            scope.cancel();  // again: nothing
+            scope.cancel();  // a second call has no effect
         }));
     });
     EXPECT_TRUE(testing::eventually([&] { return waiting.load(kAcquire) || owner.is_done(); }));
@@ -277,7 +277,7 @@ TEST(Scope, SCP_1c_end_cancel_and_shutdown_at_the_same_time_clean_up_once) {
                 inside.set();
             }));
         });
-        // The three ends start when the cleanup is there: one of them is the return of the scope.
+        // The three ends race once the cleanup is registered; one of them is the scope's return.
         EXPECT_TRUE(inside.wait());
         Future<void> canceller = runtime.spawn([&, cancel = source]() mutable { cancel.cancel(); });
         EXPECT_TRUE(runtime.shutdown());
@@ -344,7 +344,7 @@ TEST(Scope, SCP_1d_jobs_of_a_dropped_task_or_group_belong_to_the_scope) {
 
 // ---------------------------------------------------------------- plain fibers
 
-// What the fiber of each test does: it is told to end, and takes its time.
+// The fiber of each test: it ends slowly after its cancellation.
 Result<void> end_slowly(Atomic<int>& ended) {
     Result<void> told = async_test::wait_for_end(Context::current());
     shield(Deadline::after(10s), [] { static_cast<void>(weft::sleep_for(2ms)); });
@@ -438,7 +438,7 @@ TEST(Scope, SC_10l_detach_moves_a_fiber_to_the_runtime) {
                     EXPECT_TRUE(go_on.wait());
                     EXPECT_TRUE(Context::current().check());
                     EXPECT_EQ(text_of(defer([] {})), kNoScope.text);
-                    // What it starts goes with it.
+                    // A fiber that it spawns belongs to the runtime, too.
                     Group group;
                     EXPECT_TRUE(group.go([] { return checkpoint(); }));
                     EXPECT_TRUE(group.wait());

@@ -1,15 +1,15 @@
-// SharedTask<T>: one job with a value that many wait for. And then(): what follows a task.
+// SharedTask<T>: one job whose value many may wait for. And then(): a continuation of a task.
 //
 //     SharedTask<Config> config = WEFT_TRY(run_shared(load_config));
-//     Config loaded = WEFT_TRY(config.wait());        // everybody gets a copy
+//     Config loaded = WEFT_TRY(config.wait());        // every waiter gets a copy
 //     auto name = WEFT_TRY(config.then([](const Config& config) { return config.name; }));
 //
-// Unlike that of a Task, the wait can be cancelled: it ends only this wait, because others may want
-// the value. The job runs below the ambient context of whoever started it. All copies of the handle
-// own it together: when the last one goes, the job is cancelled and waited for; an error that
-// nobody has seen is logged and counted.
+// Unlike that of a Task, the wait can be cancelled: that ends only this wait, because others may
+// want the value. The job runs below the ambient context of the caller that started it. All copies
+// of the handle own it together: when the last one is destroyed, the job is cancelled and waited
+// for; an error that no wait() has returned is logged and counted.
 //
-// A value: copies mean the same job. Any fiber, any thread.
+// A value: copies refer to the same job. Any fiber, any thread.
 #pragma once
 
 #include <cstdint>
@@ -46,18 +46,18 @@ public:
             WEFT_TRY(Context::current().check());
             return done.error();
         }
-        // Relaxed: read by the last holder, after all others have let go.
+        // Relaxed: read by the last handle, after all others were dropped.
         seen_.store(true, std::memory_order_relaxed);
         return *outcome_;
     }
     bool is_done() const { return done_.is_set(); }
 
     void add_handle() {
-        // Relaxed: made from another handle, or by the one who has just made the core.
+        // Relaxed: the caller copies a handle, or has just created the core.
         handles_.fetch_add(1, std::memory_order_relaxed);
     }
     void drop_handle() {
-        // Acquire-release: the last one sees what all others did.
+        // Acquire-release: the last handle sees what all others did.
         if (handles_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
 
@@ -82,7 +82,8 @@ private:
     ~SharedCore() { report(); }
 
     void end() {
-        // The job, or what it has started, holds the last handle: it cannot wait for itself.
+        // If the job, or a job that it has started, drops the last handle, it cannot wait for
+        // itself.
         CancelState* ambient = can_wait_here() ? current_cell().token : nullptr;
         bool inside = ambient && ambient->is_below(this);
         if (inside) {
@@ -91,7 +92,8 @@ private:
             report();
         }
     }
-    // The outcome goes here, and not in the scheduler: it may own jobs itself.
+    // The outcome is destroyed here, where a wait is possible, and not in the scheduler: it may own
+    // jobs itself.
     void report() {
         // Relaxed: see wait(). There is no outcome if the job was never started.
         if (outcome_ && !*outcome_ && !seen_.load(std::memory_order_relaxed))
@@ -106,7 +108,8 @@ private:
     std::optional<Result<T>> outcome_;  // published by done_
 };
 
-// Calls a function with the value of a result, or with nothing; an error passes by.
+// Calls a function with the value of a result, or without one for Result<void>; an error is
+// returned unchanged.
 template <class Function, class T>
 auto call_with(Function& function, Result<T> result) {
     constexpr bool kVoid = std::is_void_v<T>;
@@ -149,11 +152,11 @@ public:
     // The job's result, when it has ended.
     Result<T> wait() const { return core().wait(); }
     bool is_done() const { return core().is_done(); }
-    // Ends the job's context, for everybody.
+    // Ends the job's context, for all handles.
     void cancel() { core().cancel(CancelReason::Cancelled); }
 
-    // Another shared task: `function` with the value of this one, on a fiber of its own; an error
-    // of this one is also that of the other.
+    // Starts another shared task: it calls `function` with the value of this one, on a fiber of its
+    // own. If this one fails, the other fails with the same error.
     template <class Function>
     auto then(Function&& function) const;
 
@@ -171,7 +174,7 @@ private:
     CancelToken token_;
 };
 
-// Starts a job below the ambient context. The name is what dumps call its fiber.
+// Starts a job below the ambient context. Dumps show its fiber under the name.
 template <async_internal::JobFunction Function>
 auto run_shared(std::string_view name, Function&& function)
     -> Result<SharedTask<async_internal::JobValue<Function>>> {
@@ -194,13 +197,14 @@ WEFT_REFUSE_JOB Result<SharedTask<void>> run_shared(Function&&) {
     std::unreachable();
 }
 
-// A task that runs already, for many.
+// Makes a shared task of a task that runs already.
 template <class T>
 Result<SharedTask<T>> share(Task<T> task) {
     return run_shared([task = std::move(task)]() mutable { return task.wait(); });
 }
 
-// Another task: `function` with the value of this one; an error passes by.
+// Starts another task: it calls `function` with the value of this one; an error is passed on
+// unchanged.
 template <class T, class Function>
 auto then(Task<T> task, Function&& function) {
     return run_task([task = std::move(task), next = std::forward<Function>(function)]() mutable {

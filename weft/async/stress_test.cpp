@@ -1,5 +1,5 @@
-// Everything at once on real threads, with cancels at any moment: for the thread sanitizer above
-// all. What must hold: every accepted job ends once, and every wait has one outcome.
+// All building blocks at once on real threads, cancelled at any moment; mainly for the thread
+// sanitizer. Every accepted job must end once, and every wait must have one outcome.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Tally {
     }
 };
 
-// One of each building block below a context that somebody else ends at some moment.
+// One of each building block below a context that another fiber cancels at some moment.
 void round(Tally& tally) {
     auto [context, source] = Context::current().with_cancel();
     auto canceller = async::run_task([&] {
@@ -94,7 +94,7 @@ TEST(AsyncStress, SC_6b_every_accepted_job_ends_once_whatever_is_cancelled) {
     EXPECT_GE(tally.accepted.load(std::memory_order_relaxed), static_cast<int>(4 * 3 * kRounds));
 }
 
-// Some are waited for, some let go; somebody ends them all at some moment.
+// Some tasks are waited for, some are dropped; at some moment their context is cancelled.
 void batch_of_tasks(Tally& tally, int count) {
     auto [context, source] = Context::current().with_cancel();
     auto canceller = async::run_task([&] {
@@ -112,9 +112,9 @@ void batch_of_tasks(Tally& tally, int count) {
     static_cast<void>(canceller->wait());
 }
 
-// So many in all, but few at the same time, so that the thread sanitizer sees them all.
+// Many in all, but few at the same time, so that the thread sanitizer can track them all.
 TEST(AsyncStress, SC_2b_each_of_100000_tasks_ends_once_whatever_is_cancelled) {
-    testing::CapturedLog log;  // of tasks that were let go
+    testing::CapturedLog log;  // of tasks that were dropped
     Tally tally;
     constexpr int kTasks = 100'000;
     constexpr int kFibers = 4;

@@ -26,7 +26,7 @@ Supervisor::~Supervisor() {
 
 Result<void> Supervisor::run() {
     if (std::exchange(runs_, true)) return kSupervisorRuns();
-    // A destructor, because what a restart allocates may throw.
+    // In a destructor, because the allocations of a restart may throw.
     struct AtEnd {
         ~AtEnd() {
             supervisor.stop_all();
@@ -88,7 +88,7 @@ Result<void> Supervisor::take_outcome(Job& job) {
     return outcome;
 }
 
-// What it says when it is told to end is no failure; anything else is logged and counted.
+// The error of a job that was told to end is no failure; any other error is logged and counted.
 void Supervisor::report(const Job& job, const Result<void>& outcome) {
     if (outcome) return;
     Result<void> told = Context(job.source.token()).check();
@@ -110,7 +110,7 @@ Result<void> Supervisor::handle_ended() {
         bool again =
             job->restart == Restart::Always || (job->restart == Restart::OnFailure && !outcome);
         Result<void> restarted = again ? restart(job, outcome) : Result<void>();
-        // An error is answered by the restart, or named by the supervisor that gives up.
+        // An error that led to a restart, or that run() returns on giving up, is not logged here.
         bool answered = again && (restarted || restarted.error().kind() == ErrorKind::Limit);
         if (!answered) report(*job, outcome);
         WEFT_TRY(std::move(restarted));
@@ -132,7 +132,7 @@ Result<void> Supervisor::restart(Jobs::iterator failed, const Result<void>& outc
     if (options_.strategy != RestartStrategy::OneForOne) last = jobs_.end();
     std::vector<Job*> starting;
     for (Job& job : std::ranges::subrange(first, last)) {
-        // One that has just ended by itself has its own turn. Acquire: as above.
+        // A job that has just ended by itself is handled by the loop above. Acquire: as above.
         bool runs = job.task && !job.ended.load(std::memory_order_acquire);
         if (runs || &job == &*failed) starting.push_back(&job);
     }

@@ -1,19 +1,18 @@
-// Supervisor: jobs that are to go on, started again when they fail.
+// Supervisor: keeps jobs running, and restarts them when they fail.
 //
 //     Supervisor supervisor({.strategy = RestartStrategy::RestForOne});
 //     supervisor.add("connection", keep_connected);
 //     supervisor.add("reader", read_from_it);
 //     Result<void> why = supervisor.run();
 //
-// run() starts the jobs in the order of their adding, each on a fiber and in a context of its own
-// below the ambient one, and watches them. When a job is to be restarted the strategy says which
-// others are stopped first, newest first, and started again with it. More than restarts_max
-// restarts within the window, and it gives up: everything is stopped, and the error says who failed
-// and why. It also returns when every job has ended for good, and with the context's error when
-// that ends. Nothing of it is alive when it has returned, or when something was thrown in it. A job
-// may run a supervisor of its own.
+// run() starts the jobs in the order in which they were added, each on a fiber and in a context of
+// its own below the ambient one, and watches them. When a job is to be restarted, the strategy says
+// which others are stopped first, newest first, and restarted with it. After more than restarts_max
+// restarts within the window it gives up: all jobs are stopped, and the error says which job failed
+// and why. It also returns when every job has ended for good, and with the context's error when the
+// context ends. When it returns or throws, no job is left. A job may run a supervisor of its own.
 //
-// One fiber; a plain thread whose ambient context is one of a runtime.
+// One fiber, or one plain thread whose ambient context is one of a runtime.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +56,7 @@ public:
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
 
-    // Before run(). The function is called again for each restart.
+    // Only before run(). The function is called again for each restart.
     template <async_internal::JobFunction Function>
     Result<void> add(std::string name, Function&& function, Restart restart = Restart::OnFailure) {
         if (async_internal::is_nil(function)) return kNilJob();
@@ -84,7 +83,8 @@ private:
         Atomic<bool> ended{false};       // the task is about to end
     };
     using Jobs = std::list<Job>;
-    // In the function of a job's task: tells when that is gone, also if it was never called.
+    // Captured by the function of a job's task: its destructor reports the end of the job, also if
+    // the function was never called.
     class Notice {
     public:
         Notice(Supervisor& supervisor, Job& job) : supervisor_(&supervisor), job_(&job) {}

@@ -35,7 +35,7 @@ public:
         SpinGuard guard(lock_);
         return std::ranges::count(events_, event);
     }
-    // From when the first one was told to end.
+    // The events from the first stop on.
     std::vector<std::string> from_first_end() const {
         SpinGuard guard(lock_);
         auto first = std::ranges::find_if(events_, [](auto& event) { return event[0] == '-'; });
@@ -47,8 +47,8 @@ private:
     std::vector<std::string> events_;
 };
 
-// Three jobs, of which the middle one fails once, when all run. Then it waits until all that are to
-// be started again have been, and lets all of them end.
+// Three jobs, of which the middle one fails once, when all run. Then waits until the expected jobs
+// have been restarted, and lets all of them end.
 void restart_middle(RestartStrategy strategy, int runs_of_a, int runs_of_c, History& history) {
     Event over;
     Supervisor supervisor({.strategy = strategy});
@@ -201,7 +201,7 @@ TEST(Supervisor, SC_8i_it_may_be_empty_nested_and_run_again_but_not_at_once) {
                 if (++runs % 2 == 1) return failure("first");
                 return {};
             }));
-            return inner.run();  // gives up, and is itself started again
+            return inner.run();  // gives up, and is itself restarted
         }));
         EXPECT_TRUE(outer.run());
         EXPECT_TRUE(outer.run());

@@ -1,4 +1,4 @@
-// Task<T>: one job with a value, waited for once.
+// Task<T>: one job with a value, which is waited for once.
 //
 //     auto config = WEFT_TRY(run_task([](Context& context) -> Result<Config> { ... }));
 //     ...
@@ -6,11 +6,11 @@
 //
 // The job runs on a fiber of its own, in a context of its own that ends when the job has ended. Its
 // result may be there before wait() asks for it. wait() is a join: it cannot be cancelled, but the
-// end of the caller's context ends the job's. A task that is left, replaced or destroyed without a
-// wait() cancels its job and waits for it; an error that it ends with is logged and counted. So the
-// job may refer to what stands above the task in its frame.
+// end of the caller's context ends the job's. A task that is replaced or destroyed without a wait()
+// cancels its job and waits for it; the error of that job is logged and counted. So the job may
+// refer to what is declared before the task in the same frame.
 //
-// Any fiber, any thread. Of several that wait at once one gets the result and the others an error.
+// Any fiber, any thread. Of several concurrent wait() calls one gets the result, the others Misuse.
 #pragma once
 
 #include <optional>
@@ -62,7 +62,7 @@ private:
     explicit TaskCore(CancelState* parent) : CancelState(parent, Deadline::never(), &kNodeType) {}
     ~TaskCore() = default;
 
-    // The outcome goes here, on a fiber or thread that may wait: it may own jobs itself.
+    // The outcome is destroyed here, where a wait is possible: it may own jobs itself.
     void report() {
         if (!outcome_) return;
         if (!*outcome_) fiber_internal::dropped("a task", outcome_->error(), this);
@@ -87,7 +87,7 @@ auto run_with_context(std::string_view name, const Context& parent, Function&& f
 template <class T>
 class Task {
 public:
-    // run_task() and run_with_context() where the type of the value is to be written down.
+    // run_task() and run_with_context() with the type of the value written out.
     template <async_internal::JobFunction Function>
     static Result<Task> run(Function&& function);
     template <async_internal::JobFunction Function>
@@ -112,7 +112,7 @@ private:
     async_internal::OwnerRef<async_internal::TaskCore<T>> core_;
 };
 
-// Starts a job below a context. The name is what dumps call its fiber.
+// Starts a job below a context. Dumps show its fiber under the name.
 template <async_internal::JobFunction Function>
 auto run_with_context(std::string_view name, const Context& parent, Function&& function)
     -> Result<Task<async_internal::JobValue<Function>>> {

@@ -1,10 +1,10 @@
-// Ticker: a beat that does not drift.
+// Ticker: ticks at a fixed interval, without drift.
 //
 //     Ticker ticker = WEFT_TRY(Ticker::create(100ms));
 //     while (Result<Tick> tick = ticker.next()) sample(tick->due);
 //
-// Ticks are due at multiples of the interval after its making, however long the work between them
-// takes. Those that passed meanwhile are not made up for; the next one says how many there were.
+// Ticks are due at multiples of the interval after the ticker's creation, however long the work
+// between them takes. Missed ticks are not made up for; the next one says how many there were.
 // One fiber or thread.
 #pragma once
 

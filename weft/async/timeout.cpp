@@ -5,8 +5,8 @@
 namespace weft::async_internal {
 
 bool TimeoutState::publish() {
-    // Also the end of a parent that has not arrived here yet, and a deadline that nobody has seen:
-    // what ended first counts, not who was told first.
+    // reason_of() also finds the end of a parent that has not been propagated yet, and a deadline
+    // that has passed unnoticed: the order of the ends counts, not that of their propagation.
     ended_before_ = async::reason_of(this);
     // Release: publishes the outcome. Acquire: sees the waiter, or the keeper.
     State before = state_.exchange(State::Finished, std::memory_order_acq_rel);
@@ -31,7 +31,7 @@ bool TimeoutState::await_finish() {
     }
     if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
     if (!WEFT_PLANTED("timeout.leaves_the_job_to_nobody")) keeper_ = enter_keeper();
-    // Acquire: the outcome, if it has come after all. Release: the keeper.
+    // Acquire: the outcome, if the job has ended meanwhile. Release: the keeper.
     if (state_.exchange(State::Abandoned, std::memory_order_acq_rel) != State::Finished)
         return false;
     leave_keeper();
@@ -53,7 +53,7 @@ std::optional<Error> TimeoutState::error_instead() const {
 Error TimeoutState::error_without_job() const {
     if (ended_by_own_deadline(reason())) return async::kTimeout();
     if (is_cancelled()) return async::context_error(reason());
-    // Not the job's context has ended, but the caller's.
+    // The caller's own context has ended, not the job's.
     return async::context_error(async::Context::current().reason());
 }
 

@@ -1,17 +1,17 @@
-// with_timeout: one job that must be done in time.
+// with_timeout: runs one job with a time limit.
 //
 //     Result<Page> page = with_timeout(250ms, [=](Context& context) -> Result<Page> { ... });
 //
-// The job runs on a fiber of its own, in a context that ends at the deadline. If it returns before,
-// its result is returned unchanged: a Result<T>, a plain value or nothing. If it does not, or
-// returns at the deadline or after it, the result is `async: timeout`; if the parent context ends
-// first, by its own deadline or otherwise, it is that one's error. An error that the job then still
-// gives is logged and counted. The job is not started at all when the parent has ended or the time
-// is up before it begins.
+// The job runs on a fiber of its own, in a context that ends at the deadline. If it returns before
+// the deadline, its result is returned unchanged: a Result<T>, a plain value or nothing. If it
+// returns at the deadline or later, or not at all, the result is `async: timeout`. If the parent
+// context ends first, by its own deadline or otherwise, the result is the parent's error. An error
+// that the job returns after that is logged and counted. The job is not started when the parent has
+// ended or no time is left.
 //
-// A job that does not heed its context goes on after the call has returned: so it must own what it
-// uses. The scope around the call waits for it, else the runtime; how it ended is logged if it is
-// an error, and counted.
+// A job that ignores the end of its context goes on after the call has returned: so it must own
+// what it uses. The scope around the call waits for it, or the runtime if there is no scope; its
+// outcome is counted, and logged if it is an error.
 //
 // Any fiber, any thread.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace weft::async_internal {
 
-// All but the outcome, whose type it does not know.
+// The part that does not depend on the type of the outcome.
 class TimeoutState : public CancelState {
 protected:
     TimeoutState(CancelState* parent, Deadline deadline, const NodeType* node_type)
@@ -39,13 +39,14 @@ protected:
           owns_deadline_(!parent || deadline <= parent->deadline()) {}
     ~TimeoutState() = default;
 
-    // For the job, when its outcome is stored. False if nobody waits for it any more; then
-    // leave_keeper() is its last act.
+    // Called by the job when its outcome is stored. False if the caller has stopped waiting; then
+    // the job calls leave_keeper() last.
     bool publish();
     void leave_keeper();
-    // Until the job has ended, its context, or the caller's. True if it was the job.
+    // Waits until the job, its context or the caller's context has ended. True if it was the job.
     bool await_finish();
-    // Why the call fails, if not by the job's own outcome, of a job that has ended or has not.
+    // The error of the call in place of the job's outcome: for a job that has ended (empty if its
+    // own outcome counts), and for a job that has not.
     std::optional<Error> error_instead() const;
     Error error_without_job() const;
 
@@ -55,12 +56,12 @@ private:
     enum class State : std::uint8_t { Running, Awaited, Finished, Abandoned };
 
     const Deadline own_deadline_;
-    const bool owns_deadline_;  // the parent's is not earlier
+    const bool owns_deadline_;  // the parent's deadline is not earlier
     // Why the context had ended when the job did; published by Finished.
     CancelReason ended_before_ = CancelReason::None;
     Atomic<State> state_{State::Running};
     WaitRef waiter_;                 // published by Awaited
-    CancelState* keeper_ = nullptr;  // published by Abandoned; above in the tree, so it lives
+    CancelState* keeper_ = nullptr;  // published by Abandoned; an ancestor, so it outlives this
 };
 
 template <class T>
@@ -116,7 +117,7 @@ private:
 
 namespace weft::async {
 
-// The name is what dumps call the fiber.
+// Dumps show the fiber under the name.
 template <class Rep, class Period, async_internal::JobFunction Function>
 auto with_timeout_context(std::string_view name, const Context& parent,
                           std::chrono::duration<Rep, Period> timeout, Function&& function)
@@ -146,7 +147,7 @@ WEFT_REFUSE_JOB Result<void> with_timeout_context(const Context&,
     std::unreachable();
 }
 
-// Below the ambient context.
+// with_timeout_context() below the ambient context.
 template <class Rep, class Period, async_internal::JobFunction Function>
 auto with_timeout(std::string_view name, std::chrono::duration<Rep, Period> timeout,
                   Function&& function) {

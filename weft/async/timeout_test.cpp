@@ -22,7 +22,7 @@ namespace {
 using namespace async_test;
 using namespace std::chrono_literals;
 
-// Computes until the deadline is over, without a look at its context.
+// Computes until the deadline has passed, without checking its context.
 void pass(Deadline deadline) {
     while (!deadline.expired(Clock::now())) {}
 }
@@ -83,7 +83,7 @@ TEST(Timeout, SC_5b_the_call_returns_while_the_job_goes_on) {
 }
 
 TEST(Timeout, SC_5b_a_job_that_ends_after_its_deadline_has_timed_out) {
-    // It never waits, so on one worker its result is there before the timer is looked at.
+    // It never waits, so on one worker its result is stored before the timer is checked.
     on_workers(1, [] {
         for (bool fails : {false, true}) {
             EXPECT_EQ(text_of(with_timeout(kShort,
@@ -115,7 +115,7 @@ TEST(Timeout, SC_5c_a_deadline_of_the_parent_that_comes_first_is_the_parents_err
 
 TEST(Timeout, SC_5c_a_result_after_the_parents_deadline_is_the_parents_error) {
     testing::CapturedLog log;
-    // It never waits, so on one worker its result is there before the timer is looked at.
+    // It never waits, so on one worker its result is stored before the timer is checked.
     on_workers(1, [] {
         for (bool fails : {false, true}) {
             Context parent = Context::current().with_timeout(kShort).context;

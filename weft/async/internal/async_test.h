@@ -17,7 +17,7 @@ namespace weft::async_test {
 
 // Long enough never to be reached by a test that passes, short enough to end one that hangs.
 inline constexpr std::chrono::seconds kTooLong{60};
-// What a test waits when it wants to see time run out.
+// The time limit for waits that a test expects to time out.
 inline constexpr std::chrono::milliseconds kShort{2};
 
 inline RuntimeOptions workers(unsigned count) {
@@ -33,7 +33,7 @@ void on_workers(unsigned count, Function&& function) {
     WEFT_ASSERT(outcome.has_value(), "the test's own fiber failed");
 }
 
-// Runs the function on a plain thread, with a runtime to which its jobs go.
+// Runs the function on a plain thread, with a runtime on which its jobs run.
 template <class Function>
 void on_thread(Function&& function) {
     Runtime runtime(workers(2));
@@ -57,12 +57,12 @@ std::string text_of(const Result<T>& result) {
 
 inline Error failure(std::string_view text) { return Error(ErrorKind::Other, text); }
 
-// What a job does that does not heed its context.
+// A job that ignores the end of its context.
 inline void ignore_context_until(Event& event) {
     shield(Deadline::after(kTooLong), [&] { static_cast<void>(event.wait()); });
 }
 
-// What a job does that heeds its context, and nothing else.
+// A job that only waits for the end of its context.
 inline Result<void> wait_for_end(const async::Context& context) {
     WEFT_TRY(Event().wait_until(Deadline::after(kTooLong), context.done()));
     return context.check();

@@ -1,8 +1,9 @@
-// Contest: jobs of which one decides. It ends the others, and all are waited for.
+// Contest: concurrent jobs of which the first with an outcome that counts wins. The winner cancels
+// the others, and all are waited for. For any(), race() and hedge().
 //
-// The errors of those that lost are logged and counted, but for the one that says that a job heeded
-// its end. Jobs may refer to the frame of the function that runs it, because finish() waits for
-// all.
+// The errors of the losers are logged and counted, except the Cancelled of a job that the winner
+// has cancelled. Jobs may refer to the frame of the function that owns the contest, because
+// finish() waits for all. start(), wait_for_news() and finish(): the owning fiber or thread.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ public:
     template <class Function>
     void start(Function&& function) {
         if (is_nil(function)) return settle(async::kNilJob());
-        static_cast<void>(jobs_.add());  // succeeds: it closes later
+        static_cast<void>(jobs_.add());  // succeeds: only wait() and end() close it
         Result<void> started = start_job(*this, std::forward<Function>(function));
         if (!started) finish(started.error());
     }
@@ -58,7 +59,7 @@ public:
         errors_.drop(*this);
         return std::move(*winner_);
     }
-    // Only what was thrown while jobs were started comes here without a wait().
+    // Called without a wait() only if starting the jobs has thrown.
     void end() {
         if (WEFT_PLANTED("contest.leaves_the_losers")) return;
         if (jobs_.end(*this) != JobCount::End::Awaited) errors_.drop(*this);
@@ -86,8 +87,8 @@ private:
     // True for exactly one caller.
     bool decide() {
         if (WEFT_PLANTED("contest.decides_twice")) return !decided_.load(std::memory_order_acquire);
-        // Acquire-release: the loser goes on after the winner's claim; wait() is ordered by the
-        // end of the jobs.
+        // Acquire-release: a loser sees what the winner did before its claim. For wait() the end
+        // of the jobs orders it.
         return !decided_.exchange(true, std::memory_order_acq_rel);
     }
     void settle(Result<T> outcome) {
@@ -112,7 +113,7 @@ private:
     JobCount jobs_;
     FirstError errors_;
     Atomic<bool> decided_{false};
-    std::optional<Result<T>> winner_;  // by whom decided_ was set
+    std::optional<Result<T>> winner_;  // written by the job that has set decided_
     Event news_;
 };
 
@@ -124,15 +125,15 @@ public:
     Contest& operator=(const Contest&) = delete;
     ~Contest() { core_->end(); }
 
-    // A job that cannot begin has settled with why.
+    // A job that cannot be started counts as one that has failed with that error.
     template <class Function>
     void start(Function&& function) {
         core_->start(std::forward<Function>(function));
     }
-    // Until a job has settled since the last call, or the deadline. False when no more should be
-    // started: it is decided, or the ambient context has ended.
+    // Waits until a job has ended since the last call, or until the deadline. False when no more
+    // jobs should be started: there is a winner, or the ambient context has ended.
     bool wait_for_news(Deadline deadline) { return core_->wait_for_news(deadline); }
-    // Waits for all: what decided, else the first error.
+    // Waits for all jobs. Returns the outcome of the winner, else the first error.
     Result<T> finish() { return core_->wait(); }
 
 private:

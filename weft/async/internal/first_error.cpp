@@ -44,7 +44,7 @@ std::vector<Error> FirstError::collected() const {
     }
     copy.reserve(count);
     SpinGuard guard(lock_);
-    // Those that came meanwhile are left out: nothing is allocated under the lock.
+    // Errors added meanwhile are left out: nothing is allocated under the lock.
     for (auto error = collected_.begin(); copy.size() < count; ++error) copy.push_back(*error);
     return copy;
 }

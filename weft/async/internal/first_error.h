@@ -1,5 +1,6 @@
-// FirstError: of many outcomes the first error is kept; the others are collected up to a number,
-// or logged and counted. Any fiber, any thread.
+// FirstError: keeps the first error of many jobs. Up to a given number the errors are also
+// collected; those that are neither kept nor collected are logged and counted. Any fiber, any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,13 @@ class FirstError {
 public:
     explicit FirstError(std::size_t collected_max = 0) : collected_max_(collected_max) {}
 
-    // True if it is the first. `jobs` is the token of the jobs, for the count of the dropped.
+    // True if it is the first. `jobs` is the token of the jobs: their runtime counts what is
+    // dropped.
     bool add(const Error& error, const CancelState& jobs);
     std::optional<Error> get() const;
     std::vector<Error> collected() const;
 
-    // Nobody will ask: what was kept, and what is still to come, is logged and counted.
+    // The owner will not ask: the kept error, and those still to come, are logged and counted.
     void drop(const CancelState& jobs);
 
 private:

@@ -1,8 +1,8 @@
-// Jobs: what the building blocks of this folder run, and how a job gets its fiber.
+// Jobs: the functions that groups, tasks, pools and the like run, and how a job gets its fiber.
 //
 // A core is the node of the cancel tree that a group, task, pool or the like owns. It is the
 // ambient token of its jobs, and a fiber holds a reference to its token until it has ended; so a
-// core outlives its jobs, whatever becomes of the handle.
+// core outlives its jobs, even if its handle is destroyed first. Any fiber or thread.
 #pragma once
 
 #include <concepts>
@@ -33,7 +33,7 @@ decltype(auto) invoke_job(Function& function, Context& context) {
     }
 }
 
-// No Type where there is no such call: a template that asks is then passed over.
+// Without a Type if there is no such call, so that templates which need it are not viable.
 template <class Function>
 struct JobResultOf {};
 template <std::invocable<Context&> Function>
@@ -57,8 +57,9 @@ concept JobOutcome = std::is_void_v<T> || (std::is_object_v<T> && std::move_cons
 template <class Function>
 concept JobFunction = requires { typename JobResultOf<std::decay_t<Function>&>::Type; } &&
                       JobOutcome<JobResult<Function>>;
-// What takes a job has a second form for everything else, which is never called: it puts this
-// sentence, and not one about templates, on the line of the caller.
+// Each function that takes a job has a second overload for everything else. It is never called: it
+// makes the compiler report the sentence below, on the line of the caller, instead of template
+// errors.
 template <class Function>
 concept NotAJob = !JobFunction<Function>;
 #define WEFT_REFUSE_JOB                                                                    \
@@ -66,11 +67,12 @@ concept NotAJob = !JobFunction<Function>;
         unavailable("a job takes a Context& or nothing, and returns a Result<T>, a plain " \
                     "value or nothing")))
 
-// What is in the job's Result, or the result itself.
+// The value type of the job's Result, or the type that the job returns.
 template <class Function>
 using JobValue = typename fiber_internal::Unwrap<JobResult<Function>>::Type;
 
-// A null pointer, or a wrapper such as std::function without a function. A lambda never is.
+// True for a null pointer, and for a wrapper such as std::function without a function; never for a
+// lambda.
 template <class Function>
 bool is_nil(const Function& function) {
     if constexpr (std::is_pointer_v<Function>) {
@@ -82,7 +84,7 @@ bool is_nil(const Function& function) {
     }
 }
 
-// What the job throws becomes its error.
+// Calls the job. An exception becomes its error.
 template <class Function>
 Result<JobValue<Function>> call_job(Function& function, Context& context) {
     try {
@@ -97,7 +99,7 @@ Result<JobValue<Function>> call_job(Function& function, Context& context) {
     }
 }
 
-// The same where nobody asks for the value.
+// The same outcome without the value.
 template <class T>
 Result<void> without_value(const Result<T>& outcome) {
     if (!outcome) return outcome.error();
@@ -108,19 +110,19 @@ Result<void> call_without_value(Function& function, Context& context) {
     return without_value(call_job(function, context));
 }
 
-// How a job fails that heeds the end of its context.
+// Whether this is the error of a job that ended because its context did.
 inline bool is_end_of_context(const Error& error) {
     return error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut;
 }
 
-// A function that lies elsewhere.
+// A function in a heap allocation of its own.
 template <class Function>
 struct BoxedFunction {
     std::unique_ptr<Function> function;
     decltype(auto) operator()(Context& context) { return invoke_job(*function, context); }
 };
 
-// How a function is kept where so many bytes are free: as it is, or boxed.
+// The type in which a function is stored in kBytes of storage: its own if it fits, else boxed.
 template <class Function, std::size_t kBytes>
 using StoredFunction =
     std::conditional_t<sizeof(std::decay_t<Function>) <= kBytes &&
@@ -137,7 +139,7 @@ auto store_function(Function&& function) -> StoredFunction<Function, kBytes> {
     }
 }
 
-// The only counted reference to a core that its handle has. One owner.
+// The reference that a handle holds to its core. It has one owner.
 template <class Core>
 class CoreRef {
 public:
@@ -160,8 +162,8 @@ private:
     Core* core_ = nullptr;
 };
 
-// The same for a core that has jobs: whoever lets go of it calls end(), which cancels the jobs and
-// waits for them, unless somebody has waited before.
+// The same for a core that has jobs: releasing it calls end(), which cancels the jobs and waits for
+// them, unless they were waited for before.
 template <class Core>
 class OwnerRef {
 public:
@@ -188,16 +190,16 @@ private:
     CoreRef<Core> core_;
 };
 
-// The parent of a new core. A context of no runtime means that of the runtime whose fiber runs:
-// its shutdown must reach every job.
+// The parent of a new core. For a context without a runtime it is the root of the runtime whose
+// fiber calls, because the runtime's shutdown must reach every job.
 inline CancelState* parent_of_core(const Context& parent) {
     CancelState* state = parent.token().state();
     return state ? state : fiber_internal::root_token();
 }
 
-// A job on its fiber. The core has call(function), which gives the outcome, and finish(outcome),
-// which is its last act; the function is destroyed between the two, so that whoever waits for the
-// job may end what the function refers to.
+// A job on its fiber. It calls core.call(function), which returns the outcome, and last
+// core.finish(outcome). The function is destroyed between the two, so that a waiter which finish()
+// wakes may destroy what the function refers to.
 template <class Core, class Function>
 struct JobBody {
     Core& core;
@@ -221,8 +223,8 @@ struct JobBody {
     }
 };
 
-// Starts a fiber for a job of the core; without a name it is called as Core::kLabel says. When it
-// fails, the core is told nothing.
+// Starts a fiber for a job of the core. Dumps show it under the name, or without one under
+// Core::kLabel. On failure no function of the core is called.
 template <class Core, class Function>
 Result<void> start_job(Core& core, Function&& function, std::string_view name = {}) {
     constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);

@@ -6,7 +6,7 @@
 namespace weft::async_internal {
 namespace {
 
-// Hands the end of one token on to another that does not hang below it.
+// Forwards the cancellation of one token to another one that is not below it.
 class Relay : public CancelListener {
 public:
     explicit Relay(CancelState& target) : CancelListener(on_cancel), target_(target) {}
@@ -22,7 +22,7 @@ private:
 }  // namespace
 
 bool JobCount::add() {
-    // Relaxed: the job is published by the queue it is put into, and counted before.
+    // Relaxed: the job is published by the queue that it is put into, after it was counted.
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
         if (word & kClosed) return false;
@@ -33,7 +33,7 @@ bool JobCount::add() {
 }
 
 bool JobCount::done() {
-    // Acquire-release: the last one sees the waiter, and the waiter what all jobs did.
+    // Acquire-release: the last job sees the waiter, and the waiter sees what all jobs did.
     std::uint64_t before = word_.fetch_sub(kOne, std::memory_order_acq_rel);
     WEFT_ASSERT(before >= kOne, "more jobs ended than began");
     if (before == (kOne | kClosed | kWaiting) && waiter_.try_claim(Wake::Ready)) waiter_.resume();
@@ -42,7 +42,7 @@ bool JobCount::done() {
 }
 
 bool JobCount::close_and_wait(CancelState& jobs) {
-    // Acquire: what the jobs that have ended did.
+    // Acquire: sees what the jobs that have ended did.
     std::uint64_t before = word_.fetch_or(kClosed, std::memory_order_acquire);
     if (before & kClosed) return false;
     if (before < kOne) return true;
@@ -61,7 +61,7 @@ bool JobCount::close_and_wait(CancelState& jobs) {
 void JobCount::wait_for_last() {
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     waiter_ = waiter.ref();
-    // Release: publishes waiter_ to the last job. Acquire: what the jobs did, if none is left.
+    // Release: publishes waiter_ to the last job. Acquire: sees what the jobs did if none is left.
     bool is_last = word_.fetch_or(kWaiting, std::memory_order_acq_rel) < kOne;
     if (is_last && !WEFT_PLANTED("job_count.waits_without_look")) return waiter.abandon();
     static_cast<void>(waiter.wait());
@@ -69,7 +69,7 @@ void JobCount::wait_for_last() {
 
 JobCount::End JobCount::end(CancelState& jobs) {
     if (!can_wait_here()) return leave_to_scope(jobs);
-    // Acquire: what the jobs that have ended did.
+    // Acquire: sees what the jobs that have ended did.
     std::uint64_t before = word_.fetch_or(kClosed, std::memory_order_acquire);
     if (before & kClosed) {
         WEFT_ASSERT(before < kOne, "an owner of jobs is destroyed while somebody waits for them");
@@ -85,10 +85,10 @@ JobCount::End JobCount::end(CancelState& jobs) {
 }
 
 JobCount::End JobCount::leave_to_scope(CancelState& jobs) {
-    // Relaxed: only the owner closes it, and it is the owner who goes away.
+    // Relaxed: only the owner closes it, and the owner calls this.
     if (word_.load(std::memory_order_relaxed) & kClosed) return End::Awaited;
     keeper_ = jobs.enter_keeper();
-    // Release: the keeper, for done(). Acquire: the outcomes.
+    // Release: publishes keeper_ to done(). Acquire: sees the outcomes.
     std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
     jobs.cancel(CancelReason::Cancelled);
     if (before >= kOne) return End::Left;

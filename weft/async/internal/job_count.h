@@ -1,8 +1,8 @@
-// JobCount: how many jobs are under way, and the one who waits for the last of them.
+// JobCount: counts the jobs under way, and lets one owner wait for the last of them.
 //
-// It closes once: by the wait, or by an owner that goes away without one, which then waits as well.
-// From then on no job is added. One word holds the count and what became of the owner. Any fiber,
-// any thread.
+// It is closed once: by the wait, or by an owner that is destroyed without one and then waits as
+// well. No job is added after that. One atomic word holds the count and the state of the owner.
+// add() and done(): any fiber, any thread. Closing: one fiber or thread.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,20 @@ public:
 
     // False once it is closed.
     bool add();
-    // After add(); the job's outcome is stored. True if the owner has gone: nobody will ask for it.
+    // Once for each add(), when the job's outcome is stored. True if the owner has left without
+    // waiting: then nobody will take the outcome.
     bool done();
 
     // Closes, and waits until no job is left. This is a join: it cannot be cancelled, but the end
     // of the ambient token cancels `jobs`, the token of the jobs. False if it was closed before.
     bool close_and_wait(CancelState& jobs);
 
-    // Awaited: it was closed by a wait before. Joined: every job has ended, and its outcome is for
-    // the caller to report. Left: the caller must not wait here, and done() tells each job.
+    // Awaited: a wait has closed it before. Joined: every job has ended, and the caller reports the
+    // outcomes. Left: the caller could not wait here; done() returns true to each job still
+    // running.
     enum class End : std::uint8_t { Awaited, Joined, Left };
-    // For an owner that goes away: closes, cancels `jobs`, the token of the jobs, and waits until
-    // none is left. Where nobody can wait, the scope around `jobs` waits instead.
+    // For the destructor of the owner: closes, cancels `jobs`, the token of the jobs, and waits
+    // until none is left. Where no wait is possible, the scope around `jobs` waits instead.
     End end(CancelState& jobs);
 
 private:
@@ -43,7 +45,7 @@ private:
 
     Atomic<std::uint64_t> word_;
     WaitRef waiter_;                 // published by kWaiting
-    CancelState* keeper_ = nullptr;  // published by kDropped; above in the tree, so it lives
+    CancelState* keeper_ = nullptr;  // published by kDropped; an ancestor, so it outlives this
 };
 
 }  // namespace weft::async_internal

@@ -1,8 +1,9 @@
-// Ledger: the operations of a scope that somebody outside will complete.
+// Ledger: the pending operations of a scope, which a driver, a callback or another thread
+// completes.
 //
-// Each is opened once and settled once: by its completion, or by its owner who gives it up. A
-// ticket that was settled finds nothing, so a completion that comes late touches nobody. That
-// every operation has had exactly one outcome is asserted when the scope ends. Any thread.
+// Each is opened once and settled once: by its completion, or by its owner that gives it up. A
+// settled ticket finds nothing, so a late completion has no effect. When the scope ends it is
+// asserted that every operation has had exactly one outcome. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace weft::async_internal {
 
 class Ledger {
 public:
-    // `place` is where the outcome goes.
+    // `place` is the object that receives the outcome. Limit, OutOfMemory.
     Result<Ticket> open(void* place);
-    // The place, for exactly one caller; null for all others.
+    // Returns the place to exactly one caller and null to all others.
     void* settle(Ticket ticket);
     // Asserts that nothing is open.
     void close();

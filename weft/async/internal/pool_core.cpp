@@ -33,14 +33,14 @@ PoolCore::~PoolCore() {
 // Lock held.
 bool PoolCore::try_take_place(const StoredJob* offered, Admitted& admitted) {
     if (accepted_ == accepted_max_) return false;
-    if (accepted_++ == 0) jobs_.add();  // succeeds: it closes after closed_ was set
+    if (accepted_++ == 0) jobs_.add();  // succeeds: jobs_ is closed only after closed_ was set
     PoolJob* job = free_;
     if (job) free_ = job->next;
     admitted = fill(job, offered);
     return true;
 }
 
-// Lock held. The place with what was offered for it, if anything.
+// Lock held. Makes the place of `job`, which may be null, and queues the offered function, if any.
 PoolCore::Admitted PoolCore::fill(PoolJob* job, const StoredJob* offered) {
     if (!job || !offered || WEFT_PLANTED("pool.starts_one_too_many")) return {.job = job};
     static_cast<StoredJob&>(*job) = *offered;
@@ -121,7 +121,7 @@ void PoolCore::append(PoolJob& job) {
     last_ = &job;
 }
 
-// Lock held. True: one more works, and is to be started.
+// Lock held. True if the caller has to start one more fiber, which is counted already.
 bool PoolCore::count_fiber() {
     if (working_ == workers_max_) return false;
     ++working_;
@@ -152,7 +152,7 @@ PoolJob* PoolCore::first_job() {
     return take_job();
 }
 
-// Lock held. Null when the queue is empty: the fiber that asked has then stopped working.
+// Lock held. Null when the queue is empty: the calling fiber is then no longer counted as working.
 PoolJob* PoolCore::take_job() {
     PoolJob* job = first_;
     if (job) {
@@ -173,7 +173,7 @@ Result<void> PoolCore::call(Work&) {
     while (job) {
         clear(*job, run(*job, context));
         job = give_back(*job, Then::TakeNext);
-        // The job before may have moved it away.
+        // The previous job may have moved from its context.
         if (context.token().state() != this) context = Context(CancelToken(this));
     }
     return {};
@@ -189,7 +189,7 @@ void PoolCore::clear(PoolJob& job, const Result<void>& outcome) {
     if (!outcome) errors_.add(outcome.error(), *this);
 }
 
-// The place, and the memory, go to who has waited longest for one.
+// Hands the place and its memory over to the submitter that has waited longest, or frees them.
 PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
     Claimed claimed;
     bool is_last = false;
@@ -216,7 +216,7 @@ PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
     return next;
 }
 
-// A fiber has stopped working; an error says that it could not even begin.
+// Called when a fiber ends. An error means that it could not start.
 void PoolCore::finish(Result<void> outcome) {
     if (!outcome) [[unlikely]]
         fail_queue(outcome.error());
@@ -226,7 +226,7 @@ void PoolCore::fail_queue(const Error& error) {
     PoolJob* job = nullptr;
     {
         SpinGuard guard(lock_);
-        // Another fiber takes the jobs, if there is one.
+        // While another fiber runs, it takes the queued jobs.
         if (--working_ == 0) job = std::exchange(first_, nullptr);
     }
     while (PoolJob* failed = job) {

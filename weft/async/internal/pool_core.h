@@ -1,12 +1,13 @@
-// PoolCore: the queue of a pool and the fibers that work it off.
+// PoolCore: the queue of a pool and the fibers that run its jobs. Any fiber, any thread.
 //
-// Admission comes first (a place among workers + queue_size), then the job is stored and queued,
-// and only then a fiber is started, if fewer than `workers` are at work. A fiber takes jobs until
-// the queue is empty and then ends. The place of a job that has ended goes straight to the
+// A submitter is first admitted to one of workers + queue_size places; then the job is stored and
+// queued, and only then a fiber is started, if fewer than `workers` run. A fiber takes jobs until
+// the queue is empty and then ends. The place of a job that has ended is handed over to the
 // submitter that has waited longest.
 //
-// A function that is no more than its bytes is stored and queued by the one who gives its place
-// away: then a job costs the submitter one acquisition of the lock, and its fiber another one.
+// A trivially copyable function is offered with the request for a place: it is stored and queued by
+// whoever grants the place. Then a job costs the submitter one acquisition of the lock, and its
+// fiber another one.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@
 
 namespace weft::async_internal {
 
-// A function with all that it needs to be called.
+// A function with the means to call and to destroy it.
 struct StoredJob {
     static constexpr std::size_t kStorageBytes = 40;
 
@@ -39,13 +40,13 @@ struct StoredJob {
     void keep(Function&& function);
 };
 
-// Made once and used again, so that submitting does not allocate.
+// Kept in a free list and reused, so that submitting rarely allocates.
 struct PoolJob : StoredJob {
     PoolJob* next = nullptr;
-    std::string name;  // that was given; the fiber's while it runs
+    std::string name;  // as given by the submitter; the name of the fiber while it runs the job
 };
 
-// What a submitter brings along: the job itself, if it may be copied as bytes and has no name.
+// What a submitter offers: the job itself, if it is trivially copyable and has no name.
 template <class Function>
 class JobOffer {
 public:
@@ -75,15 +76,15 @@ public:
         return make<PoolCore>(parent_of_core(parent), workers, queue_size);
     }
 
-    // A place for one job, to be filled by accept(), with the job that was there before, if any. An
-    // offered job is stored and queued at once, if there is memory in the pool for it.
+    // A place for one job, to be filled by accept(), with an object from the free list, if any. An
+    // offered job is stored and queued at once if there was such an object.
     struct Admitted {
         PoolJob* job = nullptr;
         bool is_queued = false;
-        bool starts = false;  // a fiber that was counted already
+        bool starts = false;  // the caller starts a fiber, which working_ counts already
     };
     Result<Admitted> admit_at_once(const StoredJob* offered);
-    Result<Admitted> admit(const StoredJob* offered);  // as long as the ambient context goes on
+    Result<Admitted> admit(const StoredJob* offered);  // waits until the ambient context ends
     Result<Admitted> admit(const StoredJob* offered, const Context& waiting);
     Result<Admitted> admit_until(const StoredJob* offered, Deadline deadline);
     template <class Function>
@@ -102,7 +103,7 @@ public:
     Result<void> close();
     void end();
 
-    // For JobBody: a fiber that works.
+    // For JobBody: a fiber that runs jobs of the queue.
     struct Work {};
     Result<void> call(Work&);
     void finish(Result<void> outcome);
@@ -113,10 +114,10 @@ private:
 
     struct Submitter : sync_internal::WaitEntry {
         const StoredJob* offered = nullptr;
-        bool is_admitted = false;  // false when woken: the pool was closed
+        bool is_admitted = false;  // still false when the wait is over: the pool was closed
         Admitted admitted;
     };
-    // An admitted job until it is queued: a function may throw when it is moved.
+    // Owns an admitted place until its job is queued: moving the function may throw.
     struct Place {
         Place(PoolCore& owner, PoolJob* admitted);
         ~Place();
@@ -151,8 +152,8 @@ private:
 
     SpinLock lock_;  // all that follows, up to submitters_
     bool closed_ = false;
-    std::size_t accepted_ = 0;  // for jobs_ all of them together are one
-    std::size_t working_ = 0;   // fibers
+    std::size_t accepted_ = 0;  // taken places; jobs_ counts one while there are any
+    std::size_t working_ = 0;   // fibers that run, or are about to
     PoolJob* first_ = nullptr;
     PoolJob* last_ = nullptr;
     PoolJob* free_ = nullptr;

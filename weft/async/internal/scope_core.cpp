@@ -14,7 +14,7 @@ using sync_internal::Until;
 ScopeCore* ScopeCore::create(CancelState* parent, std::uint64_t rank) {
     ScopeCore* outer = around(parent);
     if (outer) rank = std::max(rank, outer->step_.rank() + 1);
-    // What begins below a scope that has ended belongs to the next one that has not.
+    // A scope that is opened below one that has ended belongs to the next outer one that has not.
     return make<ScopeCore>(parent, parent ? parent->enter_keeper() : nullptr, rank, Use::Once);
 }
 
@@ -33,7 +33,7 @@ ScopeCore* ScopeCore::around(const CancelState* state) {
 const void* ScopeCore::find_own(const CancelState& state, const void* key) {
     const auto& self = static_cast<const ScopeCore&>(state);
     if (key == &kKey) return &self;
-    // Shutdown does not wait for one that recurs: it may be asleep in a pool.
+    // Shutdown does not wait for a recurring scope: it may be kept, unused, in a pool.
     if (key == &StopStep::kKey && self.use_ == Use::Once) return &self.step_;
     return nullptr;
 }
@@ -41,7 +41,7 @@ const void* ScopeCore::find_own(const CancelState& state, const void* key) {
 ScopeCore::ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use)
     : CancelState(parent, Deadline::never(), &kNodeType),
       outer_(outer),
-      // A recurring one is made in a worker's loop, which has no cell.
+      // A recurring scope is made in a worker's loop, which has no wait cell.
       step_(rank, use == Use::Once ? &current_cell() : nullptr),
       use_(use) {}
 
@@ -58,7 +58,7 @@ void ScopeCore::tell_asked(CancelState& state) {
 
 // Lock held.
 void ScopeCore::touch() {
-    // Relaxed: see is_touched(). Looked at first, because it is mostly set already.
+    // Relaxed: see is_touched(). Tested first, because it is mostly set already.
     if (!touched_.load(std::memory_order_relaxed)) touched_.store(true, std::memory_order_relaxed);
 }
 
@@ -71,7 +71,7 @@ bool ScopeCore::begin_job() {
 
 bool ScopeCore::enter() {
     SpinGuard guard(lock_);
-    // The context of a scope that recurs goes on: it would not end who comes late.
+    // The context of a recurring scope does not end: it would not cancel a late entry.
     bool may_end = state_ != State::Open && (alive_ == 0 || use_ == Use::Recurring);
     if (WEFT_PLANTED("scope.lets_in_late")) may_end = state_ == State::Ended;
     if (may_end) return false;
@@ -94,13 +94,13 @@ void ScopeCore::wait_idle() {
     lock_.lock();
     if (alive_ == 0) return lock_.unlock();
     sync_internal::WaitEntry entry;
-    // It ends in no other way than by leave().
+    // Only leave() ends this wait.
     static_cast<void>(idle_waiters_.wait(lock_, entry, WaitReason::Job, this,
                                          Until(Deadline::never(), Cancellable::No)));
 }
 
 void ScopeCore::finish(Result<void> outcome) {
-    // A job that heeds the end of its scope has not failed.
+    // A job that ended because its scope was cancelled has not failed.
     bool heeded = !outcome && is_cancelled() && outcome.error().kind() == error().kind();
     if (!outcome && !heeded) errors_.add(outcome.error(), *this);
     leave();
@@ -161,7 +161,7 @@ bool ScopeCore::has_ended() {
     return state_ == State::Ended;
 }
 
-// Whoever still holds its context begins nothing in it any more. Here nothing can be waited for.
+// Code that still holds the context can start nothing in the scope any more. Does not wait.
 void ScopeCore::retire() {
     SpinGuard guard(lock_);
     state_ = State::Ended;

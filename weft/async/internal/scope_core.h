@@ -1,10 +1,12 @@
-// ScopeCore: what a scope keeps account of, and how it ends.
+// ScopeCore: the state of a scope, and the steps of its end.
 //
-// It is a node of the cancel tree and the ambient token of what runs in the scope. `alive` counts
+// It is a node of the cancel tree and the ambient token of what runs in the scope. alive_ counts
 // the jobs, the child scopes, the fibers that were spawned in it, and the jobs whose own owner has
-// left them alone (see CancelState::enter_keeper). The
-// scope ends in four steps: it takes no more jobs and is cancelled; it waits until nothing is
-// alive; its cleanups run, newest first; the ledger is closed and the arena given back.
+// left them running (see CancelState::enter_keeper). The scope ends in four steps: it takes no more
+// jobs and is cancelled; it waits until nothing is alive; its cleanups run, newest first; the
+// ledger is closed and the arena freed.
+//
+// Any fiber or thread; the functions that end it: its owner.
 #pragma once
 
 #include <cstddef>
@@ -28,17 +30,17 @@
 
 namespace weft::async_internal {
 
-// Something to be done at the end of a scope. It lies in the scope's arena.
+// An action at the end of a scope. It is allocated in the scope's arena.
 struct Cleanup {
     Cleanup* next = nullptr;
-    Result<void> (*run)(Cleanup& cleanup) = nullptr;  // what it throws is an error already
+    Result<void> (*run)(Cleanup& cleanup) = nullptr;  // does not throw
 };
 
 class ScopeCore final : public CancelState {
 public:
-    // `rank` is the least that the kind has; a scope always ranks above its parent.
+    // `rank` is the lowest rank of the scope's kind; a scope always ranks above its parent.
     static ScopeCore* create(CancelState* parent, std::uint64_t rank);
-    // One that ends in rounds (see RecurringScope). Nobody above waits for it.
+    // A scope that ends in rounds (see RecurringScope). No scope above waits for it.
     static ScopeCore* create_recurring(CancelState* parent);
     // The innermost scope at or above this node; null if there is none.
     static ScopeCore* around(const CancelState* state);
@@ -51,27 +53,27 @@ public:
         if (!started) leave();
         return started;
     }
-    // One more that the end waits for. False when nothing in the scope could ask for it any more.
+    // Adds one to what the scope's end waits for. False when the scope no longer waits for it.
     bool enter();
     void leave();
-    // Until nothing is alive. It cannot be cancelled, but then the jobs are: they are below.
+    // Waits until nothing is alive. The wait cannot be cancelled; the jobs can, as they are below.
     void wait_idle();
 
     void push(Cleanup& cleanup);
-    // Once, by the owner. The first error of a job.
+    // Ends the scope and returns the first error of a job. Once, by the owner.
     Result<void> end();
-    // Of a recurring scope, by the owner, as often as need be.
+    // For a recurring scope, by the owner: end_round() any number of times, then retire().
     void end_round();
-    void retire();  // after the last round
+    void retire();
     bool has_ended();
-    // Of a recurring scope: who is told when its context is asked for the first time. Null: nobody.
+    // The callback of a recurring scope for the first time that its context is asked; may be null.
     struct Asked {
         void (*tell)(void* whom) = nullptr;
         void* whom = nullptr;
     };
     void set_asked(const Asked& asked) { asked_ = asked; }
     bool is_touched() const {
-        // Relaxed: set by the owner's own fiber, or below one that it has set it for.
+        // Relaxed: set by the owner's fiber, or by a fiber that it has spawned after setting it.
         return touched_.load(std::memory_order_relaxed);
     }
 
@@ -105,23 +107,23 @@ private:
     Cleanup* pop();
     void run_cleanups();
 
-    CancelState* const outer_;  // entered; above in the tree, so it lives
+    CancelState* const outer_;  // entered at creation; an ancestor, so it outlives this node
     StopStep step_;
     const Use use_;
     Atomic<bool> touched_{false};  // there is something to end; written under the lock
-    Asked asked_;  // whoever asks has the context from one who came after it was set
+    Asked asked_;  // set before the context is passed to any code that could ask
     async::Arena arena_;
     Ledger ledger_;
     FirstError errors_;
 
-    SpinLock lock_;  // all that follows
+    SpinLock lock_;  // guards all members below
     State state_ = State::Open;
     std::size_t alive_ = 0;
     Cleanup* cleanups_ = nullptr;  // newest first
     sync_internal::WaitQueue idle_waiters_;
 };
 
-// An object in the arena with what is to be done about it at the end.
+// An object in the arena together with its cleanup.
 template <class T>
 struct Kept : Cleanup {
     union {
