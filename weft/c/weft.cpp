@@ -48,7 +48,7 @@ struct weft_context {
 
     Context context;
     Owner owner = Owner::Caller;
-    std::optional<CancelSource> source = {};  // of those that may be cancelled
+    std::optional<CancelSource> source = {};  // only of contexts that may be cancelled
 };
 
 struct weft_group {
@@ -76,8 +76,8 @@ int status_of(const Result<T>& result) {
     return result ? int{WEFT_OK} : status_of(result.error().kind());
 }
 
-// The error of a job carries its number as the native code. Those of the runtime carry none, or a
-// positive one and a kind of its own.
+// The error of a job has kind Other and carries the job's number as the native code. Errors of the
+// runtime carry no native code, or a positive one and another kind.
 Error job_error(int number) {
     return Error(ErrorKind::Other, number, "the job returned " + std::to_string(number));
 }
@@ -86,7 +86,7 @@ bool is_of_job(const Error& error) {
     return error.kind() == ErrorKind::Other && error.native_code() != 0;
 }
 
-// How the wait for a job went; what the job itself returned goes into the outcome.
+// Returns the status of the wait for a job, and stores in `outcome` what the job itself returned.
 int divide(const Result<void>& ended, int& outcome) {
     if (ended) {
         outcome = WEFT_OK;
@@ -98,7 +98,7 @@ int divide(const Result<void>& ended, int& outcome) {
     return WEFT_OK;
 }
 
-// Calls into C, which may be C++ after all.
+// Calls the job, which may be written in C++ and throw.
 int call(weft_job job, weft_context& context, void* argument) {
     try {
         return job(&context, argument);
@@ -119,7 +119,7 @@ Result<void> call_on_fiber(weft_job job, void* argument) {
     return call_as_job(job, Context::current(), argument);
 }
 
-// The body of an exported function: whatever is thrown below becomes a status.
+// Runs the body of an exported function: an exception becomes a status.
 template <class Body>
 int guarded(Body&& body) {
     try {
@@ -131,14 +131,14 @@ int guarded(Body&& body) {
     }
 }
 
-// Gives a new handle to the caller.
+// Stores a new handle, which the caller owns, in *place.
 template <class Handle, class... Arguments>
 int give(Handle** place, Arguments&&... arguments) {
     *place = std::make_unique<Handle>(std::forward<Arguments>(arguments)...).release();
     return WEFT_OK;
 }
 
-// Ends a handle that give() gave.
+// Destroys a handle that give() made; null does nothing.
 template <class Handle>
 void take_back(Handle* handle) {
     std::unique_ptr<Handle> owned(handle);
@@ -226,7 +226,7 @@ int weft_spawn(weft_context* context, weft_job job, void* argument, weft_fiber**
     if (fiber) *fiber = nullptr;
     if (!job) return WEFT_MISUSE;
     return guarded([=]() -> int {
-        // First, so that nothing has begun when there is no memory for it.
+        // The handle is allocated first, so that no fiber was started if there is no memory for it.
         auto handle = fiber ? std::make_unique<weft_fiber>() : nullptr;
         weft::SpawnOptions options;
         if (context) options.token = context->context.token().state();

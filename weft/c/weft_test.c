@@ -1,5 +1,5 @@
-// A C program that uses each call of weft.h, also wrongly. Every test is a job: it runs on a fiber.
-// Those in `kThreadTests` run on the plain thread instead.
+// A C program that uses each call of weft.h, with valid and invalid arguments. Every test is a job
+// that runs on a fiber; those in `kThreadTests` run on the plain thread instead.
 #include "weft/c/weft.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #define MILLISECOND INT64_C(1000000)
 #define HOUR (INT64_C(3600) * 1000 * MILLISECOND)
 
-static int failures = 0;  // written by one test at a time; jobs beside it only return
+static int failures = 0;  // written by one test at a time; its jobs do not write it
 
 static void expect(int64_t got, int64_t wanted, const char* what, int line) {
     if (got == wanted) return;
