@@ -33,9 +33,10 @@ using SchedulerAtomic = model::Atomic<T>;
 
 namespace weft {
 
-enum class Told : bool { No, Yes };
+// Whether an atomic reports its accesses to a thread sanitizer that this code was compiled without.
+enum class TsanReports : bool { No, Yes };
 
-template <class T, Told told = Told::Yes>
+template <class T, TsanReports reports = TsanReports::Yes>
 class Atomic {
 public:
     constexpr Atomic() noexcept : value_(T{}) {}
@@ -114,12 +115,12 @@ private:
     // Always inline, so that the order is a constant and the comparison costs nothing.
     [[gnu::always_inline]] void before(std::memory_order order) const noexcept {
         point();
-        if constexpr (told == Told::Yes) {
+        if constexpr (reports == TsanReports::Yes) {
             if (order >= std::memory_order_release) sanitizer::release(this);
         }
     }
     [[gnu::always_inline]] void after(std::memory_order order) const noexcept {
-        if constexpr (told == Told::Yes) {
+        if constexpr (reports == TsanReports::Yes) {
             if (order != std::memory_order_relaxed && order != std::memory_order_release)
                 sanitizer::acquire(this);
         }
@@ -134,7 +135,7 @@ private:
 };
 
 template <class T>
-using SchedulerAtomic = Atomic<T, Told::No>;
+using SchedulerAtomic = Atomic<T, TsanReports::No>;
 
 }  // namespace weft
 

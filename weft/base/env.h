@@ -43,7 +43,7 @@ struct EnvThread {
 };
 
 // Storage in a simulated thread for the objects that are thread-local on a real one.
-struct EnvThreadRoom {
+struct EnvThreadStorage {
     alignas(16) std::byte bytes[112];
     bool used = false;
 };
@@ -75,7 +75,7 @@ public:
     virtual void show() = 0;
 
     // These two belong to the simulated thread that runs.
-    virtual EnvThreadRoom& thread_room() = 0;
+    virtual EnvThreadStorage& thread_storage() = 0;
     virtual fiber_blocks::Depot& block_depot() = 0;
     virtual EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) = 0;
     virtual void join_thread(EnvThread thread) = 0;

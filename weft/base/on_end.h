@@ -20,15 +20,15 @@ class OnEnd {
 public:
     explicit OnEnd(Function function) : function_(std::move(function)) {}
     OnEnd(OnEnd&& other) noexcept
-        : function_(std::move(other.function_)), owes_(std::exchange(other.owes_, false)) {}
+        : function_(std::move(other.function_)), armed_(std::exchange(other.armed_, false)) {}
     OnEnd& operator=(OnEnd&&) = delete;
     ~OnEnd() {
-        if (owes_) function_();
+        if (armed_) function_();
     }
 
 private:
     Function function_;
-    bool owes_ = true;
+    bool armed_ = true;
 };
 
 }  // namespace weft

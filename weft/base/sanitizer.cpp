@@ -11,14 +11,14 @@ namespace weft::sanitizer {
 
 constinit bool knows_stacks = false;  // tidy: allow global: a fact about the process
 
-bool sees_threads() { return __tsan_switch_to_fiber != nullptr; }
+bool has_tsan() { return __tsan_switch_to_fiber != nullptr; }
 
 void unpoison(void* begin, std::size_t bytes) {
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, bytes);
 }
 
 // Runs early, because constructors of static objects may already run fibers.
-[[gnu::constructor(101)]] static void look_for_sanitizers() {
+[[gnu::constructor(101)]] static void detect_sanitizers() {
     knows_stacks = __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
 }
 

@@ -38,11 +38,11 @@ namespace weft::sanitizer {
 // Whether this process has a sanitizer that must be told of each stack switch. Set before main().
 extern bool knows_stacks;
 // Whether this process has the thread sanitizer.
-bool sees_threads();
+bool has_tsan();
 
 // Whether the thread sanitizer needs reports from this code: code of the library that was compiled
 // without it. The test is of an address, so that the compiler can share it among nearby calls.
-[[gnu::always_inline]] inline bool wants_telling() {
+[[gnu::always_inline]] inline bool must_report() {
 #if defined(WEFT_LIBRARY) && !defined(WEFT_TSAN)
     return __tsan_acquire != nullptr;
 #else
@@ -51,39 +51,39 @@ bool sees_threads();
 }
 
 // The calls themselves. On x86_64 they go to functions that preserve every register, in
-// tell_x86_64.S. The compiler sees no call, so it keeps values in registers across it. The stack
-// pointer is first moved below the red zone, which the surrounding function may be using.
+// sanitizer_x86_64.S. The compiler sees no call, so it keeps values in registers across it. The
+// stack pointer is first moved below the red zone, which the surrounding function may be using.
 #if !defined(WEFT_LIBRARY)
-inline void tell_acquire(const void*) {}
-inline void tell_release(const void*) {}
+inline void report_acquire(const void*) {}
+inline void report_release(const void*) {}
 #elif defined(__x86_64__) && !defined(__ILP32__)
-[[gnu::always_inline]] inline void tell_acquire(const void* address) {
+[[gnu::always_inline]] inline void report_acquire(const void* address) {
     asm volatile(
         "leaq -128(%%rsp), %%rsp\n\t"
-        "call *weft_tell_acquire@GOTPCREL(%%rip)\n\t"
+        "call *weft_report_acquire@GOTPCREL(%%rip)\n\t"
         "leaq 128(%%rsp), %%rsp" ::"D"(address)
         : "memory", "cc");
 }
-[[gnu::always_inline]] inline void tell_release(const void* address) {
+[[gnu::always_inline]] inline void report_release(const void* address) {
     asm volatile(
         "leaq -128(%%rsp), %%rsp\n\t"
-        "call *weft_tell_release@GOTPCREL(%%rip)\n\t"
+        "call *weft_report_release@GOTPCREL(%%rip)\n\t"
         "leaq 128(%%rsp), %%rsp" ::"D"(address)
         : "memory", "cc");
 }
 #else
-inline void tell_acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
-inline void tell_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
+inline void report_acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
+inline void report_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
 #endif
 
 // What happened before a release() of an address happens before what follows an acquire() of it.
 [[gnu::always_inline]] inline void acquire(const void* address) {
-    if (wants_telling()) [[unlikely]]
-        tell_acquire(address);
+    if (must_report()) [[unlikely]]
+        report_acquire(address);
 }
 [[gnu::always_inline]] inline void release(const void* address) {
-    if (wants_telling()) [[unlikely]]
-        tell_release(address);
+    if (must_report()) [[unlikely]]
+        report_release(address);
 }
 
 // Clears the address sanitizer's marks of frames that ended without unwinding.

@@ -79,7 +79,7 @@ thread_local PlainThreadState plain_thread;  // tidy: allow thread_local: plain 
 
 ThreadCell& thread_cell() {
     if (Env* simulated = env::current()) {
-        EnvThreadRoom& room = simulated->thread_room();
+        EnvThreadStorage& room = simulated->thread_storage();
         static_assert(sizeof(ThreadCell) <= sizeof room.bytes);
         if (!std::exchange(room.used, true)) (new (room.bytes) ThreadCell)->is_thread = true;
         return *std::launder(reinterpret_cast<ThreadCell*>(room.bytes));
@@ -228,7 +228,7 @@ Result<void> Waiter::to_result(Wake wake) const {
 }
 
 void WaitRef::resume() const {
-    if (sanitizer::wants_telling()) [[unlikely]]
+    if (sanitizer::must_report()) [[unlikely]]
         return tell_and_resume(*cell_);
     resume_cell(*cell_);
 }

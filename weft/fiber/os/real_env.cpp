@@ -173,8 +173,9 @@ void join_thread(EnvThread thread) {
     if (result == 0) return FutexWait::Woken;
     int error = errno;
     WEFT_DASSERT(error == EAGAIN || error == EINTR || error == ETIMEDOUT);
-    // The thread sanitizer delays a signal until the thread calls an intercepted function.
-    if (error == EINTR && sanitizer::sees_threads()) ::usleep(0);  // tidy: allow sleep: it does not
+    // The thread sanitizer keeps a signal back until the thread calls a function that it
+    // intercepts.
+    if (error == EINTR && sanitizer::has_tsan()) ::usleep(0);  // tidy: allow sleep: it does not
     return error == ETIMEDOUT ? FutexWait::TimedOut : FutexWait::Woken;
 }
 

@@ -143,7 +143,7 @@ Result<void> SignalDispatcher::install(int signal) {
     // On the alternate stack, if the thread has one: the interrupted stack may be that of a fiber.
     action.sa_flags = SA_ONSTACK;
     // The thread sanitizer calls the handler only after the interrupted call has returned.
-    if (!sanitizer::sees_threads()) action.sa_flags |= SA_RESTART;
+    if (!sanitizer::has_tsan()) action.sa_flags |= SA_RESTART;
     sigfillset(&action.sa_mask);
     if (::sigaction(signal, &action, &former_[index]) == 0) return {};
     --users_[index];

@@ -61,7 +61,7 @@ public:
     // The cell of the running fiber; null on a plain thread, when the fiber has no token, or when a
     // sanitizer has to be told of every step: then a Waiter must be used.
     [[gnu::always_inline]] static WaitCell* cell() {
-        if (sanitizer::wants_telling()) [[unlikely]]
+        if (sanitizer::must_report()) [[unlikely]]
             return nullptr;
         Worker* worker = this_worker();
         if (!worker) return nullptr;

@@ -76,7 +76,7 @@ std::size_t gather_frames(void*, std::span<std::uintptr_t>) { return 0; }
 // The process ends after this in any case; if the naming deadlocks, the alarm calls abort(). Not
 // under the thread sanitizer, which treats such a handler as an error and ends the process itself.
 void say_frames(void* interrupted) {
-    if (sanitizer::sees_threads()) return;
+    if (sanitizer::has_tsan()) return;
     std::uintptr_t frames[kFramesShown];
     std::size_t count = gather_frames(interrupted, frames);
     if (count == 0) return;

@@ -57,7 +57,7 @@ public:
     bool fails(Allocation kind) override;
     void hide() override { ++hidden_; }
     void show() override { --hidden_; }
-    EnvThreadRoom& thread_room() override { return threads_[current_].room; }
+    EnvThreadStorage& thread_storage() override { return threads_[current_].room; }
     fiber_blocks::Depot& block_depot() override { return *block_depot_; }
     EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) override;
     void join_thread(EnvThread thread) override;
@@ -100,7 +100,7 @@ private:
         bool timed_out = false;
         const WaitCell* cell = nullptr;        // of a plain thread that has slept
         std::vector<std::uintptr_t> slept_at;  // frames of the same; where the story is told
-        EnvThreadRoom room;
+        EnvThreadStorage room;
         ThreadState state;  // while it does not run
         // Streams of its own, and numbers of its own for what is chosen in it: so a choice that is
         // left out changes little of what the other threads do.

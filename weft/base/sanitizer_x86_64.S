@@ -1,9 +1,9 @@
-// weft_tell_acquire(address), weft_tell_release(address) call the thread sanitizer's functions and
-// preserve every register. Few processes have that sanitizer; because these calls change no
+// weft_report_acquire(address), weft_report_release(address) call the thread sanitizer's functions
+// and preserve every register. Few processes have that sanitizer; because these calls change no
 // register, the compiler keeps values in registers across them.
 #if defined(__x86_64__) && !defined(__ILP32__) && defined(__ELF__)
 
-    .macro  tell name, function
+    .macro  report name, function
     .weak   \function
     .globl  \name
     .type   \name, @function
@@ -49,8 +49,8 @@
     .endm
 
     .text
-    tell    weft_tell_acquire, __tsan_acquire
-    tell    weft_tell_release, __tsan_release
+    report  weft_report_acquire, __tsan_acquire
+    report  weft_report_release, __tsan_release
 
 #endif
     .section .note.GNU-stack, "", %progbits
