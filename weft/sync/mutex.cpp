@@ -22,14 +22,14 @@ Mutex::~Mutex() {
 
 void Mutex::lock_slowly() {
     turn::may_wait("mutex.lock", this);
-    if (take()) return;
+    if (try_acquire()) return;
     Result<void> locked = lock_by(Until(Deadline::never(), Cancellable::No));
     if (!locked) WEFT_ASSERTION_FAILED("not recursive", recursion().c_str(), __FILE__, __LINE__);
 }
 
 // The fiber is about to give up its turn, and others would wait for the mutex: unlock it first.
 void Mutex::lock_in_next_turn() {
-    give_back();
+    release();
     lock_slowly();
 }
 
@@ -39,7 +39,7 @@ bool Mutex::lock_until(Deadline deadline) {
 
 Result<void> Mutex::lock_cancellable(Deadline deadline, const CancelToken& token) {
     turn::may_wait("mutex.lock_cancellable", this);
-    if (take()) return {};
+    if (try_acquire()) return {};
     return lock_by(Until(deadline, token));
 }
 
@@ -75,8 +75,8 @@ Result<void> Mutex::lock_by(const Until& until) {
     }
     unsigned losses = 0;  // how often this waiter was woken in vain; if not 0, woken_ is its flag
     for (;;) {
-        if (take()) {
-            if (losses != 0) settle_after_wake();
+        if (try_acquire()) {
+            if (losses != 0) finish_wake();
             return {};
         }
         queue_lock_.lock();
@@ -91,7 +91,7 @@ Result<void> Mutex::lock_by(const Until& until) {
         Result<void> waited =
             queue_.wait(queue_lock_, entry, WaitReason::Mutex, this, until, place);
         if (!waited) {
-            give_up(entry, hand_off);
+            leave_queue(entry, hand_off);
             return waited;
         }
         if (entry.owns) {
@@ -103,7 +103,7 @@ Result<void> Mutex::lock_by(const Until& until) {
     }
 }
 
-void Mutex::give_up(Entry& entry, bool hand_off) {
+void Mutex::leave_queue(Entry& entry, bool hand_off) {
     SpinGuard guard(queue_lock_);
     queue_.remove(entry);
     std::uintptr_t over = hand_off ? kHandOff : 0;
@@ -113,7 +113,7 @@ void Mutex::give_up(Entry& entry, bool hand_off) {
 }
 
 // The woken waiter holds the mutex now, so its unlock() may wake the next one.
-void Mutex::settle_after_wake() {
+void Mutex::finish_wake() {
     SpinGuard guard(queue_lock_);
     woken_ = false;
     if (WEFT_PLANTED("mutex.forgets_next_waiter")) return;
@@ -122,7 +122,7 @@ void Mutex::settle_after_wake() {
 }
 
 // False when a waiter has announced itself meanwhile.
-bool Mutex::let_go(std::uintptr_t held) {
+bool Mutex::try_release(std::uintptr_t held) {
     // Release and relaxed: as in unlock().
     return state_.compare_exchange_strong(held, 0, std::memory_order_release,
                                           std::memory_order_relaxed);
@@ -134,7 +134,7 @@ bool Mutex::let_go(std::uintptr_t held) {
 void Mutex::unlock_slowly() {
     // Relaxed: the mark is this fiber's own; bits of others are read again under queue_lock_.
     std::uintptr_t state = state_.load(std::memory_order_relaxed);
-    if ((state & ~kHolder) == kLocked && let_go(state)) return;
+    if ((state & ~kHolder) == kLocked && try_release(state)) return;
     for (;;) {
         queue_lock_.lock();
         // Relaxed: written only by this fiber and by earlier holders of queue_lock_.
@@ -153,7 +153,7 @@ void Mutex::unlock_slowly() {
         if (!entry) {
             if (WEFT_PLANTED("mutex.unlocks_blindly"))
                 return state_.store(0, std::memory_order_release);
-            if (let_go(held)) return;
+            if (try_release(held)) return;
             continue;
         }
         WaitRef next = entry->ref;

@@ -39,7 +39,7 @@ public:
     // The turn's budget is charged after the mutex was taken: the processor would wait for a store
     // just before a locked operation, and most critical sections store anyway.
     void lock() {
-        if (take()) [[likely]] {
+        if (try_acquire()) [[likely]] {
             if (turn::spend(1)) [[unlikely]]
                 lock_in_next_turn();
         } else {
@@ -48,10 +48,10 @@ public:
     }
     bool try_lock() {
         turn::step("mutex.try_lock", this);
-        return take();
+        return try_acquire();
     }
     void unlock() {
-        give_back();
+        release();
         turn::step("mutex.unlock", this);  // `this` may be destroyed
     }
 
@@ -59,11 +59,11 @@ public:
     template <class Rep, class Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> duration) {
         turn::may_wait("mutex.try_lock_for", this);
-        return take() || lock_until(Deadline::after(duration));
+        return try_acquire() || lock_until(Deadline::after(duration));
     }
     bool try_lock_until(Deadline deadline) {
         turn::may_wait("mutex.try_lock_until", this);
-        return take() || lock_until(deadline);
+        return try_acquire() || lock_until(deadline);
     }
     bool try_lock_until(Instant instant) { return try_lock_until(Deadline::at(instant)); }
 
@@ -86,13 +86,13 @@ private:
         bool owns = false;  // the mutex was handed over
     };
 
-    bool take() {
+    bool try_acquire() {
         std::uintptr_t expected = 0;
         // Acquire: sees what the last holder did. Relaxed on failure: nothing is read in that case.
         return state_.compare_exchange_strong(expected, kLocked | stack_mark(),
                                               std::memory_order_acquire, std::memory_order_relaxed);
     }
-    void give_back() {
+    void release() {
 #ifdef WEFT_CHECKED
         // Every access is a scheduling point, so the schedule must not depend on where a page of
         // the stack ends.
@@ -110,13 +110,13 @@ private:
     [[gnu::noinline]] void lock_slowly();
     [[gnu::noinline, gnu::cold]] void lock_in_next_turn();
     [[gnu::noinline]] void unlock_slowly();
-    bool let_go(std::uintptr_t held);
+    bool try_release(std::uintptr_t held);
     bool lock_until(Deadline deadline);
     Result<void> lock_by(const Until& until);
     bool is_held_here() const;
     bool announce_wait(bool was_woken, bool hand_off);
-    void give_up(Entry& entry, bool hand_off);
-    void settle_after_wake();
+    void leave_queue(Entry& entry, bool hand_off);
+    void finish_wake();
 
     Atomic<std::uintptr_t> state_{0};
     SpinLock queue_lock_;

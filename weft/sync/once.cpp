@@ -11,7 +11,7 @@ using sync_internal::WaitEntry;
 
 Once::~Once() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the call"); }
 
-Result<Once::Turn> Once::begin(Deadline deadline, const CancelToken& token) {
+Result<Once::Next> Once::begin(Deadline deadline, const CancelToken& token) {
     for (;;) {
         lock_.lock();
         // Relaxed, here and below: written under the lock; only is_done() reads it without the
@@ -19,13 +19,13 @@ Result<Once::Turn> Once::begin(Deadline deadline, const CancelToken& token) {
         State state = state_.load(std::memory_order_relaxed);
         if (state == State::Done) {
             lock_.unlock();
-            return Turn::Done;
+            return Next::Return;
         }
         if (state == State::New) {
             state_.store(State::Running, std::memory_order_relaxed);
             runner_ = &current_cell();
             lock_.unlock();
-            return Turn::Run;
+            return Next::RunFunction;
         }
         WEFT_ASSERT(runner_ != &current_cell(), "the function calls its own Once");
         WaitEntry entry;

@@ -45,16 +45,17 @@ public:
 
 private:
     enum class State : std::uint8_t { New, Running, Done };
-    enum class Turn : std::uint8_t { Run, Done };
+    enum class Next : std::uint8_t { RunFunction, Return };
 
     // Its destructor ends the run: as failed, unless `end` was set to Done.
-    struct Run {
+    struct RunGuard {
         Once& once;
         State end = State::New;
-        ~Run() { once.finish(end); }
+        ~RunGuard() { once.finish(end); }
     };
 
-    Result<Turn> begin(Deadline deadline, const CancelToken& token);
+    // Waits while another caller runs the function, then says what this caller has to do.
+    Result<Next> begin(Deadline deadline, const CancelToken& token);
     void finish(State end);
 
     Atomic<State> state_{State::New};
@@ -67,9 +68,9 @@ template <std::invocable Function>
 Result<void> Once::call_until(Deadline deadline, Function&& function, const CancelToken& token) {
     turn::may_wait("once.call", this);
     if (is_done()) return {};
-    Turn whose = WEFT_TRY(begin(deadline, token));
-    if (whose == Turn::Done) return {};
-    Run run{*this};
+    Next next = WEFT_TRY(begin(deadline, token));
+    if (next == Next::Return) return {};
+    RunGuard run{*this};
     if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
         std::invoke(std::forward<Function>(function));
         run.end = State::Done;

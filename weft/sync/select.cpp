@@ -89,7 +89,7 @@ struct Choice {
 // Locks held.
 Choice attempt_any(Cases cases, std::uint32_t ready) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        if (cases[i]->core() && cases[i]->may_go()) ready |= 1U << i;
+        if (cases[i]->core() && cases[i]->is_ready()) ready |= 1U << i;
     }
     while (ready != 0) {
         Choice choice;

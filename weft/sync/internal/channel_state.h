@@ -31,8 +31,8 @@ struct alignas(64) ChannelState : ChannelCore {
         std::construct_at(&empty, std::in_place, std::move(item));
     }
     // Lock held. Whether put() or take() may succeed; a queued entry can turn out to be stale.
-    bool may_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
-    bool may_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
+    bool can_put() const { return closed_ || !receivers_.empty() || ring_.size() < capacity_; }
+    bool can_take() const { return closed_ || !senders_.empty() || !ring_.is_empty(); }
 
     // Called with the lock held; they release it. False on failure: then `error`, or the error of
     // `item`, says why. It must be Closed at the call.
@@ -46,7 +46,7 @@ struct alignas(64) ChannelState : ChannelCore {
     Attempt grow();
     Attempt grow_and_put(T& item);
     // An unbounded channel that is empty frees its slots, without the lock.
-    bool has_ring_to_spare() const {
+    bool has_excess_slots() const {
         return ring_.room() > kChannelSlotsKept && capacity_ == kUnbounded;
     }
     bool shrink_and_take(Result<T>& item, const Until& until);
@@ -139,7 +139,7 @@ template <class T>
         turn::passed("channel.receive", this, attempt == Attempt::Done ? &*item : nullptr);
         return attempt == Attempt::Done;
     }
-    if (has_ring_to_spare()) [[unlikely]]
+    if (has_excess_slots()) [[unlikely]]
         return shrink_and_take(item, until);
     return wait(receivers_, &item, until, item.error());
 }

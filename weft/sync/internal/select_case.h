@@ -29,7 +29,7 @@ public:
     virtual void run() = 0;
 
     // For cases with a channel; the others have a null core. The first three need its lock held.
-    virtual bool may_go() const { return false; }
+    virtual bool is_ready() const { return false; }
     virtual Attempt attempt(WaitRef&) { return Attempt::MustWait; }
     virtual WaitQueue* queue() { return nullptr; }
     virtual Attempt grow() { return Attempt::Done; }
@@ -76,7 +76,7 @@ public:
     }
 
     void run() override { std::invoke(handler_, std::move(item_)); }
-    bool may_go() const override { return state_->may_take(); }
+    bool is_ready() const override { return state_->can_take(); }
     Attempt attempt(WaitRef& wake) override { return state_->take(item_, wake); }
     WaitQueue* queue() override { return &state_->receivers_; }
 
@@ -105,7 +105,7 @@ public:
         bool passed = entry_.outcome == ChannelEntry::Outcome::Passed;
         std::invoke(handler_, passed ? Result<void>() : Result<void>(ErrorKind::Closed));
     }
-    bool may_go() const override { return state_->may_put(); }
+    bool is_ready() const override { return state_->can_put(); }
     Attempt attempt(WaitRef& wake) override {
         Attempt attempt = state_->put(item_, wake);
         if (attempt == Attempt::Done) entry_.outcome = ChannelEntry::Outcome::Passed;
