@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "weft/async/errors.h"
-#include "weft/async/internal/contest.h"
 #include "weft/async/internal/job.h"
+#include "weft/async/internal/race.h"
 #include "weft/async/task.h"
 #include "weft/base/result.h"
 
@@ -36,20 +36,20 @@ concept AllJobs = (JobFunction<Functions> && ...);
     __attribute__((unavailable("the jobs of any() and race() give values of the same type")))
 
 template <class... Functions>
-auto contest_of(WonBy won_by, Functions&&... functions) {
+auto run_race(WonBy won_by, Functions&&... functions) {
     using T = JobValue<std::tuple_element_t<0, std::tuple<Functions...>>>;
-    Contest<T> contest(won_by);
-    (contest.start(std::forward<Functions>(functions)), ...);
-    return contest.finish();
+    Race<T> race(won_by);
+    (race.start(std::forward<Functions>(functions)), ...);
+    return race.finish();
 }
 
 template <class T>
-Result<T> contest_of(WonBy won_by, std::vector<async::Task<T>> tasks) {
+Result<T> run_race(WonBy won_by, std::vector<async::Task<T>> tasks) {
     if (tasks.empty()) return async::kNoJobs();
-    Contest<T> contest(won_by);
+    Race<T> race(won_by);
     for (async::Task<T>& task : tasks)
-        contest.start([task = std::move(task)]() mutable { return task.wait(); });
-    return contest.finish();
+        race.start([task = std::move(task)]() mutable { return task.wait(); });
+    return race.finish();
 }
 
 template <class T>
@@ -65,8 +65,8 @@ namespace weft::async {
 template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
     requires async_internal::SameValue<First, Rest...>
 Result<async_internal::JobValue<First>> any(First&& first, Rest&&... rest) {
-    return async_internal::contest_of(async_internal::WonBy::Success, std::forward<First>(first),
-                                      std::forward<Rest>(rest)...);
+    return async_internal::run_race(async_internal::WonBy::Success, std::forward<First>(first),
+                                    std::forward<Rest>(rest)...);
 }
 template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
     requires(!async_internal::SameValue<First, Rest...>)
@@ -80,14 +80,14 @@ WEFT_REFUSE_JOB Result<void> any(Functions&&...) {
 }
 template <class T>
 Result<T> any(std::vector<Task<T>> tasks) {
-    return async_internal::contest_of(async_internal::WonBy::Success, std::move(tasks));
+    return async_internal::run_race(async_internal::WonBy::Success, std::move(tasks));
 }
 
 template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
     requires async_internal::SameValue<First, Rest...>
 Result<async_internal::JobValue<First>> race(First&& first, Rest&&... rest) {
-    return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::forward<First>(first),
-                                      std::forward<Rest>(rest)...);
+    return async_internal::run_race(async_internal::WonBy::AnyOutcome, std::forward<First>(first),
+                                    std::forward<Rest>(rest)...);
 }
 template <async_internal::JobFunction First, async_internal::JobFunction... Rest>
     requires(!async_internal::SameValue<First, Rest...>)
@@ -101,7 +101,7 @@ WEFT_REFUSE_JOB Result<void> race(Functions&&...) {
 }
 template <class T>
 Result<T> race(std::vector<Task<T>> tasks) {
-    return async_internal::contest_of(async_internal::WonBy::AnyOutcome, std::move(tasks));
+    return async_internal::run_race(async_internal::WonBy::AnyOutcome, std::move(tasks));
 }
 
 // No job cancels another one.

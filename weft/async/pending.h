@@ -41,7 +41,7 @@ public:
     // True for the call whose outcome is taken; false if the operation has ended before.
     bool complete(Result<T> outcome) {
         auto& core = static_cast<async_internal::ScopeCore&>(*scope_.state());
-        void* place = core.ledger().settle(ticket_);
+        void* place = core.operations().settle(ticket_);
         if (!place) {
             fiber_internal::late("an operation", scope_.state());
             return false;
@@ -62,7 +62,7 @@ template <class T>
 class Pending {
 public:
     explicit Pending(Scope& scope) : scope_(scope.context().token()) {
-        Result<Ticket> ticket = ledger().open(this);
+        Result<Ticket> ticket = operations().open(this);
         if (ticket) {
             ticket_ = *ticket;
         } else {
@@ -73,7 +73,7 @@ public:
     Pending& operator=(const Pending&) = delete;
     // Gives the operation up, if it is still open.
     ~Pending() {
-        if (!ticket_.is_none() && !ledger().settle(ticket_)) await_receive();
+        if (!ticket_.is_none() && !operations().settle(ticket_)) await_receive();
     }
 
     Completer<T> completer() const { return Completer<T>(scope_, ticket_); }
@@ -84,7 +84,7 @@ public:
         if (std::exchange(waited_, true)) return kPendingWaited();
         Result<void> received = wait_for_receive(deadline);
         if (received) return std::move(*outcome_);
-        if (ledger().settle(ticket_) || WEFT_PLANTED("pending.gives_up_blindly")) {
+        if (operations().settle(ticket_) || WEFT_PLANTED("pending.gives_up_blindly")) {
             ticket_ = Ticket();
             return received.error();
         }
@@ -96,8 +96,8 @@ private:
     friend class Completer<T>;
     enum class State : std::uint8_t { Open, Awaited, Received };
 
-    async_internal::Ledger& ledger() const {
-        return static_cast<async_internal::ScopeCore&>(*scope_.state()).ledger();
+    async_internal::OperationTable& operations() const {
+        return static_cast<async_internal::ScopeCore&>(*scope_.state()).operations();
     }
 
     Result<void> wait_for_receive(Deadline deadline) {

@@ -16,14 +16,14 @@ Result<void> wait_interval(const Context& context, Nanoseconds interval) {
 void PeriodicCore::stop() {
     bool parent_ended = !Context(CancelToken(parent())).check();
     Stop before = Stop::No;
-    // Release: pairs with the acquire in stopped_as_asked().
+    // Release: pairs with the acquire in was_stopped().
     if (!stop_.compare_exchange_strong(before, parent_ended ? Stop::StoppedLate : Stop::Stopped,
                                        std::memory_order_release, std::memory_order_relaxed))
         return;
     if (!parent_ended) cancel(CancelReason::Cancelled);
 }
 
-bool PeriodicCore::stopped_as_asked() const {
+bool PeriodicCore::was_stopped() const {
     bool ended_otherwise = !ended_by_job_ || WEFT_PLANTED("periodic.stop_hides_the_error");
     // Acquire: see stop().
     return ended_otherwise && stop_.load(std::memory_order_acquire) == Stop::Stopped;
@@ -31,7 +31,7 @@ bool PeriodicCore::stopped_as_asked() const {
 
 Result<void> PeriodicCore::wait() {
     if (!jobs_.close_and_wait(*this)) return async::kPeriodicWaited();
-    if (stopped_as_asked()) return {};
+    if (was_stopped()) return {};
     return outcome_;
 }
 

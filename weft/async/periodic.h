@@ -92,7 +92,7 @@ private:
     PeriodicCore(CancelState* parent, Nanoseconds interval)
         : CancelState(parent, Deadline::never(), &kNodeType), interval_(interval) {}
     ~PeriodicCore() = default;
-    bool stopped_as_asked() const;
+    bool was_stopped() const;
 
     const Nanoseconds interval_;
     JobCount jobs_{1};

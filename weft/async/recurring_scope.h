@@ -43,21 +43,21 @@ public:
         return context_;
     }
     // Whether nobody else holds a reference to the scope's context.
-    bool is_ours_alone() const {
+    bool is_unshared() const {
         std::uint32_t own = context_.token().state() == state() ? 2 : 1;
         return !state()->is_held_besides(own);
     }
 
-    // Until stop_telling(), `tell` is called with `whom` when the context's state is first asked
-    // for, so that somebody could notice its end: see CancelState::expect_asking(). False if that
+    // Until stop_notifying(), calls `notify(argument)` before other code first observes the state
+    // of the context, and so could notice its end: see CancelState::expect_asking(). False if that
     // has happened already.
-    bool tell_when_asked(void (*tell)(void* whom), void* whom) {
-        core_->set_asked({tell, whom});
+    bool notify_when_observed(void (*notify)(void* argument), void* argument) {
+        core_->set_on_observed({notify, argument});
         return core_->is_unasked();
     }
-    void stop_telling() { core_->set_asked({}); }
-    // Starts to watch for the first who asks. Only while nobody but the owner holds the context.
-    void expect_asking() { core_->expect_asking(); }
+    void stop_notifying() { core_->set_on_observed({}); }
+    // Starts to watch for the first observer. Only while nobody but the owner holds the context.
+    void expect_observer() { core_->expect_asking(); }
 
     // Whether the round has anything that end_round() would end.
     bool has_round() const { return core_->is_touched(); }

@@ -19,8 +19,8 @@
 
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
-#include "weft/async/internal/contest.h"
 #include "weft/async/internal/job.h"
+#include "weft/async/internal/race.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 
@@ -99,14 +99,14 @@ auto hedge(const HedgeOptions& options, Function&& function)
     if (async_internal::is_nil(function)) return kNilJob();
     WEFT_TRY(Context::current().check());
     using T = async_internal::JobValue<Function>;
-    async_internal::Contest<T> contest(async_internal::WonBy::Success);
+    async_internal::Race<T> race(async_internal::WonBy::Success);
     for (int attempt = 1;; ++attempt) {
-        contest.start(
+        race.start(
             [&function](Context& context) { return async_internal::call_job(function, context); });
         if (attempt == options.attempts_max) break;
-        if (!contest.wait_for_news(Deadline::after(options.delay))) break;
+        if (!race.wait_for_outcome(Deadline::after(options.delay))) break;
     }
-    return contest.finish();
+    return race.finish();
 }
 
 }  // namespace weft::async

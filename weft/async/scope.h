@@ -73,8 +73,8 @@ public:
     template <async_internal::JobFunction Function>
     void defer(Function&& function) {
         using Stored = std::decay_t<Function>;
-        async_internal::keep<Stored>(*core_, async_internal::call_kept<Stored>,
-                                     std::forward<Function>(function));
+        async_internal::make_with_cleanup<Stored>(*core_, async_internal::call_deferred<Stored>,
+                                                  std::forward<Function>(function));
     }
     template <async_internal::NotAJob Function>
     WEFT_REFUSE_JOB void defer(Function&&) {
@@ -87,8 +87,8 @@ public:
             void* place = arena().allocate(sizeof(T), alignof(T));
             return *new (place) T(std::forward<Arguments>(arguments)...);
         } else {
-            return async_internal::keep<T>(*core_, async_internal::destroy_kept<T>,
-                                           std::forward<Arguments>(arguments)...)
+            return async_internal::make_with_cleanup<T>(*core_, async_internal::destroy_object<T>,
+                                                        std::forward<Arguments>(arguments)...)
                 .object;
         }
     }
@@ -116,8 +116,8 @@ Result<void> defer(Function&& function) {
     auto* core = async_internal::ScopeCore::around(current_cell().token);
     if (!core) return kNoScope();
     if (core->has_ended()) return kScopeEnded();
-    async_internal::keep<Stored>(*core, async_internal::call_kept<Stored>,
-                                 std::forward<Function>(function));
+    async_internal::make_with_cleanup<Stored>(*core, async_internal::call_deferred<Stored>,
+                                              std::forward<Function>(function));
     return {};
 }
 

@@ -15,22 +15,22 @@ namespace weft::async {
 Result<void> Supervisor::add_job(std::string name,
                                  std::move_only_function<Result<void>(Context&)> function,
                                  Restart restart) {
-    if (runs_) return kSupervisorRuns();
+    if (running_) return kSupervisorRuns();
     jobs_.emplace_back(std::move(name), std::move(function), restart);
     return {};
 }
 
 Supervisor::~Supervisor() {
-    WEFT_ASSERT(!runs_, "a supervisor is destroyed while another fiber runs it");
+    WEFT_ASSERT(!running_, "a supervisor is destroyed while another fiber runs it");
 }
 
 Result<void> Supervisor::run() {
-    if (std::exchange(runs_, true)) return kSupervisorRuns();
+    if (std::exchange(running_, true)) return kSupervisorRuns();
     // In a destructor, because the allocations of a restart may throw.
     struct AtEnd {
         ~AtEnd() {
             supervisor.stop_all();
-            supervisor.runs_ = false;
+            supervisor.running_ = false;
         }
         Supervisor& supervisor;
     } at_end{*this};
@@ -42,8 +42,8 @@ Result<void> Supervisor::watch() {
     restarts_.clear();
     for (Job& job : jobs_) WEFT_TRY(start(job));
     while (is_any_running()) {
-        if (!news_.wait()) return Context::current().check();
-        news_.reset();
+        if (!job_ended_.wait()) return Context::current().check();
+        job_ended_.reset();
         WEFT_TRY(handle_ended());
     }
     return {};
@@ -62,18 +62,18 @@ Result<void> Supervisor::start(Job& job) {
     // Relaxed: the start of the task orders it before the job's own store.
     job.ended.store(false, std::memory_order_relaxed);
     Task<void> task = WEFT_TRY(
-        run_with_context(job.name, context, [notice = Notice(*this, job)](Context& own) mutable {
+        run_with_context(job.name, context, [notice = EndNotice(*this, job)](Context& own) mutable {
             return notice.job().function(own);
         }));
     job.task.emplace(std::move(task));
     return {};
 }
 
-Supervisor::Notice::~Notice() {
+Supervisor::EndNotice::~EndNotice() {
     if (!job_) return;
     // Release: pairs with the acquire in handle_ended().
     job_->ended.store(true, std::memory_order_release);
-    supervisor_->news_.set();
+    supervisor_->job_ended_.set();
 }
 
 void Supervisor::stop(Job& job) {

@@ -85,12 +85,12 @@ private:
     using Jobs = std::list<Job>;
     // Captured by the function of a job's task: its destructor reports the end of the job, also if
     // the function was never called.
-    class Notice {
+    class EndNotice {
     public:
-        Notice(Supervisor& supervisor, Job& job) : supervisor_(&supervisor), job_(&job) {}
-        Notice(Notice&& other) noexcept
+        EndNotice(Supervisor& supervisor, Job& job) : supervisor_(&supervisor), job_(&job) {}
+        EndNotice(EndNotice&& other) noexcept
             : supervisor_(other.supervisor_), job_(std::exchange(other.job_, nullptr)) {}
-        ~Notice();
+        ~EndNotice();
         Job& job() const { return *job_; }
 
     private:
@@ -115,8 +115,8 @@ private:
     const SupervisorOptions options_;
     Jobs jobs_;
     std::deque<Instant> restarts_;  // within the window
-    bool runs_ = false;
-    Event news_;
+    bool running_ = false;
+    Event job_ended_;
 };
 
 }  // namespace weft::async

@@ -87,7 +87,7 @@ bool is_of_job(const Error& error) {
 }
 
 // Returns the status of the wait for a job, and stores in `outcome` what the job itself returned.
-int divide(const Result<void>& ended, int& outcome) {
+int split_outcome(const Result<void>& ended, int& outcome) {
     if (ended) {
         outcome = WEFT_OK;
     } else if (is_of_job(ended.error())) {
@@ -133,14 +133,14 @@ int guarded(Body&& body) {
 
 // Stores a new handle, which the caller owns, in *place.
 template <class Handle, class... Arguments>
-int give(Handle** place, Arguments&&... arguments) {
+int make_handle(Handle** place, Arguments&&... arguments) {
     *place = std::make_unique<Handle>(std::forward<Arguments>(arguments)...).release();
     return WEFT_OK;
 }
 
-// Destroys a handle that give() made; null does nothing.
+// Destroys a handle that make_handle() made; null does nothing.
 template <class Handle>
-void take_back(Handle* handle) {
+void destroy_handle(Handle* handle) {
     std::unique_ptr<Handle> owned(handle);
 }
 
@@ -154,8 +154,8 @@ Deadline deadline_after(int64_t timeout) {
 
 int derive(const weft_context* parent, Deadline deadline, weft_context** place) {
     OwnedContext derived = context_or_ambient(parent).with_deadline(deadline);
-    return give(place, std::move(derived.context), weft_context::Owner::Caller,
-                std::move(derived.source));
+    return make_handle(place, std::move(derived.context), weft_context::Owner::Caller,
+                       std::move(derived.source));
 }
 
 bool on_fiber() { return weft::current() != nullptr; }
@@ -182,8 +182,9 @@ const char* weft_status_text(int status) noexcept {
 
 int weft_run(weft_job job, void* argument, int* outcome) noexcept {
     if (!job || !outcome || on_fiber()) return WEFT_MISUSE;
-    return guarded(
-        [=] { return divide(weft::run([=] { return call_on_fiber(job, argument); }), *outcome); });
+    return guarded([=] {
+        return split_outcome(weft::run([=] { return call_on_fiber(job, argument); }), *outcome);
+    });
 }
 
 int weft_runtime_new(unsigned workers, size_t stack_bytes, weft_runtime** runtime) noexcept {
@@ -216,7 +217,7 @@ int weft_runtime_shutdown(weft_runtime* runtime, int64_t timeout) noexcept {
 
 int weft_runtime_free(weft_runtime* runtime) noexcept {
     if (on_fiber()) return WEFT_MISUSE;
-    take_back(runtime);
+    destroy_handle(runtime);
     return WEFT_OK;
 }
 
@@ -242,10 +243,11 @@ int weft_spawn(weft_context* context, weft_job job, void* argument, weft_fiber**
 
 int weft_join(weft_fiber* fiber, int64_t timeout, int* outcome) noexcept {
     if (!fiber || !outcome) return WEFT_MISUSE;
-    return guarded([=] { return divide(fiber->future.join(deadline_after(timeout)), *outcome); });
+    return guarded(
+        [=] { return split_outcome(fiber->future.join(deadline_after(timeout)), *outcome); });
 }
 
-void weft_fiber_free(weft_fiber* fiber) noexcept { take_back(fiber); }
+void weft_fiber_free(weft_fiber* fiber) noexcept { destroy_handle(fiber); }
 
 void weft_yield(void) noexcept { weft::yield(); }
 
@@ -265,7 +267,7 @@ int weft_channel_new(size_t capacity, weft_channel** channel) noexcept {
     if (!channel) return WEFT_MISUSE;
     *channel = nullptr;
     if (capacity != WEFT_UNBOUNDED && capacity > weft::kChannelItemsMax) return WEFT_LIMIT;
-    return guarded([=] { return give(channel, capacity); });
+    return guarded([=] { return make_handle(channel, capacity); });
 }
 
 int weft_channel_send(weft_channel* channel, void* item, int64_t timeout) noexcept {
@@ -296,7 +298,7 @@ int weft_channel_close(weft_channel* channel) noexcept {
     return WEFT_OK;
 }
 
-void weft_channel_free(weft_channel* channel) noexcept { take_back(channel); }
+void weft_channel_free(weft_channel* channel) noexcept { destroy_handle(channel); }
 
 // ---------------------------------------------------------------- contexts
 
@@ -304,8 +306,8 @@ int weft_context_background(weft_runtime* runtime, weft_context** context) noexc
     if (!context) return WEFT_MISUSE;
     *context = nullptr;
     return guarded([=] {
-        return give(context,
-                    runtime ? Context::background(runtime->runtime) : Context::background());
+        return make_handle(context,
+                           runtime ? Context::background(runtime->runtime) : Context::background());
     });
 }
 
@@ -360,7 +362,7 @@ int weft_context_call(weft_context* context, weft_job job, void* argument, int* 
 
 void weft_context_free(weft_context* context) noexcept {
     if (context && context->owner == weft_context::Owner::Call) return;  // it is only lent
-    take_back(context);
+    destroy_handle(context);
 }
 
 // ---------------------------------------------------------------- groups
@@ -368,7 +370,8 @@ void weft_context_free(weft_context* context) noexcept {
 int weft_group_new(weft_context* parent, weft_group** group) noexcept {
     if (!group) return WEFT_MISUSE;
     *group = nullptr;
-    return guarded([=] { return give(group, weft::async::Group(context_or_ambient(parent))); });
+    return guarded(
+        [=] { return make_handle(group, weft::async::Group(context_or_ambient(parent))); });
 }
 
 int weft_group_go(weft_group* group, weft_job job, void* argument) noexcept {
@@ -381,7 +384,7 @@ int weft_group_go(weft_group* group, weft_job job, void* argument) noexcept {
 
 int weft_group_wait(weft_group* group, int* outcome) noexcept {
     if (!group || !outcome) return WEFT_MISUSE;
-    return guarded([=] { return divide(group->group.wait(), *outcome); });
+    return guarded([=] { return split_outcome(group->group.wait(), *outcome); });
 }
 
-void weft_group_free(weft_group* group) noexcept { take_back(group); }
+void weft_group_free(weft_group* group) noexcept { destroy_handle(group); }

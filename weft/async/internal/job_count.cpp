@@ -7,13 +7,13 @@ namespace weft::async_internal {
 namespace {
 
 // Forwards the cancellation of one token to another one that is not below it.
-class Relay : public CancelListener {
+class CancelForwarder : public CancelListener {
 public:
-    explicit Relay(CancelState& target) : CancelListener(on_cancel), target_(target) {}
+    explicit CancelForwarder(CancelState& target) : CancelListener(on_cancel), target_(target) {}
 
 private:
     static void on_cancel(CancelListener& listener, CancelReason reason) {
-        static_cast<Relay&>(listener).target_.cancel(reason);
+        static_cast<CancelForwarder&>(listener).target_.cancel(reason);
     }
 
     CancelState& target_;
@@ -51,10 +51,10 @@ bool JobCount::close_and_wait(CancelState& jobs) {
         wait_for_last();
         return true;
     }
-    Relay relay(jobs);
-    relay.listen(ambient);
+    CancelForwarder forwarder(jobs);
+    forwarder.listen(ambient);
     wait_for_last();
-    relay.stop();
+    forwarder.stop();
     return true;
 }
 

@@ -45,7 +45,7 @@ PoolCore::Admitted PoolCore::fill(PoolJob* job, const StoredJob* offered) {
     if (!job || !offered || WEFT_PLANTED("pool.starts_one_too_many")) return {.job = job};
     static_cast<StoredJob&>(*job) = *offered;
     append(*job);
-    return {.job = nullptr, .is_queued = true, .starts = count_fiber()};
+    return {.job = nullptr, .is_queued = true, .starts_fiber = count_fiber()};
 }
 
 Result<PoolCore::Admitted> PoolCore::admit_at_once(const StoredJob* offered) {
@@ -111,7 +111,7 @@ PoolCore::Place::Place(PoolCore& owner, PoolJob* admitted)
 
 PoolCore::Place::~Place() {
     if (!job) return;
-    core.give_back(*job, Then::Nothing);
+    core.release_place(*job, Then::Nothing);
 }
 
 // Lock held.
@@ -171,8 +171,8 @@ Result<void> PoolCore::call(Work&) {
     Context context{CancelToken(this)};
     PoolJob* job = first_job();
     while (job) {
-        clear(*job, run(*job, context));
-        job = give_back(*job, Then::TakeNext);
+        end_job(*job, run(*job, context));
+        job = release_place(*job, Then::TakeNext);
         // The previous job may have moved from its context.
         if (context.token().state() != this) context = Context(CancelToken(this));
     }
@@ -184,13 +184,13 @@ Result<void> PoolCore::run(PoolJob& job, Context& context) {
     return job.call(job, context);
 }
 
-void PoolCore::clear(PoolJob& job, const Result<void>& outcome) {
+void PoolCore::end_job(PoolJob& job, const Result<void>& outcome) {
     job.destroy(job);
     if (!outcome) errors_.add(outcome.error(), *this);
 }
 
 // Hands the place and its memory over to the submitter that has waited longest, or frees them.
-PoolJob* PoolCore::give_back(PoolJob& job, Then then) {
+PoolJob* PoolCore::release_place(PoolJob& job, Then then) {
     Claimed claimed;
     bool is_last = false;
     PoolJob* next = nullptr;
@@ -231,8 +231,8 @@ void PoolCore::fail_queue(const Error& error) {
     }
     while (PoolJob* failed = job) {
         job = failed->next;
-        clear(*failed, error);
-        give_back(*failed, Then::Nothing);
+        end_job(*failed, error);
+        release_place(*failed, Then::Nothing);
     }
 }
 

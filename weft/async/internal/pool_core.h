@@ -37,7 +37,7 @@ struct StoredJob {
     alignas(void*) std::byte storage[kStorageBytes];
 
     template <class Function>
-    void keep(Function&& function);
+    void store(Function&& function);
 };
 
 // Kept in a free list and reused, so that submitting rarely allocates.
@@ -53,7 +53,7 @@ public:
     JobOffer(std::string_view name, Function& function) {
         if constexpr (kIsBytes) {
             if (!name.empty()) return;
-            job_.keep(function);
+            job_.store(function);
             has_job_ = true;
         }
     }
@@ -81,7 +81,7 @@ public:
     struct Admitted {
         PoolJob* job = nullptr;
         bool is_queued = false;
-        bool starts = false;  // the caller starts a fiber, which working_ counts already
+        bool starts_fiber = false;  // the caller starts a fiber, which working_ counts already
     };
     Result<Admitted> admit_at_once(const StoredJob* offered);
     Result<Admitted> admit(const StoredJob* offered);  // waits until the ambient context ends
@@ -91,11 +91,11 @@ public:
     Result<void> accept(const Result<Admitted>& admitted, std::string_view name,
                         Function&& function) {
         if (!admitted) return admitted.error();
-        if (admitted->starts) start_fiber();
+        if (admitted->starts_fiber) start_fiber();
         if (admitted->is_queued) return {};
         Place place(*this, admitted->job);
         if (!name.empty()) place.job->name = name;
-        place.job->keep(std::forward<Function>(function));
+        place.job->store(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
         return {};
     }
@@ -142,9 +142,9 @@ private:
     PoolJob* first_job();
     PoolJob* take_job();
     static Result<void> run(PoolJob& job, Context& context);
-    void clear(PoolJob& job, const Result<void>& outcome);
+    void end_job(PoolJob& job, const Result<void>& outcome);
     enum class Then { TakeNext, Nothing };
-    PoolJob* give_back(PoolJob& job, Then then);
+    PoolJob* release_place(PoolJob& job, Then then);
     void fail_queue(const Error& error);
 
     const std::size_t workers_max_;
@@ -164,7 +164,7 @@ private:
 };
 
 template <class Function>
-void StoredJob::keep(Function&& function) {
+void StoredJob::store(Function&& function) {
     using Stored = StoredFunction<Function, kStorageBytes>;
     new (storage) Stored(store_function<kStorageBytes>(std::forward<Function>(function)));
     call = [](StoredJob& job, Context& context) -> Result<void> {

@@ -49,9 +49,9 @@ ScopeCore::~ScopeCore() {
     WEFT_ASSERT(state_ == State::Ended && alive_ == 0, "a scope was never ended");
 }
 
-void ScopeCore::tell_asked(CancelState& state) {
+void ScopeCore::notify_observed(CancelState& state) {
     auto& self = static_cast<ScopeCore&>(state);
-    if (self.asked_.tell) self.asked_.tell(self.asked_.whom);
+    if (self.on_observed_.notify) self.on_observed_.notify(self.on_observed_.argument);
 }
 
 // ---------------------------------------------------------------- what is alive
@@ -142,7 +142,7 @@ Result<void> ScopeCore::end() {
     if (WEFT_PLANTED("scope.cleans_up_too_early")) run_cleanups();
     wait_idle();
     run_cleanups();
-    ledger_.close();
+    operations_.close();
     {
         SpinGuard guard(lock_);
         WEFT_ASSERT(alive_ == 0 && !cleanups_, "something is alive after its scope");

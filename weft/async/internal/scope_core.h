@@ -4,7 +4,7 @@
 // the jobs, the child scopes, the fibers that were spawned in it, and the jobs whose own owner has
 // left them running (see CancelState::enter_keeper). The scope ends in four steps: it takes no more
 // jobs and is cancelled; it waits until nothing is alive; its cleanups run, newest first; the
-// ledger is closed and the arena freed.
+// operation table is closed and the arena freed.
 //
 // Any fiber or thread; the functions that end it: its owner.
 #pragma once
@@ -20,7 +20,7 @@
 #include "weft/async/errors.h"
 #include "weft/async/internal/first_error.h"
 #include "weft/async/internal/job.h"
-#include "weft/async/internal/ledger.h"
+#include "weft/async/internal/operation_table.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -66,19 +66,19 @@ public:
     void end_round();
     void retire();
     bool has_ended();
-    // The callback of a recurring scope for the first time that its context is asked; may be null.
-    struct Asked {
-        void (*tell)(void* whom) = nullptr;
-        void* whom = nullptr;
+    // The callback of a recurring scope, before its context is first observed; may be null.
+    struct OnObserved {
+        void (*notify)(void* argument) = nullptr;
+        void* argument = nullptr;
     };
-    void set_asked(const Asked& asked) { asked_ = asked; }
+    void set_on_observed(const OnObserved& callback) { on_observed_ = callback; }
     bool is_touched() const {
         // Relaxed: set by the owner's fiber, or by a fiber that it has spawned after setting it.
         return touched_.load(std::memory_order_relaxed);
     }
 
     async::Arena& arena() { return arena_; }
-    Ledger& ledger() { return ledger_; }
+    OperationTable& operations() { return operations_; }
 
     // For JobBody.
     template <class Function>
@@ -95,9 +95,9 @@ private:
     static const void* find_own(const CancelState& state, const void* key);
     static bool enter_below(CancelState& state) { return static_cast<ScopeCore&>(state).enter(); }
     static void leave_below(CancelState& state) { static_cast<ScopeCore&>(state).leave(); }
-    static void tell_asked(CancelState& state);
+    static void notify_observed(CancelState& state);
     static constexpr NodeType kNodeType{destroy_as<ScopeCore>, find_own, enter_below, leave_below,
-                                        tell_asked};
+                                    notify_observed};
 
     enum class Use : bool { Once, Recurring };
     ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use);
@@ -111,9 +111,9 @@ private:
     StopStep step_;
     const Use use_;
     Atomic<bool> touched_{false};  // there is something to end; written under the lock
-    Asked asked_;  // set before the context is passed to any code that could ask
+    OnObserved on_observed_;  // set before the context is passed to any code that could observe it
     async::Arena arena_;
-    Ledger ledger_;
+    OperationTable operations_;
     FirstError errors_;
 
     SpinLock lock_;  // guards all members below
@@ -125,32 +125,34 @@ private:
 
 // An object in the arena together with its cleanup.
 template <class T>
-struct Kept : Cleanup {
+struct WithCleanup : Cleanup {
     union {
         T object;
     };
-    Kept() {}
-    ~Kept() {}
+    WithCleanup() {}
+    ~WithCleanup() {}
 };
 
 template <class T, class... Arguments>
-Kept<T>& keep(ScopeCore& core, Result<void> (*at_end)(Cleanup&), Arguments&&... arguments) {
-    auto* kept = new (core.arena().allocate(sizeof(Kept<T>), alignof(Kept<T>))) Kept<T>;
-    new (&kept->object) T(std::forward<Arguments>(arguments)...);
-    kept->run = at_end;
-    core.push(*kept);
-    return *kept;
+WithCleanup<T>& make_with_cleanup(ScopeCore& core, Result<void> (*at_end)(Cleanup&),
+                                  Arguments&&... arguments) {
+    void* place = core.arena().allocate(sizeof(WithCleanup<T>), alignof(WithCleanup<T>));
+    auto* made = new (place) WithCleanup<T>;
+    new (&made->object) T(std::forward<Arguments>(arguments)...);
+    made->run = at_end;
+    core.push(*made);
+    return *made;
 }
 
 template <class T>
-Result<void> destroy_kept(Cleanup& cleanup) {
-    static_cast<Kept<T>&>(cleanup).object.~T();
+Result<void> destroy_object(Cleanup& cleanup) {
+    static_cast<WithCleanup<T>&>(cleanup).object.~T();
     return {};
 }
 
 template <class Function>
-Result<void> call_kept(Cleanup& cleanup) {
-    Function& function = static_cast<Kept<Function>&>(cleanup).object;
+Result<void> call_deferred(Cleanup& cleanup) {
+    Function& function = static_cast<WithCleanup<Function>&>(cleanup).object;
     Context context = Context::current();
     Result<void> outcome = call_without_value(function, context);
     function.~Function();

@@ -647,13 +647,13 @@ void Connection::begin_watch_time(Exchange& exchange) {
     // Relaxed: nobody else looks yet.
     watch_.called.store(false, std::memory_order_relaxed);
     auto tell = [](void* whom) { static_cast<Connection*>(whom)->watch(); };
-    if (!exchange.scope->tell_when_asked(tell, this)) watch();
+    if (!exchange.scope->notify_when_observed(tell, this)) watch();
 }
 
 // Who has not asked by now has no way to: whatever outlives this time came to its context by one of
 // those who count as asking. So nobody is in watch().
 void Connection::end_watch_time(Exchange& exchange) {
-    exchange.scope->stop_telling();
+    exchange.scope->stop_notifying();
     stop_watching();
 }
 

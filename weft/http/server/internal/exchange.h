@@ -50,9 +50,9 @@ struct Exchange {
     // if the last was cancelled or somebody still holds it.
     CancelState* fresh_token(CancelState* parent) {
         bool reusable =
-            scope && scope->is_ours_alone() && scope->state()->peek() == CancelReason::None;
+            scope && scope->is_unshared() && scope->state()->peek() == CancelReason::None;
         if (!reusable) scope.emplace(parent);
-        if (!scope->state()->is_unasked()) scope->expect_asking();
+        if (!scope->state()->is_unasked()) scope->expect_observer();
         return scope->state();
     }
 

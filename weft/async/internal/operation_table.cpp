@@ -1,10 +1,10 @@
-#include "weft/async/internal/ledger.h"
+#include "weft/async/internal/operation_table.h"
 
 #include "weft/base/assert.h"
 
 namespace weft::async_internal {
 
-Result<Ticket> Ledger::open(void* place) {
+Result<Ticket> OperationTable::open(void* place) {
     SpinGuard guard(lock_);
     WEFT_ASSERT(!closed_, "an operation was begun in a scope that has ended");
     Result<Ticket> ticket = open_.insert(place);
@@ -17,7 +17,7 @@ Result<Ticket> Ledger::open(void* place) {
     return ticket;
 }
 
-void* Ledger::settle(Ticket ticket) {
+void* OperationTable::settle(Ticket ticket) {
     SpinGuard guard(lock_);
     std::optional<void*> place = open_.take(ticket);
     if (!place) return nullptr;
@@ -26,7 +26,7 @@ void* Ledger::settle(Ticket ticket) {
     return *place;
 }
 
-void Ledger::close() {
+void OperationTable::close() {
     SpinGuard guard(lock_);
     closed_ = true;
     WEFT_ASSERT(open_.size() == 0 && opened_ == settled_,

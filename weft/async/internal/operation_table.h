@@ -1,4 +1,4 @@
-// Ledger: the pending operations of a scope, which a driver, a callback or another thread
+// OperationTable: the pending operations of a scope, which a driver, a callback or another thread
 // completes.
 //
 // Each is opened once and settled once: by its completion, or by its owner that gives it up. A
@@ -15,7 +15,7 @@
 
 namespace weft::async_internal {
 
-class Ledger {
+class OperationTable {
 public:
     // `place` is the object that receives the outcome. Limit, OutOfMemory.
     Result<Ticket> open(void* place);

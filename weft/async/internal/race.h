@@ -1,9 +1,9 @@
-// Contest: concurrent jobs of which the first with an outcome that counts wins. The winner cancels
+// Race: concurrent jobs of which the first with an outcome that counts wins. The winner cancels
 // the others, and all are waited for. For any(), race() and hedge().
 //
 // The errors of the losers are logged and counted, except the Cancelled of a job that the winner
-// has cancelled. Jobs may refer to the frame of the function that owns the contest, because
-// finish() waits for all. start(), wait_for_news() and finish(): the owning fiber or thread.
+// has cancelled. Jobs may refer to the frame of the function that owns the race, because
+// finish() waits for all. start(), wait_for_outcome() and finish(): the owning fiber or thread.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ namespace weft::async_internal {
 enum class WonBy : std::uint8_t { Success, AnyOutcome };
 
 template <class T>
-class ContestCore final : public CancelState {
+class RaceCore final : public CancelState {
 public:
-    static ContestCore* create(WonBy won_by) {
-        return make<ContestCore>(parent_of_core(Context::current()), won_by);
+    static RaceCore* create(WonBy won_by) {
+        return make<RaceCore>(parent_of_core(Context::current()), won_by);
     }
 
     static constexpr FiberLabel kLabel{"race job"};
@@ -41,19 +41,19 @@ public:
         Result<void> started = start_job(*this, std::forward<Function>(function));
         if (!started) finish(started.error());
     }
-    bool wait_for_news(Deadline deadline) {
-        static_cast<void>(news_.wait_until(deadline));
-        news_.reset();
+    bool wait_for_outcome(Deadline deadline) {
+        static_cast<void>(outcome_stored_.wait_until(deadline));
+        outcome_stored_.reset();
         // Acquire: pairs with settle().
         return !decided_.load(std::memory_order_acquire) && Context::current().check();
     }
     Result<T> wait() {
-        bool leaves = WEFT_PLANTED("contest.leaves_the_losers") && winner_;
+        bool leaves = WEFT_PLANTED("race.leaves_the_losers") && winner_;
         if (!leaves) static_cast<void>(jobs_.close_and_wait(*this));
         cancel(CancelReason::Cancelled);
         std::optional<Error> first = errors_.get();
         if (!winner_) {
-            WEFT_ASSERT(first.has_value(), "a contest without jobs");
+            WEFT_ASSERT(first.has_value(), "a race without jobs");
             return *first;
         }
         errors_.drop(*this);
@@ -61,7 +61,7 @@ public:
     }
     // Called without a wait() only if starting the jobs has thrown.
     void end() {
-        if (WEFT_PLANTED("contest.leaves_the_losers")) return;
+        if (WEFT_PLANTED("race.leaves_the_losers")) return;
         if (jobs_.end(*this) != JobCount::End::Awaited) errors_.drop(*this);
     }
 
@@ -78,15 +78,15 @@ public:
 
 private:
     friend class CancelState;
-    static constexpr NodeType kNodeType{destroy_as<ContestCore>};
+    static constexpr NodeType kNodeType{destroy_as<RaceCore>};
 
-    ContestCore(CancelState* parent, WonBy won_by)
+    RaceCore(CancelState* parent, WonBy won_by)
         : CancelState(parent, Deadline::never(), &kNodeType), won_by_(won_by) {}
-    ~ContestCore() = default;
+    ~RaceCore() = default;
 
     // True for exactly one caller.
     bool decide() {
-        if (WEFT_PLANTED("contest.decides_twice")) return !decided_.load(std::memory_order_acquire);
+        if (WEFT_PLANTED("race.decides_twice")) return !decided_.load(std::memory_order_acquire);
         // Acquire-release: a loser sees what the winner did before its claim. For wait() the end
         // of the jobs orders it.
         return !decided_.exchange(true, std::memory_order_acq_rel);
@@ -96,12 +96,12 @@ private:
         if (can_decide && decide()) {
             winner_.emplace(std::move(outcome));
             cancel(CancelReason::Cancelled);
-            if (WEFT_PLANTED("contest.decides_twice"))
+            if (WEFT_PLANTED("race.decides_twice"))
                 decided_.store(true, std::memory_order_release);
         } else if (!outcome) {
             lose(outcome.error());
         }
-        news_.set();
+        outcome_stored_.set();
     }
     void lose(const Error& error) {
         bool heeded = error.kind() == ErrorKind::Cancelled &&
@@ -114,16 +114,16 @@ private:
     FirstError errors_;
     Atomic<bool> decided_{false};
     std::optional<Result<T>> winner_;  // written by the job that has set decided_
-    Event news_;
+    Event outcome_stored_;
 };
 
 template <class T>
-class Contest {
+class Race {
 public:
-    explicit Contest(WonBy won_by) : core_(ContestCore<T>::create(won_by)) {}
-    Contest(const Contest&) = delete;
-    Contest& operator=(const Contest&) = delete;
-    ~Contest() { core_->end(); }
+    explicit Race(WonBy won_by) : core_(RaceCore<T>::create(won_by)) {}
+    Race(const Race&) = delete;
+    Race& operator=(const Race&) = delete;
+    ~Race() { core_->end(); }
 
     // A job that cannot be started counts as one that has failed with that error.
     template <class Function>
@@ -132,12 +132,12 @@ public:
     }
     // Waits until a job has ended since the last call, or until the deadline. False when no more
     // jobs should be started: there is a winner, or the ambient context has ended.
-    bool wait_for_news(Deadline deadline) { return core_->wait_for_news(deadline); }
+    bool wait_for_outcome(Deadline deadline) { return core_->wait_for_outcome(deadline); }
     // Waits for all jobs. Returns the outcome of the winner, else the first error.
     Result<T> finish() { return core_->wait(); }
 
 private:
-    CoreRef<ContestCore<T>> core_;
+    CoreRef<RaceCore<T>> core_;
 };
 
 }  // namespace weft::async_internal
