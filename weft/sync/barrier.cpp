@@ -18,6 +18,7 @@ Barrier::~Barrier() { WEFT_ASSERT(queue_.empty(), "somebody still waits at the b
 
 // Lock held. Ends the phase if all parties have arrived.
 bool Barrier::complete(Claimed& claimed) {
+    WEFT_DASSERT(lock_.is_locked() && arrived_ <= parties_);
     if (arrived_ != parties_) return false;
     arrived_ = 0;
     ++phase_;
@@ -28,6 +29,7 @@ bool Barrier::complete(Claimed& claimed) {
 Result<bool> Barrier::arrive_and_wait_until(Deadline deadline, const CancelToken& token) {
     turn::may_wait("barrier.arrive_and_wait", this);
     lock_.lock();
+    WEFT_ASSERT(arrived_ < parties_, "an arrival at a barrier that every party has left");
     ++arrived_;
     if (Claimed claimed; complete(claimed)) {
         lock_.unlock();
@@ -43,6 +45,7 @@ Result<bool> Barrier::arrive_and_wait_until(Deadline deadline, const CancelToken
     queue_.remove(entry);
     // The phase may have ended after the deadline, with this arrival counted: that is a success.
     if (phase_ != phase) return false;
+    WEFT_ASSERT(arrived_ != 0, "the phase goes on, so this arrival is still counted");
     if (!WEFT_PLANTED("barrier.keeps_the_arrival")) --arrived_;
     return waited.error();
 }

@@ -1,5 +1,6 @@
 #include "weft/sync/channel.h"
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/schedule/quick_wait.h"  // tidy: allow layers: the switch is inlined here
@@ -34,6 +35,8 @@ ChannelCore::~ChannelCore() {
 
 WEFT_RETURN_BY_JUMP bool ChannelCore::wait(WaitQueue& queue, void* item, const Until& until,
                                            Error& error) {
+    WEFT_DASSERT(lock_.is_locked() && !closed_, "nobody waits in a closed channel");
+    WEFT_DASSERT(error.kind() == ErrorKind::Closed, "the caller passes the error Closed");
     WaitCell* cell = QuickWait::cell();
     if (!cell || until.token || !until.deadline.is_never()) [[unlikely]]
         return wait_with_end(queue, item, until, error);
@@ -45,8 +48,10 @@ WEFT_RETURN_BY_JUMP bool ChannelCore::wait(WaitQueue& queue, void* item, const U
     lock_.unlock();
     Wake wake = waiting.wait();
     if (WEFT_PLANTED("channel.close_hides_success") && closed_) return false;
-    if (wake == Wake::Ready) [[likely]]
+    if (wake == Wake::Ready) [[likely]] {
+        WEFT_DASSERT(entry.outcome != ChannelEntry::Outcome::None, "woken without an outcome");
         return entry.outcome == ChannelEntry::Outcome::Passed;
+    }
     leave(queue, entry);
     error = cell->token->error();
     return false;
@@ -56,7 +61,10 @@ bool ChannelCore::wait_with_end(WaitQueue& queue, void* item, const Until& until
     ChannelEntry entry;
     entry.item = item;
     Result<void> waited = queue.wait(lock_, entry, WaitReason::Channel, this, until);
-    if (waited) return entry.outcome == ChannelEntry::Outcome::Passed;
+    if (waited) {
+        WEFT_DASSERT(entry.outcome != ChannelEntry::Outcome::None, "woken without an outcome");
+        return entry.outcome == ChannelEntry::Outcome::Passed;
+    }
     leave(queue, entry);
     error = waited.error();
     return false;
@@ -64,6 +72,8 @@ bool ChannelCore::wait_with_end(WaitQueue& queue, void* item, const Until& until
 
 [[gnu::noinline, gnu::cold]] void ChannelCore::leave(WaitQueue& queue, ChannelEntry& entry) {
     SpinGuard guard(lock_);
+    WEFT_ASSERT(entry.outcome == ChannelEntry::Outcome::None,
+                "a wait that failed has neither sent nor received");
     if (!WEFT_PLANTED("channel.leaves_its_entry")) queue.remove(entry);
 }
 

@@ -40,6 +40,7 @@ Result<void> Event::wait_until(Deadline deadline, const CancelToken& token) {
     turn::may_wait("event.wait", this);
     lock_.lock();
     if (state_ == State::Set) {
+        WEFT_DASSERT(queue_.empty(), "nobody waits for an event that is set");
         lock_.unlock();
         return {};
     }

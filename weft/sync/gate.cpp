@@ -28,6 +28,7 @@ void Gate::leave() {
     {
         SpinGuard guard(lock_);
         WEFT_ASSERT(inside_ != 0, "leave() more often than enter()");
+        WEFT_DASSERT(closed_ || closers_.empty(), "a closer waits only at a closed gate");
         if (--inside_ == 0) closers_.claim_all(claimed);
     }
     claimed.resume_all();
@@ -44,6 +45,7 @@ Result<void> Gate::close_until(Deadline deadline, const CancelToken& token) {
     lock_.lock();
     closed_ = true;
     if (inside_ == 0) {
+        WEFT_DASSERT(closers_.empty(), "a closer waits only while somebody is inside");
         lock_.unlock();
         return {};
     }

@@ -12,6 +12,8 @@ inline constexpr std::uint32_t kChannelItemsMax = 1U << 30;
 // kChannelSlotsKept, it frees them.
 inline constexpr std::uint32_t kChannelSlotsMin = 16;
 inline constexpr std::uint32_t kChannelSlotsKept = 1024;
+static_assert(kChannelItemsMax % kChannelSlotsMin == 0, "doubling the slots reaches the limit");
+static_assert(kChannelItemsMax <= 1U << 31, "a ring has a power of two of slots, in 32 bits");
 
 // Cases of one select.
 inline constexpr unsigned kSelectCasesMax = 32;

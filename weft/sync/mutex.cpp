@@ -16,6 +16,7 @@ static std::string recursion() {
 
 Mutex::~Mutex() {
     WEFT_ASSERT(queue_.empty(), "somebody still waits for the mutex");
+    WEFT_ASSERT(!woken_, "a waiter was woken and still comes for the mutex");
     // Relaxed: for an assertion; the destructor's caller has seen the last unlock.
     WEFT_ASSERT((state_.load(std::memory_order_relaxed) & kLocked) == 0, "the mutex is held");
 }
@@ -52,6 +53,8 @@ bool Mutex::is_held_here() const {
 // Under queue_lock_. False if the mutex is free: there is nothing to wait for. After true the
 // holder's unlock() takes queue_lock_, so it finds the entry that the caller queues next.
 bool Mutex::announce_wait(bool was_woken, bool hand_off) {
+    WEFT_DASSERT(queue_lock_.is_locked());
+    WEFT_ASSERT(!was_woken || woken_, "woken_ is set until the woken waiter clears it");
     // While another waiter is woken, kWake is not needed: that waiter sets it once it has locked
     // the mutex or queues again.
     std::uintptr_t bits = was_woken || !woken_ ? kWake : 0;
@@ -96,7 +99,9 @@ Result<void> Mutex::lock_by(const Until& until) {
         }
         if (entry.owns) {
             // Relaxed: the mark is read by is_held_here() of this fiber; others change other bits.
-            state_.fetch_or(stack_mark(), std::memory_order_relaxed);
+            std::uintptr_t former = state_.fetch_or(stack_mark(), std::memory_order_relaxed);
+            WEFT_ASSERT((former & (kLocked | kHolder)) == kLocked,
+                        "a mutex is handed over locked and without a mark");
             return {};
         }
         ++losses;
@@ -115,6 +120,7 @@ void Mutex::leave_queue(Entry& entry, bool hand_off) {
 // The woken waiter holds the mutex now, so its unlock() may wake the next one.
 void Mutex::finish_wake() {
     SpinGuard guard(queue_lock_);
+    WEFT_ASSERT(woken_, "woken_ is set until the woken waiter clears it");
     woken_ = false;
     if (WEFT_PLANTED("mutex.forgets_next_waiter")) return;
     // Relaxed: see announce_wait().
@@ -142,6 +148,7 @@ void Mutex::unlock_slowly() {
         WEFT_ASSERT((state & kLocked) != 0,
                     "unlock() of a Mutex that nobody holds: each unlock() needs its own lock()");
         auto* entry = static_cast<Entry*>((state & kWake) ? queue_.claim_first() : nullptr);
+        WEFT_ASSERT(!entry || !woken_, "one waiter is woken at a time");
         bool hand_off = entry && (state & kHandOff) != 0;
         bool others = !queue_.empty();
         // Relaxed: a handoff publishes the critical section by resume().

@@ -9,7 +9,12 @@ using sync_internal::Claimed;
 using sync_internal::Until;
 using sync_internal::WaitEntry;
 
-Once::~Once() { WEFT_ASSERT(queue_.empty(), "somebody still waits for the call"); }
+Once::~Once() {
+    WEFT_ASSERT(queue_.empty(), "somebody still waits for the call");
+    // Relaxed: for an assertion; the destructor's caller has seen the end of every call.
+    WEFT_ASSERT(state_.load(std::memory_order_relaxed) != State::Running,
+                "the function still runs");
+}
 
 Result<Once::Next> Once::begin(Deadline deadline, const CancelToken& token) {
     for (;;) {
@@ -18,10 +23,12 @@ Result<Once::Next> Once::begin(Deadline deadline, const CancelToken& token) {
         // lock, and pairs with the release of Done.
         State state = state_.load(std::memory_order_relaxed);
         if (state == State::Done) {
+            WEFT_DASSERT(queue_.empty(), "nobody waits for a function that has run");
             lock_.unlock();
             return Next::Return;
         }
         if (state == State::New) {
+            WEFT_DASSERT(!runner_, "nobody runs the function");
             state_.store(State::Running, std::memory_order_relaxed);
             runner_ = &current_cell();
             lock_.unlock();
@@ -42,6 +49,10 @@ void Once::finish(State end) {
     Claimed claimed;
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(end != State::Running, "a run ends as done, or as new when it has failed");
+        // Relaxed: see begin().
+        WEFT_ASSERT(state_.load(std::memory_order_relaxed) == State::Running,
+                    "only the run that began can end");
         runner_ = nullptr;
         // Release: publishes what the function did; pairs with is_done().
         state_.store(end, std::memory_order_release);

@@ -24,7 +24,12 @@ public:
         }
     }
     void lock() {
-        for (unsigned i = 0; i < count_; ++i) cases_[i]->core()->lock_.lock();
+        for (unsigned i = 0; i < count_; ++i) {
+            WEFT_DASSERT(i == 0 || cases_[i - 1]->channel_id() < cases_[i]->channel_id() ||
+                             WEFT_PLANTED("select.locks_unordered"),
+                         "two selects that lock in different orders wait for each other for ever");
+            cases_[i]->core()->lock_.lock();
+        }
     }
     void unlock() {
         for (unsigned i = 0; i < count_; ++i) cases_[i]->core()->lock_.unlock();
@@ -57,9 +62,10 @@ std::size_t index_of(Cases cases, CaseKind kind) {
     return kNone;
 }
 
-// One of the bits, each with the same probability.
+// The index of one of the bits, each with the same probability. There is at least one.
 unsigned pick(std::uint32_t bits) {
     auto count = static_cast<unsigned>(std::popcount(bits));
+    WEFT_DASSERT(count != 0);
     if (count > 1) {
         // The upper half as a fraction of 2^32: cheaper than a remainder.
         std::uint64_t fraction = env::random(RandomStream::Scheduler) >> 32;
@@ -108,6 +114,8 @@ void queue_everywhere(Cases cases, ChannelLocks& locks, WaitRef ref) {
     for (SelectCase* one : cases) {
         if (!one->core()) continue;
         if (WEFT_PLANTED("select.drops_second_case") && ++queued == 2) continue;
+        WEFT_DASSERT(one->entry().outcome == ChannelEntry::Outcome::None,
+                     "a case is made for one call of select");
         one->entry().ref = ref;
         one->queue()->push_back(one->entry());
     }
@@ -146,7 +154,11 @@ Result<std::size_t> wait_for_any(Cases cases, ChannelLocks& locks) {
         WEFT_ASSERT(claimed != kNone, "a select was woken for nothing");
         return claimed;
     }
-    if (wake == Wake::TimedOut) return timeout;
+    WEFT_DASSERT(claimed == kNone, "a case was claimed of a select that ended otherwise");
+    if (wake == Wake::TimedOut) {
+        WEFT_ASSERT(timeout != kNone, "a select without a deadline timed out");
+        return timeout;
+    }
     if (cancel != kNone && token.is_cancelled()) return cancel;
     return waiter.to_result(wake).error();
 }
@@ -154,6 +166,7 @@ Result<std::size_t> wait_for_any(Cases cases, ChannelLocks& locks) {
 }  // namespace
 
 Result<std::size_t> choose(Cases cases) {
+    WEFT_DASSERT(cases.size() <= kSelectCasesMax, "each case has a bit and a place for its lock");
     // With an otherwise() case it never waits.
     if (index_of(cases, CaseKind::Otherwise) == kNone) {
         turn::may_wait("select", cases.data());

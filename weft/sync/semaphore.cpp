@@ -13,6 +13,10 @@ Semaphore::~Semaphore() { WEFT_ASSERT(queue_.empty(), "somebody still waits for 
 
 // Lock held.
 bool Semaphore::take(std::uint64_t count) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(queue_.empty() || static_cast<Entry*>(queue_.front())->count > permits_ ||
+                     WEFT_PLANTED("semaphore.leaves_silently"),
+                 "the first waiter waits only while there are not enough permits for it");
     if (!queue_.empty() || permits_ < count) return false;
     permits_ -= count;
     return true;
@@ -20,6 +24,7 @@ bool Semaphore::take(std::uint64_t count) {
 
 // Lock held. Serves waiters from the front as long as there are enough permits.
 void Semaphore::grant(Claimed& claimed) {
+    WEFT_DASSERT(lock_.is_locked());
     while (auto* first = static_cast<Entry*>(queue_.front())) {
         if (first->count > permits_) return;
         // Removed in any case; a waiter whose wait has ended gets nothing.

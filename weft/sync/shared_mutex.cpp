@@ -26,9 +26,12 @@ bool SharedMutex::is_open_to(Mode mode) const {
 }
 
 void SharedMutex::admit(Mode mode) {
+    WEFT_DASSERT(lock_.is_locked() && is_open_to(mode));
+    WEFT_DASSERT(holder_ == 0, "the mark of a writer is gone with its unlock()");
     if (mode == Mode::Exclusive) {
         writer_ = true;
     } else {
+        WEFT_ASSERT(readers_ != UINT32_MAX, "more readers than can be counted");
         ++readers_;
     }
 }
@@ -73,6 +76,8 @@ Result<void> SharedMutex::acquire(Mode mode, const Until& until) {
     if (waited) {
         // The mark identifies this holder until unlock(); see is_mark_of_this_stack().
         SpinGuard guard(lock_);
+        WEFT_DASSERT(mode == Mode::Exclusive ? writer_ : readers_ != 0,
+                     "whoever grants the mutex has admitted the waiter");
         if (mode == Mode::Exclusive) holder_ = stack_mark();
         return waited;
     }
@@ -97,6 +102,7 @@ void SharedMutex::unlock() {
     {
         SpinGuard guard(lock_);
         WEFT_ASSERT(writer_, "unlock() of a mutex that is not held");
+        WEFT_ASSERT(readers_ == 0, "a writer holds the mutex alone");
         writer_ = false;
         holder_ = 0;
         grant(claimed);
@@ -110,6 +116,7 @@ void SharedMutex::unlock_shared() {
     {
         SpinGuard guard(lock_);
         WEFT_ASSERT(readers_ != 0, "unlock_shared() of a mutex that is not held");
+        WEFT_ASSERT(!writer_, "readers hold the mutex without a writer");
         --readers_;
         grant(claimed);
     }

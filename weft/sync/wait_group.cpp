@@ -14,6 +14,7 @@ WaitGroup::~WaitGroup() { WEFT_ASSERT(queue_.empty(), "somebody still waits for 
 void WaitGroup::add(std::uint64_t count) {
     turn::step("wait_group.add", this);
     SpinGuard guard(lock_);
+    WEFT_ASSERT(count_ + count >= count_, "more than can be counted");
     count_ += count;
 }
 
@@ -32,6 +33,7 @@ Result<void> WaitGroup::wait_until(Deadline deadline, const CancelToken& token) 
     turn::may_wait("wait_group.wait", this);
     lock_.lock();
     if (count_ == 0) {
+        WEFT_DASSERT(queue_.empty(), "nobody waits while the count is zero");
         lock_.unlock();
         return {};
     }

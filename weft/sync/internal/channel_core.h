@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -45,7 +46,9 @@ public:
     // Lock held. Claims the first waiter; the caller passes the item, unlocks and resumes it.
     static ChannelEntry* claim(WaitQueue& queue) {
         auto* entry = static_cast<ChannelEntry*>(queue.claim_first());
-        if (entry) entry->outcome = ChannelEntry::Outcome::Passed;
+        if (!entry) return nullptr;
+        WEFT_DASSERT(entry->outcome == ChannelEntry::Outcome::None, "an entry is claimed once");
+        entry->outcome = ChannelEntry::Outcome::Passed;
         return entry;
     }
 

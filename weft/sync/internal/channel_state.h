@@ -57,6 +57,7 @@ struct alignas(64) ChannelState : ChannelCore {
 
 template <class T>
 inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
+    WEFT_DASSERT(lock_.is_locked());
     if (closed_) return Attempt::Closed;
     if (WEFT_PLANTED("channel.stores_past_receiver") && !ring_.is_full()) {
         ring_.push(item);
@@ -64,6 +65,7 @@ inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
     }
     bool planted_loss = WEFT_PLANTED("channel.drops_item_on_late_claim") && !receivers_.empty();
     if (ChannelEntry* receiver = claim(receivers_)) {
+        WEFT_DASSERT(ring_.is_empty(), "a receiver waits only while no item is stored");
         fill(*static_cast<Result<T>*>(receiver->item), item);
         wake = receiver->ref;
         return Attempt::Done;
@@ -78,7 +80,9 @@ inline Attempt ChannelState<T>::put(T& item, WaitRef& wake) {
 
 template <class T>
 inline Attempt ChannelState<T>::take(Result<T>& item, WaitRef& wake) {
+    WEFT_DASSERT(lock_.is_locked());
     ChannelEntry* sender = claim(senders_);
+    WEFT_DASSERT(!sender || ring_.size() == capacity_, "a sender waits only while it is full");
     if (sender) wake = sender->ref;
     if (!ring_.is_empty()) {
         fill(item, ring_.front());

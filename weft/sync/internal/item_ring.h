@@ -12,6 +12,7 @@
 
 #include "weft/base/assert.h"
 #include "weft/base/env.h"
+#include "weft/sync/limits.h"
 
 namespace weft::sync_internal {
 
@@ -46,6 +47,7 @@ public:
 
     // Empty when there is no memory.
     static Slots allocate(std::uint32_t room) {
+        WEFT_ASSERT(room != 0 && room <= kChannelItemsMax, "a rendezvous stores no items");
         std::size_t bytes = 0;
         if (__builtin_mul_overflow(std::size_t{std::bit_ceil(room)}, sizeof(T), &bytes)) return {};
         if (env::fails(Allocation::Buffer)) return {};
@@ -58,14 +60,24 @@ public:
     bool is_empty() const { return head_ == tail_; }
     bool is_full() const { return size() >= room_; }
 
-    void push(T& item) { std::construct_at(slot(tail_++), std::move(item)); }
-    T& front() { return *slot(head_); }
-    void drop_front() { std::destroy_at(slot(head_++)); }
+    void push(T& item) {
+        WEFT_DASSERT(!is_full(), "an item would be stored over another one");
+        std::construct_at(slot(tail_++), std::move(item));
+    }
+    T& front() {
+        WEFT_DASSERT(!is_empty());
+        return *slot(head_);
+    }
+    void drop_front() {
+        WEFT_DASSERT(!is_empty());
+        std::destroy_at(slot(head_++));
+    }
 
     // Moves the items to the new slots and returns the old ones.
     Slots replace(Slots fresh, std::uint32_t room) {
-        WEFT_DASSERT(size() <= room);
+        WEFT_ASSERT(size() <= room, "the items fit into the new slots");
         T* slots = fresh.release();
+        WEFT_ASSERT((slots == nullptr) == (room == 0), "the room is that of the slots");
         std::uint32_t count = 0;
         while (!is_empty()) {
             std::construct_at(slots + count++, std::move(front()));

@@ -23,6 +23,7 @@ namespace weft::sync_internal {
 WEFT_RETURN_BY_JUMP Result<void> WaitQueue::wait(SpinLock& lock, WaitEntry& entry,
                                                  WaitReason reason, const void* object,
                                                  const Until& until, Place place) {
+    WEFT_DASSERT(lock.is_locked(), "the lock of the queue is held");
     Waiter waiter(reason, object, until.cancellable);
     entry.ref = waiter.ref();
     if (place == Place::Back) {

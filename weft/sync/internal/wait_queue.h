@@ -7,6 +7,7 @@
 // its entry, unless a waker that was too late for the claim has removed it already.
 #pragma once
 
+#include "weft/base/assert.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
@@ -42,6 +43,7 @@ class Claimed {
 public:
     void add(WaitRef ref) {
         WaitCell* cell = ref.cell();
+        WEFT_DASSERT(cell->word.peek() == 0, "only a claimed wait may be resumed");
         cell->next = nullptr;
         *end_ = cell;
         end_ = &cell->next;
@@ -56,6 +58,7 @@ public:
     Claimed() = default;
     Claimed(const Claimed&) = delete;
     Claimed& operator=(const Claimed&) = delete;
+    ~Claimed() { WEFT_ASSERT(!first_, "a claimed wait was never resumed"); }
 
 private:
     WaitCell* first_ = nullptr;
