@@ -25,6 +25,7 @@
 #include "weft/async/internal/first_error.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/internal/job_count.h"
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 
 namespace weft::async_internal {
@@ -66,7 +67,7 @@ private:
 
     GroupCore(CancelState* parent, std::size_t errors_max)
         : CancelState(parent, Deadline::never(), &kNodeType), errors_(errors_max) {}
-    ~GroupCore() = default;
+    ~GroupCore() { WEFT_ASSERT(!jobs_.has_jobs(), "a group ends after its jobs"); }
     void fail(const Error& error);
 
     JobCount jobs_;

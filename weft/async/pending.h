@@ -21,6 +21,7 @@
 #include "weft/async/errors.h"
 #include "weft/async/internal/scope_core.h"
 #include "weft/async/scope.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
@@ -83,7 +84,10 @@ public:
     Result<T> wait(Deadline deadline = Deadline::never()) {
         if (std::exchange(waited_, true)) return kPendingWaited();
         Result<void> received = wait_for_receive(deadline);
-        if (received) return std::move(*outcome_);
+        if (received) {
+            WEFT_ASSERT(outcome_.has_value(), "a completer stores the outcome and then wakes");
+            return std::move(*outcome_);
+        }
         if (operations().settle(ticket_) || WEFT_PLANTED("pending.gives_up_blindly")) {
             ticket_ = Ticket();
             return received.error();
@@ -107,6 +111,7 @@ private:
         // Release: publishes the waiter. Acquire: the outcome.
         if (!state_.compare_exchange_strong(open, State::Awaited, std::memory_order_release,
                                             std::memory_order_acquire)) {
+            WEFT_ASSERT(open == State::Received, "an operation has one waiter, and waits once");
             waiter.abandon();
             return {};
         }
@@ -122,6 +127,7 @@ private:
     }
 
     void receive(Result<T> outcome) {
+        WEFT_DASSERT(!outcome_, "a ticket is settled once, so there is one outcome");
         outcome_.emplace(std::move(outcome));
         WaitRef waiter;
         // Acquire: the waiter. Release: the outcome. The last access to this object: the owner may

@@ -1,5 +1,6 @@
 #include "weft/async/periodic.h"
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/waiter.h"
 
@@ -31,11 +32,14 @@ bool PeriodicCore::was_stopped() const {
 
 Result<void> PeriodicCore::wait() {
     if (!jobs_.close_and_wait(*this)) return async::kPeriodicWaited();
+    WEFT_ASSERT(!outcome_.has_value(), "a periodic job ends only with an error");
     if (was_stopped()) return {};
     return outcome_;
 }
 
 void PeriodicCore::finish(Result<void> outcome) {
+    WEFT_ASSERT(!outcome.has_value(), "a periodic job ends only with an error");
+    WEFT_DASSERT(outcome_.has_value(), "a job ends once");
     outcome_ = std::move(outcome);
     cancel(CancelReason::Cancelled);
     if (jobs_.done() && ended_by_job_)

@@ -20,6 +20,7 @@
 #include "weft/async/errors.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/internal/job_count.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
 #include "weft/base/result.h"
@@ -47,6 +48,7 @@ struct PeriodicEnd {
 // The context is the ambient one of each run.
 template <class Function>
 PeriodicEnd run_periodic(Context& context, Nanoseconds interval, Function& function) {
+    WEFT_ASSERT(interval > Nanoseconds::zero(), "check_periodic() refuses other intervals");
     for (;;) {
         Result<void> waited = wait_interval(context, interval);
         if (!waited && !WEFT_PLANTED("periodic.runs_after_stop")) return {waited.error(), false};

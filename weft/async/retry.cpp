@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weft/async/periodic.h"
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/fiber.h"
 
@@ -24,12 +25,15 @@ bool is_worth_retrying(const Error& error) {
 }
 
 Nanoseconds retry_delay(const RetryOptions& options, int failures) {
+    WEFT_DASSERT(failures >= 1, "failures are counted from 1");
     using Floating = std::chrono::duration<double, std::nano>;
     double grown = static_cast<double>(options.delay_first.count()) *
                    std::pow(std::max(options.growth, 1.0), failures - 1);
     double whole = std::min(grown, static_cast<double>(options.delay_max.count()));
     double jitter = std::clamp(options.jitter, 0.0, 1.0);
-    return saturate(Floating(std::max(whole, 0.0) * (1.0 - jitter * random_part())));
+    Nanoseconds delay = saturate(Floating(std::max(whole, 0.0) * (1.0 - jitter * random_part())));
+    WEFT_DASSERT(delay >= Nanoseconds::zero());
+    return delay;
 }
 
 }  // namespace weft::async

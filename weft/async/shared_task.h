@@ -48,6 +48,7 @@ public:
         }
         // Relaxed: read by the last handle, after all others were dropped.
         seen_.store(true, std::memory_order_relaxed);
+        WEFT_ASSERT(outcome_.has_value(), "the outcome is stored before done_ is set");
         return *outcome_;
     }
     bool is_done() const { return done_.is_set(); }
@@ -58,7 +59,9 @@ public:
     }
     void drop_handle() {
         // Acquire-release: the last handle sees what all others did.
-        if (handles_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
+        std::uint32_t before = handles_.fetch_sub(1, std::memory_order_acq_rel);
+        WEFT_ASSERT(before != 0, "more handles were dropped than made");
+        if (before == 1) end();
     }
 
     // For JobBody.
@@ -68,6 +71,7 @@ public:
         return call_job(function, context);
     }
     void finish(Result<T> outcome) {
+        WEFT_DASSERT(!outcome_, "a job ends once");
         outcome_.emplace(std::move(outcome));
         cancel(CancelReason::Cancelled);
         done_.set();

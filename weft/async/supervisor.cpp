@@ -30,6 +30,7 @@ Result<void> Supervisor::run() {
     struct AtEnd {
         ~AtEnd() {
             supervisor.stop_all();
+            WEFT_ASSERT(!supervisor.is_any_running(), "a job is alive after its supervisor");
             supervisor.running_ = false;
         }
         Supervisor& supervisor;
@@ -56,6 +57,7 @@ bool Supervisor::is_any_running() const {
 // ---------------------------------------------------------------- one job
 
 Result<void> Supervisor::start(Job& job) {
+    WEFT_ASSERT(!job.task, "a job is stopped before it is started again");
     if (!WEFT_PLANTED("supervisor.starts_after_the_end")) WEFT_TRY(Context::current().check());
     auto [context, source] = Context::current().with_cancel();
     job.source = source;
@@ -144,7 +146,9 @@ Result<void> Supervisor::restart(Jobs::iterator failed, const Result<void>& outc
 // Counts one more restart.
 bool Supervisor::is_too_often() {
     Instant now = Clock::now();
+    WEFT_DASSERT(restarts_.empty() || restarts_.back() <= now, "restarts are in order of time");
     while (!restarts_.empty() && now - restarts_.front() > options_.window) restarts_.pop_front();
+    WEFT_ASSERT(restarts_.size() <= restarts_max(), "the run ends with the first one too many");
     restarts_.push_back(now);
     return restarts_.size() > restarts_max();
 }

@@ -26,6 +26,7 @@
 #include "weft/async/errors.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/task.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/function.h"
 #include "weft/base/result.h"
@@ -91,7 +92,10 @@ private:
         EndNotice(EndNotice&& other) noexcept
             : supervisor_(other.supervisor_), job_(std::exchange(other.job_, nullptr)) {}
         ~EndNotice();
-        Job& job() const { return *job_; }
+        Job& job() const {
+            WEFT_DASSERT(job_, "this notice has been moved from");
+            return *job_;
+        }
 
     private:
         Supervisor* supervisor_;

@@ -22,6 +22,7 @@
 #include "weft/async/errors.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/internal/job_count.h"
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 
 namespace weft::async_internal {
@@ -37,6 +38,7 @@ public:
 
     Result<T> wait() {
         if (!jobs_.close_and_wait(*this)) return async::kTaskWaited();
+        WEFT_ASSERT(outcome_.has_value(), "a job stores its outcome before its end is counted");
         return std::move(*outcome_);
     }
     void end() {
@@ -50,6 +52,7 @@ public:
         return call_job(function, context);
     }
     void finish(Result<T> outcome) {
+        WEFT_DASSERT(!outcome_, "a job ends once");
         outcome_.emplace(std::move(outcome));
         cancel(CancelReason::Cancelled);
         if (jobs_.done()) report();

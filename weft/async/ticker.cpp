@@ -2,6 +2,7 @@
 
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 
@@ -18,7 +19,9 @@ Result<Tick> Ticker::next() {
         WEFT_TRY(Context::current().check());
         return slept.error();
     }
-    auto missed = (Clock::now() - next_) / interval_;
+    Instant now = Clock::now();
+    WEFT_DASSERT(now >= next_, "a sleep never ends early");
+    auto missed = (now - next_) / interval_;
     Tick tick{next_ + missed * interval_, static_cast<std::uint64_t>(missed)};
     next_ = (WEFT_PLANTED("ticker.drifts") ? Clock::now() : tick.due) + interval_;
     return tick;

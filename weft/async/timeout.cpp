@@ -1,5 +1,6 @@
 #include "weft/async/timeout.h"
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 
 namespace weft::async_internal {
@@ -10,6 +11,7 @@ bool TimeoutState::publish() {
     ended_before_ = async::reason_of(this);
     // Release: publishes the outcome. Acquire: sees the waiter, or the keeper.
     State before = state_.exchange(State::Finished, std::memory_order_acq_rel);
+    WEFT_ASSERT(before != State::Finished, "a job ends once");
     if (before == State::Abandoned) return false;
     if (before == State::Awaited && waiter_.try_claim(Wake::Ready)) waiter_.resume();
     return true;
@@ -26,14 +28,17 @@ bool TimeoutState::await_finish() {
     // Release: publishes the waiter. Acquire: the outcome.
     if (!state_.compare_exchange_strong(running, State::Awaited, std::memory_order_release,
                                         std::memory_order_acquire)) {
+        WEFT_ASSERT(running == State::Finished, "only the caller waits, and only once");
         waiter.abandon();
         return true;
     }
     if (waiter.wait(Deadline::never(), this) == Wake::Ready) return true;
     if (!WEFT_PLANTED("timeout.leaves_the_job_to_nobody")) keeper_ = enter_keeper();
     // Acquire: the outcome, if the job has ended meanwhile. Release: the keeper.
-    if (state_.exchange(State::Abandoned, std::memory_order_acq_rel) != State::Finished)
-        return false;
+    State before = state_.exchange(State::Abandoned, std::memory_order_acq_rel);
+    WEFT_ASSERT(before == State::Awaited || before == State::Finished,
+                "only the caller abandons the job, and only once");
+    if (before != State::Finished) return false;
     leave_keeper();
     return true;
 }

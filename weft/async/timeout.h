@@ -24,6 +24,7 @@
 #include "weft/async/context.h"
 #include "weft/async/errors.h"
 #include "weft/async/internal/job.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -87,6 +88,7 @@ public:
         return call_job(function, context);
     }
     void finish(Result<T> outcome) {
+        WEFT_DASSERT(!outcome_, "a job ends once");
         outcome_.emplace(std::move(outcome));
         if (publish()) return;
         fiber_internal::late("a job with a timeout", without_value(*outcome_));
@@ -103,6 +105,7 @@ private:
     ~TimeoutCore() = default;
 
     Result<T> result() {
+        WEFT_ASSERT(outcome_.has_value(), "a job stores its outcome before it publishes its end");
         std::optional<Error> instead = error_instead();
         if (!instead) return std::move(*outcome_);
         if (!*outcome_ && !is_end_of_context(outcome_->error()))

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
 
@@ -24,6 +25,7 @@ bool FirstError::add(const Error& error, const CancelState& jobs) {
             kept = true;
             collected_.splice(collected_.end(), entry);
         }
+        WEFT_DASSERT(collected_.size() <= collected_max_ + one_more);
     }
     if (!kept) fiber_internal::dropped("a job", error, &jobs);
     return first;
@@ -44,6 +46,7 @@ std::vector<Error> FirstError::collected() const {
     }
     copy.reserve(count);
     SpinGuard guard(lock_);
+    WEFT_ASSERT(collected_.size() >= count, "collected errors are never removed");
     // Errors added meanwhile are left out: nothing is allocated under the lock.
     for (auto error = collected_.begin(); copy.size() < count; ++error) copy.push_back(*error);
     return copy;
@@ -53,6 +56,7 @@ void FirstError::drop(const CancelState& jobs) {
     std::optional<Error> first;
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(!dropped_, "the kept error would be logged and counted twice");
         dropped_ = true;
         first = first_;
     }

@@ -154,8 +154,11 @@ public:
         if (core_) core_->release();
     }
 
-    Core* operator->() const { return core_; }
-    Core& operator*() const { return *core_; }
+    Core* operator->() const { return &**this; }
+    Core& operator*() const {
+        WEFT_DASSERT(core_, "this reference to a core has been moved from");
+        return *core_;
+    }
     explicit operator bool() const { return core_ != nullptr; }
 
 private:
@@ -229,6 +232,7 @@ template <class Core, class Function>
 Result<void> start_job(Core& core, Function&& function, std::string_view name = {}) {
     constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);
     using Body = JobBody<Core, StoredFunction<Function, room>>;
+    static_assert(sizeof(Body) <= Fiber::kStorageBytes);
     SpawnOptions options;
     options.token = &core;
     options.name = name;

@@ -26,6 +26,7 @@ bool JobCount::add() {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
         if (word & kClosed) return false;
+        WEFT_DASSERT(word < UINT64_MAX - kOne, "more jobs than can be counted");
         if (WEFT_PLANTED("job_count.adds_late")) word = word_.load(std::memory_order_relaxed);
     } while (!word_.compare_exchange_weak(word, word + kOne, std::memory_order_relaxed,
                                           std::memory_order_relaxed));
@@ -36,6 +37,8 @@ bool JobCount::done() {
     // Acquire-release: the last job sees the waiter, and the waiter sees what all jobs did.
     std::uint64_t before = word_.fetch_sub(kOne, std::memory_order_acq_rel);
     WEFT_ASSERT(before >= kOne, "more jobs ended than began");
+    WEFT_ASSERT((before & kClosed) || !(before & (kWaiting | kDropped)),
+                "an owner waits, or has left, only after it has closed the count");
     if (before == (kOne | kClosed | kWaiting) && waiter_.try_claim(Wake::Ready)) waiter_.resume();
     if ((before & kDropped) && before < 2 * kOne && keeper_) keeper_->leave_keeper();
     return before & kDropped;
@@ -62,9 +65,13 @@ void JobCount::wait_for_last() {
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     waiter_ = waiter.ref();
     // Release: publishes waiter_ to the last job. Acquire: sees what the jobs did if none is left.
-    bool is_last = word_.fetch_or(kWaiting, std::memory_order_acq_rel) < kOne;
+    std::uint64_t before = word_.fetch_or(kWaiting, std::memory_order_acq_rel);
+    WEFT_ASSERT((before & kFlags) == kClosed, "only the one that has closed the count waits");
+    bool is_last = before < kOne;
     if (is_last && !WEFT_PLANTED("job_count.waits_without_look")) return waiter.abandon();
-    static_cast<void>(waiter.wait());
+    Wake wake = waiter.wait();
+    WEFT_ASSERT(wake == Wake::Ready, "a join ends with the last job and in no other way");
+    WEFT_ASSERT(!has_jobs(), "a job was added to a closed count");
 }
 
 JobCount::End JobCount::end(CancelState& jobs) {
@@ -90,6 +97,7 @@ JobCount::End JobCount::leave_to_scope(CancelState& jobs) {
     keeper_ = jobs.enter_keeper();
     // Release: publishes keeper_ to done(). Acquire: sees the outcomes.
     std::uint64_t before = word_.fetch_or(kClosed | kDropped, std::memory_order_acq_rel);
+    WEFT_ASSERT(!(before & kFlags), "only the owner closes the count, and once");
     jobs.cancel(CancelReason::Cancelled);
     if (before >= kOne) return End::Left;
     if (keeper_) keeper_->leave_keeper();

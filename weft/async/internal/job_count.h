@@ -23,6 +23,12 @@ public:
     // waiting: then nobody will take the outcome.
     bool done();
 
+    // Whether a job is under way; a snapshot.
+    bool has_jobs() const {
+        // Relaxed: for assertions, made by a caller that has seen the end of the jobs.
+        return word_.load(std::memory_order_relaxed) >= kOne;
+    }
+
     // Closes, and waits until no job is left. This is a join: it cannot be cancelled, but the end
     // of the ambient token cancels `jobs`, the token of the jobs. False if it was closed before.
     bool close_and_wait(CancelState& jobs);

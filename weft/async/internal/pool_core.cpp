@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "weft/async/errors.h"
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 
 namespace weft::async_internal {
@@ -19,9 +20,13 @@ CancelReason ambient_reason() { return async::reason_of(current_cell().token); }
 PoolCore::PoolCore(CancelState* parent, std::size_t workers, std::size_t queue_size)
     : CancelState(parent, Deadline::never(), &kNodeType),
       workers_max_(workers),
-      accepted_max_(workers + queue_size) {}
+      accepted_max_(workers + queue_size) {
+    WEFT_ASSERT(workers != 0 && queue_size != 0, "Pool::create() refuses other options");
+}
 
 PoolCore::~PoolCore() {
+    WEFT_ASSERT(!first_ && accepted_ == 0 && working_ == 0, "a pool ends after its jobs");
+    WEFT_ASSERT(!jobs_.has_jobs(), "a pool ends after its jobs");
     while (PoolJob* job = free_) {
         free_ = job->next;
         std::unique_ptr<PoolJob>(job).reset();
@@ -32,8 +37,13 @@ PoolCore::~PoolCore() {
 
 // Lock held.
 bool PoolCore::try_take_place(const StoredJob* offered, Admitted& admitted) {
+    WEFT_DASSERT(lock_.is_locked());
     if (accepted_ == accepted_max_) return false;
-    if (accepted_++ == 0) jobs_.add();  // succeeds: jobs_ is closed only after closed_ was set
+    if (accepted_++ == 0) {
+        bool counted = jobs_.add();
+        WEFT_ASSERT(counted || WEFT_PLANTED("pool.lets_in_late"),
+                    "jobs_ is closed only after closed_ was set");
+    }
     PoolJob* job = free_;
     if (job) free_ = job->next;
     admitted = fill(job, offered);
@@ -116,6 +126,8 @@ PoolCore::Place::~Place() {
 
 // Lock held.
 void PoolCore::append(PoolJob& job) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(!first_ || !last_->next, "nothing is queued behind the last job");
     job.next = nullptr;
     (first_ ? last_->next : first_) = &job;
     last_ = &job;
@@ -123,6 +135,7 @@ void PoolCore::append(PoolJob& job) {
 
 // Lock held. True if the caller has to start one more fiber, which is counted already.
 bool PoolCore::count_fiber() {
+    WEFT_DASSERT(lock_.is_locked() && working_ <= workers_max_);
     if (working_ == workers_max_) return false;
     ++working_;
     return true;
@@ -162,6 +175,7 @@ PoolJob* PoolCore::take_job() {
             lock_.unlock();
             lock_.lock();
         }
+        WEFT_ASSERT(working_ != 0, "a fiber that runs jobs is counted");
         --working_;
     }
     return job;
@@ -200,7 +214,11 @@ PoolJob* PoolCore::release_place(PoolJob& job, Then then) {
         sync_internal::WaitEntry* first = submitters_.front();
         auto* submitter = static_cast<Submitter*>(submitters_.claim_first());
         if (WEFT_PLANTED("pool.charges_the_ended") && first != submitter) ++accepted_;
+        WEFT_ASSERT(accepted_ != 0, "a place is released that nobody has");
         if (submitter) {
+            WEFT_DASSERT(!closed_ || WEFT_PLANTED("pool.closes_silently"),
+                         "nobody waits for a place of a closed pool");
+            WEFT_DASSERT(accepted_ >= accepted_max_, "a submitter waits only while all are taken");
             submitter->is_admitted = true;
             submitter->admitted = fill(&job, submitter->offered);
             claimed.add(submitter->ref);
@@ -226,6 +244,7 @@ void PoolCore::fail_queue(const Error& error) {
     PoolJob* job = nullptr;
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(working_ != 0, "a fiber that could not start is counted");
         // While another fiber runs, it takes the queued jobs.
         if (--working_ == 0) job = std::exchange(first_, nullptr);
     }

@@ -21,6 +21,7 @@
 #include "weft/async/internal/first_error.h"
 #include "weft/async/internal/job.h"
 #include "weft/async/internal/job_count.h"
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
@@ -91,6 +92,9 @@ public:
     Result<void> accept(const Result<Admitted>& admitted, std::string_view name,
                         Function&& function) {
         if (!admitted) return admitted.error();
+        WEFT_DASSERT(!admitted->is_queued || !admitted->job, "the job of a free place is queued");
+        WEFT_DASSERT(admitted->is_queued || !admitted->starts_fiber,
+                     "a fiber is started for a queued job");
         if (admitted->starts_fiber) start_fiber();
         if (admitted->is_queued) return {};
         Place place(*this, admitted->job);

@@ -37,7 +37,8 @@ public:
     template <class Function>
     void start(Function&& function) {
         if (is_nil(function)) return settle(async::kNilJob());
-        static_cast<void>(jobs_.add());  // succeeds: only wait() and end() close it
+        bool counted = jobs_.add();
+        WEFT_ASSERT(counted, "only wait() and end() close the count, and no job starts after them");
         Result<void> started = start_job(*this, std::forward<Function>(function));
         if (!started) finish(started.error());
     }
@@ -49,7 +50,8 @@ public:
     }
     Result<T> wait() {
         bool leaves = WEFT_PLANTED("race.leaves_the_losers") && winner_;
-        if (!leaves) static_cast<void>(jobs_.close_and_wait(*this));
+        bool joined = leaves || jobs_.close_and_wait(*this);
+        WEFT_ASSERT(joined, "the owner of a race waits for it once");
         cancel(CancelReason::Cancelled);
         std::optional<Error> first = errors_.get();
         if (!winner_) {
@@ -82,7 +84,7 @@ private:
 
     RaceCore(CancelState* parent, WonBy won_by)
         : CancelState(parent, Deadline::never(), &kNodeType), won_by_(won_by) {}
-    ~RaceCore() = default;
+    ~RaceCore() { WEFT_ASSERT(!jobs_.has_jobs(), "a race ends after its jobs"); }
 
     // True for exactly one caller.
     bool decide() {

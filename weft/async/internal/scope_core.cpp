@@ -58,6 +58,7 @@ void ScopeCore::notify_observed(CancelState& state) {
 
 // Lock held.
 void ScopeCore::touch() {
+    WEFT_DASSERT(lock_.is_locked());
     // Relaxed: see is_touched(). Tested first, because it is mostly set already.
     if (!touched_.load(std::memory_order_relaxed)) touched_.store(true, std::memory_order_relaxed);
 }
@@ -85,6 +86,8 @@ void ScopeCore::leave() {
     {
         SpinGuard guard(lock_);
         WEFT_ASSERT(alive_ > 0, "more has ended in a scope than began in it");
+        WEFT_ASSERT(state_ != State::Ended || use_ == Use::Recurring,
+                    "something has ended after its scope");
         if (--alive_ == 0) idle_waiters_.claim_all(claimed);
     }
     claimed.resume_all();
@@ -95,8 +98,9 @@ void ScopeCore::wait_idle() {
     if (alive_ == 0) return lock_.unlock();
     sync_internal::WaitEntry entry;
     // Only leave() ends this wait.
-    static_cast<void>(idle_waiters_.wait(lock_, entry, WaitReason::Job, this,
-                                         Until(Deadline::never(), Cancellable::No)));
+    Result<void> waited = idle_waiters_.wait(lock_, entry, WaitReason::Job, this,
+                                             Until(Deadline::never(), Cancellable::No));
+    WEFT_ASSERT(waited.has_value(), "the end of a scope ends in no other way than by leave()");
 }
 
 void ScopeCore::finish(Result<void> outcome) {
@@ -135,6 +139,7 @@ void ScopeCore::run_cleanups() {
 Result<void> ScopeCore::end() {
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(use_ == Use::Once, "a recurring scope ends in rounds");
         WEFT_ASSERT(state_ == State::Open, "a scope was ended twice");
         state_ = State::Ending;
     }
@@ -163,6 +168,7 @@ bool ScopeCore::has_ended() {
 
 // Code that still holds the context can start nothing in the scope any more. Does not wait.
 void ScopeCore::retire() {
+    WEFT_ASSERT(use_ == Use::Recurring, "a scope of run_scope() ends by end()");
     SpinGuard guard(lock_);
     state_ = State::Ended;
 }
@@ -171,6 +177,7 @@ void ScopeCore::end_round() {
     WEFT_ASSERT(use_ == Use::Recurring, "only a scope that recurs has rounds");
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(state_ == State::Open, "one round ends at a time, and before the scope");
         state_ = State::Ending;
     }
     cancel_children(CancelReason::Cancelled);
@@ -178,6 +185,7 @@ void ScopeCore::end_round() {
     run_cleanups();
     arena_.release();
     SpinGuard guard(lock_);
+    WEFT_ASSERT(alive_ == 0, "something is alive after its round");
     state_ = State::Open;
     // Relaxed: see is_touched().
     touched_.store(false, std::memory_order_relaxed);
