@@ -94,7 +94,7 @@ Result<Address> Address::parse(std::string_view text) {
     if (host == "localhost") return loopback(*port);
     bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
     IpAddress ip = WEFT_TRY(IpAddress::parse(bracketed ? host.substr(1, host.size() - 2) : host));
-    // Without brackets nobody could tell the port from the last group.
+    // Without brackets the port could not be told from the last group of an IPv6 address.
     if (ip.is_v4() == bracketed) return not_an_address(text);
     return Address(ip, *port);
 }
@@ -119,7 +119,8 @@ std::size_t Address::to_native(void* storage) const {
         bool abstract = path_.starts_with('@');
         if (abstract) native.sun_path[0] = '\0';
         std::memcpy(storage, &native, sizeof native);
-        // A name ends where it ends; a path has its zero byte, an unnamed socket has none.
+        // The length ends an abstract name. A path counts its zero byte; an unnamed socket has
+        // neither.
         return kPathOffset + path_.size() + (abstract || path_.empty() ? 0 : 1);
     }
     if (ip_.is_v4()) {

@@ -3,8 +3,8 @@
 //     Address here = WEFT_TRY(Address::parse("[::1]:8080"));
 //     WEFT_TRY(server.listen(Address::any(8080)));       // every interface, IPv4 and IPv6
 //
-// A value; any thread. Only numbers, and "localhost", which is one (RFC 6761 §6.3); other names are
-// the resolver's.
+// A value; any thread. It reads numeric addresses, and "localhost", which always means the loopback
+// address (RFC 6761 §6.3); other names are for a Resolver.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ struct sockaddr;
 
 namespace weft::net {
 
-// The number of a host: 4 bytes or 16. Strict in what it reads: four decimal numbers without
-// leading zeros, or RFC 4291 text; no octal, no hex, no zone.
+// An IPv4 or IPv6 address: 4 bytes or 16. parse() is strict: four decimal numbers without leading
+// zeros, or the text of RFC 4291; no octal, no hex, no zone.
 class IpAddress {
 public:
     IpAddress() = default;  // 0.0.0.0
@@ -31,7 +31,7 @@ public:
     static IpAddress loopback() { return v4({127, 0, 0, 1}); }
 
     bool is_v4() const { return is_v4_; }
-    // In the order of the network; the first 4 for IPv4.
+    // In network byte order. Of IPv4 the first 4 are the address and the others are zero.
     const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     // ::ffff:a.b.c.d as a.b.c.d; everything else unchanged.
     IpAddress unmapped() const;
@@ -51,7 +51,8 @@ public:
 
     Address() = default;  // 0.0.0.0:0
     Address(const IpAddress& ip, std::uint16_t port) : ip_(ip), port_(port) {}
-    // An abstract name begins with '@'. Limit when the path is too long.
+    // A path that begins with '@' is a name in Linux's abstract namespace. Limit when it is too
+    // long.
     static Result<Address> unix_path(std::string_view path);
     // "127.0.0.1:80", "[::1]:80", "unix:/run/weft.sock"; ":80" is any(80), "localhost:80" is
     // loopback(80).
@@ -69,7 +70,8 @@ public:
     Address unmapped() const;
     std::string to_string() const;
 
-    // For the kernel. `storage` has at least kNativeBytes; gives how many were used.
+    // As the sockaddr that the kernel takes. `storage` has room for kNativeBytes; returns how many
+    // were used.
     static constexpr std::size_t kNativeBytes = 128;
     std::size_t to_native(void* storage) const;
     static Result<Address> from_native(const sockaddr* native, std::size_t bytes);

@@ -1,4 +1,4 @@
-// An address that is read is written so that it is read as the same.
+// An address that was parsed is written so that it is parsed as the same address.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Address::any(): a listener for every interface and both families, or for the one there is.
+// Address::any(): a listener for every interface and both families, or for the only one there is.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -41,7 +41,7 @@ TEST(AnyAddress, NET_7a_a_listener_on_any_address_takes_both_families) {
     });
 }
 
-// From now on this process is told that there is no IPv6.
+// From now on the kernel tells this process that there is no IPv6.
 bool lose_ipv6() {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

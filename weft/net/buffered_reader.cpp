@@ -14,20 +14,21 @@ Error cut_off() { return {ErrorKind::Closed, "the stream ends within a message"}
 
 }  // namespace
 
-// All that is buffered at the beginning, and space behind it unless the limit is reached.
+// Makes space behind the buffered bytes, by moving them to the front or by growing the buffer.
 void BufferedReader::make_room() {
     if (end_ < bytes_.size()) return;
     if (begin_ > 0) {
         std::memmove(bytes_.data(), bytes_.data() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
-        // Half of it free: else a message of nearly this size would be moved for every byte.
+        // At least half must be free, or a message of nearly this size would be moved for every
+        // byte.
         if (end_ <= bytes_.size() / 2) return;
     }
     bytes_.resize(std::min(bytes_max_, std::max(kBytesMin, 2 * bytes_.size())));
 }
 
-// False at the end of the stream. There is room for at least a byte.
+// Reads once. False at the end of the stream. Less than `bytes_max` is buffered before the call.
 Result<bool> BufferedReader::fill(Deadline deadline) {
     make_room();
     std::size_t count = WEFT_TRY(stream_->read(ByteSpace(bytes_).subspan(end_), deadline));
@@ -43,7 +44,7 @@ Bytes BufferedReader::take(std::size_t count) {
     return taken;
 }
 
-// How many bytes there are up to the end of the first mark.
+// Reads until a mark is buffered; how many bytes there are up to its end.
 Result<std::size_t> BufferedReader::find(std::string_view mark, Deadline deadline) {
     std::size_t searched = 0;
     for (;;) {

@@ -5,14 +5,14 @@
 //     std::string_view head = WEFT_TRY(reader.until("\r\n\r\n"));
 //     Bytes body = WEFT_TRY(reader.exactly(length));
 //
-// It reads more than it is asked for and keeps the rest for the next call, so nobody else reads the
-// stream meanwhile; take_buffered() gives that rest to whoever goes on with the stream. What a call
-// gives lies in the reader, until its next call. No message is longer than `bytes_max`, which is
-// also the most memory that it takes; a longer one gives Limit. One that the end of the stream cuts
-// off gives Closed. After an error nothing is lost: what had come is still there, and after
-// TimedOut or Cancelled the same call goes on where it was.
+// It reads ahead and keeps what was not asked for until the next call, so nobody else may read the
+// stream meanwhile; take_buffered() hands those bytes over to whoever reads the stream next. What a
+// call returns lies in the reader and is valid until the next call. No message is longer than
+// `bytes_max`, which is also the most memory that the reader takes; a longer one gives Limit. A
+// message that the end of the stream cuts off gives Closed. An error loses nothing: the bytes that
+// had arrived stay buffered, and after TimedOut or Cancelled the same call continues where it was.
 //
-// The stream outlives it. Owned by one fiber or thread at a time.
+// The stream outlives the reader. Used by one fiber or thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -35,18 +35,18 @@ public:
     explicit BufferedReader(Stream& stream, std::size_t bytes_max = kBytesMax)
         : stream_(&stream), bytes_max_(bytes_max) {}
 
-    // The next line without its "\n" or "\r\n", or nothing at the end of the stream. Both count for
-    // the limit.
+    // The next line without its "\n" or "\r\n", which count towards the limit; no value at the end
+    // of the stream.
     Result<std::optional<std::string_view>> line(Deadline deadline = Deadline::never());
-    // Up to the first `mark` and with it. An empty mark is Misuse.
+    // Everything up to the first `mark`, including the mark. An empty mark is Misuse.
     Result<std::string_view> until(std::string_view mark, Deadline deadline = Deadline::never());
     Result<Bytes> exactly(std::size_t count, Deadline deadline = Deadline::never());
-    // What has come, at least one byte, or 0 at the end, as Stream::read() does.
+    // What has arrived, at least one byte, or 0 at the end, as Stream::read() does.
     Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never());
 
-    // What was read from the stream and not yet given out.
+    // What was read from the stream and not yet returned.
     Bytes buffered() const { return Bytes(bytes_).subspan(begin_, end_ - begin_); }
-    // The same, which the reader then no longer has.
+    // Returns the same bytes and removes them from the reader.
     std::string take_buffered();
 
 private:
@@ -57,7 +57,7 @@ private:
 
     Stream* stream_;
     std::size_t bytes_max_;
-    std::vector<std::byte> bytes_;  // of which [begin_, end_) are there and not given out
+    std::vector<std::byte> bytes_;  // [begin_, end_) has arrived and was not returned yet
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
 };

@@ -22,7 +22,8 @@ using namespace std::string_literals;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-// A reader of what `say(far)` lets the other side do; then it is closed.
+// Calls body with a reader of a socket; `say(far)` runs on a fiber with the other end, which is
+// closed afterwards.
 template <class Say, class Body>
 void with_reader(std::size_t bytes_max, Say say, Body body) {
     in_runtime(1, [&]() -> Result<void> {
@@ -41,7 +42,7 @@ auto saying(std::string text) {
     };
 }
 
-// A byte at a time, each of which the reader sees alone.
+// Sends a byte at a time, each of which the reader receives alone.
 auto dripping(std::string text) {
     return [text = std::move(text)](Socket& far) {
         for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// Files that are not in the kernel's memory are sent without holding up the worker.
+// Files that are not in the page cache are sent without holding up the worker.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ using namespace testing;
 
 constexpr std::size_t kBytes = 3 << 20;
 
-// The kernel forgets that part; false where the file system has nothing else, as one in memory.
+// Removes that part from the page cache; false if it stays, as in a file system in memory.
 bool forget(const TemporaryFile& file, std::size_t offset = 0, std::size_t count = kBytes) {
     EXPECT_EQ(::fsync(file.fd()), 0);
     EXPECT_EQ(::posix_fadvise(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(count),
@@ -44,7 +44,7 @@ bool can_tell(const TemporaryFile& file) {
 
 std::uint64_t jobs() { return blocking_internal::pool_here()->counters().jobs.value(); }
 
-// What arrives at the other end, and how many reads were handed to another thread for it.
+// What arrived at the other end, and how many reads were handed over to another thread for it.
 struct Sent {
     Result<void> outcome;
     std::string text;
@@ -111,7 +111,7 @@ TEST(ColdFile, NET_8b_tls_reads_by_another_thread_only_what_is_not_in_memory) {
     expect_whole(send_by_tls, file, false);
 }
 
-// A file system in memory has no cold files, but does not say so for single reads.
+// A file system in memory has no uncached files, but does not say so for single reads.
 TEST(ColdFile, NET_8b_a_file_in_memory_is_read_by_nobody_else) {
     int memory = ::memfd_create("weft", MFD_CLOEXEC);
     ASSERT_GE(memory, 0);
@@ -130,7 +130,7 @@ TEST(ColdFile, NET_8b_a_file_in_memory_is_read_by_nobody_else) {
     ::close(memory);
 }
 
-// Whether reading it would wait nobody can tell beforehand: that is found out beside the worker.
+// The kernel cannot tell whether reading the file would wait, so another thread reads it first.
 TEST(ColdFile, NET_8b_a_file_of_which_nothing_is_known_is_read_by_another_thread_first) {
     int version = ::open("/proc/version", O_RDONLY | O_CLOEXEC);
     std::string text(1000, '\0');
@@ -148,8 +148,8 @@ TEST(ColdFile, NET_8b_a_file_of_which_nothing_is_known_is_read_by_another_thread
     ::close(version);
 }
 
-// The only thread that could read is busy: whoever waited for the disk on the worker would still
-// send, and whoever does not lets the other fibers of the worker run.
+// The only thread of the blocking pool is busy: a read on the worker would send the file anyway,
+// while a read that waits for the pool lets the other fibers of the worker run.
 void expect_the_worker_runs_on(Send send_by) {
     TemporaryFile file(kBytes);
     if (!forget(file)) GTEST_SKIP() << "this file system is in memory";

@@ -20,13 +20,13 @@ public:
 
     void note(const Error& error) {
         // An unreachable network says less than a host that has answered. An attempt is cancelled
-        // when another one got no memory, or when nobody wants to know.
+        // when another one got no memory, or when the caller has given up.
         bool says_little =
             error.kind() == ErrorKind::Unreachable || error.kind() == ErrorKind::Cancelled;
         if (says_little && error_) return;
         error_ = error;
     }
-    // The address is in the text already; a name that led to it is told as well.
+    // The text has the address already; a name that was resolved to it is added.
     Error error() const {
         if (!error_) return Error(ErrorKind::Dns, "resolve " + std::string(host_) + ": no address");
         return IpAddress::parse(host_) ? *error_ : error_->with_context(host_);
@@ -60,7 +60,7 @@ Result<Socket> dial_in_turn(const std::vector<Address>& addresses, std::string_v
     return failure.error();
 }
 
-// The attempts of one dial, which outlives them.
+// The attempts of one dial. It outlives them: its group waits for them.
 class Race {
 public:
     Race(std::string_view host, Deadline deadline, const DialOptions& options)
@@ -87,8 +87,8 @@ private:
     const DialOptions& options_;
     async::OwnedContext owned_;  // of the attempts
 
-    Event changed_;
-    SpinLock lock_;  // of the rest
+    Event changed_;  // an attempt has ended
+    SpinLock lock_;  // guards the next four
     std::size_t running_ = 0;
     std::size_t failures_ = 0;
     std::optional<Socket> winner_;
@@ -103,8 +103,8 @@ void Race::note_failure(const Error& error) {
     failure_.note(error);
 }
 
-// What the fiber of an attempt runs. The race is told of its end by the destructor, because a fiber
-// that gets no stack does not run it.
+// What the fiber of an attempt runs. The destructor reports the outcome to the race, because a
+// fiber that gets no stack destroys its function without having called it.
 class Race::Attempt {
 public:
     Attempt(Race& race, const Address& address) : race_(&race), address_(address) {}
@@ -121,7 +121,7 @@ public:
     }
 
 private:
-    Race* race_;  // null: another one tells it
+    Race* race_;  // null: moved from; the new object reports
     Address address_;
     Result<Socket> outcome_ = ErrorKind::OutOfMemory;
 };
@@ -144,7 +144,8 @@ void Race::end(Result<Socket> socket) {
     changed_.set();
 }
 
-// Until it holds or the time is up. An error means that the caller does not want to wait any more.
+// Returns when the condition holds, or at `until`. An error means that the caller was cancelled, or
+// that the deadline of its context has passed.
 template <class Condition>
 Result<void> Race::wait_for(Condition condition, Deadline until) {
     for (;;) {
@@ -188,12 +189,12 @@ Result<void> Race::try_all(const std::vector<Address>& addresses) {
 Result<Socket> Race::run(const std::vector<Address>& addresses) {
     Result<void> outcome = try_all(addresses);
     owned_.source.cancel();
-    static_cast<void>(group_.wait());  // the attempts have told us themselves
+    static_cast<void>(group_.wait());  // each attempt has reported its own outcome
     if (winner_) return std::move(*winner_);
     if (!outcome) return outcome.error();
     if (deadline_.expired(Clock::now()))
         return Error(ErrorKind::TimedOut).with_context("connect", host_);
-    // An attempt that was cancelled before it began could not say so.
+    // An attempt that was cancelled before it began has not reported Cancelled.
     WEFT_TRY(async::Context::current().check());
     return failure_.error();
 }

@@ -2,13 +2,13 @@
 //
 //     Socket socket = WEFT_TRY(dial(resolver, "example.org", 443, Deadline::after(5s)));
 //
-// Happy eyeballs (RFC 8305): the addresses are tried in turn, IPv6 first and then one family after
-// the other. The next one is tried when the one before has failed, or has not answered within the
-// attempt delay; it goes on nevertheless. The first connection wins, and the others are closed
-// before dial returns. If all fail the error is the most telling one of them, with host and
+// Happy eyeballs (RFC 8305): the addresses are tried in turn, IPv6 first and then the two families
+// alternately. The next attempt begins when the one before has failed, or has not connected within
+// the attempt delay; then both are under way. The first connection wins, and the other attempts are
+// ended before dial returns. If all fail, the error is the most telling one of them, with host and
 // address.
 //
-// Any fiber. On a plain thread the addresses are tried one after the other.
+// Any fiber. On a plain thread each attempt ends before the next begins.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ constexpr std::size_t kDialAddressesMax = 16;  // further ones are not tried
 struct DialOptions {
     SocketOptions socket = {};
     Nanoseconds attempt_delay = std::chrono::milliseconds(250);
-    // Asked for each address right before it is tried, by its number, whatever its name was. An
-    // error means that it is left out. None: every address is allowed.
+    // Called with each address right before it is tried, after the name was resolved. An error
+    // skips that address. Empty: every address is allowed.
     std::function<Result<void>(const Address& address)> allow = {};
 };
 

@@ -35,7 +35,7 @@ std::size_t open_descriptors() {
                       std::filesystem::directory_iterator()));
 }
 
-// Somebody who does not answer: the queue of a listener that accepts nobody is full.
+// An address that does not answer: the backlog of a listener that accepts nobody is full.
 struct BlackHole {
     Listener listener;
     std::vector<Socket> waiting;
@@ -43,7 +43,7 @@ struct BlackHole {
     static Result<BlackHole> create(const Address& address) {
         BlackHole hole;
         hole.listener = WEFT_TRY(Listener::open(address, {.backlog = 1}));
-        // One alone may have been let in, and noticed that too late.
+        // A single failure is not enough: that connection may be in the backlog nevertheless.
         for (int i = 0, dropped = 0; i < 10; ++i) {
             Result<Socket> socket =
                 Socket::connect(hole.listener.address(), Deadline::after(milliseconds(30)));

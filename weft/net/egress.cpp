@@ -22,8 +22,8 @@ struct Special {
     std::string_view what;
 };
 
-// IANA's registry of special-purpose addresses, as far as they are not globally reachable, and what
-// clouds answer at public addresses.
+// Those of IANA's registry of special-purpose addresses that are not globally reachable, and the
+// public addresses at which clouds serve their own guests.
 constexpr Special kSpecialV4[] = {
     {{0}, 8, "an address of this host"},
     {{10}, 8, "a private address"},
@@ -55,7 +55,7 @@ constexpr Special kGlobalUnicast = {{0x20}, 3, {}};
 constexpr Special kUniqueLocal = {{0xfc}, 7, {}};
 constexpr Special kLinkLocal = {{0xfe, 0x80}, 10, {}};
 constexpr Special kMulticast = {{0xff}, 8, {}};
-// Prefixes behind which an IPv4 address is the last 4 bytes.
+// Prefixes that are followed by an IPv4 address in the last 4 bytes.
 constexpr Special kMapped = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96, {}};
 constexpr Special kTranslated = {{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}, 96, {}};
 constexpr Special kCompatible = {{}, 96, {}};

@@ -1,9 +1,9 @@
-// EgressPolicy: where others may make a program connect to.
+// EgressPolicy: which addresses a program may connect to on behalf of others.
 //
 // A service that fetches what its users name is one redirect away from its own network: the
-// metadata of its cloud, databases, pages for administrators. The policy judges the number that is
-// about to be connected to, after the name was resolved; how the name was spelled does not matter,
-// nor does it what the name will stand for the next time.
+// metadata of its cloud, databases, pages for administrators. The policy judges the IP address that
+// is about to be connected to, after the name was resolved. So neither the spelling of the name
+// matters nor what the name will resolve to the next time.
 //
 //     auto policy = std::make_shared<net::EgressPolicy>();         // public addresses only
 //     WEFT_TRY(policy->allow("10.20.0.0/16:5432"));
@@ -11,7 +11,7 @@
 //         return policy->check(host, address);
 //     }});
 //
-// Filled by one; then any thread may ask.
+// One thread calls allow(); when it has done so, any thread may call check().
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ public:
 
     // Besides public addresses: "10.0.0.5", "10.0.0.0/8", "fd00::/8", "db.internal", each on one
     // port only if one is given: "10.0.0.0/8:5432", "[fd00::1]:443", "[fd00::/8]:443",
-    // "db.internal:5432"; or "unix:/run/app.sock". A name is allowed whatever it stands for.
+    // "db.internal:5432"; or "unix:/run/app.sock". A name is allowed whatever it resolves to.
     // Misuse for anything else.
     Result<void> allow(std::string_view rule);
 
@@ -58,9 +58,9 @@ private:
     std::vector<std::string> paths_;
 };
 
-// What kind of address it is if it is not one that the whole internet reaches, such as "a loopback
-// address"; empty for a public one. An IPv4 address inside of an IPv6 address (mapped, compatible,
-// NAT64) is judged by itself.
+// What kind of address it is if the internet cannot reach it, such as "a loopback address"; empty
+// for a public one. An IPv6 address that carries an IPv4 address (mapped, compatible, NAT64) is
+// judged by the latter.
 std::string_view why_not_public(const IpAddress& ip);
 
 }  // namespace weft::net

@@ -28,7 +28,7 @@ protected:
         there_ = std::move(pair->second);
         ASSERT_TRUE(here_.wait_in_kernel(milliseconds(5)));
     }
-    // A read that must not take longer than the patience of a test.
+    // A read that must end within the time limit of a test.
     Result<std::size_t> read(Deadline deadline = Deadline::after(seconds(20))) {
         return here_.read(space_, deadline);
     }
@@ -46,7 +46,7 @@ TEST_F(KernelWait, HTTP_10_a_read_times_out) {
 TEST_F(KernelWait, HTTP_10_bytes_are_read_before_and_after_the_slice) {
     for (milliseconds delay : {milliseconds(0), milliseconds(1), milliseconds(20)}) {
         std::thread writer([&] {
-            // Only whether they come early or late: the result is the same.
+            // It decides only whether they come early or late; the result is the same.
             EXPECT_TRUE(weft::sleep_for(delay));
             EXPECT_TRUE(there_.write_all(as_bytes("abc")));
         });

@@ -25,7 +25,7 @@ bool is_label(std::string_view label) {
            });
 }
 
-// In lower case and without the last dot; nothing when no host has such a name.
+// The name in lower case and without the dot at its end; no value when no host can have it.
 std::optional<std::string> host_name(std::string_view text) {
     if (text.ends_with('.')) text.remove_suffix(1);
     if (text.empty() || text.size() > kNameBytesMax) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<std::string> host_name(std::string_view text) {
             rest.remove_prefix(dot + 1);
             continue;
         }
-        // Old libraries take a name that ends in a number for an address, each in its own way.
+        // Old resolvers read a name that ends in a number as an address, each in its own way.
         bool is_number = label[0] >= '0' && label[0] <= '9' &&
                          (label.starts_with("0x") ||
                           std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; }));
@@ -54,7 +54,7 @@ std::optional<std::string> host_name(std::string_view text) {
 }  // namespace
 
 struct Resolver::State : std::enable_shared_from_this<State> {
-    // A query that is under way. Shared by its fiber, those who wait for it and the table of them.
+    // A query that is under way. Shared by its fiber, those who wait for it and `lookups`.
     struct Lookup {
         Event done;
         DnsOutcome outcome = ErrorKind::Dns;  // published by done
@@ -71,7 +71,7 @@ struct Resolver::State : std::enable_shared_from_this<State> {
     void fail_unstarted(Lookup& lookup, const std::string& name, const Error& error);
 
     const ResolverOptions options;
-    SpinLock lock;  // of the rest
+    SpinLock lock;  // guards the next three
     DnsCache cache;
     std::map<std::string, std::shared_ptr<Lookup>> lookups;
     std::uint64_t queries = 0;
@@ -123,13 +123,13 @@ void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome
     lookup.done.set();
 }
 
-// Nobody asks: those who wait are told, and the next one tries again.
+// The query did not begin: those who wait get the error, and the next caller tries again.
 void Resolver::State::fail_unstarted(Lookup& lookup, const std::string& name, const Error& error) {
     finish(lookup, name, Error(error).with_context("resolve", name));
 }
 
-// The query gets a fiber of its own, below the root of the runtime: who asked first may give up,
-// and the others still want to know.
+// The query gets a fiber of its own, below the root token of the runtime: whoever asked first may
+// be cancelled while others still wait for the answer.
 void Resolver::State::run(const std::shared_ptr<Lookup>& lookup, const std::string& name) {
     SpawnOptions spawning{.name = "dns", .token = fiber_internal::root_token()};
     Result<void> started = spawn_detached(

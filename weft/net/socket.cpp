@@ -21,10 +21,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kPartsMax = 128;  // a call; IOV_MAX is more, but they are on the stack
-constexpr std::size_t kSendFileBytesMax = 1 << 20;  // a call
+constexpr std::size_t kPartsMax = 128;  // per call; IOV_MAX is more, but they are on the stack
+constexpr std::size_t kSendFileBytesMax = 1 << 20;  // per call
 constexpr std::size_t kCopyBytes = 64 * 1024;
-// Of a file that is not in memory, before it is asked again: the kernel reads ahead meanwhile.
+// How much of a file that is not in the page cache is copied before the cache is checked again: the
+// kernel reads ahead meanwhile.
 constexpr std::size_t kColdBytes = 2 * kCopyBytes;
 constexpr Nanoseconds kBacklogWaitMin = milliseconds(1);
 constexpr Nanoseconds kBacklogWaitMax = milliseconds(50);
@@ -35,7 +36,7 @@ Result<void> as_result(int result) {
 }
 
 Descriptor own(int fd) {
-    // A simulated socket may give less than it has.
+    // A simulated socket may give less than it has, so a short read says nothing.
     return Descriptor::adopt_nonblocking(fd, env::current() ? Flow::Unknown : Flow::StreamSocket);
 }
 
@@ -60,7 +61,8 @@ Result<void> set_all(Descriptor& descriptor, const SocketOptions& options, Addre
     return set(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keep_alive);
 }
 
-// The backlog of a Unix listener is full, and nothing tells when it is not.
+// The backlog of a Unix listener is full, and the kernel does not report when it has room again:
+// back-off.
 Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
     if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
     WEFT_TRY(sleep_until(earlier(Deadline::after(wait), deadline)));
@@ -68,21 +70,21 @@ Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
     return {};
 }
 
-// On its own machine the kernel may choose the very port that is asked for as the socket's own, and
-// then connects it with itself.
+// For a connection to the same machine the kernel may choose the very port that is asked for as the
+// socket's own, and then connects the socket with itself.
 bool is_connected_with_itself(const Socket& socket, const Address& asked_for) {
     if (asked_for.kind() == Address::Kind::Unix) return false;
     Address local = socket.local_address();
     return local.port() == asked_for.port() && local == socket.peer_address();
 }
 
-// What is left of the parts of a vectored write.
+// The parts of a vectored write that are not sent yet.
 class Remainder {
 public:
     explicit Remainder(std::span<const Bytes> parts) : parts_(parts) { skip_empty(); }
 
     bool empty() const { return parts_.empty(); }
-    // As many as fit. `bytes` becomes their sum.
+    // Lists as many of them as `room` takes. `bytes` becomes the sum of their sizes.
     std::span<const iovec> gather(std::span<iovec> room, std::size_t& bytes) const {
         std::size_t count = std::min(room.size(), parts_.size());
         bytes = 0;
@@ -135,9 +137,9 @@ bool is_lack_of_ipv6(const Error& error) {
     return error.native_code() == EAFNOSUPPORT || error.native_code() == EADDRNOTAVAIL;
 }
 
-// A file stays behind when its listener was killed.
+// Whether the file was left behind by a listener that was killed.
 bool is_stale(const Address& address) {
-    // Only a socket: connecting to any other file is refused as well.
+    // Only a socket can be stale: connecting to any other file is refused as well.
     if (calls::socket_inode(address.path()) == 0) return false;
     int fd = calls::socket(AF_UNIX, SOCK_STREAM);
     if (fd < 0) return false;
@@ -159,7 +161,7 @@ Result<Socket> Socket::connect(const Address& address, Deadline deadline,
     return socket;
 }
 
-// What others have ended on purpose is passed unchanged.
+// Closed and Cancelled were caused on purpose, by this side, and are passed unchanged.
 Error Socket::with_peer(const Error& error, std::string_view action) const {
     if (error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Cancelled) return error;
     return error.with_context(action, peer_name(connected_to_ ? *connected_to_ : peer_address()));
@@ -173,8 +175,8 @@ Result<Socket> Socket::connect_to(const Address& address, Deadline deadline,
     WEFT_TRY(set_all(descriptor, options, address.kind()));
     Nanoseconds backlog_wait = kBacklogWaitMin;
     for (;;) {
-        // A call while the first is under way says how that went, as SO_ERROR does, and also when
-        // the wait has ended for nothing.
+        // A further call reports the outcome of the first one, as SO_ERROR does, and also tells
+        // when it is still under way because the wait has ended spuriously.
         int result = calls::connect(descriptor.fd(), address);
         if (result == 0 || result == -EISCONN) break;
         if (result == -EINPROGRESS || result == -EALREADY) {
@@ -267,7 +269,7 @@ Result<std::size_t> Socket::try_write_several(std::span<const Bytes> parts) {
         std::span<const iovec> some = rest.gather(room, bytes);
         auto send = [&](int fd) { return calls::send_parts(fd, some); };
         Result<std::optional<long>> sent = descriptor_.try_once(kWritable, send, bytes);
-        // After a part was taken the failure is for the next call to report.
+        // After a part was taken the next call reports the failure.
         if (!sent && total == 0) return with_peer(sent.error(), "write to");
         if (!sent || !*sent) break;
         auto count = static_cast<std::size_t>(**sent);
@@ -280,14 +282,15 @@ Result<std::size_t> Socket::try_write_several(std::span<const Bytes> parts) {
 
 Result<void> Socket::send_file(int file, std::uint64_t offset, std::uint64_t count,
                                Deadline deadline) {
-    // On a plain thread a broken connection would be told by a signal.
+    // On a plain thread sendfile() to a broken connection would raise SIGPIPE.
     if (!this_worker()) return send_copied(file, offset, count, deadline);
     return send_by_kernel(file, offset, count, deadline);
 }
 
 Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_t count,
                                     Deadline deadline) {
-    // The call would wait for the disk, and with it the worker and everybody on it.
+    // sendfile() waits for the disk, and the worker with all its fibers would wait with it. So only
+    // what is known to be in the page cache, up to here, is sent by it.
     std::uint64_t cached_to = offset;
     while (count > 0) {
         if (offset == cached_to) {
@@ -336,7 +339,7 @@ Result<void> Socket::send_copied(int file, std::uint64_t offset, std::uint64_t c
 
 Result<void> Socket::shutdown_write(Deadline) {
     Result<long> result = descriptor_.with_fd(calls::shutdown_write);
-    // Of a connection that was there and is gone.
+    // ENOTCONN means that the connection was there and is gone.
     if (!result && result.error().native_code() == ENOTCONN)
         return with_peer(Error(ErrorKind::Reset, ENOTCONN), "shut down");
     if (!result) return with_peer(result.error(), "shut down");
@@ -354,7 +357,7 @@ Result<void> Socket::reset_on_close() {
 }
 
 Result<void> Socket::wait_in_kernel(Nanoseconds slice) {
-    // When the slice is over a call says that it would block, and the thread waits as usual.
+    // When the slice is over the call gives EAGAIN, and the thread waits as any other does.
     WEFT_TRY(descriptor_.with_fd([&](int fd) { return calls::set_blocking(fd, slice); }));
     return {};
 }
@@ -427,7 +430,8 @@ Result<Listener> Listener::open_at(const Address& address, const ListenOptions& 
 Result<void> Listener::bind(const ListenOptions& options) {
     int result = calls::bind(descriptor_.fd(), address_);
     bool has_file = address_.kind() == Address::Kind::Unix && !address_.path().starts_with('@');
-    // NB: of two that find the same stale file at the same time one may lose its name.
+    // NB: of two listeners that find the same stale file at the same time, one may remove the new
+    // file of the other.
     if (result == -EADDRINUSE && has_file && is_stale(address_)) {
         calls::remove(address_.path());
         result = calls::bind(descriptor_.fd(), address_);
@@ -436,7 +440,7 @@ Result<void> Listener::bind(const ListenOptions& options) {
     if (!has_file) return {};
     // Relaxed: nobody else knows the listener yet.
     file_.store(calls::socket_inode(address_.path()), std::memory_order_relaxed);
-    // Before it listens, so that nobody comes in by the mode that the process's mask has given.
+    // Before it listens, so that nobody connects under the mode that the process's umask has given.
     return as_result(calls::set_mode(address_.path(), options.unix_mode));
 }
 
@@ -469,7 +473,7 @@ void Listener::close() {
 }
 
 void Listener::remove_file() {
-    // Relaxed: the number is all there is; of several who close one gets it.
+    // Relaxed: no other memory is read through it; of several who close, one gets the number.
     std::uint64_t file = file_.exchange(0, std::memory_order_relaxed);
     // It may have been replaced by another listener's.
     if (file != 0 && calls::socket_inode(address_.path()) == file) calls::remove(address_.path());

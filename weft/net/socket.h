@@ -6,7 +6,7 @@
 //
 // Errors are values with a cause: Refused, Reset, Unreachable, AddressInUse, OutOfFds, ... Their
 // text names the other side: "connect 127.0.0.1:80: Connection refused".
-// Any fiber and any thread; on a plain thread calls block it (logged once, at debug level).
+// Any fiber and any thread; on a plain thread calls block the thread (logged once, at debug level).
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ namespace weft::net {
 
 struct SocketOptions {
     bool no_delay = true;          // TCP: small writes leave at once
-    bool keep_alive = false;       // TCP: the kernel asks whether an idle peer is still there
+    bool keep_alive = false;       // TCP: the kernel probes whether an idle peer is still there
     int send_buffer_bytes = 0;     // 0: the kernel's choice
     int receive_buffer_bytes = 0;  // 0: the kernel's choice
 };
 
 class Socket final : public Stream {
 public:
-    Socket() = default;  // none: every call gives Closed
+    Socket() = default;  // no socket: every call gives Closed
     // Takes over a connected, non-blocking stream socket.
     static Socket adopt_nonblocking(int fd);
     static Result<Socket> connect(const Address& address, Deadline deadline = Deadline::never(),
                                   const SocketOptions& options = {});
-    // Two that are connected with each other.
+    // Two sockets that are connected with each other.
     static Result<std::pair<Socket, Socket>> make_pair();
 
     Socket(Socket&&) noexcept = default;
@@ -58,13 +58,13 @@ public:
                                       Deadline deadline = Deadline::never());
 
     Result<void> apply(const SocketOptions& options);
-    // For a socket that only plain threads use: they wait in the kernel's own calls, which costs
-    // less. Closing and cancelling are seen after `slice` at the latest.
+    // For a socket that only plain threads use: they then wait inside recv() and send(), which
+    // costs less than poll(). They notice a close and a cancel after `slice` at the latest.
     Result<void> wait_in_kernel(Nanoseconds slice);
 
     Descriptor& descriptor() override { return descriptor_; }
-    // 0.0.0.0:0 when there is none. Who speaks IPv4 has an IPv4 address, on a listener for both
-    // families too.
+    // 0.0.0.0:0 when there is none. A peer that came by IPv4 has an IPv4 address, also on a
+    // listener for both families.
     Address peer_address() const override;
     Address local_address() const override;
 
@@ -79,15 +79,16 @@ private:
     Result<void> send_copied(int file, std::uint64_t offset, std::uint64_t count,
                              Deadline deadline);
 
-    mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
-    // That it was connected to, for errors: of a broken connection the kernel does not know it.
+    mutable Descriptor descriptor_;  // mutable: a query for an address holds it open meanwhile
+    // What connect() was given, for the texts of errors: the kernel forgets the peer of a broken
+    // connection.
     std::unique_ptr<const Address> connected_to_;
 };
 
-// Lets the process have as many descriptors as the system allows it: the soft limit of most systems
-// is made for programs that use select(2). For servers; they call it when they listen.
+// Raises the process's soft limit on descriptors to its hard limit: the soft limit of most systems
+// is made for programs that use select(2). Servers call it when they begin to listen.
 void raise_descriptor_limit();
-// How many it may have; beyond all numbers in simulation.
+// How many descriptors the process may have; SIZE_MAX in simulation.
 std::size_t descriptor_limit();
 
 enum class ReusePort : bool { No, Yes };
@@ -97,12 +98,12 @@ struct ListenOptions {
     ReusePort reuse_port = ReusePort::No;  // several listeners share one TCP port
     bool v6_only = false;
     unsigned unix_mode = 0666;  // of the file of a Unix socket
-    // Not -1: a socket that listens already, as another process has opened it, is taken over
-    // instead; the file of a Unix socket stays that process's.
+    // Not -1: a listening socket that another process has opened; it is taken over and none is
+    // opened. The file of a Unix socket then stays that process's.
     int inherited = -1;
 };
 
-// The file of a Unix listener is removed when a stale one is in the way, and at close.
+// A stale file at the path of a Unix listener is replaced; the listener's own is removed at close.
 class Listener {
 public:
     Listener() = default;
@@ -111,7 +112,7 @@ public:
     Listener& operator=(Listener&&) noexcept;
     ~Listener();
 
-    // OutOfFds and OutOfMemory leave the connection in the backlog: wait a little, then again.
+    // OutOfFds and OutOfMemory leave the connection in the backlog: wait a little, then try again.
     Result<Socket> accept(Deadline deadline = Deadline::never());
     Result<std::optional<Socket>> try_accept();
 

@@ -49,7 +49,7 @@ unsigned mode_of(const std::string& path) {
     return status.st_mode & 0777U;
 }
 
-// What a listener leaves behind that was killed.
+// Makes the file that a killed listener leaves behind.
 void leave_a_stale_file(const Address& address) {
     int fd = calls::socket(AF_UNIX, SOCK_STREAM);
     ASSERT_EQ(calls::bind(fd, address), 0);
@@ -147,7 +147,7 @@ TEST(Socket, NET_1_a_listener_that_was_inherited_goes_on_where_the_other_was) {
         first.close();
         Listener second = WEFT_TRY(Listener::open(address, {.inherited = copy}));
         EXPECT_EQ(second.address(), address);
-        // It came before.
+        // The client connected before the first listener was closed.
         Socket accepted = WEFT_TRY(second.accept());
         EXPECT_EQ(accepted.peer_address(), client.local_address());
         return {};
@@ -168,7 +168,7 @@ TEST(Socket, NET_3_an_address_that_is_taken_is_in_use) {
 
 TEST(Socket, NET_3_a_network_without_a_route_is_unreachable) {
     in_runtime(1, []() -> Result<void> {
-        // 255.255.255.255 is no place to connect to.
+        // 255.255.255.255 cannot be connected to.
         Address broadcast = WEFT_TRY(Address::parse("255.255.255.255:1"));
         EXPECT_EQ(kind_of(Socket::connect(broadcast)), ErrorKind::Unreachable);
         return {};
@@ -337,7 +337,7 @@ void greets_over(const Address& address) {
         Socket client = WEFT_TRY(Socket::connect(listener.address(), in_ten_seconds()));
         EXPECT_EQ(client.peer_address(), listener.address());
         EXPECT_EQ(WEFT_TRY(read_to_end(client)), "hello");
-        // The other direction is open still.
+        // The other direction is still open.
         WEFT_TRY(client.write_all(as_bytes("good ")));
         WEFT_TRY(client.write_all(as_bytes("bye")));
         WEFT_TRY(client.shutdown_write());
@@ -381,7 +381,7 @@ TEST(Socket, NET_1_connecting_to_a_full_backlog_times_out) {
     in_runtime(1, []() -> Result<void> {
         Listener listener = WEFT_TRY(Listener::open(Address::loopback(0), {.backlog = 0}));
         std::vector<Socket> waiting;
-        // The kernel drops the request of whoever does not fit, and the client would ask again.
+        // The kernel drops a request that does not fit into the backlog, and the client repeats it.
         for (int i = 0; i < 16; ++i) {
             Result<Socket> socket =
                 Socket::connect(listener.address(), Deadline::after(milliseconds(30)));
@@ -427,7 +427,7 @@ TEST(Socket, NET_1_connecting_is_cancelled) {
                 waiting.push_back(WEFT_TRY(Socket::connect(listener.address())));
             return {};
         });
-        yield();  // it goes on until it has to wait
+        yield();  // it runs until it has to wait
         source.cancel();
         EXPECT_EQ(kind_of(filler.join()), ErrorKind::Cancelled);
         return {};
@@ -463,7 +463,7 @@ TEST(Listener, NET_1_a_connection_that_was_reset_in_the_backlog_does_no_harm) {
         gone.close();
         Socket client = WEFT_TRY(Socket::connect(listener.address()));
         WEFT_TRY(client.write_all(as_bytes("x")));
-        // Linux gives out the dead one, which says so when it is read.
+        // Linux accepts the connection that is gone, and reports that when it is read.
         for (int i = 0; i < 2; ++i) {
             Socket server = WEFT_TRY(listener.accept(in_ten_seconds()));
             std::byte buffer[8];
@@ -535,7 +535,7 @@ TEST(Listener, NET_1_a_file_that_has_passed_to_another_is_left_alone) {
 TEST(Socket, NET_1_vectored_writes_arrive_whole_and_in_order) {
     in_runtime(2, []() -> Result<void> {
         Connection connection = WEFT_TRY(tcp_connection({.send_buffer_bytes = 4096}));
-        // More parts than a call takes, empty ones among them, and more bytes than the kernel does.
+        // More parts than one call takes, some of them empty, and more bytes than the kernel takes.
         std::vector<std::string> texts;
         std::string expected;
         for (std::size_t i = 0; i < 1000; ++i) {

@@ -1,8 +1,9 @@
-// Stream: an ordered, two-way stream of bytes to one other side.
+// Stream: an ordered, two-way stream of bytes to one peer.
 //
-// A Socket (socket.h) is one, and TLS over another Stream (tls/tls_stream.h) is one; protocols are
-// written against this interface and know neither. Every wait parks a fiber, or blocks a plain
-// thread, and honours the ambient token and the deadline.
+// It is implemented by Socket (socket.h) and by TlsStream (TLS over another Stream,
+// tls/tls_stream.h); protocols are written against this interface and do not know which of them
+// carries them. Every wait parks a fiber, or blocks a plain thread, and honours the ambient token
+// and the deadline.
 //
 // Any fiber and any thread; one may read while another writes and a third closes.
 #pragma once
@@ -25,7 +26,7 @@ namespace weft::net {
 
 class Address;
 
-// What was agreed on by a handshake. The texts live as long as the stream.
+// What a TLS handshake has agreed on. The texts live as long as the stream.
 struct TlsSession {
     std::string_view protocol;     // "TLSv1.3"
     std::string_view cipher;       // OpenSSL's name
@@ -39,32 +40,35 @@ class Stream {
 public:
     virtual ~Stream() = default;
 
-    // At least one byte, or 0 at the end (or for an empty space).
+    // Reads at least one byte; 0 at the end of the stream (or for an empty space).
     virtual Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never()) = 0;
-    // Without waiting: nothing when there is nothing yet.
+    // The same without waiting: no value when no byte has arrived yet.
     virtual Result<std::optional<std::size_t>> try_read(ByteSpace space) = 0;
 
-    // All of it; an error may come after a part was written.
+    // Writes all of it. After an error a part may have been written.
     virtual Result<void> write_all(Bytes bytes, Deadline deadline = Deadline::never()) = 0;
-    // The parts one after the other, in as few system calls as can be.
+    // Writes the parts one after the other, in as few system calls as possible.
     virtual Result<void> write_all(std::span<const Bytes> parts,
                                    Deadline deadline = Deadline::never()) = 0;
-    // Without waiting: how much the other side could take now, perhaps nothing.
+    // Writes without waiting, and returns how many bytes were taken, perhaps 0.
     virtual Result<std::size_t> try_write(std::span<const Bytes> parts) = 0;
-    // `count` bytes of a file from `offset` on; Closed when the file ends before.
+    // Sends `count` bytes of a file from `offset` on; Closed when the file ends before that.
     virtual Result<void> send_file(int file, std::uint64_t offset, std::uint64_t count,
                                    Deadline deadline = Deadline::never()) = 0;
 
-    // No more will be written; the other side reads to the end.
+    // Ends the direction of writing: the peer reads what was sent and then the end of the stream.
     virtual Result<void> shutdown_write(Deadline deadline = Deadline::never()) = 0;
-    // Wakes everybody with Closed. Idempotent, does not wait.
+    // Ends every call that is under way, and every later one, with Closed. Idempotent, does not
+    // wait.
     virtual void close() = 0;
-    // Closing discards what was not sent and tells the peer by a reset.
+    // From now on close() discards what was not sent and resets the connection.
     virtual Result<void> reset_on_close() = 0;
 
-    // What to sleep on and to watch for hang-up.
+    // The descriptor that carries the stream: an idle connection waits for it to become readable,
+    // and a disconnect watch for the peer to be gone.
     virtual Descriptor& descriptor() = 0;
-    // Bytes that read() would give without asking the kernel: do not sleep on the descriptor.
+    // True when read() has bytes without asking the kernel. Then do not wait for the descriptor: it
+    // may never become readable.
     virtual bool has_buffered() const { return false; }
 
     virtual Address peer_address() const = 0;

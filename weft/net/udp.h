@@ -5,9 +5,9 @@
 //     WEFT_TRY(client.send(as_bytes("ping")));
 //     Datagram ping = WEFT_TRY(server.receive_from(space));
 //
-// A datagram arrives whole, cut to the space it is given, twice, late or not at all. Any fiber and
-// any thread; waits park a fiber and block a thread, and honour the ambient token and the deadline.
-// There are no datagrams in simulation.
+// A datagram may arrive whole, cut to the space that it is given, twice, late or not at all. Any
+// fiber and any thread; waits park a fiber and block a thread, and honour the ambient token and the
+// deadline. There are no datagrams in simulation.
 #pragma once
 
 #include <cstddef>
@@ -30,25 +30,26 @@ struct Datagram {
 
 class UdpSocket {
 public:
-    UdpSocket() = default;  // none: every call gives Closed
+    UdpSocket() = default;  // no socket: every call gives Closed
     // At an address of this machine; port 0 lets the kernel choose.
     static Result<UdpSocket> open(const Address& address);
-    // Sends to this peer and hears nobody else. The machine of a peer that does not listen says so:
-    // a later send() or receive() gives Refused.
+    // Sends to this peer and receives from nobody else. When nothing listens there, its host
+    // reports that, and a later send() or receive() gives Refused.
     static Result<UdpSocket> connect(const Address& peer);
 
-    // Limit when no datagram can be so long.
+    // Limit when it is longer than any datagram can be.
     Result<void> send_to(Bytes bytes, const Address& to, Deadline deadline = Deadline::never());
     Result<Datagram> receive_from(ByteSpace space, Deadline deadline = Deadline::never());
     Result<std::optional<Datagram>> try_receive_from(ByteSpace space);
 
-    // With the connected peer.
+    // To and from the connected peer.
     Result<void> send(Bytes bytes, Deadline deadline = Deadline::never());
     Result<Datagram> receive(ByteSpace space, Deadline deadline = Deadline::never()) {
         return receive_from(space, deadline);
     }
 
-    // Wakes everybody with Closed. Idempotent, does not wait.
+    // Ends every call that is under way, and every later one, with Closed. Idempotent, does not
+    // wait.
     void close() { descriptor_.close(); }
     Descriptor& descriptor() { return descriptor_; }
     Address local_address() const;  // 0.0.0.0:0 when there is none
@@ -59,7 +60,7 @@ private:
     static Result<UdpSocket> make(const Address& address);
     Result<void> send_one(Bytes bytes, const Address* to, Deadline deadline);
 
-    mutable Descriptor descriptor_;  // whoever asks for an address keeps it open meanwhile
+    mutable Descriptor descriptor_;  // mutable: a query for an address holds it open meanwhile
 };
 
 }  // namespace weft::net

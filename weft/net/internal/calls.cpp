@@ -19,13 +19,14 @@
 #include "weft/base/env_sockets.h"
 #include "weft/fiber/io/system_call.h"
 
-// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+// Functions that read errno stay out of line: their callers park and may resume on another thread,
+// and an inlined call could use the address of the first thread's errno there.
 #define WEFT_KERNEL_CALL [[gnu::noinline]]
 
 namespace weft::net::calls {
 namespace {
 
-// One of the two, by whether a simulated machine runs here.
+// Makes the simulated call if this thread plays a simulated machine, else the kernel's.
 template <class Simulated, class Kernel>
 auto ask(Simulated simulated, Kernel kernel) -> decltype(kernel()) {
     Env* machine = env::current();
@@ -34,7 +35,7 @@ auto ask(Simulated simulated, Kernel kernel) -> decltype(kernel()) {
     return simulated(machine->sockets());
 }
 
-// Until no signal has cut it off.
+// Repeats the call as long as a signal interrupts it.
 template <class Call>
 auto finished(Call call) -> decltype(call()) {
     for (;;) {
@@ -97,7 +98,7 @@ WEFT_KERNEL_CALL int connect(int fd, const Address& address) {
     Native native(address);
     return ask(
         [&](EnvSockets& sockets) { return sockets.connect(fd, native.pointer(), native.bytes); },
-        // The kernel goes on connecting after a signal; a second call says how far it is.
+        // The kernel continues to connect after a signal; a second call tells how far it is.
         [&] { return finished([&] { return ::connect(fd, native.pointer(), native.bytes); }); });
 }
 
@@ -252,8 +253,9 @@ WEFT_KERNEL_CALL long read_cached_at(int file, std::uint64_t offset, void* space
 
 namespace {
 
-// cachestat(2), which the C library does not know yet. How many pages of the part are in memory; or
-// -errno, where the kernel is older than 6.5 or the file is not ours to ask about.
+// cachestat(2), for which the C library has no function yet: how many pages of the part are in the
+// page cache, or -errno where the kernel is older than 6.5 or this process may not ask about the
+// file.
 WEFT_KERNEL_CALL long cached_pages(int file, std::uint64_t offset, std::uint64_t count) {
     constexpr long kCachestat = 451;
     struct {
@@ -267,7 +269,8 @@ WEFT_KERNEL_CALL long cached_pages(int file, std::uint64_t offset, std::uint64_t
     return result < 0 ? result : static_cast<long>(pages.cached);
 }
 
-// 1, 0 behind the end, -EAGAIN, or another error where it cannot be told.
+// 1 if it is, 0 behind the end of the file, -EAGAIN if it is not, another error where the kernel
+// cannot tell.
 long is_byte_cached(int file, std::uint64_t offset) {
     char byte;
     return read_cached_at(file, offset, &byte, 1);
@@ -280,12 +283,12 @@ bool cannot_be_told(long result) {
 }  // namespace
 
 Cached is_cached(int file, std::uint64_t offset, std::uint64_t count) {
-    // How much the kernel reads ahead, and so forgets together, at the least.
+    // The least that the kernel reads ahead, and therefore the least that it evicts together.
     constexpr std::uint64_t kStride = 64 * 1024;
     if (env::current() || count == 0) return Cached::Yes;
     std::uint64_t last = offset + count - 1;
-    // A page that is on its way from the disk counts as cached below, but cannot be read yet. They
-    // come in order.
+    // A page that is still being read from the disk counts as cached below, but cannot be read yet.
+    // Pages arrive in order, so the last byte stands for all.
     long byte = is_byte_cached(file, last);
     if (byte != 1 && !cannot_be_told(byte)) return Cached::No;
     static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -293,7 +296,7 @@ Cached is_cached(int file, std::uint64_t offset, std::uint64_t count) {
     if (byte == 1 && pages == 1) return Cached::Yes;
     long cached = cached_pages(file, offset, count);
     if (cached >= 0 && static_cast<std::uint64_t>(cached) == pages) return Cached::Yes;
-    // NB: pages of a file in layers (overlayfs) belong to the file below, and are not found.
+    // NB: on overlayfs the pages belong to the file of the lower layer, and are not counted.
     if (byte != 1) return Cached::Unknown;
     if (cached >= 0) return Cached::No;
     for (std::uint64_t at = offset; at < last; at += kStride) {

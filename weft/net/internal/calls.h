@@ -1,7 +1,8 @@
 // The system calls of sockets: the kernel's, or those of the simulated machine that runs.
 //
-// All give a count, a descriptor or 0, or -errno; none of them waits. EINTR never comes out, and
-// nobody is told of a broken connection by a signal, except by send_file().
+// Each returns a count, a descriptor or 0, or -errno, and none waits unless its comment says so.
+// EINTR is never returned, and a broken connection raises no SIGPIPE, except in send_file(). Any
+// thread.
 #pragma once
 
 #include <sys/socket.h>
@@ -19,7 +20,7 @@
 
 namespace weft::net::calls {
 
-// Non-blocking, and closed in programs that are started.
+// Non-blocking and close-on-exec.
 int socket(int family, int type);
 int socket_pair(int (&ends)[2]);
 int bind(int fd, const Address& address);
@@ -29,12 +30,12 @@ int connect(int fd, const Address& address);
 int shutdown_write(int fd);
 int set_option(int fd, int level, int name, int value);
 int set_linger_zero(int fd);
-// The calls below do wait from then on, up to `slice` each.
+// From then on the calls that send to and receive from `fd` do wait, up to `slice` each.
 int set_blocking(int fd, Nanoseconds slice);
 long send_parts(int fd, std::span<const iovec> parts);
 long receive_parts(int fd, std::span<const iovec> parts);
 
-// Datagrams; there are none in simulation. No address: that of the connected peer.
+// Datagrams; there are none in simulation. A null `to` is the connected peer.
 long send_datagram(int fd, Bytes bytes, const Address* to);
 struct DatagramSpace {
     ByteSpace bytes;
@@ -48,16 +49,16 @@ int family_of(const Address& address);
 Result<Address> local_address(Descriptor& descriptor);
 Result<Address> peer_address(Descriptor& descriptor);
 
-// -ENOSYS in simulation. The one call that a broken connection answers with SIGPIPE, which workers
-// have blocked and plain threads have not.
+// -ENOSYS in simulation. On a broken connection it raises SIGPIPE, which workers have blocked and
+// plain threads have not.
 long send_file(int fd, int file, std::uint64_t offset, std::size_t count);
 // Waits for the disk.
 long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes);
-// Only what the kernel has in memory, perhaps less than was asked for: -EAGAIN if that is nothing,
-// another error where it cannot tell.
+// Reads only what is in the page cache, perhaps less than was asked for: -EAGAIN if that is
+// nothing, another error where the kernel cannot tell.
 long read_cached_at(int file, std::uint64_t offset, void* space, std::size_t bytes);
-// Whether the kernel has all of that part in memory. Not every file system lets it tell. In
-// simulation everything is.
+// Whether all of that part is in the page cache. Not every file system can tell. In simulation
+// everything is.
 enum class Cached : std::uint8_t { No, Yes, Unknown };
 Cached is_cached(int file, std::uint64_t offset, std::uint64_t count);
 
@@ -66,7 +67,7 @@ std::uint64_t socket_inode(const std::string& path);  // 0 when it is not a sock
 int set_mode(const std::string& path, unsigned mode);
 int remove(const std::string& path);
 
-// The soft limit on descriptors up to the hard one. Nothing in simulation.
+// Raises the soft limit on descriptors to the hard one. Does nothing in simulation.
 void raise_descriptor_limit();
 std::size_t descriptor_limit();  // SIZE_MAX in simulation
 

@@ -1,4 +1,4 @@
-// What the DNS has said, until its time is up.
+// The answers of the DNS, until they expire.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ using DnsOutcome = Result<std::vector<IpAddress>>;
 
 struct DnsAnswer {
     DnsOutcome outcome;
-    Nanoseconds ttl{};  // as it was said; zero: not to be kept
+    Nanoseconds ttl{};  // as the DNS gave it; an error with zero is not cached
 };
 
-// Bounded: the oldest entry goes first. One caller at a time.
+// Bounded: the oldest entry is evicted first. One caller at a time.
 class DnsCache {
 public:
     explicit DnsCache(std::size_t names_max) : names_max_(names_max) {}

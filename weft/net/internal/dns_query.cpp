@@ -23,22 +23,22 @@ bool start_library() {
     return started;
 }
 
-// Functions that look at errno stay out of line: their callers wait, and go on elsewhere.
+// Functions that read errno stay out of line: their callers park and may resume on another thread.
 [[gnu::noinline]] int make_epoll() {
     int fd = ::epoll_create1(EPOLL_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-// A channel of c-ares for one name, which asks for each family by itself: servers and middleboxes
-// that never answer for IPv6 must not hold up IPv4 (RFC 8305 §3). c-ares opens and closes its
-// sockets and says what it waits for; an epoll descriptor has them all, so that a fiber can wait
-// for it as for any other. A channel is cheap beside a query, and a new one means new ports, and
-// the configuration of this moment.
+// A channel of c-ares for one name. It asks for each family separately: servers and middleboxes
+// that never answer for IPv6 must not delay IPv4 (RFC 8305 §3). c-ares opens and closes its own
+// sockets and reports which events it waits for; they are registered with an epoll descriptor, for
+// which a fiber can wait as for any other. Each query makes a channel: that is cheap beside the
+// query, uses fresh ports and reads the current configuration.
 class Query {
 public:
     Query() = default;
     ~Query() {
-        if (channel_) ares_destroy(channel_);  // ends what is under way, by a last callback
+        if (channel_) ares_destroy(channel_);  // a query under way gets a last callback
     }
     Query(const Query&) = delete;
     Query& operator=(const Query&) = delete;
@@ -67,7 +67,7 @@ private:
     Descriptor epoll_;
     ares_channel channel_ = nullptr;
     std::array<Family, 2> families_{{{AF_INET6}, {AF_INET}}};
-    Deadline patience_;  // with the family that is missing, once the other is there
+    Deadline patience_;  // of the missing family; set when the other has answered
     std::vector<IpAddress> found_;
     Nanoseconds ttl_ = kDnsTtlMax;
 };
@@ -112,8 +112,8 @@ bool Query::is_whole() const {
     return std::ranges::all_of(families_, [](const Family& family) { return family.is_done; });
 }
 
-// Of both, when no address was found: a failure leaves it open whether there is one, and that one
-// family has no address means that there is such a name.
+// The status to report when neither family has an address. A failure comes first, because it leaves
+// open whether there is an address; then "no data", which means that the name exists.
 int Query::status() const {
     auto weight = [](const Family& family) {
         if (family.status == ARES_ENOTFOUND) return 0;
@@ -127,14 +127,14 @@ Result<void> Query::open(const ResolverOptions& options) {
     if (epoll < 0) return Error::from_errno(-epoll);
     epoll_ = Descriptor::adopt_nonblocking(epoll, Flow::Unknown);
     if (!start_library()) return Error(ErrorKind::Dns, "c-ares cannot be used");
-    char lookups[] = "fb";  // the file of hosts, then the servers
+    char lookups[] = "fb";  // /etc/hosts, then the servers
     ares_options given{};
     given.sock_state_cb = on_sockets;
     given.sock_state_cb_data = this;
     given.timeout = static_cast<int>(options.query_timeout / std::chrono::milliseconds(1));
     given.tries = options.tries;
     given.lookups = lookups;
-    // No domains and no dots: a name is asked for as it is, and in no other way.
+    // No search domains, and ndots is 0: the name is asked for exactly as it is.
     int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
                ARES_OPT_DOMAINS | ARES_OPT_NDOTS;
     int status = ares_init_options(&channel_, &given, mask);
@@ -158,7 +158,7 @@ Result<void> Query::start(const std::string& name, const ResolverOptions& option
         ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, &family);
     }
     if (found_.empty()) return {};
-    // The file of hosts has the name: it has the last word.
+    // The name is in /etc/hosts, whose answer is final.
     for (Family& family : families_) family.is_done = true;
     return {};
 }
@@ -170,7 +170,7 @@ Deadline Query::next_timeout() const {
                            std::chrono::microseconds(left.tv_usec));
 }
 
-// What is ready is read and written, and what is overdue asked for again.
+// Lets c-ares read from and write to the sockets that are ready, and repeat what has timed out.
 void Query::serve() {
     std::array<epoll_event, kEventsMax> events{};
     int count = ::epoll_wait(epoll_.fd(), events.data(), kEventsMax, 0);
@@ -193,7 +193,7 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
         if (!ready && !is_overdue) return ready.error().with_context("resolve", name);
         serve();
     }
-    // Half an answer is kept for the shortest time.
+    // The answer of one family alone is cached for the shortest time.
     if (!found_.empty()) return DnsAnswer{std::move(found_), is_whole() ? ttl_ : Nanoseconds()};
     int status = this->status();
     auto failed = [&](std::string_view reason, Nanoseconds ttl) {

@@ -10,8 +10,8 @@
 
 namespace weft::net {
 
-// Waits for the answer. Cancelled, TimedOut and the like are errors of the call; what the DNS says,
-// also that there is no such name, is the answer.
+// Parks the fiber, or blocks a plain thread, until the answer is there. Cancelled, TimedOut and the
+// like are errors of the call; what the DNS says, also that there is no such name, is the answer.
 Result<DnsAnswer> query_dns(const std::string& name, const ResolverOptions& options,
                             Deadline deadline);
 

@@ -1,4 +1,4 @@
-// What the other side of a connection is called in the text of an error.
+// The name of a connection's peer in the text of an error.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weft::net {
 
-// One end of a pair has no address, and of a broken connection the kernel does not know it.
+// The ends of a socket pair have no address, and the kernel forgets that of a broken connection.
 inline std::string peer_name(const Address& peer) {
     bool is_nameless =
         peer == Address() || (peer.kind() == Address::Kind::Unix && peer.path().empty());

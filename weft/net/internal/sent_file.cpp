@@ -17,7 +17,7 @@ constexpr std::size_t kWarmBytes = 64 * 1024;
 Result<std::size_t> read_sent_file(int file, std::uint64_t offset, ByteSpace space,
                                    Deadline deadline) {
     long count = calls::read_cached_at(file, offset, space.data(), space.size());
-    // Whatever the reason is: what is wrong with the file comes out below as well.
+    // Whatever the reason is: an error of the file is found by the read below as well.
     if (count < 0) {
         auto read = [&] { return calls::read_at(file, offset, space.data(), space.size()); };
         bool can_wait =

@@ -53,7 +53,7 @@ Result<OwnedSslContext> make_context(const SSL_METHOD* method, Protocol minimum,
     SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                            SSL_OP_CIPHER_SERVER_PREFERENCE |
                                            SSL_OP_PRIORITIZE_CHACHA);
-    // Idle connections are many: they keep no record buffers.
+    // There may be many idle connections: they keep no record buffers.
     SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_msg_callback(context.get(), Connection::on_message);
     return context;
@@ -69,11 +69,11 @@ Result<void> trust(SSL_CTX* context, const Pem& authorities) {
     return {};
 }
 
-// The name is used when the certificate is chosen. Saying yes here makes OpenSSL remember it in the
-// session, so that it is known again when that is resumed.
+// The name is used when the certificate is chosen. Acknowledging it here makes OpenSSL store it in
+// the session, so that it is known when the session is resumed.
 int on_server_name(SSL*, int*, void*) { return SSL_TLSEXT_ERR_OK; }
 
-// The first of ours, which are `names`, that the client has as well.
+// Chooses the first of our protocols, which are `names`, that the client offers as well.
 int on_alpn(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
             const unsigned char* offered, unsigned offered_size, void* names) {
     const std::vector<unsigned char>& ours = *static_cast<std::vector<unsigned char>*>(names);
@@ -126,7 +126,7 @@ Result<ServerContext> ServerContext::create(ServerConfig config) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     auto lifetime = std::chrono::ceil<std::chrono::seconds>(state->config.ticket_key_lifetime);
     SSL_CTX_set_timeout(context, static_cast<long>(lifetime.count()));
-    constexpr std::string_view kPurpose = "weft";  // tickets of one context are for that alone
+    constexpr std::string_view kPurpose = "weft";  // resuming with client certificates needs it
     SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(kPurpose.data()),
                                    kPurpose.size());
     if (!state->alpn.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, &state->alpn);
@@ -186,7 +186,7 @@ Result<ClientContext> ClientContext::create(const ClientConfig& config) {
         }
     }
     std::vector<unsigned char> alpn = WEFT_TRY(alpn_on_wire(config.alpn));
-    // Unlike its neighbours this one gives 0 when it has worked.
+    // Unlike the other functions this one returns 0 on success.
     if (SSL_CTX_set_alpn_protos(context, alpn.data(), static_cast<unsigned>(alpn.size())) != 0)
         return openssl_error("the protocols of ALPN cannot be used");
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);

@@ -7,8 +7,9 @@
 //
 // TLS 1.2 with forward secrecy and authenticated ciphers, and TLS 1.3; nothing older, no
 // compression, no renegotiation, no early data. Sessions are resumed by tickets, so a server keeps
-// nothing for a client that is gone. Handshakes are computed one at a time by each worker, and all
-// others who are ready go first: a flood of them delays a request by one of them, not by all.
+// nothing for a client that is gone. Each worker computes one handshake at a time, and every other
+// ready fiber of that worker runs before the next one: a flood of handshakes delays a request by
+// one of them, not by all.
 //
 // Contexts: any fiber and any thread; streams made from one may outlive it. Failures are
 // ErrorKind::Tls and name the file or the certificate that is at fault.
@@ -44,17 +45,18 @@ struct Pem {
 struct Identity {
     Pem certificate;
     Pem key;
-    // For whom it is shown: "example.org", "*.example.org". None: the DNS names in it.
+    // The server names for which it is shown: "example.org", "*.example.org". Empty: the DNS names
+    // in the certificate.
     std::vector<std::string> names = {};
 };
 
 enum class ClientCertificates : std::uint8_t { None, Optional, Required };
 
-// What may be agreed on, in OpenSSL's names, the preferred ones first. A name that OpenSSL does not
-// know is refused by create().
+// What a handshake may agree on, in OpenSSL's names, the preferred ones first. A name that OpenSSL
+// does not know is refused by create().
 struct Algorithms {
-    // Strong ones that cost a server little. Larger ones make a flood of handshakes cheap for those
-    // who send it: one with ffdhe8192 takes a server 700 times as long as one with X25519.
+    // Strong groups that cost a server little. With larger ones a flood of handshakes costs the
+    // attacker little: one with ffdhe8192 takes a server 700 times as long as one with X25519.
     std::string groups = "X25519:P-256:P-384";
     // Of TLS 1.2: those with forward secrecy and authenticated encryption.
     std::string ciphers =
@@ -67,7 +69,7 @@ struct Algorithms {
 };
 
 struct ServerConfig {
-    // By server name: an exact name before a wildcard; the first one where none fits.
+    // Chosen by server name: an exact name before a wildcard; the first one where none matches.
     std::vector<Identity> identities = {};
     // In order of preference. A client that offers only others is refused.
     std::vector<std::string> alpn = {};
@@ -76,7 +78,7 @@ struct ServerConfig {
     Protocol minimum = Protocol::Tls12;
     Protocol maximum = Protocol::Tls13;
     Algorithms algorithms = {};
-    // A new key for tickets is made that often; the one before is still accepted.
+    // How long a key for tickets is used; after that it is accepted for the same time again.
     Nanoseconds ticket_key_lifetime = std::chrono::hours(1);
 };
 
@@ -87,13 +89,13 @@ public:
     ServerContext& operator=(ServerContext&&) noexcept;
     ~ServerContext();
 
-    // Reads the files of all identities anew, and shows those from the next handshake on;
-    // connections that are up stay. After an error everything is as it was.
+    // Reads the files of all identities again and uses them from the next handshake on; open
+    // connections stay. After an error everything is as it was.
     Result<void> reload();
     // The same with other identities.
     Result<void> reload(std::vector<Identity> identities);
-    // Whether what is shown to a client that asks for `server_name` is made for `host`, a name or a
-    // number, too. One without any names is for all.
+    // Whether the certificate that is shown to a client which asks for `server_name` is valid for
+    // `host`, a name or an IP address, too. A certificate without any names is valid for all.
     bool covers(std::string_view server_name, std::string_view host) const;
 
     struct State;  // OpenSSL's part
@@ -105,7 +107,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Insecure takes whatever certificate comes: anybody on the way can read and change everything.
+// Insecure accepts every certificate: anybody on the network path can read and change everything.
 enum class Verification : std::uint8_t { Full, Insecure };
 
 struct ClientConfig {

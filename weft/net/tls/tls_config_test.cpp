@@ -23,7 +23,7 @@ std::string write_file(const Folder& folder, const std::string& name, std::strin
     return path;
 }
 
-// What the client thinks of a server that shows `identity` for example.test.
+// The outcome at the client for a server that shows `identity` for example.test.
 Result<void> verdict(const TestIdentity& identity, const ClientConfig& config,
                      std::string_view host = "example.test") {
     ServerContext server =
@@ -90,7 +90,7 @@ TEST(TlsVerification, NET_2_an_unknown_authority_is_refused_also_by_default) {
         Result<void> refused = verdict(server, {.authorities = authority.pem()});
         EXPECT_EQ(kind_of(refused), ErrorKind::Tls);
         EXPECT_THAT(message_of(refused), HasSubstr("unable to get local issuer certificate"));
-        // No configuration at all means the authorities of the system, which do not know it.
+        // No configuration at all means the authorities of the system, which have not signed it.
         EXPECT_EQ(kind_of(verdict(server, {})), ErrorKind::Tls);
         return {};
     });
@@ -175,7 +175,7 @@ TEST(TlsContext, NET_2_the_certificate_is_chosen_by_server_name) {
         EXPECT_EQ(WEFT_TRY(shown("b.example.test")), "CN=wildcard");
         EXPECT_EQ(WEFT_TRY(shown("B.Example.Test")), "CN=wildcard");
         EXPECT_EQ(WEFT_TRY(shown("default.test")), "CN=default");
-        // Nothing fits: the default is shown, and this client does not take it.
+        // Nothing matches: the default is shown, and this client does not accept it.
         EXPECT_EQ(kind_of(shown("unknown.test")), ErrorKind::Tls);
         return {};
     });
@@ -275,7 +275,7 @@ TEST(TlsContext, NET_2_the_oldest_protocol_can_be_raised) {
 
 class TlsClientCertificates : public ::testing::Test {
 protected:
-    // What the server says of a client that shows `identity`.
+    // The outcome at the server for a client that shows `identity`.
     Result<std::string> peer_seen(ClientCertificates mode, const Identity& identity) {
         Contexts contexts = WEFT_TRY(
             Contexts::create({.client_certificates = mode, .client_authorities = trusted.pem()},
@@ -299,7 +299,7 @@ TEST_F(TlsClientCertificates, NET_2_a_required_one_that_is_missing_is_refused_on
             WEFT_TRY(Contexts::create({.client_certificates = ClientCertificates::Required,
                                        .client_authorities = trusted.pem()}));
         Handshake handshake = shake_hands(contexts.server, contexts.client);
-        // In TLS 1.3 the client is done first, and hears of it when it reads.
+        // In TLS 1.3 the client's handshake ends first, and its next read gets the refusal.
         std::byte space[1];
         Result<std::size_t> count = handshake.client.value()->read(space, in_ten_seconds());
         EXPECT_EQ(kind_of(count), ErrorKind::Tls);

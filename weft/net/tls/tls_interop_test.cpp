@@ -34,7 +34,7 @@ struct Outcome {
     ExitStatus status;
 };
 
-// Runs a program with some input, which stays open until the program has said all it has to say.
+// Runs a program with some input, which stays open until the program has written all its output.
 Result<Outcome> run_program(std::vector<std::string> arguments, std::string_view input) {
     Process child = WEFT_TRY(Process::spawn({.arguments = std::move(arguments),
                                              .input = ChildStream::Pipe,
@@ -64,7 +64,7 @@ Result<std::string> serve_once(Listener& listener, ServerContext& context) {
     WEFT_TRY(stream->write_all(
         as_bytes("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"),
         in_ten_seconds()));
-    // Whoever has read the answer may be gone by now.
+    // A client that has read the answer may be gone by now.
     static_cast<void>(stream->shutdown_write(in_ten_seconds()));
     return std::string(stream->tls()->protocol) + " " + std::string(stream->tls()->alpn) + " " +
            std::string(stream->tls()->server_name) + (stream->tls()->resumed ? " resumed" : "");

@@ -1,4 +1,4 @@
-// Handshakes must not starve the rest: what they may cost, for whom and when they are computed.
+// Handshakes must not starve other fibers: what they may cost, and when they are computed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(TlsLoad, NET_6_a_name_that_nobody_knows_is_refused_and_named) {
                 HasSubstr("'TLS_A' is no list of cipher suites"));
 }
 
-// What the server has said to one who has said hello; nothing: it has computed nothing.
+// What the server has sent to a client that has sent a ClientHello; empty: it has computed nothing.
 Result<std::string> reply_to(RawClient& client) {
     static_cast<void>(client.server.join(in_ten_seconds()));
     return read_text(client.socket, 1);

@@ -18,13 +18,14 @@
 namespace weft::net {
 namespace {
 
-// A connection that waits for a request keeps the small one; a record fits into the large one.
+// Sizes of the input buffer: between requests the small one is enough; the large one holds a
+// record.
 constexpr std::size_t kInputBytesMin = 4 * 1024;
 constexpr std::size_t kInputBytesMax = 17 * 1024;
-// So much is encrypted before it is sent, and of that so much memory is kept.
+// How much is encrypted before it is sent, and how large a buffer is kept afterwards.
 constexpr std::size_t kOutputBytesMax = 64 * 1024;
 constexpr std::size_t kOutputBytesKept = 4 * 1024;
-// What the protocol itself may have to say to a peer that does not listen.
+// How much output of the protocol itself may gather for a peer that does not read.
 constexpr std::size_t kRepliesBytesMax = 16 * 1024;
 // Parts of a message below this share a record.
 constexpr std::size_t kGatheredBytesMax = 4 * 1024;
@@ -40,7 +41,7 @@ public:
 
     bool is_empty() const { return parts_.empty(); }
 
-    // The next piece, gone from the front: a large part in place, small ones together.
+    // Removes the next piece from the front: a large part in place, small ones copied together.
     Bytes next() {
         if (first().size() >= kGatheredBytesMax || parts_.size() == 1)
             return take(std::min(first().size(), tls::kRecordBytesMax));
@@ -53,7 +54,7 @@ public:
         return Bytes(gathered_).first(filled);
     }
 
-    // How much was skipped: less than asked for when there is no more.
+    // Removes `count` bytes, or all if there are fewer; returns how many.
     std::size_t skip(std::size_t count) {
         std::size_t skipped = 0;
         while (skipped < count && !is_empty())
@@ -116,7 +117,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::connect(std::unique_ptr<Stream> be
     return made;
 }
 
-// What others have ended on purpose is passed unchanged.
+// Closed and Cancelled were caused on purpose, by this side, and are passed unchanged.
 Error TlsStream::with_peer(const Error& error, std::string_view action) const {
     if (error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Cancelled) return error;
     return error.with_context(action, server_.empty() ? peer_name(peer_address()) : server_);
@@ -127,9 +128,9 @@ Result<bool> TlsStream::step_handshake() {
     return connection_->handshake();
 }
 
-// A hello costs us a thousand times what it costs to send. So the next one is computed when whoever
-// else of this worker is ready has had a turn, and nothing is computed for one who has left or
-// whose time is over meanwhile.
+// To answer a ClientHello costs the server a thousand times what it costs to send one. So the next
+// handshake is computed when every other ready fiber of this worker has had a turn, and nothing is
+// computed for a peer that has left, or whose deadline has passed, meanwhile.
 Result<bool> TlsStream::step_handshake_in_turn(Semaphore& turn, Deadline deadline) {
     WEFT_TRY(turn.acquire_until(deadline));
     struct Turn {
@@ -140,7 +141,8 @@ Result<bool> TlsStream::step_handshake_in_turn(Semaphore& turn, Deadline deadlin
     if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
     if (WEFT_TRY(look_for_end())) return Error(ErrorKind::Tls, "the peer closed");
     Result<bool> done = step_handshake();
-    // What the peer waits for leaves first; an error shows when the rest is flushed.
+    // What the peer waits for is sent before this fiber yields; shake_hands() sends the rest, and
+    // reports the error if this attempt fails.
     static_cast<void>(try_flush());
     yield();
     return done;
@@ -152,7 +154,7 @@ Result<void> TlsStream::shake_hands(Deadline deadline, tls::HandshakeTurns* turn
         Result<bool> done =
             in_turn ? step_handshake_in_turn(turns->here(), deadline) : step_handshake();
         if (!done) {
-            // The alert that tells the peer why.
+            // Sends the alert that tells the peer the reason.
             static_cast<void>(try_flush());
             return done.error();
         }
@@ -174,8 +176,8 @@ Result<void> TlsStream::shutdown_write(Deadline deadline) {
 }
 
 void TlsStream::close() {
-    // Somebody who is in the middle of a call gets Closed from below; the peer is then told by the
-    // end of the stream alone.
+    // A call that is under way gets Closed from the stream below. If it holds the lock, no
+    // close_notify is sent, and the peer notices only the end of the stream.
     if (lock_.try_lock()) {
         connection_->end_writing();
         lock_.unlock();
@@ -190,7 +192,7 @@ const TlsSession* TlsStream::tls() const { return &connection_->session(); }
 
 // ---------------------------------------------------------------- reading
 
-// Where the next ciphertext goes. The connection has consumed what was there.
+// The space for the next ciphertext. The connection has consumed what was in it.
 ByteSpace TlsStream::input_space() {
     std::size_t size = input_was_full_ ? kInputBytesMax : kInputBytesMin;
     if (size != input_bytes_) {
@@ -218,8 +220,9 @@ Result<void> TlsStream::fill(Deadline deadline) {
     return {};
 }
 
-// Whether the peer has left behind a message of the handshake; what else it has said is added to
-// that. An alert is heard in any case: it says why the peer has left.
+// Whether the stream has ended right behind the handshake message that is buffered; ciphertext that
+// came behind it is added to the input. A buffered alert is always processed, because it says why
+// the peer has left.
 Result<bool> TlsStream::look_for_end() {
     Bytes said = connection_->input();
     if (said.front() != kHandshakeRecord) return false;
@@ -237,7 +240,7 @@ Result<bool> TlsStream::try_fill() {
     ByteSpace space = input_space();
     std::optional<std::size_t> count = WEFT_TRY(below_->try_read(space));
     if (!count) {
-        // Nobody waits in here: an idle connection keeps nothing.
+        // Without a read that waits the buffer is freed: an idle connection keeps none.
         input_.reset();
         input_bytes_ = 0;
         return false;
@@ -246,7 +249,7 @@ Result<bool> TlsStream::try_fill() {
     return true;
 }
 
-// Nothing: more ciphertext is needed.
+// No value: more ciphertext is needed.
 Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadline deadline) {
     bool has_replied = false;
     bool has_too_many_replies = false;
@@ -255,8 +258,8 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
         SpinGuard guard(lock_);
         std::size_t before = connection_->output().size();
         auto outcome = connection_->read(space);
-        // Not what a writer has put there: whoever reads must not wait for that to be sent, or two
-        // that both read and write would wait for each other.
+        // Without what a writer has put there: a reader must not wait until that is sent, or two
+        // peers that both read and write would wait for each other.
         has_replied = connection_->output().size() > before;
         replies_bytes_ += connection_->output().size() - before;
         has_too_many_replies = replies_bytes_ > kRepliesBytesMax;
@@ -265,8 +268,9 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
     }();
     if (has_sessions) keep_sessions();
     if (!count) count.error() = with_peer(count.error(), "tls read from");
-    // What the protocol has to say (an alert, a new key) goes out now if it can, else with what is
-    // written next; but a peer that only asks and never listens is not served without end.
+    // The protocol's own output (an alert, a key update) is sent now if that is possible without
+    // waiting, else with the next write. Above the limit the reader waits until it is sent, so that
+    // a peer which provokes replies and never reads them cannot fill the memory.
     if (has_too_many_replies) {
         WEFT_TRY(flush(deadline));
     } else if (has_replied) {
@@ -276,8 +280,8 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
 }
 
 Result<std::size_t> TlsStream::read(ByteSpace space, Deadline deadline) {
-    // A record holds many small reads, none of which reaches the descriptor. That the fiber is
-    // cancelled is noticed when the record is used up.
+    // A record serves many small reads, none of which reaches the descriptor, so they count against
+    // the turn here. A cancel is noticed when the record is used up.
     turn::may_wait("tls.read", this);
     for (;;) {
         std::optional<std::size_t> count = WEFT_TRY(read_once(space, deadline));
@@ -311,7 +315,8 @@ void TlsStream::keep_sessions() {
 
 // ---------------------------------------------------------------- writing
 
-// Encrypts from the front until enough is there to be sent; gives how much it was.
+// Encrypts from the front until kOutputBytesMax is there to be sent; returns how much plaintext
+// that was.
 Result<std::size_t> TlsStream::encrypt(Parts& parts) {
     std::size_t count = 0;
     while (!parts.is_empty()) {
@@ -366,14 +371,14 @@ Result<void> TlsStream::write_all(std::span<const Bytes> given, Deadline deadlin
     do {
         std::size_t count = WEFT_TRY(encrypt(parts));
         WEFT_TRY(flush(deadline));
-        // What the stream below takes at once was tried there, and has not counted.
+        // flush() only tries the stream below, which does not count against the turn.
         turn::may_wait("tls.write", this, turn::cost_of(count));
     } while (!parts.is_empty());
     return {};
 }
 
-// Only what has left us counts as taken: the rest would be sent by nobody if the caller went on to
-// read. It is pledged instead, and skipped when the caller comes with it again.
+// Only what was sent counts as taken: nobody would send the rest if the caller read next. What was
+// encrypted but not sent is remembered, and skipped when the caller writes it again.
 Result<std::size_t> TlsStream::try_write(std::span<const Bytes> given) {
     bool sent = WEFT_TRY(try_flush());
     if (!sent) return 0;

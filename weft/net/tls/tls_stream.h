@@ -3,14 +3,14 @@
 //     auto socket = std::make_unique<Socket>(WEFT_TRY(listener.accept()));
 //     auto stream = WEFT_TRY(TlsStream::accept(std::move(socket), context, Deadline::after(10s)));
 //
-// Everything that Stream promises, with two remarks. A peer that closes without saying so
-// (close_notify) may have been cut off by somebody in between: reading then ends with an error of
-// kind Tls and not with 0. And a part of a message that try_write() has not reported as taken may
-// be under way nevertheless: the next write must go on with the same bytes.
+// It keeps all promises of Stream, with two additions. When a peer closes without a close_notify,
+// somebody in between may have cut the connection: reading then ends with an error of kind Tls and
+// not with 0. And bytes that try_write() did not report as taken may be encrypted already: the next
+// write must begin with the same bytes.
 //
 // A failed handshake closes the stream below. Errors of that stream pass unchanged; those of TLS
 // are of kind Tls, with OpenSSL's reason, and when a certificate was refused with the host and the
-// reason. A peer that floods us with handshake messages ends as Limit.
+// reason. A peer that sends too many handshake messages gives Limit.
 //
 // Any fiber and any thread; one may read while another writes and a third closes.
 #pragma once
@@ -42,11 +42,11 @@ class SessionCache;
 
 class TlsStream final : public Stream {
 public:
-    // A silent client holds a connection until the deadline: there should be one.
+    // A silent client holds the connection until the deadline, so there should be one.
     static Result<std::unique_ptr<TlsStream>> accept(std::unique_ptr<Stream> below,
                                                      tls::ServerContext& context,
                                                      Deadline deadline);
-    // `host` is the name, or the number, that the server's certificate must be made for.
+    // `host` is the name, or the IP address, that the server's certificate must be valid for.
     static Result<std::unique_ptr<TlsStream>> connect(std::unique_ptr<Stream> below,
                                                       tls::ClientContext& context,
                                                       std::string_view host, Deadline deadline);
@@ -60,9 +60,9 @@ public:
     Result<std::size_t> try_write(std::span<const Bytes> parts) override;
     Result<void> send_file(int file, std::uint64_t offset, std::uint64_t count,
                            Deadline deadline = Deadline::never()) override;
-    // Says close_notify, then half-closes the stream below.
+    // Sends close_notify, then ends the direction of writing of the stream below.
     Result<void> shutdown_write(Deadline deadline = Deadline::never()) override;
-    // Says close_notify if that goes without waiting.
+    // Sends close_notify if that is possible without waiting.
     void close() override;
     Result<void> reset_on_close() override { return below_->reset_on_close(); }
 
@@ -78,7 +78,7 @@ private:
     TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection);
 
     Error with_peer(const Error& error, std::string_view action) const;
-    // Without turns: at once, as clients do.
+    // A null `turns`: every step is computed at once, as clients do.
     Result<void> shake_hands(Deadline deadline, tls::HandshakeTurns* turns);
     Result<bool> step_handshake();
     Result<bool> step_handshake_in_turn(Semaphore& turn, Deadline deadline);
@@ -97,24 +97,26 @@ private:
 
     const std::unique_ptr<Stream> below_;
 
-    // OpenSSL's object is for one at a time. Held for a record's encryption, never over a wait or
-    // a system call.
+    // OpenSSL's object allows one caller at a time. The lock is held while a record is encrypted or
+    // decrypted, never over a wait or a system call.
     mutable SpinLock lock_;
     const std::unique_ptr<tls::Connection> connection_;
-    std::size_t replies_bytes_ = 0;  // of the protocol, since all was sent; under lock_
+    // What the protocol itself had to send since the output was last empty; under lock_.
+    std::size_t replies_bytes_ = 0;
 
-    // Ciphertext on its way in. The reader's; the connection borrows it.
+    // Received ciphertext. Only the reader uses it; the connection borrows it.
     std::unique_ptr<std::byte[]> input_;
     std::size_t input_bytes_ = 0;
     bool input_was_full_ = false;
 
-    // Ciphertext on its way out: the reader sends as well, for the protocol. Held for one write to
-    // the stream below that does not wait.
+    // Ciphertext to send: the reader sends as well, on behalf of the protocol. The lock is held
+    // over writes to the stream below that do not wait.
     SpinLock sending_lock_;
     std::vector<std::byte> sending_;
     std::size_t sent_ = 0;  // of sending_
 
-    std::size_t pledged_ = 0;  // plaintext that is encrypted, but not yet reported; the writer's
+    // Plaintext that is encrypted, but was not reported as taken. Only the writer uses it.
+    std::size_t pledged_ = 0;
 
     // Of clients. Shared by the context and its streams.
     std::shared_ptr<tls::SessionCache> sessions_;

@@ -154,7 +154,7 @@ TEST(TlsStream, NET_2_a_stream_that_is_cut_off_is_an_error) {
         Contexts contexts = WEFT_TRY(Contexts::create());
         Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
         WEFT_TRY(peers.client->write_all(as_bytes("abc")));
-        // As if somebody in between had closed: the client itself says nothing.
+        // As if somebody in between had cut the connection: the client sends no close_notify.
         EXPECT_EQ(::shutdown(peers.client->descriptor().fd(), SHUT_WR), 0);
         EXPECT_EQ(WEFT_TRY(read_text(*peers.server, 3)), "abc");
         std::byte space[1];
@@ -314,7 +314,7 @@ TEST(TlsStream, NET_2_try_read_gives_nothing_while_there_is_nothing) {
         WEFT_TRY(peers.client->write_all(as_bytes("abcdef")));
         WEFT_TRY(peers.server->descriptor().wait_readable(in_ten_seconds()));
         EXPECT_EQ(WEFT_TRY(peers.server->try_read(space)), 4U);
-        // Nothing more will come from the kernel: whoever slept on the descriptor would not wake.
+        // Nothing more comes from the kernel: a wait for the descriptor would not end.
         EXPECT_TRUE(peers.server->has_buffered());
         EXPECT_EQ(WEFT_TRY(peers.server->try_read(space)), 2U);
         EXPECT_FALSE(peers.server->has_buffered());
@@ -398,7 +398,7 @@ TEST(TlsStream, NET_2_tls_runs_over_tls) {
     });
 }
 
-// What one of many does: it may be cancelled anywhere.
+// One of many connections: it may be cancelled anywhere.
 Result<void> talk(Contexts& contexts, int number) {
     auto sockets = WEFT_TRY(Socket::make_pair());
     auto below = std::make_unique<Socket>(std::move(sockets.first));
@@ -424,7 +424,7 @@ Result<void> talk(Contexts& contexts, int number) {
             continue;
         }
         EXPECT_TRUE(text.starts_with(*echo));
-        // A server that notices first says goodbye in the middle of its answer.
+        // A server that is cancelled first sends close_notify in the middle of its answer.
         if (echo->size() < text.size()) outcome = ErrorKind::Closed;
     }
     client = ErrorKind::Closed;
@@ -449,7 +449,7 @@ TEST(TlsStream, NET_2_many_connections_at_once_and_some_are_cancelled) {
         }
         for (std::size_t i = 0; i < 60; ++i) {
             Result<void> outcome = talks[i].join(in_ten_seconds());
-            // Of the cancelled ones either end may have been the first to notice.
+            // Of a cancelled pair either end may have been the first to notice.
             EXPECT_TRUE(outcome || i % 3 == 0) << message_of(outcome);
         }
         return {};
@@ -458,7 +458,7 @@ TEST(TlsStream, NET_2_many_connections_at_once_and_some_are_cancelled) {
 
 // ---------------------------------------------------------------- floods
 
-// A client of OpenSSL's own on a thread of its own, which does what ours would never do.
+// A client that calls OpenSSL directly, on a thread of its own, to do what TlsStream never does.
 class RudeClient {
 public:
     template <class Function>

@@ -1,4 +1,4 @@
-// Reads and writes of a TLS stream that need not wait: others of that worker get their turns.
+// Reads and writes of a TLS stream that need not wait leave turns to other fibers of the worker.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -49,7 +49,7 @@ TEST(TlsTurn, FIB_15i_a_sleeper_beside_a_reader_of_one_record_wakes) {
             return {};
         });
         yield();  // it sleeps
-        // So that it is overdue, by the kernel's coarse clock as well, before the next read.
+        // So that its deadline has passed, by the kernel's coarse clock too, before the next read.
         Instant overdue = Clock::now() + std::chrono::milliseconds(20);
         while (Clock::now() < overdue) {}
         for (std::size_t i = 1; i < kRecordBytes; ++i)
@@ -64,7 +64,7 @@ TEST(TlsTurn, FIB_15i_writes_that_are_always_taken_leave_turns_to_others) {
         Contexts contexts = WEFT_TRY(Contexts::create());
         Peers peers = WEFT_TRY(connect_peers(contexts.server, contexts.client));
         TurnCounter another;
-        // No more than a socket's buffer takes.
+        // Not more than the buffer of a socket takes.
         for (std::size_t i = 0; i < kTurnOperationsMax; ++i)
             WEFT_TRY(peers.server->write_all(as_bytes("a"), in_ten_seconds()));
         EXPECT_GE(another.turns(), 1U);

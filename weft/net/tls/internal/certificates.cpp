@@ -48,7 +48,7 @@ OwnedBio reader_of(const std::string& text) {
     return OwnedBio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Without this OpenSSL would ask whoever sits at the terminal.
+// Without this OpenSSL would ask for the password on the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
 Result<OwnedKey> load_key(const Pem& pem) {
@@ -87,7 +87,7 @@ Result<std::vector<OwnedCertificate>> load_certificates(const Pem& pem) {
         if (!next) break;
         certificates.push_back(std::move(next));
     }
-    // The text ends where no further certificate begins; anything else is a broken one.
+    // PEM_R_NO_START_LINE: no further certificate begins. Any other error is a broken certificate.
     bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     if (certificates.empty() || !at_end)
         return openssl_error(name_of(pem, "the certificate") + ": no usable certificate");

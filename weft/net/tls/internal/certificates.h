@@ -1,4 +1,4 @@
-// Certificates from PEM, and the table that finds one by the name a client asks for.
+// Loads certificates from PEM, and finds one by the name that a client asks for.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct Credentials {
     OwnedKey key;
 };
 
-// Refuses what `context` could not show, for instance because the key is too short for it.
+// Refuses credentials that `context` cannot use, for instance because the key is too short.
 Result<Credentials> load_credentials(const Identity& identity, SSL_CTX* context);
 // At least one certificate.
 Result<std::vector<OwnedCertificate>> load_certificates(const Pem& pem);

@@ -22,7 +22,7 @@ std::string text_of(X509_NAME* name) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- how OpenSSL reaches its peer
+// ---------------------------------------------------------------- OpenSSL's input and output
 
 // Made once, and never freed: connections that are still open at the end of the process use it.
 const BIO_METHOD* Connection::bio_method() {
@@ -67,7 +67,7 @@ long Connection::on_control(BIO*, int command, long, void*) {
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-// ---------------------------------------------------------------- what OpenSSL asks and tells
+// ---------------------------------------------------------------- OpenSSL's callbacks
 
 int Connection::on_certificate(SSL* ssl, void*) {
     Connection& self = of(ssl);
@@ -86,7 +86,7 @@ int Connection::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_
 
 int Connection::on_session(SSL* ssl, SSL_SESSION* session) {
     of(ssl).new_sessions_.emplace_back(session);
-    return 1;  // the reference is ours now
+    return 1;  // the connection owns the reference now
 }
 
 void Connection::on_message(int is_written, int, int type, const void*, std::size_t, SSL* ssl,
@@ -96,7 +96,7 @@ void Connection::on_message(int is_written, int, int type, const void*, std::siz
         ++self.late_messages_;
 }
 
-// ---------------------------------------------------------------- making one
+// ---------------------------------------------------------------- making a connection
 
 Result<void> Connection::open(SSL_CTX* context) {
     ERR_clear_error();
@@ -121,8 +121,8 @@ Result<std::unique_ptr<Connection>> Connection::for_server(ServerContext::State&
     return made;
 }
 
-// RFC 6066 §3: a literal address is not a server name. RFC 9525: only the names that a certificate
-// is made for count, not the text of its subject, and a wildcard stands for a whole label.
+// RFC 6066 §3: a literal address is not a server name. RFC 9525: only the subject alternative names
+// of a certificate count, not its subject, and a wildcard stands for a whole label.
 Result<void> Connection::demand_name(std::string_view host) {
     if (host.ends_with('.')) host.remove_suffix(1);
     if (host.empty() || host.size() > TLSEXT_MAXLEN_host_name ||
@@ -152,7 +152,7 @@ Result<std::unique_ptr<Connection>> Connection::for_client(ClientContext::State&
     made->verifies_ = context.verification == Verification::Full;
     WEFT_TRY(made->open(context.context.get()));
     WEFT_TRY(made->demand_name(host));
-    // One that does not suit is not used, and the handshake is a full one.
+    // A session that cannot be used is ignored, and the handshake is a full one.
     if (session) SSL_set_session(made->ssl_.get(), session.get());
     SSL_set_connect_state(made->ssl_.get());
     return made;
@@ -160,7 +160,7 @@ Result<std::unique_ptr<Connection>> Connection::for_client(ClientContext::State&
 
 // ---------------------------------------------------------------- the protocol
 
-// Why the last call failed; it stays so.
+// Gives the reason why the last call failed, and makes the connection Failed with that reason.
 Error Connection::fail() {
     bool in_handshake = state_ == State::Handshake;
     long verified = verifies_ && in_handshake ? SSL_get_verify_result(ssl_.get()) : X509_V_OK;
@@ -175,7 +175,7 @@ Error Connection::fail() {
     } else if (end_was_read_ && in_handshake) {
         failure_ = Error(ErrorKind::Tls, "the peer closed");
     } else if (end_was_read_) {
-        // Nothing is wrong with the other direction, and whoever asks again is told again.
+        // Not Failed: the other direction still works, and the next read gives the same error.
         return Error(ErrorKind::Tls, "the peer closed without close_notify");
     } else {
         failure_ = openssl_error("");
@@ -203,7 +203,7 @@ Result<bool> Connection::handshake() {
 Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
     if (state_ == State::Failed) return failure_;
     if (space.empty()) return std::optional<std::size_t>(0);
-    // OpenSSL would say the same, but takes longer for it.
+    // OpenSSL would find the same, but takes longer for it.
     if (is_drained()) return std::optional<std::size_t>();
     ERR_clear_error();
     std::size_t count = 0;
@@ -226,7 +226,7 @@ Result<void> Connection::write(Bytes bytes) {
     std::size_t count = 0;
     int done = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
     if (done == 1) return {};
-    // Only where the peer has begun a handshake message and keeps us waiting for the rest of it.
+    // It fails for want of input where the peer has sent only the beginning of a handshake message.
     return fail();
 }
 

@@ -1,9 +1,10 @@
 // Connection: the TLS protocol of one connection, without I/O.
 //
-// Ciphertext is supplied as it comes and collected as it is made; whoever owns the connection reads
-// and writes it, and waits. So OpenSSL never runs over a wait, and its errors, which it keeps for
-// the thread, are always those of the call that was just made; in simulation, where all threads
-// are one, no step falls into it either: callbacks take no lock and touch no atomic.
+// The owner supplies the ciphertext that it has received and sends the ciphertext that is made; it
+// does all waiting. So no wait happens inside OpenSSL, and the errors in its queue, which belongs
+// to the thread, are always those of the call that was just made. In simulation, where one thread
+// plays all, no step may happen inside OpenSSL either: its callbacks take no lock and touch no
+// atomic.
 //
 // One caller at a time.
 #pragma once
@@ -27,8 +28,9 @@
 namespace weft::net::tls {
 
 constexpr std::size_t kRecordBytesMax = 16 * 1024;  // of plaintext
-// Handshake messages after the handshake (key updates, tickets, attempts to renegotiate) cost us
-// more than the peer. It may send these, and one more with each kBytesOfLateMessage it sends.
+// Handshake messages after the handshake (key updates, tickets, attempts to renegotiate) cost the
+// receiver more than the sender. A peer may send kLateMessagesMax of them, and one more with each
+// kBytesOfLateMessage of data.
 constexpr std::uint64_t kLateMessagesMax = 32;
 constexpr std::uint64_t kBytesOfLateMessage = 1 << 20;
 
@@ -42,26 +44,28 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // Ciphertext from the peer, borrowed until it is consumed; only when there is none.
+    // Supplies ciphertext from the peer, which is borrowed until it is consumed. The input is empty
+    // before, or is the beginning of the new one.
     void supply(Bytes input) { input_ = input; }
     void supply_end() { input_ended_ = true; }
     Bytes input() const { return input_; }
     bool has_input() const { return !input_.empty(); }
-    // Ciphertext for the peer. Whoever takes it empties it.
+    // Ciphertext for the peer. Whoever sends it empties it.
     std::vector<std::byte>& output() { return output_; }
 
     // False: more input is needed.
     Result<bool> handshake();
-    // Nothing: more input is needed. 0: the peer has said that it will send no more.
+    // No value: more input is needed. 0: the peer has sent close_notify.
     Result<std::optional<std::size_t>> read(ByteSpace space);
-    // At most kRecordBytesMax, and not nothing.
+    // Encrypts 1 to kRecordBytesMax bytes.
     Result<void> write(Bytes bytes);
-    // Makes the close_notify. Nothing can be written afterwards.
+    // Makes the close_notify; nothing can be written afterwards. Does nothing unless the handshake
+    // has succeeded.
     void end_writing();
 
     bool has_plaintext() const { return SSL_pending(ssl_.get()) > 0; }
     const TlsSession& session() const { return session_; }
-    // Those that the server has given since the last call.
+    // The sessions that the server has offered since the last call.
     std::vector<OwnedSession> take_sessions() { return std::exchange(new_sessions_, {}); }
     bool has_sessions() const { return !new_sessions_.empty(); }
 
@@ -95,7 +99,7 @@ private:
         return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesOfLateMessage;
     }
 
-    // Owned here and by the context, as long as the handshake goes on.
+    // Of servers, during the handshake. Shared with the context.
     std::shared_ptr<const CertificateTable> table_;
     std::shared_ptr<const TicketKeys> tickets_;
 
@@ -116,7 +120,7 @@ private:
     std::string peer_name_;
     std::string alpn_;
     TlsSession session_;
-    OwnedSsl ssl_;  // last: goes first, while all that it could call back to is there
+    OwnedSsl ssl_;  // last, so destroyed first: its callbacks use the other members
 };
 
 }  // namespace weft::net::tls

@@ -14,14 +14,14 @@
 
 namespace weft::net::tls {
 
-// Who may compute a handshake: one fiber of each worker at a time, so that those who are ready for
-// something else wait for one handshake and not for all that have come.
+// Lets one fiber of each worker at a time compute a handshake, so that fibers which are ready for
+// something else wait for one handshake and not for all that have come. Any fiber.
 class HandshakeTurns {
 public:
     Semaphore& here();
 
 private:
-    static constexpr std::size_t kWorkers = 16;  // further ones share
+    static constexpr std::size_t kWorkers = 16;  // further workers share a turn with one of these
     struct alignas(64) Turn {
         Semaphore free{1};
     };
@@ -50,7 +50,7 @@ struct ServerContext::State {
 struct ClientContext::State {
     Verification verification = Verification::Full;
     OwnedSslContext context;
-    // Shared by the context and its streams, which hear of new sessions as long as they read.
+    // Shared by the context and its streams, which add new sessions as long as they read.
     std::shared_ptr<SessionCache> sessions;
 };
 

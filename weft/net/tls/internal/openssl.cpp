@@ -3,7 +3,7 @@
 namespace weft::net::tls {
 
 Error openssl_error(std::string_view what) {
-    // The first error of a call is its cause; later ones tell who passed it on.
+    // The first error of a call is its cause; later ones only tell which functions passed it on.
     unsigned long code = ERR_get_error();
     ERR_clear_error();
     std::string message(what);

@@ -1,7 +1,7 @@
-// Owners for OpenSSL's objects, and its errors as ours.
+// Owners for OpenSSL's objects, and its errors as weft::Error.
 //
-// OpenSSL keeps errors in a queue of the thread. A fiber may go on elsewhere after a wait, so the
-// queue is cleared before a call and read right after it; nothing in between waits.
+// OpenSSL keeps errors in a queue of the thread. A fiber may resume on another thread after a wait,
+// so the queue is cleared before a call and read right after it; nothing in between waits.
 #pragma once
 
 #include <openssl/bio.h>
@@ -37,7 +37,7 @@ using OwnedCertificates = std::unique_ptr<STACK_OF(X509), Free<free_certificates
 using OwnedKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using OwnedBio = std::unique_ptr<BIO, Free<BIO_free>>;
 
-// What failed and OpenSSL's reason for it, taken from the queue.
+// An error that names `what` and OpenSSL's reason for it, which is taken from the queue.
 Error openssl_error(std::string_view what);
 
 }  // namespace weft::net::tls

@@ -6,7 +6,7 @@ namespace weft::net::tls {
 
 void SessionCache::put(const std::string& server, OwnedSession session) {
     if (sessions_max_ == 0) return;
-    // Made before and freed after the lock is held.
+    // Allocated before the lock is taken and freed after it is released.
     std::list<Entry> added;
     std::list<Entry> dropped;
     added.push_back({server, std::move(session)});

@@ -1,4 +1,4 @@
-// What a client remembers of servers, to resume sessions with them.
+// The sessions that a client keeps, to resume them with the same server.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace weft::net::tls {
 // The sessions that came last, by server ("host:port"). Any thread.
 class SessionCache {
 public:
-    // For several connections to one server at once.
+    // So many for one server, as a client may open several connections to it at once.
     static constexpr std::size_t kSessionsOfServerMax = 4;
 
     explicit SessionCache(std::size_t sessions_max) : sessions_max_(sessions_max) {}
 
     void put(const std::string& server, OwnedSession session);
-    // Null when there is none. A ticket of TLS 1.3 is used once: RFC 8446 §C.4, or the two
-    // connections could be linked by whoever watches.
+    // Null when there is none. A ticket of TLS 1.3 is used once (RFC 8446 §C.4), or an observer
+    // could tell that two connections are of the same client.
     OwnedSession take(const std::string& server);
 
 private:

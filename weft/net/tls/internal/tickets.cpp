@@ -47,12 +47,12 @@ int TicketKeys::open(const unsigned char* name, const unsigned char* iv, EVP_CIP
     bool is_current = std::equal(current.name.begin(), current.name.end(), name);
     bool is_previous =
         previous.name != kNone.name && std::equal(previous.name.begin(), previous.name.end(), name);
-    if (!is_current && !is_previous) return 0;  // a full handshake, then
+    if (!is_current && !is_previous) return 0;  // 0: do a full handshake
     const TicketKey& key = is_current ? current : previous;
     if (!use_hash_key(key, hash)) return -1;
     const EVP_CIPHER* kind = EVP_aes_256_cbc();
     if (EVP_DecryptInit_ex(cipher, kind, nullptr, key.cipher_key.data(), iv) != 1) return -1;
-    return is_current ? 1 : 2;  // 2: give the client a ticket under the new key
+    return is_current ? 1 : 2;  // 2: also give the client a ticket under the current key
 }
 
 Result<std::shared_ptr<const TicketKeys>> TicketRing::keys(Instant now) {
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const TicketKeys>> TicketRing::keys(Instant now) {
     made->current = WEFT_TRY(make_key());
     made->made = now;
     SpinGuard guard(lock_);
-    if (keys_ && now - keys_->made < lifetime_) return keys_;  // another one was faster
+    if (keys_ && now - keys_->made < lifetime_) return keys_;  // another thread was faster
     if (keys_ && now - keys_->made < 2 * lifetime_) made->previous = keys_->current;
     keys_ = std::move(made);
     return keys_;

@@ -1,4 +1,4 @@
-// The keys that a server's session tickets are sealed with.
+// The keys that encrypt a server's session tickets.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ struct TicketKeys {
     TicketKey previous;
     Instant made{};
 
-    // What SSL_CTX_set_tlsext_ticket_key_evp_cb asks for.
+    // Encrypts and decrypts a ticket as SSL_CTX_set_tlsext_ticket_key_evp_cb() specifies.
     int seal(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
              EVP_MAC_CTX* hash) const;
     int open(const unsigned char* name, const unsigned char* iv, EVP_CIPHER_CTX* cipher,
              EVP_MAC_CTX* hash) const;
 };
 
-// Any thread.
+// The current keys; makes new ones when their lifetime is over. Any thread.
 class TicketRing {
 public:
     explicit TicketRing(Nanoseconds lifetime) : lifetime_(lifetime) {}

@@ -34,7 +34,7 @@ TEST(TicketRing, NET_2_after_a_long_silence_no_old_key_is_accepted) {
 TEST(TicketRing, NET_2_a_ticket_under_an_unknown_key_is_no_ticket) {
     TicketRing ring{hours(1)};
     auto keys = ring.keys(kBegin).value();
-    unsigned char name[16] = {};  // also that of a previous key which is not there
+    unsigned char name[16] = {};  // also the name of a previous key when there is none
     unsigned char iv[16] = {};
     EXPECT_EQ(keys->open(name, iv, nullptr, nullptr), 0);
 }

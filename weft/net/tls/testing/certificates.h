@@ -82,7 +82,7 @@ public:
     }
 
 private:
-    // Without an issuer it is its own.
+    // Without an issuer the certificate is self-signed.
     static TestIdentity make(const TestRequest& request, EVP_PKEY& key, EVP_PKEY& issuer_key,
                              const X509_NAME* issuer) {
         OwnedCertificate made(X509_new());
