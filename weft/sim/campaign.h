@@ -1,4 +1,4 @@
-// A scenario run over many seeds, up to the first that fails; that one is shortened and told.
+// Runs a scenario over many seeds, up to the first that fails; that one is shortened and described.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Campaign {
     std::string name = {};  // for messages
 };
 
-// What sometimes() was asked about, and in how many runs it was true.
+// For each name given to sometimes(), in how many runs its condition was true.
 using Coverage = std::map<std::string, std::uint64_t>;
 
 struct CampaignOutcome {
@@ -27,19 +27,19 @@ struct CampaignOutcome {
     std::uint64_t steps = 0;
     Coverage coverage;
     Report failed;     // of the first seed that failed
-    std::string text;  // why it is not ok(): the story of that seed, or what never came true
+    std::string text;  // why it is not ok(): the story of that seed, or what was never true
 
     bool ok() const { return text.empty(); }
 };
 
-// WEFT_SIM_SEED=X in the environment runs that seed alone, WEFT_SIM_SEEDS=N so many.
+// WEFT_SIM_SEED=X in the environment runs that seed alone, WEFT_SIM_SEEDS=N runs N seeds.
 CampaignOutcome run_campaign(Campaign campaign, const std::function<void()>& scenario);
 
 void add_coverage(Coverage& coverage, const Report& report);
-// A line for each that was never true; empty if there is none.
+// A line for each name whose condition was never true; empty if there is none.
 std::string never_true(const Coverage& coverage, std::uint64_t runs);
 
-// A failed run to be shown: failure, place, the shortest interleaving found.
+// The text of a failed run: its failure, its place, the shortest interleaving found.
 struct Shortened;
 std::string describe_failure(const Shortened& shortened);
 

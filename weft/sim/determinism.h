@@ -1,5 +1,5 @@
-// Whether one seed always gives the same run: it is run twice, and the first event that differs is
-// shown. What makes a run differ: real time, real randomness, threads of the program's own, the
+// Checks whether a seed always gives the same run: it is run twice, and the first event that
+// differs is reported. Runs differ by real time, real randomness, threads of the program's own, the
 // order of addresses, and state that outlives a run.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Divergence {
     std::string text() const;
 };
 
-// Nothing if the runs were the same. One thread, not in a simulation.
+// No value if the two runs were the same. Called on a plain thread, not in a simulation.
 std::optional<Divergence> find_divergence(Options options, const std::function<void()>& scenario);
 
 }  // namespace weft::sim

@@ -1,4 +1,4 @@
-// In virtual time: no load of the machine can hide, or fake, an event that comes late.
+// In virtual time the load of the real machine can neither hide nor cause a late event.
 #include <gtest/gtest.h>
 
 #include <chrono>

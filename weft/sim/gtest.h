@@ -6,10 +6,11 @@
 //         EXPECT_EQ(bank.total(), 400);
 //     }
 //
-// The body runs once for each seed on a simulated machine. Expectations, sim::require() and what is
-// thrown all fail the seed, which is shortened and shown with its interleaving and the line that
-// repeats it: WEFT_SIM_SEED=17 in the environment runs that seed alone, WEFT_SIM_SEEDS=100000 as
-// many as that. What sometimes() asked for and never saw fails the test as well.
+// The body runs once for each seed on a simulated machine. A failed expectation, a failed
+// sim::require() and an uncaught exception all fail the seed, which is shortened and shown with its
+// interleaving and the line that repeats it: WEFT_SIM_SEED=17 in the environment runs that seed
+// alone, WEFT_SIM_SEEDS=100000 runs that many. A condition of sometimes() that was never true fails
+// the test as well.
 #pragma once
 
 #include <gtest/gtest-spi.h>
@@ -22,7 +23,7 @@
 
 namespace weft::sim::gtest_internal {
 
-// What the body expects in vain becomes a failure of the run.
+// Makes the failed expectations of the body a failure of the run.
 inline void run_body(const std::function<void()>& body) {
     ::testing::TestPartResultArray results;
     {

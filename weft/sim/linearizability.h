@@ -1,4 +1,5 @@
-// Whether what several fibers saw could have come from calls that were served one after the other.
+// Checks whether the results that several fibers got could have come from calls that were served
+// one after the other.
 //
 // Fibers call something at the same time and note each call with what it gave. The history is
 // linearizable if the calls can be put into one order, each at some moment between its beginning
@@ -14,9 +15,9 @@
 //     history.end(began, {false, value});
 //     sim::require(history.is_linearizable(), "a read gave what was never there");
 //
-// State is a copyable value with operator==. The search is that of Wing and Gong, with a memory of
-// what was tried: exponential in the worst case, quick for the short histories of tests.
-// begin() and end(): any fiber and any thread; the rest when all of them have ended.
+// State is a copyable value with operator==. The search is that of Wing and Gong, which remembers
+// what it has tried: exponential in the worst case, quick for the short histories of tests.
+// begin(), end() and end_unknown(): any fiber and any thread; the others when all calls have ended.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +54,8 @@ public:
         SpinGuard guard(lock_);
         add({std::move(call), began, ++clock_, true});
     }
-    // Of a call whose fate is unknown (it timed out, its connection broke): it may have happened at
-    // any moment since it began, or not at all.
+    // For a call whose outcome is unknown (it timed out, its connection broke): it may have taken
+    // effect at any moment since it began, or not at all.
     void end_unknown(std::uint64_t began, Call call) {
         SpinGuard guard(lock_);
         add({std::move(call), began, std::numeric_limits<std::uint64_t>::max(), false});
@@ -107,7 +108,7 @@ bool History<State, Call>::Search::is_new(const Done& done, const State& state) 
 template <class State, class Call>
 bool History<State, Call>::Search::go_on(const Done& done, const State& state) {
     const std::vector<Entry>& entries = history.entries_;
-    // Whoever goes next has begun before any of the others has ended.
+    // The next call in the order must have begun before any other remaining call has ended.
     std::uint64_t first_end = std::numeric_limits<std::uint64_t>::max();
     bool is_complete = true;
     for (std::size_t i = 0; i < entries.size(); ++i) {

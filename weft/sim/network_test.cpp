@@ -73,8 +73,8 @@ Result<void> talk_in_some_order(std::string& order) {
     return {};
 }
 
-// Which of two clients is served first, and how the bytes are cut, is up to the seed, and only to
-// it.
+// The seed, and nothing else, decides which of two clients is served first and how the bytes are
+// cut.
 TEST(SimNetwork, SIM_1d_sockets_run_under_the_seed) {
     auto order_of = [](std::uint64_t seed, std::uint64_t& hash) {
         std::string order;

@@ -50,7 +50,7 @@ std::uint64_t first_to_fail(const std::function<void()>& scenario) {
     return options.seed;
 }
 
-// A balance is looked at and changed under two locks: an update can be lost between them.
+// A balance is read under one lock and changed under another: an update can be lost in between.
 struct Bank {
     Mutex mutex;
     std::array<int, 4> balance{100, 100, 100, 100};
@@ -96,7 +96,7 @@ TEST(Operation, SIM_4a_also_on_one_worker) {
     EXPECT_LE(first_to_fail([] { transfers(1); }), kSeeds);
 }
 
-// What an operation needs so that it does not have to wait; of each run its own.
+// The objects on which an operation does not have to wait; each run has its own.
 struct Things {
     Channel<int> channel{8};
     Channel<int> empty{8};

@@ -1,5 +1,5 @@
-// What a program tells the simulation that it runs in, and what it asks. In shipped code too: it
-// needs libweft alone, and costs a branch on the real machine, where nothing follows from it.
+// Functions by which a program reports to the simulation that it runs in, and asks it. Also for
+// shipped code: they need libweft alone, and on the real machine they cost a branch and do nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace weft::sim {
 
 // Coverage: something that should happen in some runs, though not in all: a retry, a full queue, a
-// cache that is missed. The tool and the macro of gtest.h name those that never happened in a whole
-// campaign, for then the scenario does not test what it seems to. `name` is a literal.
+// cache miss. The tool and the macro of gtest.h report what never happened in a whole campaign,
+// because then the scenario does not test what it seems to. `name` is a literal.
 //
 //     sim::sometimes(queue.is_full(), "the queue was full");
 inline void sometimes(bool condition, const char* name) {
@@ -19,8 +19,8 @@ inline void sometimes(bool condition, const char* name) {
         simulated->sometimes(condition, name);
 }
 
-// True now and then, at places that the seed has switched on: where the program may do what is
-// allowed but rare. False on the real machine, and where Faults::buggify is off.
+// True now and then, at places in the source that the seed has switched on: there the program does
+// what is allowed but rare. False on the real machine, and where Faults::buggify is off.
 //
 //     if (sim::buggify()) batch_size = 1;
 inline bool buggify(std::source_location here = std::source_location::current()) {

@@ -1,4 +1,4 @@
-// Scenarios: small programs that check themselves, with names, to be run over many seeds.
+// Scenarios: named small programs that check themselves, to be run over many seeds.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ struct Scenario {
     std::string_view name;
     std::string_view about;  // one line
     void (*body)();
-    Faults faults = {};  // those that it can stand
+    Faults faults = {};  // the ones that it is written to survive
 };
 
-// Runs one seed of it.
+// Runs one seed of the scenario, with those of the faults of `options` that it survives.
 Report run(const Scenario& scenario, Options options);
 
 // Runs one seed once to count its steps, then once for each step with the interruption there; see

@@ -7,7 +7,7 @@
 #include "weft/base/assert.h"
 #include "weft/sim/internal/schedule.h"
 
-// Where the program has the leak sanitizer: what failed runs leave behind is no leak.
+// Not null if the program has the leak sanitizer: what failed runs leave behind is no leak.
 extern "C" {
 [[gnu::weak]] void __lsan_disable();
 [[gnu::weak]] void __lsan_enable();
@@ -42,7 +42,7 @@ public:
         options.record = true;
         Report report = run_with(options);
         if (!fails(report)) return outcome(std::move(report), false);
-        // One that was given by its schedule has made no other choices.
+        // A run that was given by its schedule has made no other choices.
         if (options_.schedule.empty()) options.schedule = report.schedule;
         Schedule recorded = Schedule::parse(options.schedule).value();
         before_ = recorded.choices.size();
@@ -51,7 +51,7 @@ public:
             options.schedule = options_.schedule;
             return outcome(show(options), true);
         }
-        // Some can be left out only when others are gone, of whatever kind.
+        // Some choices can be left out only when others, of any kind, are gone.
         for (std::size_t before = kept_.size() + 1; kept_.size() < before && !is_exhausted();) {
             before = kept_.size();
             leave_out(Choice::Act::Fault);
@@ -87,7 +87,8 @@ private:
         return fails(run_with(options));
     }
 
-    // Chunks of what is left of this kind, ever smaller, as long as the rest fails alike.
+    // Leaves out chunks of the remaining choices of this kind, ever smaller ones, wherever the run
+    // still fails in the same way without them.
     void leave_out(Choice::Act act) {
         auto is_of_act = [act](const Choice& choice) { return choice.act == act; };
         auto count = static_cast<std::size_t>(std::ranges::count_if(kept_, is_of_act));

@@ -1,8 +1,8 @@
-// From a seed that fails to the shortest run found that fails in the same way.
+// Shortens a seed that fails to the shortest run found that fails in the same way.
 //
-// The failing run is repeated with what it chose recorded, then again and again with choices left
-// out: first the faults, then the preemptions. What is left is what the failure needs. One thread,
-// not in a simulation.
+// The failing run is repeated with its choices recorded, then again and again with choices left
+// out: first the faults, then the preemptions. The choices that remain are those that the failure
+// needs. Called on a plain thread, not in a simulation.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace weft::sim {
 
 struct ShortenLimits {
-    unsigned runs = 600;               // 0: only show it
+    unsigned runs = 600;               // 0: only repeat the failing run, with its story
     std::uint64_t steps = 20'000'000;  // of all runs
 };
 

@@ -36,7 +36,7 @@ struct Account {
     Mutex mutex;
     int balance = 100;
 
-    // Looks and acts under two locks: an update can be lost between them.
+    // Reads under one lock and writes under another: an update can be lost in between.
     void withdraw(int amount) {
         int have = 0;
         {
@@ -128,8 +128,8 @@ TEST(SimShorten, SIM_4d_a_failure_shows_names_operations_values_and_lines) {
     ASSERT_TRUE(shortened.repeatable);
     EXPECT_EQ(shortened.report.failure, "an update was lost");
     EXPECT_LT(shortened.choices, shortened.choices_before);
-    // Two fibers at once need one to start the second worker or to give up the turn, and that is
-    // all; the limit leaves room for choices that only another order would do without.
+    // For two fibers at once a single choice is enough: one that starts the second worker, or one
+    // that gives up the turn. The limit leaves room for choices that the search cannot remove.
     EXPECT_LE(shortened.choices, 6U) << shortened.report.schedule;
     EXPECT_EQ(shortened.report.injected.delays + shortened.report.injected.pauses, 0U);
     std::string text = describe_failure(shortened);

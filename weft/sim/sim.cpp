@@ -33,7 +33,8 @@ void calm() { machine_here().calm(); }
 void eventually(const std::function<bool()>& condition, const char* what, Nanoseconds within) {
     calm();
     Deadline end = Deadline::after(within);
-    // Ever longer, so that a long wait takes few steps; a cancelled fiber may ask as well.
+    // Each pause is longer than the one before, so that a long wait takes few steps. The shield
+    // lets a cancelled fiber wait as well.
     for (Nanoseconds pause = kFirstPause; !condition(); pause *= 2) {
         if (end.expired(Clock::now())) fail(format("not even without faults: {}", what));
         static_cast<void>(shield(Deadline::never(), [&] { return weft::sleep_for(pause); }));

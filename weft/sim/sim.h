@@ -3,9 +3,10 @@
 // A simulated machine plays the threads of the program (the workers of its runtimes among them) on
 // stacks of their own, and switches between them at every step the runtime takes: every operation
 // of a primitive (lock, unlock, send, spawn), every scheduling decision, every system call, and in
-// WEFT_CHECKED builds every atomic access. Time stands still
-// while somebody can run and jumps when nobody can. The seed decides who goes on, what fails and
-// what the scenario does, each from its own stream; so the same seed gives the same run.
+// WEFT_CHECKED builds every atomic access. Time passes by a few nanoseconds a step, and jumps to
+// the next deadline when no thread can run. The seed decides which thread runs next, what fails and
+// what the scenario does, each from its own stream of random numbers; so the same seed gives the
+// same run.
 //
 //     sim::Report report = sim::run({.seed = 42}, [] {
 //         Runtime runtime({.workers = 3});
@@ -14,7 +15,7 @@
 //     });
 //     EXPECT_TRUE(report.ok()) << report.text();
 //
-// Plain threads only; several threads may simulate at once.
+// run() is for plain threads, not in a simulation; several threads may simulate at once.
 #pragma once
 
 #include <chrono>
@@ -44,10 +45,10 @@ struct Faults {
     bool spurious_readiness = true;
     bool delays = true;        // events arrive late
     bool pauses = true;        // the clock jumps while somebody runs
-    bool allocation = false;   // stacks, blocks, buffers: the scenario must expect OutOfMemory
+    bool allocation = false;   // of stacks, blocks, buffers: the scenario must expect OutOfMemory
     bool resets = false;       // pipes and connections break: it must expect Reset
     bool connects = false;     // connects fail: Refused, Unreachable, TimedOut
-    bool descriptors = false;  // there are none left for now: OutOfFds
+    bool descriptors = false;  // none can be opened for now: OutOfFds
     bool buggify = true;       // sim::buggify() is sometimes true
 
     static constexpr Faults none() {
@@ -56,7 +57,7 @@ struct Faults {
     static constexpr Faults all() {
         return {true, true, true, true, true, true, true, true, true, true};
     }
-    // Those that are in both.
+    // The faults that both have.
     friend constexpr Faults operator&(const Faults& a, const Faults& b) {
         return {a.short_transfers && b.short_transfers,
                 a.would_block && b.would_block,
@@ -92,15 +93,16 @@ struct Options {
     std::uint64_t steps_max = 2'000'000;
     // The step at which await_interrupt() returns; 0: one of the first few thousand, by seed.
     std::uint64_t interrupt_at = 0;
-    // Of the allocations of stacks, blocks and buffers this one fails, counted from 1; 0: none but
-    // those of `faults`.
+    // The number, from 1, of the allocation of a stack, block or buffer that fails; 0: only those
+    // fail that `faults` make fail.
     std::uint64_t failing_allocation = 0;
     bool keep_trace = false;
-    // Note what the run chose, for Report::schedule.
+    // Record the choices of the run for Report::schedule.
     bool record = false;
-    // A Report::schedule: those choices are made, and no others. Seed and faults as they were then.
+    // A Report::schedule: the run makes those choices and no others. Seed and faults must be those
+    // of the recorded run.
     std::string schedule = {};
-    // Keep what Report::story tells. Slow: the stack is walked at every operation.
+    // Record Report::story. Slow: the stack is walked at every operation.
     bool tell_story = false;
 };
 
@@ -109,14 +111,14 @@ struct Report {
     std::uint64_t steps = 0;
     std::uint64_t trace_hash = 0;
     std::int64_t virtual_ns = 0;
-    std::uint64_t allocations = 0;  // that could have failed
+    std::uint64_t allocations = 0;  // those that could have failed
     FaultCounts injected;
-    std::string failure;             // empty: it went well
+    std::string failure;             // empty: the run has passed
     std::vector<std::string> trace;  // with keep_trace, else the last events before a failure
     std::string schedule;            // with Options::record
     std::vector<std::string> story;  // with tell_story: operations, values, source lines
     std::string where;               // with tell_story: the place that failed
-    // What sometimes() was asked about in this run, and whether it was ever true.
+    // Each name given to sometimes() in this run, and whether its condition was ever true.
     std::vector<std::pair<std::string, bool>> sometimes;
 
     bool ok() const { return failure.empty(); }
@@ -135,15 +137,16 @@ inline void require(bool condition, const char* why) {
 std::uint64_t random_below(std::uint64_t bound);  // of the workload's stream
 inline bool coin() { return random_below(2) == 0; }
 
-// Sleeps until Options::interrupt_at steps have been taken, then goes on at once, whoever else
-// could; at the latest when nobody else can. One plain thread of a run. A test that counts the
-// steps of a run and repeats it with an interruption at each of them has tried them all.
+// Blocks until Options::interrupt_at steps have been taken, then continues at once, before every
+// other thread that could run; at the latest when no other thread can. For one plain thread of a
+// run. A test that counts the steps of a run and repeats it with an interruption at each of them
+// has tried them all.
 void await_interrupt();
 
-// From now on nothing fails, and nobody starves.
+// Ends fault injection: from now on nothing fails, and no thread is starved.
 void calm();
-// Liveness: what must come true once the faults are over does, within so much (virtual) time. Any
-// fiber and any thread; it asks now and then.
+// Checks liveness: calls calm(), then requires that the condition becomes true within so much
+// virtual time; it is evaluated now and then. Any fiber and any thread.
 void eventually(const std::function<bool()>& condition, const char* what,
                 Nanoseconds within = std::chrono::minutes(1));
 

@@ -178,7 +178,7 @@ TEST(Sim, SIM_1a_a_deadlock_names_those_who_wait) {
     EXPECT_THAT(report.failure, HasSubstr("fiber 'right': waiting on mutex"));
 }
 
-// There is no fiber then: the threads themselves have to say what they wait for.
+// Without fibers, the report shows what the threads themselves wait for.
 TEST(Sim, SIM_1a_a_deadlock_of_plain_threads_names_what_they_wait_for) {
     Report report = run_to_failure({.seed = 1}, [] {
         Channel<int> channel(1);
@@ -276,7 +276,7 @@ TEST(Sim, SIM_1c_an_interruption_comes_at_its_step) {
                               line.find(wanted) != std::string::npos);
         EXPECT_TRUE(found) << step;
     }
-    static_cast<void>(interrupted_at(UINT64_MAX));  // when nobody else can go on
+    static_cast<void>(interrupted_at(UINT64_MAX));  // it returns when no other thread can run
 }
 
 }  // namespace

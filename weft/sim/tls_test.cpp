@@ -1,5 +1,5 @@
-// TLS over the simulated network. OpenSSL's randomness is its own, so the sizes of some records and
-// with them the trace differ between two runs of a seed; what must hold, holds in all of them.
+// TLS over the simulated network. OpenSSL has its own randomness, so the sizes of some records, and
+// with them the trace, differ between two runs of a seed; the expectations hold in all of them.
 #ifdef WEFT_NET
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(SimTls, NET_2_a_cancellation_anywhere_ends_both_ends) {
             await_interrupt();
             source.cancel();
             Result<void> outcome = talking.join();
-            // Either end may be the first to notice; the other is then cut off.
+            // Either end may be the first to notice; the other then gets the end of the stream.
             if (!outcome) {
                 ErrorKind kind = outcome.error().kind();
                 require(kind == ErrorKind::Cancelled || kind == ErrorKind::Tls ||
@@ -128,12 +128,12 @@ TEST(SimTls, NET_2_a_connection_that_is_reset_is_an_error) {
         });
         ASSERT_TRUE(report.ok()) << report.text();
         ++(outcome ? whole : broken);
-        // Nobody is told of an error where nothing was reset.
+        // Without a reset neither end gets an error.
         if (report.injected.resets == 0) {
             EXPECT_TRUE(outcome) << "seed " << seed << ": " << outcome.error().message();
         }
         if (!outcome && outcome.error().kind() == ErrorKind::Reset) ++told_as_reset;
-        // Closed and Tls: the end that was not reset is cut off by the one that was.
+        // Closed and Tls: the end that was reset closes, and cuts off the other.
         bool is_told = outcome || outcome.error().kind() == ErrorKind::Reset ||
                        outcome.error().kind() == ErrorKind::Closed ||
                        outcome.error().kind() == ErrorKind::Tls;

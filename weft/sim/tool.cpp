@@ -98,7 +98,7 @@ Result<Chooser> chooser_named(std::string_view name) {
     return Error(ErrorKind::Misuse, format("there is no chooser '{}'", name));
 }
 
-// An option without a value; false if it is none of them.
+// Sets an option that has no value; false if it is not one of those.
 bool set_flag(std::string_view option, Arguments& arguments) {
     if (option == "--help" || option == "-h") return arguments.help = true;
     if (option == "--list") return arguments.list = true;
@@ -220,7 +220,7 @@ void show_failure(const Arguments& arguments, const Scenario& scenario, Options 
         return;
     }
     options.faults = options.faults & scenario.faults;
-    // A schedule that was given is shown as it is.
+    // A schedule that the user gave is not shortened.
     ShortenLimits limits;
     if (!arguments.schedule.empty()) limits.runs = 0;
     Shortened shortened = shorten(options, failed.failure, scenario.body, limits);
@@ -242,7 +242,7 @@ void add_to_corpus(const Arguments& arguments, const Scenario& scenario, const R
     std::fclose(file);
 }
 
-enum class Known : bool { No, Yes };  // whether the corpus has it
+enum class Known : bool { No, Yes };  // whether the seed is in the corpus already
 
 bool is_deterministic(const Scenario& scenario, Options options) {
     options.faults = options.faults & scenario.faults;
@@ -284,7 +284,8 @@ bool run_seed(const Arguments& arguments, const Scenario& scenario, std::uint64_
     return true;
 }
 
-// The seeds that failed once. Lines of scenarios that are not run now are passed over.
+// Runs the seeds of the corpus, which failed once. Lines of scenarios that are not selected are
+// skipped.
 bool run_corpus(const Arguments& arguments, Totals& totals) {
     std::ifstream file(arguments.corpus);
     bool all_passed = true;
@@ -301,8 +302,8 @@ bool run_corpus(const Arguments& arguments, Totals& totals) {
     return all_passed;
 }
 
-// Whether a run of the whole belongs to this shard. Each shard gets its part of each scenario, also
-// where the number of shards and that of the scenarios have a divisor in common.
+// Whether the run with this number belongs to this shard. Each shard gets its part of each
+// scenario, also where the numbers of shards and of scenarios have a common divisor.
 bool is_in_shard(const Arguments& arguments, std::uint64_t number) {
     std::uint64_t scenarios = arguments.scenarios.size();
     std::uint64_t round = number / scenarios;
@@ -320,7 +321,7 @@ int run_all(const Arguments& arguments) {
     auto begun = std::chrono::steady_clock::now();  // tidy: allow clock: real time of a real tool
     Totals totals;
     if (!arguments.corpus.empty() && !arguments.replay && !run_corpus(arguments, totals)) return 1;
-    // Seeds are dealt out over the scenarios, so that N seeds are N runs.
+    // The scenarios take the seeds in turn, so that N seeds are N runs.
     for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
         if (!is_in_shard(arguments, i)) continue;
         const Scenario& scenario = *arguments.scenarios[i % arguments.scenarios.size()];

@@ -4,7 +4,7 @@
 //         return weft::sim::run_tool("my-sim", kScenarios, {words, words + count});
 //     }
 //
-// `my-sim --help` says how it is used.
+// `my-sim --help` explains its options.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace weft::sim {
 
-// `words` are those of main(), the program's path first. Gives the exit status.
+// `words` are the arguments of main(), the program's path first. Returns the exit status.
 int run_tool(std::string_view program, std::span<const Scenario> scenarios,
              std::span<char* const> words);
 

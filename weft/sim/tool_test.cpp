@@ -1,4 +1,4 @@
-// What run_tool() makes of a campaign in parts.
+// run_tool() with a campaign that is split into shards.
 #include "weft/sim/tool.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Each says that it ran.
+// Each scenario records that it ran.
 constexpr std::array kScenarios = {
     Scenario{"one", "", [] { sometimes(false, "one"); }},
     Scenario{"two", "", [] { sometimes(false, "two"); }},

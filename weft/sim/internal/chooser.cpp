@@ -43,7 +43,7 @@ bool Strategy::interrupts(unsigned current) {
         return change;
     }
     case Chooser::RoundRobin:
-        // Not always, or two that spin in step with each other would do so for ever.
+        // Not always, or two threads that spin in step with each other would do so for ever.
         return steps_ % interval_ == 0 && !random_.once_in(16);
     case Chooser::StarveOne: return current == starved_ || random_.once_in(interval_);
     default: return random_.once_in(interval_);
@@ -57,7 +57,8 @@ unsigned Strategy::pick(const std::vector<unsigned>& runnable, int stuck) {
         return static_cast<int>(thread) != stuck || runnable.size() == 1;
     };
     if (chooser_ == Chooser::Priorities) {
-        // A spinning thread must not stay on top: whoever it waits for is below.
+        // A spinning thread must not keep the highest priority: the thread that it waits for has a
+        // lower one.
         if (stuck >= 0) priority_of(static_cast<unsigned>(stuck)) = --lowest_;
         return *std::ranges::max_element(runnable, {},
                                          [&](unsigned thread) { return priority_of(thread); });

@@ -12,7 +12,7 @@
 namespace weft::sim {
 namespace {
 
-// As much as the report of a stack overflow needs, which may come from there.
+// Enough for the report of a stack overflow, whose handler may run on this stack.
 constexpr std::size_t kStackBytes = 64 * 1024;
 
 struct Fatal {
@@ -41,14 +41,15 @@ void say(std::string_view text) {
 void on_crash(int signal, siginfo_t* info, void*) {
     std::size_t index = 0;
     while (kFatal[index].signal != signal) ++index;
-    // Once: what handled the signal before may abort.
+    // Only once: the earlier handler may abort, which raises another signal.
     if (const CrashWatch* run = std::exchange(run_here, nullptr)) {
         say("weft: ");
         say(kFatal[index].name);
         say(run->text());
     }
     sigaction(signal, &previous[index], nullptr);
-    // The instruction that faulted is tried again, and does the rest; what was sent is sent again.
+    // An instruction that faulted is executed again on return, and faults again. A signal that was
+    // sent (si_code <= 0) has to be raised again.
     if (info->si_code <= 0) raise(signal);
 }
 

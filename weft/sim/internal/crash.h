@@ -1,8 +1,9 @@
 // When a signal is about to end the process in the middle of a simulated run, the seed and the
-// command that repeats it are written to stderr first. The signal then goes to whoever handled it
-// before, or ends the process, with the same core file and the same status.
+// command that repeats it are written to stderr first. The signal then goes to the handler that was
+// installed before, or ends the process, with the same core file and the same status.
 //
-// The handlers are installed with the first run and stay; outside a run they only pass on.
+// The handlers are installed with the first run and stay; outside a run they only pass the signal
+// on.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace weft::sim {
 
-// How the runs of this thread are repeated, as long as it lives. They nest.
+// The line that says how the runs of this thread are repeated, as long as this object lives. They
+// nest.
 class CrashReplay {
 public:
     explicit CrashReplay(std::string line);
@@ -27,7 +29,7 @@ private:
     const CrashReplay* const outer_;
 };
 
-// A run on this thread.
+// Lives as long as a run on this thread.
 class CrashWatch {
 public:
     explicit CrashWatch(std::uint64_t seed);
@@ -39,7 +41,7 @@ public:
 
 private:
     const std::string text_;
-    std::unique_ptr<std::byte[]> stack_;  // of the handler; null where there was one already
+    std::unique_ptr<std::byte[]> stack_;  // of the handler; null if the thread had one already
 };
 
 }  // namespace weft::sim

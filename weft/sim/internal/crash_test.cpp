@@ -23,7 +23,7 @@ void in_fiber(void (*crash)()) {
 
 void write_nowhere() {
     int* volatile nowhere = nullptr;
-    // A sanitizer would tell of it before the signal comes.
+    // A sanitizer would report it before the signal comes.
     if (!testing::kSanitizer) *nowhere = 1;
     raise(SIGSEGV);
 }
@@ -64,7 +64,7 @@ TEST(SimCrashDeathTest, SIM_4l_a_campaign_tells_how_to_repeat_it) {
                  "seed 5\nShop.sells repeat: WEFT_SIM_SEED=5\n");
 }
 
-// Outside a run the signal is nobody's business but the process's.
+// Outside a run the signal is passed on without a report.
 TEST(SimCrashDeathTest, SIM_4l_what_ends_the_process_stays_the_same) {
     if (testing::kSanitizer) GTEST_SKIP() << "the sanitizer ends the process";
     EXPECT_EXIT(run({.seed = 1}, crash), ::testing::KilledBySignal(SIGSEGV), "seed 1\n");

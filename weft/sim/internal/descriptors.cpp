@@ -67,7 +67,7 @@ int DescriptorTable::close(int fd) {
 void DescriptorTable::close_stream(End& end) {
     Link& link = *end.link;
     if (!is_due(link)) link.abandoned = true;
-    // What was sent and not read tells the other side that it was in vain.
+    // Closing with unread bytes resets the connection, so that the peer knows they were lost.
     bool unread = !link.is_pipe && !end.in().bytes.empty();
     bool broken = end.in().broken || end.out().broken;
     if (!broken && (unread || end.resets_on_close)) reset(link, 1U - end.side);
@@ -76,7 +76,7 @@ void DescriptorTable::close_stream(End& end) {
     tell(link, 1U - end.side);
 }
 
-// Ends the connection at once; `told` is the side that learns of it by an error.
+// Resets the connection at once; side `told` gets the error.
 void DescriptorTable::reset(Link& link, unsigned told) {
     link.errors[told] = ECONNRESET;
     bool loses_bytes = machine_.fault_random().once_in(2);
@@ -87,7 +87,7 @@ void DescriptorTable::reset(Link& link, unsigned told) {
     tell(link, told);
 }
 
-// A storm of refusals although the descriptor is ready; it ends with a new edge.
+// Injects a few EAGAINs although the descriptor is ready; each is followed by a new event.
 bool DescriptorTable::refuses(End& end) {
     if (!end.reactor) return false;
     if (end.refusals != 0) {
@@ -101,7 +101,8 @@ bool DescriptorTable::refuses(End& end) {
     return true;
 }
 
-// The connection is reset by nobody: what is in it is lost, and both ends are told.
+// Injects a reset that neither side has caused: the bytes under way are lost, and both ends get the
+// error. True if the connection is broken.
 bool DescriptorTable::breaks(End& end) {
     Link& link = *end.link;
     if (end.in().broken || end.out().broken) return true;
@@ -116,13 +117,13 @@ bool DescriptorTable::breaks(End& end) {
     return true;
 }
 
-// How much of `count` bytes is really transferred.
+// How many of `count` bytes are transferred: fewer by fault injection.
 std::size_t DescriptorTable::shortened(std::size_t count) {
     if (count < 2 || !machine_.injects(FaultKind::ShortTransfer, 2)) return count;
     return 1 + machine_.fault_random().below(count - 1);
 }
 
-// Why there is no stream to read or write yet; 0 when there is.
+// 0 when the stream is established, else the error for reading and writing.
 int DescriptorTable::not_yet(const End& end) const {
     if (!end.link) return -ENOTCONN;
     if (!is_due(*end.link)) return -EAGAIN;
@@ -138,7 +139,7 @@ long DescriptorTable::read(int fd, void* buffer, std::size_t size) {
     if (size == 0) return 0;
     bool broken = breaks(*end) || link.failure != 0;
     if (broken && link.is_pipe) return -ECONNRESET;
-    // The one error that a socket is told, then the end of the stream.
+    // A socket gets the error once, and after that the end of the stream.
     if (broken && flow.bytes.empty()) return -std::exchange(link.errors[end->side], 0);
     if (flow.bytes.empty()) return flow.writer_open ? -EAGAIN : 0;
     if (refuses(*end)) return -EAGAIN;
@@ -147,7 +148,7 @@ long DescriptorTable::read(int fd, void* buffer, std::size_t size) {
     std::copy_n(flow.bytes.begin(), count, static_cast<std::byte*>(buffer));
     flow.bytes.erase(flow.bytes.begin(), flow.bytes.begin() + static_cast<std::ptrdiff_t>(count));
     tell(link, 1U - end->side);
-    // A short read tells the reader that nothing is left; what is left makes a new edge.
+    // After a short read the reader believes that nothing is left, so the rest needs a new event.
     if (count < wanted) tell(*end);
     return static_cast<long>(count);
 }
@@ -176,7 +177,8 @@ long DescriptorTable::write(int fd, const void* buffer, std::size_t size) {
     return static_cast<long>(count);
 }
 
-// The other side is closed. TCP learns that by the answer to the first bytes, Unix at once.
+// The reader is closed. TCP learns that by the answer to the first bytes, a Unix socket at once;
+// chance decides which of the two this is.
 long DescriptorTable::write_to_nobody(End& end, std::size_t size) {
     if (end.link->is_pipe || std::exchange(end.out().broken, true)) return -EPIPE;
     if (machine_.fault_random().once_in(2)) return -EPIPE;
@@ -214,7 +216,8 @@ std::uint8_t DescriptorTable::state_of(const End& end) const {
     return std::ranges::any_of(end.backlog, due) ? kReadable : 0;
 }
 
-// An edge for whoever watches it; one that comes later is of what will be then.
+// Posts an event to the reactor that watches the end. One that is due later reports the state that
+// the end will have then.
 void DescriptorTable::tell(const End& end, std::int64_t due_ns) {
     if (!end.reactor || due_ns == kNeverNs) return;
     std::uint8_t events = state_of(end);
@@ -241,7 +244,7 @@ int DescriptorTable::watch(int fd, Ticket registration, SimReactor& reactor) {
     if (!end) return EBADF;
     end->reactor = &reactor;
     end->registration = registration;
-    // As a kernel does: the state at the time of the registration is an event.
+    // As in a kernel, the state at the time of the registration gives an event.
     tell(*end, end->link ? end->link->due_ns : 0);
     for (const Waiting& waiting : end->backlog) {
         if (!is_due(*waiting.link)) tell(*end, waiting.link->due_ns);

@@ -1,9 +1,10 @@
 // Simulated descriptors: pipes and stream sockets of an edge-triggered kernel in memory.
 //
-// Descriptors are numbers from kFirstFd on, the lowest free one first, as in a kernel: so a closed
-// number comes back soon, with events of its former owner perhaps still under way. Addresses are
-// the kernel's own bytes; the machine has one host, so that of an IP address only the port counts.
-// Connections take a while to come about; a backlog that is full keeps the next ones waiting.
+// Descriptors are numbers from kFirstFd on, and the lowest free one is given first, as in a kernel:
+// so a closed number is soon used again, perhaps with events for its former owner still pending.
+// Addresses are the bytes that the kernel would take; the machine is one host, so that of an IP
+// address only the port counts. A connection takes some time to be established; when the backlog is
+// full the next ones wait. Owning thread only.
 #pragma once
 
 #include <array>
@@ -60,14 +61,14 @@ private:
         bool writer_open = true;
         bool broken = false;  // reset: both ends fail from now on
     };
-    // Two ends: side 0 writes flows[0] and reads flows[1]. A pipe has the first only, and side 0
-    // of a connection is that which has asked for it.
+    // Two ends: side 0 writes flows[0] and reads flows[1]. A pipe uses flows[0] only. Side 0 of a
+    // connection is the one that called connect().
     struct Link {
         std::array<Flow, 2> flows;
-        std::array<int, 2> errors{};  // what each side is told once
-        std::int64_t due_ns = 0;      // when it comes about; kNeverNs: when the backlog has room
-        int failure = 0;              // or that it does not
-        bool abandoned = false;       // whoever asked for it did not wait
+        std::array<int, 2> errors{};  // the error that each side gets once
+        std::int64_t due_ns = 0;      // established then; kNeverNs: when the backlog has room
+        int failure = 0;              // not 0: connect() fails with it at due_ns
+        bool abandoned = false;       // the connecting side closed before due_ns
         bool is_pipe = false;
     };
     struct Waiting {

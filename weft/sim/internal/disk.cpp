@@ -18,7 +18,7 @@ constexpr std::size_t kFileBytesMax = std::size_t{1} << 30;
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Adds the steps of `path` to `base`. Leaving `floor` by ".." is an error.
+// Appends the components of `path` to `base`. Leaving `floor` by ".." is an error.
 int walk(std::string base, std::string_view path, const std::string& floor, std::string& resolved) {
     while (!path.empty()) {
         std::size_t slash = path.find('/');

@@ -1,7 +1,7 @@
-// The disk of a simulated machine: folders and files in memory, gone with the run.
+// The disk of a simulated machine: folders and files in memory, which end with the run.
 //
-// At first there are `/` and `/tmp`; paths that do not begin with a slash are taken from `/`. Each
-// call is a step. There are no links and no rights; what is written is never lost.
+// At first there are `/` and `/tmp`; relative paths begin at `/`. Each call is a step. There are no
+// links, permissions are not checked, and what is written is never lost.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ private:
         std::vector<std::byte> bytes;
     };
     struct Open {
-        std::shared_ptr<Node> node;  // also of the disk, unless it was removed; null: closed
+        // Shared with nodes_, unless the file was removed. Null: closed.
+        std::shared_ptr<Node> node;
         std::string path;
         std::int64_t position = 0;
         int flags = 0;

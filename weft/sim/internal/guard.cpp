@@ -25,7 +25,8 @@
 namespace weft::sim {
 namespace {
 
-// Libraries that have reasons of their own; what OpenSSL draws is no event of a trace.
+// Libraries whose calls are passed on: those of Weft and of the system, and OpenSSL, whose
+// randomness is no event of a trace.
 constexpr std::array kTrusted = {"libweft",  "libcrypto", "libssl", "libcares", "libc.so",
                                  "ld-linux", "libunwind", "libdw",  "libelf",   "libgcc"};
 bool is_trusted(const void* caller) {
@@ -37,9 +38,9 @@ bool is_trusted(const void* caller) {
     return std::ranges::any_of(kTrusted, begins);
 }
 
-// Null unless the call is made by the program in a simulation. A sanitizer makes such calls itself,
-// also while it holds the lock of its allocator, and stands between the program and this library:
-// then nothing is watched.
+// The machine whose run the call would spoil; null unless the program makes the call in a
+// simulation. A sanitizer intercepts these functions before this library and calls them itself,
+// also while it holds the lock of its allocator: with one, nothing is checked.
 Machine* watched(const void* caller) {
     if (sanitizer::knows_stacks) return nullptr;
     auto* machine = static_cast<Machine*>(env::current());
@@ -71,7 +72,7 @@ void set_guard() {}
 
 using weft::sim::forbid;
 
-// The C library's own definitions, seen by the whole program before those of the C library.
+// Functions with the names of those of the C library, which the whole program finds first.
 #define WEFT_GUARDED(name, what, instead, ...)                          \
     static auto* const behind = weft::sim::next<decltype(name)>(#name); \
     forbid(__builtin_return_address(0), what, instead);                 \
@@ -134,7 +135,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                  "spawn(), weft::blocking() or a Runtime", thread, attributes, entry, argument);
 }
 
-// One thread plays all: a lock that another of them holds will never be let go.
+// One real thread plays all simulated ones: a lock that another of them holds is never released.
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
     static auto* const behind = weft::sim::next<decltype(pthread_mutex_lock)>("pthread_mutex_lock");
     if (!weft::sim::watched(__builtin_return_address(0))) return behind(mutex);
@@ -152,7 +153,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
     return result;
 }
 
-// std::random_device::operator() asks the processor without a call of the C library.
+// std::random_device::operator() reads from the processor without calling the C library.
 unsigned weft_random_device_value(void* device) __asm__("_ZNSt13random_device9_M_getvalEv");
 unsigned weft_random_device_value(void* device) {
     using Value = unsigned(void*);

@@ -59,12 +59,12 @@ constexpr std::array<FaultField, kFaultKinds> kFields = {{
     {&Faults::buggify, &FaultCounts::buggify},
 }};
 
-// One word out of several, each of which matters.
+// A hash of several words.
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c = 0) {
     return Random(Random(Random(a).next() ^ b).next() ^ c).next();
 }
 
-// Streams, each for a purpose; see Machine::stream().
+// The streams of random numbers, one for each purpose; see Machine::stream().
 constexpr std::uint64_t kSchedulerStream = 1;
 constexpr std::uint64_t kFaultStream = 2;
 constexpr std::uint64_t kWorkloadStream = 3;
@@ -72,7 +72,7 @@ constexpr std::uint64_t kSiteStream = 4;
 constexpr std::uint64_t kChanceStream = 5;
 constexpr std::uint64_t kNoThread = UINT32_MAX;  // draws of the machine itself
 
-// Some tell of themselves when they have happened, the others before.
+// Whether the operation reports itself when it has happened; the others do so before.
 bool is_told_late(std::string_view operation) {
     constexpr std::array ends = {"unlock", "unlock_shared", "release", "set",  "done",
                                  "leave",  "send",          "receive", "spawn"};
@@ -160,7 +160,8 @@ void Machine::thread_main(void* machine) {
     auto& self = *static_cast<Machine*>(machine);
     Thread& thread = self.threads_[self.current_];
     std::string thrown;
-    // What would end a real process ends the run; not in the handler, which would stay open.
+    // An exception that would end a real process fails the run. fail() does not return, so it is
+    // called outside the handler, which would never be left.
     try {
         thread.entry(thread.argument);
     } catch (...) {
@@ -177,7 +178,7 @@ void Machine::thread_main(void* machine) {
     WEFT_UNREACHABLE();
 }
 
-// Back to the real thread; nothing of the simulation runs again.
+// Switches back to the real thread; no simulated thread runs again.
 void Machine::leave_for_ever() {
     SavedContext::change(threads_[current_].context, driver_, SavedContext::Leave::ForEver);
     WEFT_UNREACHABLE();
@@ -200,7 +201,7 @@ void Machine::count_step() {
         fail(format("no end after {} steps\n{}", steps_, describe_threads()));
     if (is_interrupt_due()) [[unlikely]]
         interrupt();
-    // A thread that computes does not hold up the time of others.
+    // While one thread computes, the deadlines of others pass as well.
     if (now_ns_ >= earliest_ns_) [[unlikely]]
         wake_those_due();
 }
@@ -239,7 +240,7 @@ bool Machine::operation(const char* name, const void* object, MayWait may_wait) 
     return may_wait == MayWait::Yes && gives_up_turn();
 }
 
-// Whether another fiber of the same thread goes on.
+// Whether another fiber of the same thread runs next.
 bool Machine::gives_up_turn() {
     if (replay_) {
         return replay_->find(Choice::Act::Yield, {}, current_, threads_[current_].points) !=
@@ -250,7 +251,7 @@ bool Machine::gives_up_turn() {
     return true;
 }
 
-// At a step of a fiber that is about to park.
+// At a step: records the wait if the running fiber is about to park.
 void Machine::tell_wait() {
     env::Unseen quietly;
     Fiber* fiber = current();
@@ -264,16 +265,16 @@ void Machine::tell_wait() {
 }
 
 void Machine::spin() {
-    if (hidden_ != 0) return;  // another real thread has the pool
+    if (hidden_ != 0) return;  // a real thread holds the lock
     count_step();
     if (runnable_.size() == 1 && ++spins_ > kSpinsMax)
         fail("a thread spins for ever\n" + describe_threads());
-    // Alone, it can only wait for time to pass.
+    // If no other thread can run, the loop can only end by the passing of time.
     if (runnable_.size() == 1 && spins_ % 64 == 0) static_cast<void>(wake_the_earliest());
     hand_over(static_cast<int>(current_));
 }
 
-// The running thread cannot go on, or should not.
+// The running thread cannot continue, or should not (`stuck` is its index, else -1).
 void Machine::hand_over(int stuck) {
     while (runnable_.empty()) {
         if (wake_the_earliest() || wake(&interrupt_at_) != 0) continue;
@@ -290,7 +291,7 @@ void Machine::hand_over_to(unsigned next) {
                                              : SavedContext::Leave::ToReturn);
 }
 
-// Who goes on where nothing else was chosen: the next one in turn.
+// The thread that runs next if nothing else is chosen: the next runnable one by index.
 unsigned Machine::plain_choice(int stuck) const {
     auto next = std::ranges::upper_bound(runnable_, current_);
     unsigned thread = next == runnable_.end() ? runnable_.front() : *next;
@@ -298,7 +299,7 @@ unsigned Machine::plain_choice(int stuck) const {
     return thread;
 }
 
-// By the seed, or as it was recorded.
+// Chooses by the seed, or as it was recorded.
 unsigned Machine::choose(unsigned plain, int stuck) {
     if (replay_) {
         const Choice* choice =
@@ -321,7 +322,8 @@ bool Machine::injects(FaultKind kind, std::uint64_t one_in) {
     if (!(faults_.*field.wanted) || hidden_ != 0) return false;
     Thread& thread = threads_[current_];
     std::uint64_t chance = ++thread.chances[static_cast<std::size_t>(kind)];
-    // Anew for each chance: what is left out elsewhere does not change it, nor how bad it gets.
+    // The stream begins anew for each chance, so that neither the decision nor the details depend
+    // on choices that were left out elsewhere.
     std::uint64_t which = kChanceStream + static_cast<std::uint64_t>(kind);
     thread.fault_random = Random(mixed(mixed(options_.seed, which, current_), chance));
     bool comes = thread.fault_random.once_in(one_in);
@@ -338,7 +340,7 @@ bool Machine::injects(FaultKind kind, std::uint64_t one_in) {
     return true;
 }
 
-// Of the places, some are switched on by the seed; there, now and then.
+// The seed switches on a quarter of the places; there it is true now and then.
 bool Machine::buggify(std::uint64_t site) {
     if (mixed(options_.seed, kSiteStream, site) % 4 != 0) return false;
     return injects(FaultKind::Buggify, 4);
@@ -369,7 +371,7 @@ void Machine::change_to(unsigned index, SavedContext::Leave leave) {
     SavedContext::change(from.context, to.context, leave);
 }
 
-// Nobody can run: the clock jumps. False if nobody waits for a time either.
+// No thread can run: the clock jumps to the first deadline. False if there is none.
 bool Machine::wake_the_earliest() {
     std::int64_t earliest = kNeverNs;
     for (const Thread& thread : threads_) {
@@ -413,7 +415,7 @@ bool Machine::is_interrupt_due() {
     return interrupted_;
 }
 
-// Whoever awaits this step runs now.
+// The thread in await_interrupt() runs now.
 void Machine::interrupt() {
     for (unsigned i = 0; i < threads_.size(); ++i) {
         if (threads_[i].ended || threads_[i].sleeps_on != &interrupt_at_) continue;
@@ -429,7 +431,7 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
     thread.deadline_ns = deadline_ns;
     earliest_ns_ = std::min(earliest_ns_, deadline_ns);
     thread.timed_out = false;
-    // What a worker's fibers wait for is known from them.
+    // A worker needs neither: its fibers report what they wait for.
     if (!ThreadState::save().worker) {
         thread.cell = &current_cell();
         if (story_) thread.slept_at = frames_here();
@@ -558,7 +560,7 @@ void Machine::note(const char* event, std::uint64_t a, std::uint64_t b) {
     keep(event, a, b);
 }
 
-// Not hashed: how much is logged is up to WEFT_LOG.
+// Not hashed, because WEFT_LOG decides how much is logged.
 void Machine::log(std::string_view line) {
     if (!options_.keep_trace) return;
     keep(log_lines_.emplace_back(line).c_str(), 0, 0);
@@ -574,7 +576,7 @@ void Machine::keep(const char* event, std::uint64_t a, std::uint64_t b) {
     }
 }
 
-// Of a plain thread nobody else tells: the list of fibers does not have it.
+// What a plain thread waits for, which the list of fibers does not show.
 std::string Machine::describe_sleep(const Thread& thread) const {
     auto is_awaited = [&](const Thread& other) { return thread.sleeps_on == &other; };
     auto awaited = std::ranges::find_if(threads_, is_awaited);

@@ -1,8 +1,8 @@
-// The simulated machine: Env played by one thread.
+// The simulated machine: an Env whose threads are all played by one real thread.
 //
-// Each simulated thread is a context on a stack of its own. Exactly one runs; at a step it may hand
-// over to another, directly. When none can run, the clock jumps to the first deadline; when there
-// is none either, the run has deadlocked.
+// Each simulated thread is a context on a stack of its own. Exactly one runs; at a step it may
+// switch directly to another. When none can run, the clock jumps to the first deadline; when there
+// is none either, the run has deadlocked. Owning thread only.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ public:
 
     Report run(const std::function<void()>& scenario);
     [[noreturn]] void fail(std::string_view why) override;
-    bool is_hidden() const { return hidden_ != 0; }  // what runs is not part of the machine
+    bool is_hidden() const { return hidden_ != 0; }  // see hidden_
     void await_interrupt();
 
     std::int64_t now_ns() override;
@@ -76,16 +76,16 @@ public:
     bool wants_values() const override { return story_ != nullptr; }
     void keep_value(std::string_view text) override;
 
-    // For the simulated reactors: puts the running thread to sleep until wake(), or the deadline.
+    // For the simulated reactors: blocks the running thread until wake(), or the deadline.
     void sleep(const void* on, std::int64_t deadline_ns);
-    unsigned wake(const void* on, unsigned count = UINT32_MAX);  // how many it woke
-    // Whether this fault, which is possible now, comes: once in so many times, where the seed has
-    // switched it on.
+    unsigned wake(const void* on, unsigned count = UINT32_MAX);  // returns how many it woke
+    // Whether this fault, which is possible now, is injected: with probability 1 / `one_in`, if the
+    // seed has switched it on.
     bool injects(FaultKind kind, std::uint64_t one_in);
-    // Of the running thread; for how much, and when.
+    // The running thread's stream for the details of a fault: how much, and when.
     Random& fault_random() { return threads_[current_].fault_random; }
 
-    void calm();  // no more faults from now on, and everybody has turns
+    void calm();  // from now on no faults are injected and no thread is starved
 
 private:
     struct Thread {
@@ -98,12 +98,12 @@ private:
         const void* sleeps_on = nullptr;  // null: it can run
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
-        const WaitCell* cell = nullptr;        // of a plain thread that has slept
-        std::vector<std::uintptr_t> slept_at;  // frames of the same; where the story is told
-        EnvThreadStorage room;
-        ThreadState state;  // while it does not run
-        // Streams of its own, and numbers of its own for what is chosen in it: so a choice that is
-        // left out changes little of what the other threads do.
+        const WaitCell* cell = nullptr;        // of a plain thread: what it waits for
+        std::vector<std::uintptr_t> slept_at;  // its frames; only while a story is recorded
+        EnvThreadRoom room;
+        ThreadState state;  // saved while it does not run
+        // Each thread has its own streams and counts its own points, so that a choice which is left
+        // out changes little in the other threads.
         Random scheduler_random{0};
         Random fault_random{0};
         Random workload_random{0};
@@ -139,7 +139,7 @@ private:
     Faults faults_;
     FaultCounts injected_;
     std::uint64_t interrupt_at_;
-    bool interrupted_ = false;  // that step has come
+    bool interrupted_ = false;  // the step interrupt_at_ was reached
     struct Sometimes {
         const char* name;
         bool reached;
@@ -147,25 +147,25 @@ private:
     std::vector<Sometimes> sometimes_;
     std::unique_ptr<DescriptorTable> descriptors_;
     std::unique_ptr<Disk> disk_;
-    std::unique_ptr<Story> story_;  // null: nobody will read it
+    std::unique_ptr<Story> story_;  // null: not recorded
     fiber_blocks::Depot* const block_depot_;
 
     std::deque<Thread> threads_;  // stable addresses; index = EnvThread handle
     std::vector<unsigned> runnable_;
     unsigned current_ = 0;
-    bool changed_ = false;  // somebody became runnable since the last choice
-    SavedContext driver_;
+    bool changed_ = false;  // a thread became runnable since the last choice
+    SavedContext driver_;   // of the real thread, in run()
 
     std::int64_t now_ns_ = 1'000'000'000;
-    std::int64_t earliest_ns_ = kNeverNs;  // no sleeper is due before
+    std::int64_t earliest_ns_ = kNeverNs;  // no deadline of a blocked thread is earlier
     std::uint64_t steps_ = 0;
     std::uint64_t spins_ = 0;
     std::uint64_t allocations_ = 0;
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
     std::vector<std::uintptr_t> failed_at_;
-    std::uint64_t told_wait_ = 0;  // the last wait in story_
-    // Above zero: what runs is not part of the simulated machine. No steps, no faults.
+    std::uint64_t told_wait_ = 0;  // the wait that story_ has last
+    // Above zero: the code that runs is not part of the simulation; no steps, no faults.
     unsigned hidden_ = 0;
     struct Event {
         std::uint64_t step;
@@ -175,7 +175,7 @@ private:
     };
     std::vector<Event> events_;  // a ring unless the whole trace is kept
     std::size_t events_next_ = 0;
-    std::deque<std::string> log_lines_;  // named by events
+    std::deque<std::string> log_lines_;  // Event::name points into them
 };
 
 }  // namespace weft::sim

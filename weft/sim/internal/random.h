@@ -1,4 +1,4 @@
-// splitmix64: small, fast, the same everywhere.
+// A generator of random numbers (splitmix64): small, fast, the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ public:
         return z ^ (z >> 31);
     }
     std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
-    // True once in `one_in` times.
+    // True with probability 1 / `one_in`.
     bool once_in(std::uint64_t one_in) { return below(one_in) == 0; }
 
 private:

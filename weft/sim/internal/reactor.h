@@ -1,5 +1,5 @@
-// The reactor of a simulated machine: events of simulated descriptors, some of them late, doubled
-// or made up.
+// The reactor of a simulated machine: events of simulated descriptors, some of them late, repeated
+// or spurious. Owning thread only.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ public:
     std::size_t poll_for_owner(std::span<IoEvent> events) override;
     void wake() override;
 
-    // Comes at `due_ns` or, if that is past, now; later by fault.
+    // Adds an event that is due at `due_ns`, or now if that is past; fault injection delays some.
     void post(Ticket registration, std::uint8_t events, std::int64_t due_ns = 0);
 
 private:

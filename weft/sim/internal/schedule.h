@@ -1,9 +1,10 @@
-// What a run chose where the plainest run would simply have gone on: which thread took over, which
-// fiber gave up its turn, what failed. A machine records it, another repeats it, and shorten()
-// looks for the shortest one that still fails.
+// A schedule: the choices by which a run differs from the plainest run (each thread runs until it
+// blocks, then the next one; nothing fails): which thread took over, which fiber gave up its turn,
+// what failed. One machine records it, another repeats it, and shorten() looks for the shortest one
+// that still fails.
 //
-// A choice is at a place: the so many-th point of one thread. Such places stay what they are when
-// choices of other threads are left out. A value.
+// The place of a choice is a thread and the number of one of that thread's own points, so it stays
+// the same when choices of other threads are left out. A value.
 #pragma once
 
 #include <array>
@@ -39,8 +40,8 @@ struct Choice {
     Act act = Act::Turn;
     FaultKind fault = FaultKind::ShortTransfer;
     unsigned thread = 0;
-    std::uint64_t point = 0;  // of its points, or of its chances of this fault
-    unsigned to = 0;          // the thread that a Turn goes to
+    std::uint64_t point = 0;  // number of the thread's point, or of its chance of this fault
+    unsigned to = 0;          // of a Turn: the thread that runs next
 
     friend auto operator<=>(const Choice&, const Choice&) = default;
 };
@@ -54,7 +55,7 @@ struct Schedule {
     static Result<Schedule> parse(std::string_view text);
 };
 
-// To be asked by place.
+// The choices of a schedule by their place.
 class ScheduleIndex {
 public:
     explicit ScheduleIndex(const Schedule& schedule);

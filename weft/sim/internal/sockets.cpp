@@ -13,7 +13,7 @@
 namespace weft::sim {
 namespace {
 
-// Of <sys/socket.h>, which only net/ includes.
+// Values of <sys/socket.h>, which only net/ includes.
 constexpr int kUnix = 1;
 constexpr int kIpv4 = 2;
 constexpr int kIpv6 = 10;
@@ -38,7 +38,7 @@ int family_of(const std::string& name) {
 
 bool is_ip(const std::string& name) { return family_of(name) != kUnix; }
 
-// What must be the same for two names to meet: the host is always this one.
+// The part of a name that counts for a connection: the host is always this one.
 std::string key_of(const std::string& name) {
     return is_ip(name) ? name.substr(0, kPortEnd) : name;
 }
@@ -77,7 +77,7 @@ std::int64_t DescriptorTable::some_time_from_now() {
     return machine_.now_ns() + static_cast<std::int64_t>(random.below(kConnectNsMax));
 }
 
-// By somebody with whom it cannot be shared.
+// Whether another socket has the name and does not share it.
 bool DescriptorTable::is_taken(const std::string& name, bool shares) const {
     return std::ranges::any_of(ends_, [&](const End& end) {
         bool holds = end.stage == End::Stage::Fresh || end.stage == End::Stage::Listening;
@@ -209,7 +209,7 @@ int DescriptorTable::begin_connect(End& end, std::string name) {
         fail_connect(end, ECONNREFUSED, some_time_from_now());
     } else {
         end.link->due_ns = is_ip(end.peer) ? some_time_from_now() : machine_.now_ns();
-        // Nobody answers before there is room.
+        // It is not established before there is room.
         if (full) end.link->due_ns = kNeverNs;
         listener->backlog.push_back({end.link, listener->local, end.local});
         tell(*listener, end.link->due_ns);
@@ -261,7 +261,7 @@ int DescriptorTable::accept(int fd) {
     return add(std::move(server));
 }
 
-// The backlog has room: the first of those that nobody has answered comes about.
+// The backlog has room: the first connections that wait for it are established.
 void DescriptorTable::admit_the_next(End& listener) {
     std::size_t admitted = 0;
     for (const Waiting& waiting : listener.backlog) {

@@ -19,14 +19,14 @@ constexpr std::size_t kValueBytesMax = 24;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
     auto& frames = *static_cast<std::vector<std::uintptr_t>*>(argument);
-    // A return address lies behind the call.
+    // A return address is behind its call instruction.
     if (std::uintptr_t address = _Unwind_GetIP(context); address != 0)
         frames.push_back(address - 1);
     return frames.size() < kFramesMax ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// Whether the path leads into the library's own tree: "weft/" and one of its folders. So it is
-// named in the tree, where it is installed, and by a program that builds it along.
+// Whether the path leads into the library's own tree: "weft/" and one of its folders. The path is
+// such in the source tree, in an installation, and in a program that builds the library itself.
 bool is_in_tree(std::string_view path) {
     constexpr std::array folders = {"base/", "fiber/", "sync/", "async/",  "c/",
                                     "net/",  "http/",  "sim/",  "testing/"};
@@ -44,7 +44,8 @@ bool is_in_tree(std::string_view path) {
 
 bool is_header(std::string_view file) { return file.contains(".h:"); }
 
-// "shop::sell<int>" or "sell(int)" of the linker's symbols, and not only "sell" or "sell<int>".
+// True for names as the linker's symbols have them, "shop::sell<int>" or "sell(int)"; false for
+// "sell" and "sell<int>".
 bool is_qualified(std::string_view function) {
     std::size_t end = function.find_first_of("<(");
     std::string_view name = function.substr(0, end);
@@ -52,7 +53,7 @@ bool is_qualified(std::string_view function) {
     return end != std::string_view::npos && function[end] == '(' && name != "operator";
 }
 
-// Weft's own, or the standard library's.
+// Whether the frame is Weft's own or the standard library's.
 bool is_library(std::string_view frame) {
     // "function (file:line)", or without line numbers "function+0x12 (module)".
     std::size_t open = frame.rfind(" (");
@@ -67,15 +68,15 @@ bool is_library(std::string_view frame) {
         return true;
     // Tests of the library are programs as well.
     if (!is_in_tree(file) || file.find("_test.cpp:") != std::string_view::npos) return false;
-    // A program may lie in a folder of our name, and have folders like ours; but its functions have
-    // names of their own. With few symbols (-g1) what was inlined is named without its namespace:
-    // then headers are taken for ours.
+    // A program's folders may have the same names as Weft's, but its functions are not in weft::.
+    // With few symbols (-g1) inlined functions are named without their namespace: those in headers
+    // are then taken for Weft's.
     std::string_view function = frame.substr(0, open);
     if (function == "?" || function.substr(0, function.find('(')).contains("weft")) return true;
     return is_header(file) && !is_qualified(function);
 }
 
-// Of the libraries alone: code of our headers is in the program.
+// Whether the code is in a library of Weft. Code of Weft's headers may be in the program.
 bool is_in_our_module(std::uintptr_t address) {
     Dl_info module{};
     if (::dladdr(reinterpret_cast<void*>(address), &module) == 0 || !module.dli_fname) return false;
@@ -97,7 +98,7 @@ std::string place_in_program(std::span<const std::string> frames,
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (i < addresses.size() && is_in_our_module(addresses[i])) continue;
         std::string_view frame = frames[i];
-        // What was inlined into a function of our sources is ours as well, whatever its name.
+        // What was inlined into a function of Weft's sources is Weft's as well, whatever its name.
         std::size_t last = frame.rfind(inlined);
         std::string_view outermost =
             last == std::string_view::npos ? frame : frame.substr(last + inlined.size());
@@ -133,7 +134,7 @@ std::string describe_fibers(Backtraces backtraces) {
 std::string Story::who(std::string_view thread) {
     Fiber* fiber = current();
     if (!fiber) return std::string(thread);
-    // A label does not tell one from another.
+    // Only a name that was given: a label is the same for many fibers.
     if (std::string_view name = given_name(); !name.empty()) return format("'{}'", name);
     auto number = static_cast<unsigned>(fibers_.size() + 1);
     auto [found, _] = fibers_.try_emplace({fiber, fiber->generation}, number);

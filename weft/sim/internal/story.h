@@ -1,6 +1,6 @@
-// What a run did, for people: each operation of a fiber or thread with its object, its value where
-// that is short, and the line of the program that asked for it; in between, who took over and what
-// failed. Kept only where somebody is going to read it. Owning thread only.
+// The story of a run, for people to read: each operation of a fiber or thread with its object, its
+// value if that is short, and the line of the program that called it; in between, which thread took
+// over and what failed. Recorded only on request (Options::tell_story). Owning thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace weft::sim {
 
 class Story {
 public:
-    // `operation` is "kind.verb"; called by whoever does it.
+    // `operation` is "kind.verb"; called by the thread or fiber that performs it.
     void tell_operation(std::uint64_t step, std::string_view thread, const char* operation,
                         const void* object, std::string_view value);
     // The fiber parks.
     void tell_wait(std::uint64_t step, std::string_view thread, std::string_view reason);
-    // Of the operation that comes next.
+    // The value of the operation that is recorded next.
     void keep_value(std::string_view text) { value_ = text; }
     std::string take_value() { return std::exchange(value_, {}); }
     // The running thread was interrupted for another.
     void tell_preemption(std::uint64_t step, std::string_view thread, std::string_view next);
     void tell_event(std::uint64_t step, std::string_view thread, std::string_view event);
 
-    // Outside a simulation: it reads the program's symbols.
+    // Called outside a simulation, because it reads the program's symbols.
     std::vector<std::string> lines() const;
 
 private:
@@ -45,22 +45,24 @@ private:
 
     std::vector<Entry> entries_;
     std::string value_;
-    // Numbers in the order of their first appearance: addresses would differ from run to run.
+    // Fibers and objects are numbered in the order of their first appearance: addresses would
+    // differ from run to run.
     std::map<std::pair<const void*, std::uint64_t>, unsigned> fibers_;
     std::map<std::pair<std::string, const void*>, unsigned> objects_;
     std::map<std::string, unsigned> counts_;
 };
 
-// Of the calling function, innermost first, each inside the call that it stands for.
+// The addresses of the calling function's frames, innermost first, each within its call
+// instruction.
 std::vector<std::uintptr_t> frames_here();
 
 // The first place in `frames` (texts of symbols::describe, innermost first) that is neither Weft's
-// own nor the standard library's; empty if there is none. With their addresses, where known, it is
-// certain what belongs to a shared library of Weft.
+// nor the standard library's; empty if there is none. Given their addresses as well, it tells for
+// certain which frames are in a shared library of Weft.
 std::string place_in_program(std::span<const std::string> frames,
                              std::span<const std::uintptr_t> addresses = {});
 
-// A line for each fiber of the machine that runs; with backtraces also where in the program it is.
+// A line for each fiber of the running machine; with backtraces also its place in the program.
 std::string describe_fibers(Backtraces backtraces);
 
 }  // namespace weft::sim

@@ -5,7 +5,7 @@
 namespace weft::sim {
 namespace {
 
-// Which of the frames is taken for the program's, after some that are Weft's.
+// Which frame is taken for the program's, behind some that are Weft's.
 std::string place_above_weft(const std::string& frame) {
     return place_in_program(std::vector<std::string>{
         "weft::Mutex::lock() (weft/sync/mutex.h:38)",
