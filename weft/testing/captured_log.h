@@ -10,7 +10,8 @@
 
 namespace weft::testing {
 
-// One at a time, made and ended while nobody else logs. Any thread may log meanwhile.
+// One at a time; it is created and destroyed while no other thread logs. In between any thread may
+// log.
 class CapturedLog final : public LogSink {
 public:
     CapturedLog() : level_(log_level()), previous_(set_log_sink(this)) {

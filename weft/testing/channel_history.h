@@ -2,12 +2,12 @@
 // can be put into one order, each at some moment between its beginning and its end, in which
 // channels that serve one call after the other would have given the same results.
 //
-// The search is that of Wing and Gong, with a memory of what was tried: exponential in the worst
+// The search is that of Wing and Gong, which remembers what it has tried: exponential in the worst
 // case, quick for the short histories of tests. Items must be unique in a history.
 //
 // The specification: a channel of capacity n is a queue of at most n items. On a rendezvous (n = 0)
 // a send and the receive of its item happen at the same moment; whether somebody waited there
-// cannot be known from outside, so refusing is always right, unless it is closed.
+// cannot be known from outside, so a refusal is always right, unless the channel is closed.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Call {
         SendClosed,     // `channel` was closed
         ReceiveClosed,  // `channel` was closed and drained
         Close,          // of `channel`
-        Refuse,         // none of `refused` could go on: try_*, or select with otherwise
+        Refuse,         // none of `refused` was possible: try_*, or select with otherwise
     };
     struct Case {
         Act act = Act::Receive;  // Send or Receive
@@ -90,7 +90,7 @@ inline bool ChannelHistory::search(std::uint64_t done, const State& state) {
     if (done == (calls_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << calls_.size()) - 1))
         return true;
     if (!tried_.insert(key(done, state)).second) return false;
-    // Whoever goes next has begun before any of the others has ended.
+    // The next call in the order must have begun before any other remaining call has ended.
     std::uint64_t latest = std::numeric_limits<std::uint64_t>::max();
     for (std::size_t i = 0; i < calls_.size(); ++i) {
         if ((done >> i & 1) == 0 && calls_[i].ended < latest) latest = calls_[i].ended;

@@ -1,6 +1,6 @@
-// Players that make random calls on two channels and record them, for ChannelHistory to judge.
+// Players that make random calls on two channels and record them for ChannelHistory.
 //
-// Where and how they run is the test's: fibers and threads, on the real machine or a simulated one.
+// The test decides where they run: on fibers or threads, on the real machine or a simulated one.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace weft::testing {
 
-// A generator of each player's own: who plays when does not change what they play.
+// Each player has its own generator, so that the schedule does not change the calls.
 class PlayerRandom {
 public:
     explicit PlayerRandom(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
@@ -34,8 +34,8 @@ private:
     std::uint64_t state_;
 };
 
-// What a round works on. The last call of player 0 closes the channels, and its other calls do not
-// wait without end; so everybody comes to an end.
+// The channels of a round. The last calls of player 0 close the channels, and its other calls do
+// not wait without a deadline; so every player ends.
 struct ChannelRound {
     std::unique_ptr<Channel<int>> channels[2];
     std::vector<std::size_t> capacities;
@@ -135,7 +135,7 @@ private:
         if (item || explain(made, item.error())) end(std::move(made));
     }
 
-    // Two cases, each a send or a receive, and an end to the waiting.
+    // A select with two cases, each a send or a receive, and perhaps a limit to the waiting.
     void select_once() {
         std::size_t first = random_.below(2);
         std::size_t second = random_.below(2);
@@ -200,7 +200,7 @@ private:
     std::vector<Call> calls_;
 };
 
-// What is left in the channels after everybody has ended: a lost item shows here.
+// Receives what is left in the channels after all players have ended: a lost item shows here.
 inline void drain(ChannelRound& round, ChannelHistory& history) {
     for (std::size_t index : {0U, 1U}) {
         for (;;) {

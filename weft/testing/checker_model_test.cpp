@@ -1,4 +1,4 @@
-// The checker itself: it finds what is broken, passes what is right, and says what happened.
+// Tests of the checker: it finds what is broken, accepts what is right, and shows the execution.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

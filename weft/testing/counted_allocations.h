@@ -1,6 +1,6 @@
 // Counts what a test program allocates, and can let one allocation fail. It replaces the program's
 // allocation functions, so exactly one source of a program includes it. Clang's thread sanitizer
-// brings its own and cannot share: there WEFT_COUNTS_ALLOCATIONS is not defined.
+// defines its own, which cannot be replaced: there WEFT_COUNTS_ALLOCATIONS is not defined.
 #pragma once
 
 #ifdef __has_feature

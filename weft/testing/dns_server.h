@@ -28,12 +28,12 @@ struct DnsRecord {
     std::vector<net::IpAddress> addresses = {};
     std::uint32_t ttl_seconds = 60;
     std::uint8_t code = 0;       // 2: SERVFAIL, 3: NXDOMAIN
-    int unanswered = 0;          // so many questions are lost
-    bool v6_unanswered = false;  // all questions for IPv6 are lost
-    bool only_by_tcp = false;    // over UDP the answer is cut off
-    bool only_garbage = false;   // in place of an answer
-    bool forged_first = false;   // an answer to another question comes before
-    Event* hold = nullptr;       // answered when it is set
+    int unanswered = 0;          // this many questions get no answer
+    bool v6_unanswered = false;  // no question for IPv6 gets an answer
+    bool only_by_tcp = false;    // over UDP the answer is truncated
+    bool only_garbage = false;   // garbage is sent in place of an answer
+    bool forged_first = false;   // an answer to another question is sent first
+    Event* hold = nullptr;       // the answer is sent when it is set
 };
 
 class DnsServer {
@@ -49,7 +49,7 @@ public:
         WEFT_TRY(group_.go([this] { serve_datagrams(); }));
         return group_.go([this] { serve_connections(); });
     }
-    // Always, before the end of the test.
+    // Must be called before the end of the test.
     void stop() {
         udp_.close();
         listener_.close();
@@ -130,7 +130,7 @@ private:
         DnsRecord record = found == names_.end() ? DnsRecord{.code = kNxdomain} : found->second;
         if (wants_v6 && record.v6_unanswered) return {};
         if (record.hold && !record.hold->wait()) return {};
-        // Each try is a question for A and one for AAAA.
+        // Each try consists of a question for A and one for AAAA.
         if (count(name) <= 2 * record.unanswered) return {};
         if (record.only_garbage) return {Packet(7, 0xAB), Packet(600, 0xCD)};
         Packet reply(question.begin(), question.begin() + static_cast<std::ptrdiff_t>(end));
@@ -159,7 +159,7 @@ private:
         reply.insert(reply.end(), ip.bytes().begin(), ip.bytes().begin() + size);
     }
 
-    const std::map<std::string, DnsRecord> names_;  // others do not exist
+    const std::map<std::string, DnsRecord> names_;  // all other names do not exist
     net::Listener listener_;
     net::UdpSocket udp_;
     Atomic<int> questions_{0};

@@ -9,8 +9,9 @@
 
 namespace weft::testing {
 
-// Fibers that hold stacks until there are none left. In a fiber, whose worker begins the others in
-// their turn; after use_one_heap() and fill_heap().
+// Spawns fibers that hold their stacks until no stack is left. It is used in a fiber of a runtime
+// with one worker, which starts the others when that fiber yields; use_one_heap() and fill_heap()
+// are called before.
 class Drought {
 public:
     Drought() {
@@ -22,7 +23,7 @@ public:
             refused += hogs_.back().is_done() ? 1 : 0;
         }
     }
-    // How many were refused.
+    // Ends the drought; returns how many fibers got no stack.
     int end() {
         over_.set();
         int refused = 0;

@@ -11,8 +11,9 @@ namespace weft::testing {
 
 inline constexpr std::chrono::seconds kEventuallyMax{20};
 
-// True as soon as `condition()` is; false when it never came true. Any fiber, any thread: the one
-// sleeps, the other blocks. Use it where nothing can be waited for; a join or a park is better.
+// True as soon as `condition()` is; false when it was not within kEventuallyMax. Any fiber and any
+// thread; between two checks a fiber sleeps and a thread blocks. Use it only where there is nothing
+// to wait for; a join or a park is better.
 template <std::predicate Condition>
 [[nodiscard]] bool eventually(Condition condition) {
     Deadline deadline = Deadline::after(kEventuallyMax);

@@ -67,7 +67,7 @@ TEST(Exhaustive, each_store_that_a_load_may_read_is_one_execution) {
     EXPECT_EQ(result.executions(), 5u);
 }
 
-// Small programs made from a seed; what they can end in must not depend on how it is explored.
+// Small programs made from a seed; the set of their outcomes must not depend on the exploration.
 struct Step {
     enum Kind { Store, Load, Add, Exchange, ExchangeWeak, Await, kinds };
     Kind kind;
@@ -136,7 +136,7 @@ std::string play(const Step& step, Atomic<int>& atomic) {
     return (exchanged ? "+" : "-") + std::to_string(expected) + " ";
 }
 
-// All ends of the program, or one line when it can deadlock.
+// All outcomes of the program, or one line when it can deadlock.
 std::set<std::string> ends(const Program& program, const model::Options& options) {
     std::set<std::string> found;
     model::Result result = model::check(options, [&] {

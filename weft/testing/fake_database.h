@@ -1,4 +1,4 @@
-// A provider for tests of the pool: connections that do nothing, and fail when they are told to.
+// A provider of databases for tests of the pool: its connections do nothing, and fail on request.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using data::Statement;
 using data::TransactionOptions;
 using data::TransactionStep;
 
-// A number that several threads look at and change.
+// A number that several threads read and change.
 class Number {
 public:
     int get() const {
@@ -53,14 +53,14 @@ private:
 
 // What the test and the connections share.
 struct Server {
-    Number alive;       // connections
-    Number most_alive;  // at once
+    Number alive;       // open connections
+    Number most_alive;  // the most that were open at once
     Number opened;
     Number validated;
     Number rollbacks;
-    Number refuses;      // 1: it does
-    Number is_lost;      // what validates fails
-    Number has_hung_up;  // what can be seen without asking
+    Number refuses;      // not 0: no connection can be opened
+    Number is_lost;      // not 0: validate() fails
+    Number has_hung_up;  // not 0: is_lost() of a connection is true
 };
 
 class FakeConnection final : public Connection {
@@ -71,7 +71,7 @@ public:
     }
     ~FakeConnection() override { server_->alive.add(-1); }
 
-    // "wait": until it is cancelled. "begin", "break": as it says.
+    // "wait" waits until it is cancelled; "begin" and "break" set the state of the connection.
     Result<Outcome> run(const Statement& statement, RowLimit) override {
         const std::string& text = statement.plain_text();
         if (text == "wait") WEFT_TRY(Event().wait());

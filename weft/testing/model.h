@@ -13,9 +13,9 @@
 //
 // The body is run again and again, as virtual threads on one OS thread, until every order of the
 // operations on atomics and every store that a load may read (model_memory.h) has been tried. It
-// must do the same each time: no clocks, no random numbers, no real threads. Found are: a broken
-// require() or WEFT_ASSERT, a deadlock, a livelock (more than max_steps), a data race on a Plain,
-// and an atomic that is used before its construction or after its end.
+// must do the same each time: no clocks, no random numbers, no real threads. The checker finds a
+// failed require() or WEFT_ASSERT, a deadlock, a livelock (more than max_steps), a data race on a
+// Plain, and an atomic that is used before its construction or after its destruction.
 //
 // Spin loops must call env::spin_pause() (here: spin_hint()), or they seem to be livelocks.
 #pragma once
@@ -44,12 +44,12 @@ public:
     bool failed() const noexcept { return !failure_.empty(); }
     bool is_complete() const noexcept { return is_complete_; }
 
-    std::uint64_t executions() const noexcept { return executions_; }  // that differ
+    std::uint64_t executions() const noexcept { return executions_; }  // different ones
     std::uint64_t redundant() const noexcept { return redundant_; }    // run, but equal to another
     std::uint64_t steps() const noexcept { return steps_; }            // of all of them
 
     const std::string& failure() const noexcept { return failure_; }  // one line; empty when none
-    const std::string& trace() const noexcept { return trace_; }      // and how it came to it
+    const std::string& trace() const noexcept { return trace_; }      // the failing execution
 
 private:
     friend Result check(const Options& options, const std::function<void()>& body);
@@ -89,7 +89,7 @@ inline Result check(const Options& options, const std::function<void()>& body) {
 
 inline Result check(const std::function<void()>& body) { return check(Options{}, body); }
 
-// The rest is called by the body and its threads.
+// The following functions are called by the body and its threads.
 
 // Starts a virtual thread; at most kThreadsMax - 1 of them.
 inline void thread(std::move_only_function<void()> job) {
@@ -114,14 +114,14 @@ void name(Atomic<T>& atomic, const char* text) {
     current_execution->set_name(atomic.location(), text);
 }
 
-// Sleeps while the atomic has this value, until woken, as the kernel's futex does.
+// Blocks if the atomic has this value, until woken, as the kernel's futex does.
 template <class T>
 void futex_wait(Atomic<T>& atomic, T expected,
                 std::source_location where = std::source_location::current()) {
     current_execution->futex_wait(atomic.location(), Atomic<T>::bits(expected), where);
 }
 
-// Wakes those who have slept longest.
+// Wakes up to `count` threads, those first that have waited longest.
 template <class T>
 void futex_wake(Atomic<T>& atomic, unsigned count,
                 std::source_location where = std::source_location::current()) {

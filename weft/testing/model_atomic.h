@@ -17,7 +17,8 @@
 
 namespace weft::model {
 
-// An atomic whose every access is a choice of the checker. Outside of a check it is a plain value.
+// An atomic at each access to which the checker chooses what runs next and what a load reads.
+// Outside of a check it is a plain value.
 template <class T>
 class Atomic {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -76,7 +77,7 @@ public:
     // For name(), futex_wait() and futex_wake() of model.h, inside a check only.
     LocationIndex location() const noexcept {
         if (serial_ != Execution::serial()) {
-            // Made before this execution, so it begins every execution with the same value.
+            // Constructed before this execution, so it begins every execution with the same value.
             location_ = current_execution->create_before(bits(value_));
             serial_ = Execution::serial();
         }
@@ -126,8 +127,9 @@ private:
     mutable std::uint32_t serial_ = 0;
 };
 
-// Says that the loop around it cannot go on before another thread has changed something that the
-// loop has read. The thread waits until then; if that cannot happen any more it is a deadlock.
+// Tells the checker that the loop around it cannot make progress before another thread has changed
+// something that the loop has read. The thread waits until then; if that can no longer happen it is
+// a deadlock.
 inline void spin_hint(std::source_location where = std::source_location::current()) noexcept {
     if (current_execution != nullptr) current_execution->spin(where);
 }

@@ -1,6 +1,6 @@
 // The choices of an execution, and the depth-first walk over all of them: an execution repeats the
-// recorded choices and then takes the first of every further one; advance() moves the last choice
-// that has something left. Used by model_execution.h alone.
+// recorded choices and then takes the first option of every further one; advance() moves the last
+// choice that has an untried option to that option. Used by model_execution.h alone.
 #pragma once
 
 #include <bit>
@@ -52,12 +52,12 @@ class Choices {
 public:
     struct Thread {
         ThreadIndex taken;
-        ThreadSet explored;  // those whose turn at this place has been explored completely
+        ThreadSet explored;  // those whose choice at this place has been explored completely
     };
 
     void begin_execution() noexcept { depth_ = 0; }
 
-    // The program did not repeat itself: it depends on something else than these choices.
+    // True if the program did not repeat itself: it depends on something other than these choices.
     bool has_diverged() const noexcept { return diverged_; }
 
     // `preferred` comes first when it is a candidate.
@@ -74,7 +74,7 @@ public:
         return Thread{static_cast<ThreadIndex>(choice.taken), choice.explored};
     }
 
-    // 0 .. options - 1.
+    // Gives one of 0 .. options - 1.
     std::uint32_t choose_value(std::uint32_t options) {
         if (depth_ == recorded_.size()) recorded_.push_back(Choice{.options = options});
         Choice& choice = recorded_[depth_++];

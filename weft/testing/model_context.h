@@ -1,6 +1,6 @@
 // The stackful contexts on which the model checker runs its virtual threads, on one OS thread.
-// They tell the sanitizers about every switch; the warning that ASan prints about swapcontext is
-// for programs that do not. Used by model_execution.h alone.
+// They report every switch to the sanitizers; the warning that ASan prints about swapcontext is for
+// programs that do not. Used by model_execution.h alone.
 #pragma once
 
 #include <ucontext.h>
@@ -43,7 +43,7 @@ public:
 
 class Context {
 public:
-    // The caller's own stack: what switch_from() comes back to.
+    // The context of the caller, on its own stack.
     Context() noexcept {
 #ifdef WEFT_MODEL_TSAN
         tsan_fiber_ = __tsan_get_current_fiber();
@@ -79,7 +79,7 @@ public:
 #endif
     }
 
-    // Returns when somebody switches back to `from`.
+    // Returns when another context switches back to `from`.
     void switch_from(Context& from) noexcept {
         came_from_ = &from;
 #ifdef WEFT_MODEL_ASAN

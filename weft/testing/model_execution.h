@@ -1,11 +1,12 @@
 // The engine of the model checker: runs the virtual threads of one execution on one OS thread and
-// decides at every operation who goes on and what a load reads. Used by model.h and model_atomic.h.
+// decides at every operation which thread runs next and what a load reads. Used by model.h and
+// model_atomic.h.
 //
 // A thread stops before each operation on an atomic, so its next operation is always known. With a
 // preemption bound every order within the bound is run. Without one, orders that differ only by
-// swapping independent operations are run once (sleep sets): a thread whose turn at some choice has
-// been explored sleeps in the other branches of that choice until an operation is executed that its
-// own would notice. A sleeping load that a new store wakes needs to read only that or newer stores:
+// swapping independent operations are run once (sleep sets): a thread whose step at some choice has
+// been explored sleeps in the other branches of that choice until an operation is executed on which
+// its own depends. A sleeping load that a new store wakes needs to read only that or newer stores:
 // reading the older ones is what the explored branch did. For the same reason a load does not wake
 // a sleeping store.
 #pragma once
@@ -31,7 +32,7 @@ enum class Reduction : std::uint8_t { On, Off };
 inline constexpr unsigned kUnbounded = ~0U;
 
 struct Options {
-    // How often a thread that could go on is interrupted; kUnbounded explores everything.
+    // How often a thread that could continue is interrupted; kUnbounded explores everything.
     unsigned preemption_bound = kUnbounded;
     std::uint64_t max_executions = 1'000'000;
     unsigned max_steps = 5'000;  // of one execution; more is a livelock
@@ -78,7 +79,7 @@ public:
         std::memory_order failure;
         bool is_weak;
     };
-    // The value it has read; `exchanged` tells whether it has written.
+    // Returns the value that it has read; `exchanged` becomes whether it has written.
     std::uint64_t compare_exchange(LocationIndex location, const Exchange& exchange,
                                    bool& exchanged, Where where);
     void futex_wait(LocationIndex location, std::uint64_t expected, Where where);
@@ -100,20 +101,20 @@ private:
     struct Read {
         LocationIndex location;
         StoreIndex store;
-        std::uint64_t value;  // what the thread knows to be there
+        std::uint64_t value;  // of that store
     };
     struct VirtualThread {
         Execution* execution = nullptr;
         ThreadIndex index = 0;
-        ThreadIndex starter = kNobody;  // who waits for its first operation
+        ThreadIndex starter = kNobody;  // the thread that waits until it is at its first operation
         bool is_woken = false;          // from a futex
-        bool is_local = false;          // it has done `next` and what follows that
+        bool is_local = false;          // it has done `next` and is in the code behind it
         Job job;
         Operation next;
         VectorClock clock;
         std::vector<Read> reads;        // since the last spin
         std::vector<Read> spin_reads;   // of the loop that spins
-        std::uint64_t spin_writes = 0;  // the number of writes when it began to
+        std::uint64_t spin_writes = 0;  // the number of writes when it began to spin
         StoreIndex new_from = 0;        // see `restricted_`
         Context context;
     };
@@ -123,7 +124,7 @@ private:
     void start(ThreadIndex index, Job job);
     void finish();
 
-    // Ends the local part of the running thread; returns when it is to do its next operation.
+    // Ends the local part of the running thread; returns when it shall do its next operation.
     Location& arrive(Operation next);
     void arrive_at(Operation next);
     void schedule();
@@ -158,10 +159,11 @@ private:
     std::uint64_t writes_ = 0;
     std::vector<StoreIndex> failures_;  // scratch of compare_exchange()
     std::uint64_t steps_ = 0;
-    // Everybody sleeps: an equivalent execution has been run. This one only runs to its end.
+    // All enabled threads are in the sleep set: an equivalent execution has been run, and this one
+    // only runs to its end.
     bool running_free_ = false;
     ThreadSet sleeping_;
-    ThreadSet restricted_;  // may read only stores from their new_from on
+    ThreadSet restricted_;  // these may read only stores from their new_from on
 };
 
 // The execution that runs, if any. One OS thread checks at a time.

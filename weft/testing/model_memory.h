@@ -62,13 +62,13 @@ private:
 struct Store {
     std::uint64_t value;
     ThreadIndex thread;
-    VectorClock release;  // what an acquire that reads this takes over; empty when relaxed
+    VectorClock release;  // an acquire that reads this joins it; empty when relaxed
 };
 
 // One atomic of the program.
 class Location {
 public:
-    // What a failed access is told; null when it may go on.
+    // The error of an access by a thread with this clock; null when it is allowed.
     const char* refuse(const VectorClock& clock) const noexcept {
         if (!alive_) return "an atomic is used after its end";
         if (creation_epoch_ > clock[creator_]) {
@@ -76,7 +76,7 @@ public:
         }
         return nullptr;
     }
-    // The end must come after every access, in happens-before.
+    // The error of a destruction, which every access must happen before; null when it is allowed.
     const char* refuse_end(const VectorClock& clock) const noexcept {
         if (!alive_) return "an atomic ends twice";
         if (!clock.covers(accesses_)) {
@@ -123,7 +123,7 @@ public:
         append(value, thread, clock, order, VectorClock());
     }
 
-    // Reads the latest store and writes behind it; the release sequence goes on.
+    // Reads the latest store and writes behind it, which continues the release sequence.
     void update(std::uint64_t value, ThreadIndex thread, VectorClock& clock,
                 std::memory_order order) {
         VectorClock inherited = stores_.back().release;
@@ -136,7 +136,7 @@ public:
         accesses_[thread] = clock[thread];
         for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen) {
             if (seen->thread != thread) continue;
-            if (seen->store >= index) return;  // the older remark says more
+            if (seen->store >= index) return;  // the older entry is stronger
             break;
         }
         seen_.push_back(Seen{clock[thread], index, thread});
@@ -172,7 +172,7 @@ private:
     bool alive_ = false;
 };
 
-// The atomics of one execution. Their memory is kept for the next one.
+// The atomics of one execution. Their memory is reused by the next one.
 class Memory {
 public:
     void clear() noexcept { used_ = 0; }

@@ -1,4 +1,5 @@
-// The part of Execution that plays the operations on atomics. Included by model_execution.h alone.
+// The part of Execution that performs the operations on atomics. Included by model_execution.h
+// alone.
 #pragma once
 
 #include "weft/testing/model_execution.h"
@@ -103,7 +104,7 @@ inline void Execution::spin(Where where) {
     self.reads.clear();
     self.spin_writes = writes_;
     arrive_at(Operation{.kind = Operation::Kind::Spin, .where = where});
-    // Stores become visible at last, or a loop could read the same old value for ever.
+    // Stores become visible in the end; otherwise a loop could read the same old value for ever.
     for (const Read& read : self.spin_reads) {
         Location& location = memory_[read.location];
         if (location.latest() > read.store && location.refuse(self.clock) == nullptr) {
@@ -113,7 +114,8 @@ inline void Execution::spin(Where where) {
     done(Event{self.next, running_});
 }
 
-// The kernel compares with the latest value, and knows the sleepers when a wake comes.
+// As in the kernel, the comparison is with the latest value, and a thread that waits is never
+// missed by a later wake.
 inline void Execution::futex_wait(LocationIndex index, std::uint64_t expected, Where where) {
     using Kind = Operation::Kind;
     Location& location =

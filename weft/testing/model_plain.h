@@ -9,7 +9,7 @@
 namespace weft::model {
 
 // Detects that two threads touch the same plain memory, one of them writing, without one happening
-// before the other: in every execution, also when nothing visible went wrong.
+// before the other: in every execution, also when it has no visible effect.
 class RaceDetector {
 public:
     void read() const {
@@ -45,7 +45,7 @@ private:
     mutable std::uint32_t serial_ = 0;
 };
 
-// A plain variable. It is copied and moved like a T; each of that is a read or a write.
+// A plain variable. It is copied and moved like a T; each copy and move is a read or a write.
 template <class T>
 class Plain {
 public:

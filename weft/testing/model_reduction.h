@@ -1,5 +1,5 @@
-// The part of Execution that knows which orders need not be tried: sleep sets. Included by
-// model_execution.h alone, whose head explains it.
+// The part of Execution that decides which orders need not be tried: sleep sets. Included by
+// model_execution.h alone, whose first comment explains it.
 #pragma once
 
 #include "weft/testing/model_execution.h"
@@ -21,8 +21,8 @@ inline void Execution::wake_sleeping(const Event& event) {
     }
 }
 
-// What of `event` the next operation of `thread` would notice. Two operations of which neither
-// notices the other may change places; see the head of model_execution.h for loads and stores.
+// How the next operation of `thread` depends on `event`. Two operations that do not depend on each
+// other may be swapped; see the first comment of model_execution.h for loads and stores.
 inline Execution::Notice Execution::notice(const VirtualThread& thread, const Event& event) const {
     using Kind = Operation::Kind;
     const Operation& next = thread.next;

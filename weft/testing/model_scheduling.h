@@ -1,4 +1,4 @@
-// The part of Execution that decides who runs. Included by model_execution.h alone.
+// The part of Execution that decides which thread runs. Included by model_execution.h alone.
 #pragma once
 
 #include <cstdlib>
@@ -45,7 +45,7 @@ inline void Execution::start(ThreadIndex index, Job job) {
     thread.next = Operation{};
     thread.clock = VectorClock();
     thread.reads.clear();
-    // A thread that has ended waits on its stack for the job of the next execution.
+    // A thread that has ended stays suspended on its stack until the next execution gives it a job.
     if (!thread.context.is_started()) thread.context.start(&Execution::thread_main, &thread);
 }
 
@@ -81,7 +81,8 @@ inline void Execution::spawn(Job job) {
     child.clock = parent.clock;
     child.clock[index] = 1;
     parent.clock[parent.index]++;
-    // It runs to its first operation and comes back: what is before that nobody can notice.
+    // It runs to its first operation and switches back: no other thread can notice what it does
+    // before that.
     switch_to(index);
 }
 
@@ -94,8 +95,8 @@ inline void Execution::join_all(Where where) {
 
 inline void Execution::fail(std::string text) {
     failure_ = std::move(text);
-    // The virtual threads stay where they are until their stacks are freed: nothing is unwound,
-    // because the code under test may be noexcept. What they own is lost.
+    // The virtual threads stay suspended until their stacks are freed: nothing is unwound, because
+    // the code under test may be noexcept. What they own is leaked.
     root_.switch_from(threads_[running_].context);
     std::abort();
 }
@@ -208,7 +209,7 @@ inline bool Execution::all_others_finished(ThreadIndex index) const {
 
 inline void Execution::done(Event event) {
     VirtualThread& self = threads_[event.thread];
-    // What the thread does from here on is not published by the operation it has just done.
+    // The operation that was just done does not publish what the thread does after it.
     self.clock[self.index]++;
     self.is_local = true;
     if (event.wrote) writes_++;

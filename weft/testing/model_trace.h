@@ -1,4 +1,5 @@
-// What the virtual threads do, and how it is told. Used by model_execution.h alone.
+// The operations of virtual threads, and their description in a trace. Used by model_execution.h
+// alone.
 #pragma once
 
 #include <atomic>
@@ -12,20 +13,20 @@
 
 namespace weft::model {
 
-// The next visible act of a thread. It is known before it happens, so that the scheduler can tell
-// which acts of different threads may change places without anybody noticing.
+// The next operation of a thread that others can notice. It is known before it happens, so that the
+// scheduler can tell which operations of different threads may be swapped without a difference.
 struct Operation {
     enum class Kind : std::uint8_t {
         Load,
         Store,
         Update,           // exchange and fetch_*
         CompareExchange,  // reads only, when it fails
-        Spin,             // goes on when something that its loop has read is different
-        Join,             // goes on when all other threads have finished
+        Spin,             // enabled when something that its loop has read has changed
+        Join,             // enabled when all other threads have finished
         FutexWait,
-        FutexWoken,  // goes on when a wake has come
+        FutexWoken,  // enabled when a wake has come
         FutexWake,
-        Finish,  // nothing comes any more
+        Finish,  // the thread has ended
     };
 
     Kind kind = Kind::Finish;
@@ -98,7 +99,7 @@ inline std::string number(std::uint64_t value) {
     return "0x" + text;
 }
 
-// "a3", or the name that the test has given it.
+// "a3", or the name that the test has given to the atomic.
 inline std::string name_of(LocationIndex index, const Memory& memory) {
     const char* name = memory[index].name();
     return name != nullptr ? name : "a" + std::to_string(index);

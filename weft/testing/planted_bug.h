@@ -1,6 +1,7 @@
 // Runs scenarios with a planted bug (base/planted.h) switched on, in a child process.
 //
-// Without the bug nothing is found, or what the others say would prove nothing. POSIX; one thread.
+// Without the bug the scenarios must find nothing, or finding it would prove nothing. POSIX; one
+// thread.
 #pragma once
 
 #ifdef WEFT_CHECKED
@@ -25,7 +26,7 @@ namespace weft::testing {
 
 class PlantedBug {
 public:
-    // As the programs do it: the seeds are dealt out over the scenarios.
+    // As in the tool, the scenarios take the seeds in turn.
     PlantedBug(std::span<const sim::Scenario> scenarios, const char* name)
         : scenarios_(scenarios),
           name_(name),
@@ -38,7 +39,7 @@ public:
     PlantedBug(const PlantedBug&) = delete;
     PlantedBug& operator=(const PlantedBug&) = delete;
 
-    // Whether one of so many seeds failed, or the child died of one.
+    // Whether one of so many seeds failed, or a signal ended the child.
     bool is_found_within(std::uint64_t seeds) {
         pid_t child = fork();
         if (child == 0) run_child(seeds);
@@ -48,7 +49,7 @@ public:
         return died_of_ != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 1);
     }
 
-    std::uint64_t seed() const { return *seed_; }  // the last one
+    std::uint64_t seed() const { return *seed_; }  // the last one that was run
     void print() const {
         std::printf("%-36s found by seed %6llu, %s%s%s\n", name_,
                     static_cast<unsigned long long>(seed()),
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    static constexpr unsigned kSeedSecondsMax = 10;  // corrupted memory can make one run for ever
+    static constexpr unsigned kSeedSecondsMax = 10;  // with corrupt memory a run may never end
 
     const sim::Scenario& scenario_of(std::uint64_t seed) const {
         return scenarios_[(seed - 1) % scenarios_.size()];

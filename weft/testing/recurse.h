@@ -1,9 +1,9 @@
-// A function that uses up its stack, for tests of what is said about an overflow.
+// A function that uses up its stack, for tests of the report of an overflow.
 #pragma once
 
 namespace weft::testing {
 
-// Half a kibibyte of frame a level, and no level can be left out by the compiler.
+// Each level takes a frame of half a kibibyte, and the compiler cannot remove a level.
 [[gnu::noinline]] inline int recurse(int levels) {
     volatile char frame[512];
     frame[levels % 512] = static_cast<char>(levels);

@@ -1,7 +1,7 @@
 // How much a test does in this build and this run.
 //
-// The slice is what `make test` runs; with WEFT_TEST_LONG=1 tests run at the full counts of the
-// contract. Sanitizers are slow, and the thread sanitizer knows only some thousand fibers.
+// `make test` runs a slice; with WEFT_TEST_LONG=1 tests run at the full counts of the contract.
+// Sanitizers are slow, and the thread sanitizer has room for only some thousand fibers.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A server that does what a test wants of each connection: for clients that must stand anything.
+// A server whose behaviour on each connection is a function of the test: for clients that must
+// survive everything.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ public:
     Peer(net::Socket socket, unsigned number) : socket_(std::move(socket)), number_(number) {}
 
     net::Socket& socket() { return socket_; }
-    unsigned number() const { return number_; }  // of the connection, from 0
+    unsigned number() const { return number_; }  // connections are numbered from 0
 
     // The next request with its body, as it came; empty when the client has closed.
     std::string read_request() {
@@ -51,7 +52,7 @@ public:
         }
         return take(count);
     }
-    // Until the client closes; false if it does not in ten seconds.
+    // Waits until the client closes; false if it does not within ten seconds.
     bool wait_for_close() {
         unread_.clear();
         while (read_more()) unread_.clear();
@@ -87,8 +88,8 @@ private:
     bool closed_ = false;
 };
 
-// Runs `serve(Peer&)` for each connection on a fiber of its own while `body(address)` runs; then
-// everything ends. Serving ends with the connection, or is cancelled soon.
+// Runs `serve(Peer&)` for each connection on a fiber of its own while `body(address)` runs. After
+// that `serve` has a moment to end by itself; then it is cancelled.
 template <class Serve, class Body>
 Result<void> with_server(Serve serve, Body body) {
     net::Listener listener = WEFT_TRY(net::Listener::open(net::Address::loopback(0)));
@@ -113,7 +114,7 @@ Result<void> with_server(Serve serve, Body body) {
     }));
     Result<void> outcome = body(address);
     listener.close();
-    // Those who wait for the client to close see that; the others are ended.
+    // Fibers that wait for the client to close notice that; the others are cancelled below.
     for (int i = 0; i < 100 && serving.load(std::memory_order_relaxed) > 0; ++i)
         static_cast<void>(Event().wait_for(std::chrono::milliseconds(1)));
     owned.source.cancel();

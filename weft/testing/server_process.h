@@ -1,5 +1,5 @@
-// A server of a test that is a process of its own, because it is to be killed or needs descriptors
-// of its own: the same test program, started once more for one test that is disabled otherwise.
+// A test's server in a process of its own, because the test kills it or needs all descriptors of a
+// process: the same test program, started again to run one test that is disabled otherwise.
 #pragma once
 
 #include <charconv>
@@ -18,14 +18,14 @@ struct ServerProcess {
     Process process;
     std::uint16_t port;
 
-    // It ends when its input does.
+    // The server ends at the end of its input.
     void stop() { process.input().close(); }
 };
 
-// So long that only a broken test waits for it, also beside ten thousand connections.
+// So far in the future that only a broken test reaches it, also with ten thousand connections.
 inline Deadline far() { return Deadline::after(std::chrono::seconds(300)); }
 
-// In the server's process: says where it listens, and returns when it is to end.
+// In the server's process: writes the port that it listens on, and returns when it shall end.
 inline Result<void> say_port_and_await_end(std::uint16_t port) {
     Descriptor input = WEFT_TRY(Descriptor::adopt(0));
     Descriptor output = WEFT_TRY(Descriptor::adopt(1));
@@ -33,13 +33,13 @@ inline Result<void> say_port_and_await_end(std::uint16_t port) {
     Result<void> said = output.write_all(as_bytes(line));
     std::byte byte[1];
     if (said) static_cast<void>(input.read(byte, far()));
-    // They are the process's.
+    // The two descriptors belong to the process and stay open.
     static_cast<void>(output.release());
     static_cast<void>(input.release());
     return said;
 }
 
-// `test` is the disabled one that serves, as "Suite.DISABLED_name".
+// `test` is the disabled test that serves, as "Suite.DISABLED_name".
 inline Result<ServerProcess> start_server_process(const std::string& test) {
     Process process =
         WEFT_TRY(Process::spawn({.arguments = {"/proc/self/exe", "--gtest_also_run_disabled_tests",

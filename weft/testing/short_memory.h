@@ -1,4 +1,4 @@
-// For death tests: a process whose address space is used up.
+// For death tests: functions that use up the address space of the process.
 #pragma once
 
 #include <malloc.h>
@@ -11,18 +11,18 @@
 
 namespace weft::testing {
 
-// Before threads start. Else malloc gives each of them 128 MiB of addresses and takes most of it
-// back while the limit is measured.
+// Called before threads start. Otherwise malloc gives each of them 128 MiB of address space, and
+// returns most of it while the limit is measured.
 inline void use_one_heap() { ::mallopt(M_ARENA_MAX, 1); }
 
-// The heap keeps so much in hand: what is refused later is not a string.
+// Makes the heap keep so many free bytes, so that later a stack is refused and not a string.
 inline void fill_heap(std::size_t bytes) {
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
     ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
     std::free(std::malloc(bytes));
 }
 
-// The process may map so much more than it has now.
+// Limits the process to its present address space and `more` bytes.
 inline void limit_address_space(std::size_t more) {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
@@ -39,7 +39,7 @@ inline void lift_limit() {
     setrlimit(RLIMIT_AS, &limit);
 }
 
-// The last word of a death test.
+// Ends a death test with this text on stderr.
 [[noreturn]] inline void end_with(const std::string& verdict) {
     static_cast<void>(!write(2, verdict.data(), verdict.size()));
     _exit(0);

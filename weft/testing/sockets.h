@@ -1,4 +1,4 @@
-// What the tests of sockets, and of what stands on them, share.
+// Functions for the tests of sockets and of the folders that use them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ using net::Socket;
 using net::SocketOptions;
 using net::Stream;
 
-// Runs the body on a fiber. With one worker the order is known: a spawned fiber runs at the next
-// wait or yield of its maker, until it waits itself.
+// Runs the body on a fiber. With one worker the order is known: a spawned fiber first runs when its
+// spawner waits or yields, and then until it waits itself.
 template <class Body>
 void in_runtime(unsigned workers, Body body) {
     Result<void> result = run(body, {.workers = workers});
@@ -41,7 +41,7 @@ int native_error_of(const Result<T>& result) {
     return result ? 0 : result.error().native_code();
 }
 
-// So long that only a broken test waits for it.
+// So far in the future that only a broken test reaches it.
 inline Deadline in_ten_seconds() { return Deadline::after(std::chrono::seconds(10)); }
 
 inline Result<std::string> read_to_end(Stream& stream) {
@@ -54,7 +54,7 @@ inline Result<std::string> read_to_end(Stream& stream) {
     }
 }
 
-// Until the kernel takes no more.
+// Writes until the kernel takes no more.
 inline void fill(Socket& socket) {
     std::vector<std::byte> bytes(64 * 1024);
     Bytes part = bytes;
@@ -76,7 +76,7 @@ inline Result<Connection> tcp_connection(const SocketOptions& options = {}) {
     return Connection { std::move(client), WEFT_TRY(listener.accept(in_ten_seconds())) };
 }
 
-// Where nobody listens.
+// An address at which nobody listens.
 inline Result<Address> free_tcp_address() {
     Listener listener = WEFT_TRY(Listener::open(Address::loopback(0)));
     return listener.address();

@@ -1,4 +1,5 @@
-// For tests of what holds only while the machine lets their threads run: was there a stall?
+// For tests of times, which hold only while the machine lets the test's threads run: detects
+// whether it has stalled them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@
 
 namespace weft::testing {
 
-// Sleeps a moment at a time, on a thread of its own, and keeps its greatest lateness. Whatever
-// stops the machine or the whole program for longer shows there. Any thread; ends when destroyed.
+// A thread of its own sleeps a moment at a time and records how late it woke at most. A stall of
+// the machine or of the whole program shows there. Any thread; ends when destroyed.
 class StallWatch {
 public:
     StallWatch() : thread_([this] { watch(); }) {}
@@ -27,10 +28,10 @@ public:
     StallWatch(const StallWatch&) = delete;
     StallWatch& operator=(const StallWatch&) = delete;
 
-    // Also of the moment that is not over: who asks may run again before the watch does.
+    // Includes the moment that is not over: after a stall the caller may run before the watch does.
     Nanoseconds longest() const {
-        // Acquire: pairs with the release in watch(), so that the lateness of the moment before
-        // this one is seen.
+        // Acquire: pairs with the release in watch(), so that the lateness of the moment before is
+        // visible.
         Instant begun = begun_.load(std::memory_order_acquire);
         return std::max(longest_.load(std::memory_order_relaxed), Clock::now() - begun - kMoment);
     }
@@ -58,8 +59,9 @@ private:
 
 inline constexpr int kAttemptsMax = 5;
 
-// For what a stall of `limit` may spoil though nothing is wrong: an attempt that fails beside one
-// does not count and is repeated. A fault fails every attempt, so it is found on any machine.
+// Runs an attempt that a stall of `limit` may make fail though nothing is wrong: an attempt that
+// fails during such a stall is repeated. A real fault fails every attempt, so it is found on any
+// machine.
 template <std::invocable Attempt>
 [[nodiscard]] ::testing::AssertionResult unless_stalled(Nanoseconds limit, Attempt attempt) {
     ::testing::AssertionResult outcome = ::testing::AssertionFailure();

@@ -35,7 +35,7 @@ struct Handshake {
     Result<std::unique_ptr<TlsStream>> client;
 };
 
-// Lets the two shake hands; either may fail.
+// Runs the handshake of both ends; either may fail.
 inline Handshake shake_hands(ServerContext& server, ClientContext& client,
                              std::string_view host = "example.test") {
     auto sockets = Socket::make_pair();
@@ -76,7 +76,7 @@ inline Result<std::string> read_text(Stream& stream, std::size_t size) {
     return text;
 }
 
-// A message there and one back.
+// Sends a message from the client to the server and one back.
 inline Result<void> exchange(Peers& peers) {
     WEFT_TRY(peers.client->write_all(as_bytes("question"), in_ten_seconds()));
     EXPECT_EQ(WEFT_TRY(read_text(*peers.server, 8)), "question");
@@ -104,7 +104,7 @@ struct Contexts {
     }
 };
 
-// The server's end of a raw connection, and a fiber that shakes hands on the other.
+// The client's end of a connection without TLS; a fiber does the server's handshake on the other.
 struct RawClient {
     Socket socket;
     Future<std::unique_ptr<TlsStream>> server;
@@ -118,7 +118,7 @@ inline Result<RawClient> raw_client(ServerContext& context, Deadline deadline) {
                      })};
 }
 
-// The first bytes that a client says.
+// The first bytes that a client sends.
 inline Result<std::string> client_hello(ClientContext& context) {
     auto sockets = WEFT_TRY(Socket::make_pair());
     auto below = std::make_unique<Socket>(std::move(sockets.first));

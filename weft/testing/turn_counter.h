@@ -1,5 +1,5 @@
-// Counts the turns that a fiber gets which is always ready, beside a fiber that never needs to
-// wait. On a runtime with one worker: then it gets one each time that the other gives up its own.
+// Counts the turns of a fiber that is always ready, beside a fiber that never needs to wait. Used
+// on a runtime with one worker: there it gets a turn each time that the other gives up its own.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace weft::testing {
 
-// The most operations without a wait that make a turn (docs/design/013).
+// The most operations without a wait in one turn (docs/design/013).
 inline constexpr std::size_t kTurnOperationsMax = 128;
 
 class TurnCounter {
