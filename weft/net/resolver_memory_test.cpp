@@ -6,10 +6,10 @@
 #include "weft/fiber/runtime.h"
 #include "weft/net/resolver.h"
 #include "weft/testing/dns_server.h"
-#include "weft/testing/drought.h"
 #include "weft/testing/scale.h"
 #include "weft/testing/short_memory.h"
 #include "weft/testing/sockets.h"
+#include "weft/testing/stack_shortage.h"
 
 namespace weft::net {
 namespace {
@@ -36,10 +36,10 @@ TEST_F(ResolverMemoryDeathTest,
                     {{"a.test", {.addresses = {IpAddress::loopback()}}}},
                     [&](DnsServer& server) -> Result<void> {
                         Resolver resolver({.servers = {server.address()}});
-                        Drought drought;
+                        StackShortage shortage;
                         auto found = resolver.resolve("a.test", in_ten_seconds());
                         verdict += found ? "found" : to_string(found.error().kind());
-                        verdict += drought.end() > 0 ? ", a drought" : ", no drought";
+                        verdict += shortage.end() > 0 ? ", no stacks" : ", stacks";
                         found = resolver.resolve("a.test", in_ten_seconds());
                         verdict += found ? ", then found" : ", then " + found.error().message();
                         return {};
@@ -47,7 +47,7 @@ TEST_F(ResolverMemoryDeathTest,
             });
             end_with(verdict);
         },
-        ::testing::ExitedWithCode(0), "out of memory, a drought, then found");
+        ::testing::ExitedWithCode(0), "out of memory, no stacks, then found");
 }
 
 }  // namespace

@@ -81,10 +81,10 @@ public:
     const std::vector<Call>& calls() const { return calls_; }
 
 private:
-    enum class Patience : std::uint8_t { None, Some, Endless };
+    enum class WaitMode : std::uint8_t { Try, Timed, Endless };
 
-    Patience patience() {
-        auto chosen = static_cast<Patience>(random_.below(index_ == 0 ? 2 : 3));
+    WaitMode wait_mode() {
+        auto chosen = static_cast<WaitMode>(random_.below(index_ == 0 ? 2 : 3));
         return chosen;
     }
     std::chrono::nanoseconds short_time() {
@@ -114,10 +114,10 @@ private:
         Call made = begin(Call::Act::Send, random_.below(2), next_item_++);
         Channel<int>& channel = *round_->channels[made.channel];
         Result<void> sent;
-        switch (patience()) {
-        case Patience::None: sent = channel.try_send(made.item); break;
-        case Patience::Some: sent = channel.send_for(made.item, short_time()); break;
-        case Patience::Endless: sent = channel.send(made.item); break;
+        switch (wait_mode()) {
+        case WaitMode::Try: sent = channel.try_send(made.item); break;
+        case WaitMode::Timed: sent = channel.send_for(made.item, short_time()); break;
+        case WaitMode::Endless: sent = channel.send(made.item); break;
         }
         if (sent || explain(made, sent.error())) end(std::move(made));
     }
@@ -126,10 +126,10 @@ private:
         Call made = begin(Call::Act::Receive, random_.below(2));
         Channel<int>& channel = *round_->channels[made.channel];
         Result<int> item(0);
-        switch (patience()) {
-        case Patience::None: item = channel.try_receive(); break;
-        case Patience::Some: item = channel.receive_for(short_time()); break;
-        case Patience::Endless: item = channel.receive(); break;
+        switch (wait_mode()) {
+        case WaitMode::Try: item = channel.try_receive(); break;
+        case WaitMode::Timed: item = channel.receive_for(short_time()); break;
+        case WaitMode::Endless: item = channel.receive(); break;
         }
         if (item) made.item = *item;
         if (item || explain(made, item.error())) end(std::move(made));
@@ -169,18 +169,18 @@ private:
                                 random_other_ ? round_->channels[second].get() : nullptr};
         int item = made.item;
         Result<std::size_t> chosen(0);
-        switch (patience()) {
-        case Patience::None:
+        switch (wait_mode()) {
+        case WaitMode::Try:
             chosen = select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
                             on_send(out[1], item, sent(second)),
                             on_receive(in[1], received(second)), otherwise(refused));
             break;
-        case Patience::Some:
+        case WaitMode::Timed:
             chosen = select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
                             on_send(out[1], item, sent(second)),
                             on_receive(in[1], received(second)), on_timeout(short_time(), [] {}));
             break;
-        case Patience::Endless:
+        case WaitMode::Endless:
             chosen =
                 select(on_send(out[0], item, sent(first)), on_receive(in[0], received(first)),
                        on_send(out[1], item, sent(second)), on_receive(in[1], received(second)));

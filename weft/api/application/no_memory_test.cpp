@@ -11,14 +11,14 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/runtime.h"
 #include "weft/js/watchdog.h"
-#include "weft/testing/drought.h"
 #include "weft/testing/scale.h"
+#include "weft/testing/stack_shortage.h"
 
 namespace weft::api {
 namespace {
 
-using weft::testing::Drought;
 using weft::testing::end_with;
+using weft::testing::StackShortage;
 
 class NoMemoryDeathTest : public ::testing::Test {
 protected:
@@ -38,12 +38,12 @@ std::string without_stacks(Runtime& runtime, Function ask) {
     Result<void> ran = runtime
                            .spawn_pinned(0,
                                          [&] {
-                                             Drought drought;
+                                             StackShortage shortage;
                                              auto outcome = ask();
-                                             bool dry = drought.end() > 0;
+                                             bool dry = shortage.end() > 0;
                                              verdict = outcome ? "it had memory"
                                                                : to_string(outcome.error().kind());
-                                             verdict += dry ? ", a drought" : ", no drought";
+                                             verdict += dry ? ", no stacks" : ", stacks";
                                          })
                            .join();
     return ran ? verdict : ran.error().message();
@@ -62,7 +62,7 @@ TEST_F(NoMemoryDeathTest, FIB_4h_an_application_whose_fiber_gets_no_stack_does_n
                 return JsApplication::create(runtime, watchdog, std::move(options));
             }));
         },
-        ::testing::ExitedWithCode(0), "out of memory, a drought");
+        ::testing::ExitedWithCode(0), "out of memory, no stacks");
 }
 
 TEST_F(NoMemoryDeathTest, FIB_4h_a_handle_that_no_fiber_can_end_with_its_request_is_an_error) {
@@ -77,7 +77,7 @@ TEST_F(NoMemoryDeathTest, FIB_4h_a_handle_that_no_fiber_can_end_with_its_request
                 return store.watch(number, request.token());
             }));
         },
-        ::testing::ExitedWithCode(0), "out of memory, a drought");
+        ::testing::ExitedWithCode(0), "out of memory, no stacks");
 }
 
 }  // namespace
