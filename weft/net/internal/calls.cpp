@@ -37,7 +37,7 @@ auto ask(Simulated simulated, Kernel kernel) -> decltype(kernel()) {
 
 // Repeats the call as long as a signal interrupts it.
 template <class Call>
-auto finished(Call call) -> decltype(call()) {
+auto retrying(Call call) -> decltype(call()) {
     for (;;) {
         auto result = call();
         if (result >= 0) return result;
@@ -60,7 +60,7 @@ WEFT_KERNEL_CALL int socket(int family, int type) {
     return ask([&](EnvSockets& sockets) { return sockets.socket(family, type); },
                [&] {
                    constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-                   return finished([&] { return ::socket(family, type | flags, 0); });
+                   return retrying([&] { return ::socket(family, type | flags, 0); });
                });
 }
 
@@ -68,7 +68,7 @@ WEFT_KERNEL_CALL int socket_pair(int (&ends)[2]) {
     return ask([&](EnvSockets& sockets) { return sockets.socket_pair(ends); },
                [&] {
                    constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-                   return finished([&] { return ::socketpair(AF_UNIX, type, 0, ends); });
+                   return retrying([&] { return ::socketpair(AF_UNIX, type, 0, ends); });
                });
 }
 
@@ -76,12 +76,12 @@ WEFT_KERNEL_CALL int bind(int fd, const Address& address) {
     Native native(address);
     return ask(
         [&](EnvSockets& sockets) { return sockets.bind(fd, native.pointer(), native.bytes); },
-        [&] { return finished([&] { return ::bind(fd, native.pointer(), native.bytes); }); });
+        [&] { return retrying([&] { return ::bind(fd, native.pointer(), native.bytes); }); });
 }
 
 WEFT_KERNEL_CALL int listen(int fd, int backlog) {
     return ask([&](EnvSockets& sockets) { return sockets.listen(fd, backlog); },
-               [&] { return finished([&] { return ::listen(fd, backlog); }); });
+               [&] { return retrying([&] { return ::listen(fd, backlog); }); });
 }
 
 WEFT_KERNEL_CALL int accept(int fd) {
@@ -99,12 +99,12 @@ WEFT_KERNEL_CALL int connect(int fd, const Address& address) {
     return ask(
         [&](EnvSockets& sockets) { return sockets.connect(fd, native.pointer(), native.bytes); },
         // The kernel continues to connect after a signal; a second call tells how far it is.
-        [&] { return finished([&] { return ::connect(fd, native.pointer(), native.bytes); }); });
+        [&] { return retrying([&] { return ::connect(fd, native.pointer(), native.bytes); }); });
 }
 
 WEFT_KERNEL_CALL int shutdown_write(int fd) {
     return ask([&](EnvSockets& sockets) { return sockets.shutdown(fd, SHUT_WR); },
-               [&] { return finished([&] { return ::shutdown(fd, SHUT_WR); }); });
+               [&] { return retrying([&] { return ::shutdown(fd, SHUT_WR); }); });
 }
 
 namespace {
@@ -114,7 +114,7 @@ WEFT_KERNEL_CALL int set(int fd, int level, int name, const void* value, std::si
         [&](EnvSockets& sockets) { return sockets.set_option(fd, level, name, value, bytes); },
         [&] {
             auto size = static_cast<socklen_t>(bytes);
-            return finished([&] { return ::setsockopt(fd, level, name, value, size); });
+            return retrying([&] { return ::setsockopt(fd, level, name, value, size); });
         });
 }
 
@@ -149,7 +149,7 @@ WEFT_KERNEL_CALL int local_name(int fd, sockaddr_storage& name) {
                [&] {
                    socklen_t bytes = sizeof name;
                    auto* space = reinterpret_cast<sockaddr*>(&name);
-                   int result = finished([&] { return ::getsockname(fd, space, &bytes); });
+                   int result = retrying([&] { return ::getsockname(fd, space, &bytes); });
                    return result < 0 ? result : static_cast<int>(bytes);
                });
 }
@@ -159,7 +159,7 @@ WEFT_KERNEL_CALL int peer_name(int fd, sockaddr_storage& name) {
                [&] {
                    socklen_t bytes = sizeof name;
                    auto* space = reinterpret_cast<sockaddr*>(&name);
-                   int result = finished([&] { return ::getpeername(fd, space, &bytes); });
+                   int result = retrying([&] { return ::getpeername(fd, space, &bytes); });
                    return result < 0 ? result : static_cast<int>(bytes);
                });
 }
@@ -208,9 +208,9 @@ WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
 
 WEFT_KERNEL_CALL long send_datagram(int fd, Bytes bytes, const Address* to) {
     if (env::current()) return -EAFNOSUPPORT;
-    if (!to) return finished([&] { return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+    if (!to) return retrying([&] { return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
     Native native(*to);
-    return finished([&] {
+    return retrying([&] {
         return ::sendto(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL, native.pointer(),
                         native.bytes);
     });
@@ -224,7 +224,7 @@ WEFT_KERNEL_CALL long receive_datagram(int fd, DatagramSpace& space) {
     message.msg_namelen = sizeof space.from;
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    long count = finished([&] { return ::recvmsg(fd, &message, 0); });
+    long count = retrying([&] { return ::recvmsg(fd, &message, 0); });
     space.from_bytes = message.msg_namelen;
     space.truncated = (message.msg_flags & MSG_TRUNC) != 0;
     return count;
@@ -233,14 +233,14 @@ WEFT_KERNEL_CALL long receive_datagram(int fd, DatagramSpace& space) {
 WEFT_KERNEL_CALL long send_file(int fd, int file, std::uint64_t offset, std::size_t count) {
     if (env::current()) return -ENOSYS;
     auto position = static_cast<off_t>(offset);
-    return finished([&] { return ::sendfile(fd, file, &position, count); });
+    return retrying([&] { return ::sendfile(fd, file, &position, count); });
 }
 
 WEFT_KERNEL_CALL long read_at(int file, std::uint64_t offset, void* space, std::size_t bytes) {
     auto position = static_cast<off_t>(offset);
     if (Env* machine = env::current())
         return machine->files().read_at(file, space, bytes, position);
-    return finished([&] { return ::pread(file, space, bytes, position); });
+    return retrying([&] { return ::pread(file, space, bytes, position); });
 }
 
 WEFT_KERNEL_CALL long read_cached_at(int file, std::uint64_t offset, void* space,
@@ -248,7 +248,7 @@ WEFT_KERNEL_CALL long read_cached_at(int file, std::uint64_t offset, void* space
     if (env::current()) return -EOPNOTSUPP;
     auto position = static_cast<off_t>(offset);
     iovec part{space, bytes};
-    return finished([&] { return ::preadv2(file, &part, 1, position, RWF_NOWAIT); });
+    return retrying([&] { return ::preadv2(file, &part, 1, position, RWF_NOWAIT); });
 }
 
 namespace {
@@ -265,7 +265,7 @@ WEFT_KERNEL_CALL long cached_pages(int file, std::uint64_t offset, std::uint64_t
     struct {
         std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
     } pages{};
-    long result = finished([&] { return ::syscall(kCachestat, file, &range, &pages, 0); });
+    long result = retrying([&] { return ::syscall(kCachestat, file, &range, &pages, 0); });
     return result < 0 ? result : static_cast<long>(pages.cached);
 }
 
@@ -313,11 +313,11 @@ WEFT_KERNEL_CALL std::uint64_t socket_inode(const std::string& path) {
 
 WEFT_KERNEL_CALL int set_mode(const std::string& path, unsigned mode) {
     if (env::current()) return 0;
-    return finished([&] { return ::chmod(path.c_str(), mode); });
+    return retrying([&] { return ::chmod(path.c_str(), mode); });
 }
 
 WEFT_KERNEL_CALL int remove(const std::string& path) {
-    return finished([&] { return ::unlink(path.c_str()); });
+    return retrying([&] { return ::unlink(path.c_str()); });
 }
 
 void raise_descriptor_limit() {

@@ -60,14 +60,16 @@ private:
     Deadline next_timeout() const;
     void serve();
     void keep(const ares_addrinfo& addresses);
-    bool is_whole() const;
-    bool is_done(Instant now) const { return is_whole() || patience_.expired(now); }
+    bool has_both_families() const;
+    bool is_done(Instant now) const {
+        return has_both_families() || missing_family_deadline_.expired(now);
+    }
     int status() const;
 
     Descriptor epoll_;
     ares_channel channel_ = nullptr;
     std::array<Family, 2> families_{{{AF_INET6}, {AF_INET}}};
-    Deadline patience_;  // of the missing family; set when the other has answered
+    Deadline missing_family_deadline_;  // set when the other family has answered
     std::vector<IpAddress> found_;
     Nanoseconds ttl_ = kDnsTtlMax;
 };
@@ -105,10 +107,11 @@ void Query::keep(const ares_addrinfo& addresses) {
         found_.push_back(address->ip());
         keep_ttl(node->ai_ttl);
     }
-    if (!found_.empty() && patience_.is_never()) patience_ = Deadline::after(kDnsResolutionDelay);
+    if (!found_.empty() && missing_family_deadline_.is_never())
+        missing_family_deadline_ = Deadline::after(kDnsResolutionDelay);
 }
 
-bool Query::is_whole() const {
+bool Query::has_both_families() const {
     return std::ranges::all_of(families_, [](const Family& family) { return family.is_done; });
 }
 
@@ -186,7 +189,7 @@ void Query::serve() {
 
 Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
     while (!is_done(Clock::now())) {
-        Deadline timeout = earlier(next_timeout(), patience_);
+        Deadline timeout = earlier(next_timeout(), missing_family_deadline_);
         Result<void> ready = epoll_.wait_readable(earlier(deadline, timeout));
         bool is_overdue = !ready && ready.error().kind() == ErrorKind::TimedOut &&
                           timeout.expired(Clock::now()) && !deadline.expired(Clock::now());
@@ -194,7 +197,8 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
         serve();
     }
     // The answer of one family alone is cached for the shortest time.
-    if (!found_.empty()) return DnsAnswer{std::move(found_), is_whole() ? ttl_ : Nanoseconds()};
+    if (!found_.empty())
+        return DnsAnswer{std::move(found_), has_both_families() ? ttl_ : Nanoseconds()};
     int status = this->status();
     auto failed = [&](std::string_view reason, Nanoseconds ttl) {
         return DnsAnswer{Error(ErrorKind::Dns, reason).with_context("resolve", name), ttl};

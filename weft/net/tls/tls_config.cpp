@@ -103,7 +103,7 @@ Result<void> ask_for_client_certificates(SSL_CTX* context, const ServerConfig& c
 
 }  // namespace
 
-Semaphore& HandshakeTurns::here() { return turns_[worker_here().value_or(0) % turns_.size()].free; }
+Semaphore& HandshakeSlots::here() { return slots_[worker_here().value_or(0) % slots_.size()].free; }
 
 // ---------------------------------------------------------------- servers
 

@@ -95,7 +95,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::accept(std::unique_ptr<Stream> bel
     auto connection = WEFT_TRY(tls::Connection::for_server(*context.state_));
     // tidy: allow new: a private constructor
     std::unique_ptr<TlsStream> made(new TlsStream(std::move(below), std::move(connection)));
-    Result<void> agreed = made->shake_hands(deadline, &context.state_->turns);
+    Result<void> agreed = made->shake_hands(deadline, &context.state_->handshake_slots);
     if (!agreed) return made->with_peer(agreed.error(), "tls handshake with");
     return made;
 }
@@ -131,15 +131,15 @@ Result<bool> TlsStream::step_handshake() {
 // To answer a ClientHello costs the server a thousand times what it costs to send one. So the next
 // handshake is computed when every other ready fiber of this worker has had a turn, and nothing is
 // computed for a peer that has left, or whose deadline has passed, meanwhile.
-Result<bool> TlsStream::step_handshake_in_turn(Semaphore& turn, Deadline deadline) {
-    WEFT_TRY(turn.acquire_until(deadline));
-    struct Turn {
-        ~Turn() { taken.release(); }
-        Semaphore& taken;
-    } taken{turn};
+Result<bool> TlsStream::step_handshake_in_slot(Semaphore& slot, Deadline deadline) {
+    WEFT_TRY(slot.acquire_until(deadline));
+    struct Taken {
+        ~Taken() { slot.release(); }
+        Semaphore& slot;
+    } taken{slot};
     WEFT_TRY(CancelToken::current().check());
     if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
-    if (WEFT_TRY(look_for_end())) return Error(ErrorKind::Tls, "the peer closed");
+    if (WEFT_TRY(check_peer_gone())) return Error(ErrorKind::Tls, "the peer closed");
     Result<bool> done = step_handshake();
     // What the peer waits for is sent before this fiber yields; shake_hands() sends the rest, and
     // reports the error if this attempt fails.
@@ -148,11 +148,11 @@ Result<bool> TlsStream::step_handshake_in_turn(Semaphore& turn, Deadline deadlin
     return done;
 }
 
-Result<void> TlsStream::shake_hands(Deadline deadline, tls::HandshakeTurns* turns) {
+Result<void> TlsStream::shake_hands(Deadline deadline, tls::HandshakeSlots* slots) {
     for (;;) {
-        bool in_turn = turns && connection_->has_input();
+        bool in_slot = slots && connection_->has_input();
         Result<bool> done =
-            in_turn ? step_handshake_in_turn(turns->here(), deadline) : step_handshake();
+            in_slot ? step_handshake_in_slot(slots->here(), deadline) : step_handshake();
         if (!done) {
             // Sends the alert that tells the peer the reason.
             static_cast<void>(try_flush());
@@ -223,7 +223,7 @@ Result<void> TlsStream::fill(Deadline deadline) {
 // Whether the stream has ended right behind the handshake message that is buffered; ciphertext that
 // came behind it is added to the input. A buffered alert is always processed, because it says why
 // the peer has left.
-Result<bool> TlsStream::look_for_end() {
+Result<bool> TlsStream::check_peer_gone() {
     Bytes said = connection_->input();
     if (said.front() != kHandshakeRecord) return false;
     std::size_t end = static_cast<std::size_t>(said.data() - input_.get()) + said.size();
@@ -367,7 +367,7 @@ Result<void> TlsStream::write_all(Bytes bytes, Deadline deadline) {
 
 Result<void> TlsStream::write_all(std::span<const Bytes> given, Deadline deadline) {
     Parts parts(given);
-    pledged_ -= parts.skip(pledged_);
+    unreported_bytes_ -= parts.skip(unreported_bytes_);
     do {
         std::size_t count = WEFT_TRY(encrypt(parts));
         WEFT_TRY(flush(deadline));
@@ -383,13 +383,13 @@ Result<std::size_t> TlsStream::try_write(std::span<const Bytes> given) {
     bool sent = WEFT_TRY(try_flush());
     if (!sent) return 0;
     Parts parts(given);
-    std::size_t taken = parts.skip(pledged_);
-    pledged_ -= taken;
+    std::size_t taken = parts.skip(unreported_bytes_);
+    unreported_bytes_ -= taken;
     while (!parts.is_empty()) {
         std::size_t encrypted = WEFT_TRY(encrypt(parts));
         sent = WEFT_TRY(try_flush());
         if (!sent) {
-            pledged_ = encrypted;
+            unreported_bytes_ = encrypted;
             return taken;
         }
         taken += encrypted;

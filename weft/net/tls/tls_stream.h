@@ -36,7 +36,7 @@ namespace weft::net {
 
 namespace tls {
 class Connection;
-class HandshakeTurns;
+class HandshakeSlots;
 class SessionCache;
 }  // namespace tls
 
@@ -78,11 +78,11 @@ private:
     TlsStream(std::unique_ptr<Stream> below, std::unique_ptr<tls::Connection> connection);
 
     Error with_peer(const Error& error, std::string_view action) const;
-    // A null `turns`: every step is computed at once, as clients do.
-    Result<void> shake_hands(Deadline deadline, tls::HandshakeTurns* turns);
+    // A null `slots`: every step is computed at once, as clients do.
+    Result<void> shake_hands(Deadline deadline, tls::HandshakeSlots* slots);
     Result<bool> step_handshake();
-    Result<bool> step_handshake_in_turn(Semaphore& turn, Deadline deadline);
-    Result<bool> look_for_end();
+    Result<bool> step_handshake_in_slot(Semaphore& slot, Deadline deadline);
+    Result<bool> check_peer_gone();
     Result<std::optional<std::size_t>> read_once(ByteSpace space, Deadline deadline);
     void keep_sessions();
 
@@ -116,7 +116,7 @@ private:
     std::size_t sent_ = 0;  // of sending_
 
     // Plaintext that is encrypted, but was not reported as taken. Only the writer uses it.
-    std::size_t pledged_ = 0;
+    std::size_t unreported_bytes_ = 0;
 
     // Of clients. Shared by the context and its streams.
     std::shared_ptr<tls::SessionCache> sessions_;

@@ -30,9 +30,9 @@ namespace weft::net::tls {
 constexpr std::size_t kRecordBytesMax = 16 * 1024;  // of plaintext
 // Handshake messages after the handshake (key updates, tickets, attempts to renegotiate) cost the
 // receiver more than the sender. A peer may send kLateMessagesMax of them, and one more with each
-// kBytesOfLateMessage of data.
+// kBytesPerLateMessage of data.
 constexpr std::uint64_t kLateMessagesMax = 32;
-constexpr std::uint64_t kBytesOfLateMessage = 1 << 20;
+constexpr std::uint64_t kBytesPerLateMessage = 1 << 20;
 
 class Connection {
 public:
@@ -96,7 +96,7 @@ private:
                !(SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN);
     }
     bool is_flooded() const {
-        return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesOfLateMessage;
+        return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesPerLateMessage;
     }
 
     // Of servers, during the handshake. Shared with the context.

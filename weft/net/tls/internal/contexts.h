@@ -16,16 +16,16 @@ namespace weft::net::tls {
 
 // Lets one fiber of each worker at a time compute a handshake, so that fibers which are ready for
 // something else wait for one handshake and not for all that have come. Any fiber.
-class HandshakeTurns {
+class HandshakeSlots {
 public:
     Semaphore& here();
 
 private:
-    static constexpr std::size_t kWorkers = 16;  // further workers share a turn with one of these
-    struct alignas(64) Turn {
+    static constexpr std::size_t kWorkers = 16;  // further workers share the slots
+    struct alignas(64) Slot {
         Semaphore free{1};
     };
-    std::array<Turn, kWorkers> turns_;
+    std::array<Slot, kWorkers> slots_;
 };
 
 struct ServerContext::State {
@@ -41,7 +41,7 @@ struct ServerContext::State {
     OwnedSslContext context;
     std::vector<unsigned char> alpn;  // as on the wire
     TicketRing tickets;
-    HandshakeTurns turns;
+    HandshakeSlots handshake_slots;
     SpinLock table_lock;
     // Shared by the context and the handshakes that began under this table.
     std::shared_ptr<const CertificateTable> current_table;
