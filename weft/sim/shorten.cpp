@@ -129,19 +129,19 @@ private:
     std::uint64_t steps_ = 0;
 };
 
-std::string kernel_of(const std::string& failure) {
-    std::string kernel;
+std::string signature_of(const std::string& failure) {
+    std::string signature;
     for (char letter : failure) {
         if (letter == '\n') break;
-        if (letter < '0' || letter > '9') kernel += letter;
+        if (letter < '0' || letter > '9') signature += letter;
     }
-    return kernel;
+    return signature;
 }
 
 }  // namespace
 
 bool is_same_failure(const std::string& one, const std::string& other) {
-    return one.empty() == other.empty() && kernel_of(one) == kernel_of(other);
+    return one.empty() == other.empty() && signature_of(one) == signature_of(other);
 }
 
 Shortened shorten(const Options& failing, const std::string& failure,

@@ -73,7 +73,7 @@ void DescriptorTable::close_stream(End& end) {
     if (!broken && (unread || end.resets_on_close)) reset(link, 1U - end.side);
     if (end.reads) end.in().reader_open = false;
     if (end.writes) end.out().writer_open = false;
-    tell(link, 1U - end.side);
+    notify(link, 1U - end.side);
 }
 
 // Resets the connection at once; side `told` gets the error.
@@ -84,20 +84,20 @@ void DescriptorTable::reset(Link& link, unsigned told) {
         flow.broken = true;
         if (loses_bytes) flow.bytes.clear();
     }
-    tell(link, told);
+    notify(link, told);
 }
 
 // Injects a few EAGAINs although the descriptor is ready; each is followed by a new event.
-bool DescriptorTable::refuses(End& end) {
+bool DescriptorTable::injects_would_block(End& end) {
     if (!end.reactor) return false;
-    if (end.refusals != 0) {
-        --end.refusals;
+    if (end.would_block_left != 0) {
+        --end.would_block_left;
     } else if (machine_.injects(FaultKind::WouldBlock, 8)) {
-        end.refusals = static_cast<unsigned>(machine_.fault_random().below(5));
+        end.would_block_left = static_cast<unsigned>(machine_.fault_random().below(5));
     } else {
         return false;
     }
-    tell(end);
+    notify(end);
     return true;
 }
 
@@ -112,8 +112,8 @@ bool DescriptorTable::breaks(End& end) {
         link.flows[side].broken = true;
         link.flows[side].bytes.clear();
     }
-    tell(link, 0);
-    tell(link, 1);
+    notify(link, 0);
+    notify(link, 1);
     return true;
 }
 
@@ -124,7 +124,7 @@ std::size_t DescriptorTable::shortened(std::size_t count) {
 }
 
 // 0 when the stream is established, else the error for reading and writing.
-int DescriptorTable::not_yet(const End& end) const {
+int DescriptorTable::connection_error(const End& end) const {
     if (!end.link) return -ENOTCONN;
     if (!is_due(*end.link)) return -EAGAIN;
     return 0;
@@ -133,7 +133,7 @@ int DescriptorTable::not_yet(const End& end) const {
 long DescriptorTable::read(int fd, void* buffer, std::size_t size) {
     End* end = find(fd);
     if (!end || !end->reads) return -EBADF;
-    if (int error = not_yet(*end); error != 0) return error;
+    if (int error = connection_error(*end); error != 0) return error;
     Link& link = *end->link;
     Flow& flow = end->in();
     if (size == 0) return 0;
@@ -142,44 +142,44 @@ long DescriptorTable::read(int fd, void* buffer, std::size_t size) {
     // A socket gets the error once, and after that the end of the stream.
     if (broken && flow.bytes.empty()) return -std::exchange(link.errors[end->side], 0);
     if (flow.bytes.empty()) return flow.writer_open ? -EAGAIN : 0;
-    if (refuses(*end)) return -EAGAIN;
+    if (injects_would_block(*end)) return -EAGAIN;
     std::size_t wanted = std::min(size, flow.bytes.size());
     std::size_t count = shortened(wanted);
     std::copy_n(flow.bytes.begin(), count, static_cast<std::byte*>(buffer));
     flow.bytes.erase(flow.bytes.begin(), flow.bytes.begin() + static_cast<std::ptrdiff_t>(count));
-    tell(link, 1U - end->side);
+    notify(link, 1U - end->side);
     // After a short read the reader believes that nothing is left, so the rest needs a new event.
-    if (count < wanted) tell(*end);
+    if (count < wanted) notify(*end);
     return static_cast<long>(count);
 }
 
 long DescriptorTable::write(int fd, const void* buffer, std::size_t size) {
     End* end = find(fd);
     if (!end || !end->writes) return -EBADF;
-    if (int error = not_yet(*end); error != 0) return error;
+    if (int error = connection_error(*end); error != 0) return error;
     Link& link = *end->link;
     Flow& flow = end->out();
     if (!flow.writer_open) return -EPIPE;
-    if (!flow.reader_open && size != 0) return write_to_nobody(*end, size);
+    if (!flow.reader_open && size != 0) return write_to_closed_reader(*end, size);
     if (breaks(*end) || link.failure != 0) {
         int error = std::exchange(link.errors[end->side], 0);
         return error == 0 || link.is_pipe ? -EPIPE : -error;
     }
     if (size == 0) return 0;
     std::size_t room = flow.capacity - flow.bytes.size();
-    if (room == 0 || refuses(*end)) return -EAGAIN;
+    if (room == 0 || injects_would_block(*end)) return -EAGAIN;
     std::size_t wanted = std::min(size, room);
     std::size_t count = shortened(wanted);
     const auto* bytes = static_cast<const std::byte*>(buffer);
     flow.bytes.insert(flow.bytes.end(), bytes, bytes + count);
-    tell(link, 1U - end->side);
-    if (count < wanted) tell(*end);
+    notify(link, 1U - end->side);
+    if (count < wanted) notify(*end);
     return static_cast<long>(count);
 }
 
 // The reader is closed. TCP learns that by the answer to the first bytes, a Unix socket at once;
 // chance decides which of the two this is.
-long DescriptorTable::write_to_nobody(End& end, std::size_t size) {
+long DescriptorTable::write_to_closed_reader(End& end, std::size_t size) {
     if (end.link->is_pipe || std::exchange(end.out().broken, true)) return -EPIPE;
     if (machine_.fault_random().once_in(2)) return -EPIPE;
     reset(*end.link, end.side);
@@ -218,7 +218,7 @@ std::uint8_t DescriptorTable::state_of(const End& end) const {
 
 // Posts an event to the reactor that watches the end. One that is due later reports the state that
 // the end will have then.
-void DescriptorTable::tell(const End& end, std::int64_t due_ns) {
+void DescriptorTable::notify(const End& end, std::int64_t due_ns) {
     if (!end.reactor || due_ns == kNeverNs) return;
     std::uint8_t events = state_of(end);
     if (due_ns > machine_.now_ns()) {
@@ -229,9 +229,9 @@ void DescriptorTable::tell(const End& end, std::int64_t due_ns) {
     if (events != 0) end.reactor->post(end.registration, events, due_ns);
 }
 
-void DescriptorTable::tell(const Link& link, unsigned side) {
+void DescriptorTable::notify(const Link& link, unsigned side) {
     for (const End& end : ends_) {
-        if (end.link.get() == &link && end.side == side) tell(end, link.due_ns);
+        if (end.link.get() == &link && end.side == side) notify(end, link.due_ns);
     }
 }
 
@@ -245,9 +245,9 @@ int DescriptorTable::watch(int fd, Ticket registration, SimReactor& reactor) {
     end->reactor = &reactor;
     end->registration = registration;
     // As in a kernel, the state at the time of the registration gives an event.
-    tell(*end, end->link ? end->link->due_ns : 0);
+    notify(*end, end->link ? end->link->due_ns : 0);
     for (const Waiting& waiting : end->backlog) {
-        if (!is_due(*waiting.link)) tell(*end, waiting.link->due_ns);
+        if (!is_due(*waiting.link)) notify(*end, waiting.link->due_ns);
     }
     return 0;
 }

@@ -90,7 +90,7 @@ private:
         std::string peer;
         bool resets_on_close = false;
         bool shares_port = false;
-        unsigned refusals = 0;  // of an EAGAIN storm under way
+        unsigned would_block_left = 0;  // further EAGAINs to inject
         SimReactor* reactor = nullptr;
         Ticket registration;
 
@@ -106,16 +106,16 @@ private:
     std::shared_ptr<Link> make_link();
     std::uint8_t state_of(const End& end) const;
     std::uint8_t state_of_stream(const End& end) const;
-    void tell(const Link& link, unsigned side);
-    void tell(const End& end, std::int64_t due_ns = 0);
-    bool refuses(End& end);
+    void notify(const Link& link, unsigned side);
+    void notify(const End& end, std::int64_t due_ns = 0);
+    bool injects_would_block(End& end);
     bool breaks(End& end);
     void reset(Link& link, unsigned told);
     std::size_t shortened(std::size_t count);
     void close_stream(End& end);
     void close_listener(End& end);
-    long write_to_nobody(End& end, std::size_t size);
-    int not_yet(const End& end) const;
+    long write_to_closed_reader(End& end, std::size_t size);
+    int connection_error(const End& end) const;
 
     bool out_of_descriptors();
     bool is_due(const Link& link) const;

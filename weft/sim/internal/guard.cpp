@@ -4,7 +4,7 @@
 // tidy: allow-file sleep: as above
 #include "weft/sim/internal/guard.h"
 
-#include <dlfcn.h>       // tidy: allow foreign: the functions behind
+#include <dlfcn.h>       // tidy: allow foreign: the original functions
 #include <pthread.h>     // tidy: allow foreign: as above
 #include <sys/random.h>  // tidy: allow foreign: as above
 #include <sys/time.h>    // tidy: allow foreign: as above
@@ -74,9 +74,9 @@ using weft::sim::forbid;
 
 // Functions with the names of those of the C library, which the whole program finds first.
 #define WEFT_GUARDED(name, what, instead, ...)                          \
-    static auto* const behind = weft::sim::next<decltype(name)>(#name); \
+    static auto* const actual = weft::sim::next<decltype(name)>(#name); \
     forbid(__builtin_return_address(0), what, instead);                 \
-    return behind(__VA_ARGS__)
+    return actual(__VA_ARGS__)
 
 extern "C" {
 
@@ -137,8 +137,8 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 // One real thread plays all simulated ones: a lock that another of them holds is never released.
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-    static auto* const behind = weft::sim::next<decltype(pthread_mutex_lock)>("pthread_mutex_lock");
-    if (!weft::sim::watched(__builtin_return_address(0))) return behind(mutex);
+    static auto* const actual = weft::sim::next<decltype(pthread_mutex_lock)>("pthread_mutex_lock");
+    if (!weft::sim::watched(__builtin_return_address(0))) return actual(mutex);
     struct timespec end{};
     {
         weft::env::Unseen real;
@@ -157,9 +157,9 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 unsigned weft_random_device_value(void* device) __asm__("_ZNSt13random_device9_M_getvalEv");
 unsigned weft_random_device_value(void* device) {
     using Value = unsigned(void*);
-    static auto* const behind = weft::sim::next<Value>("_ZNSt13random_device9_M_getvalEv");
+    static auto* const actual = weft::sim::next<Value>("_ZNSt13random_device9_M_getvalEv");
     forbid(__builtin_return_address(0), "std::random_device was asked", weft::sim::kRandomInstead);
-    return behind(device);
+    return actual(device);
 }
 
 }  // extern "C"

@@ -73,7 +73,7 @@ constexpr std::uint64_t kChanceStream = 5;
 constexpr std::uint64_t kNoThread = UINT32_MAX;  // draws of the machine itself
 
 // Whether the operation reports itself when it has happened; the others do so before.
-bool is_told_late(std::string_view operation) {
+bool is_reported_after(std::string_view operation) {
     constexpr std::array ends = {"unlock", "unlock_shared", "release", "set",  "done",
                                  "leave",  "send",          "receive", "spawn"};
     std::string_view verb = operation.substr(operation.find('.') + 1);
@@ -208,7 +208,7 @@ void Machine::count_step() {
 
 void Machine::step() {
     if (hidden_ != 0) return;
-    if (story_) tell_wait();
+    if (story_) tell_story_of_wait();
     count_step();
     if (injects(FaultKind::Pause, 2000))
         now_ns_ += static_cast<std::int64_t>(fault_random().below(8'000'000));
@@ -217,7 +217,7 @@ void Machine::step() {
     unsigned next = choose(current_, -1);
     if (story_ && next != current_ && current()) {
         env::Unseen quietly;
-        story_->tell_preemption(steps_, threads_[current_].name, threads_[next].name);
+        story_->add_preemption(steps_, threads_[current_].name, threads_[next].name);
     }
     hand_over_to(next);
 }
@@ -230,11 +230,11 @@ bool Machine::operation(const char* name, const void* object, MayWait may_wait) 
         return may_wait == MayWait::Yes && gives_up_turn();
     }
     std::string value = story_->take_value();
-    bool late = is_told_late(name);
+    bool late = is_reported_after(name);
     if (!late) step();
     {
         env::Unseen quietly;
-        story_->tell_operation(steps_, threads_[current_].name, name, object, value);
+        story_->add_operation(steps_, threads_[current_].name, name, object, value);
     }
     if (late) step();
     return may_wait == MayWait::Yes && gives_up_turn();
@@ -252,16 +252,16 @@ bool Machine::gives_up_turn() {
 }
 
 // At a step: records the wait if the running fiber is about to park.
-void Machine::tell_wait() {
+void Machine::tell_story_of_wait() {
     env::Unseen quietly;
     Fiber* fiber = current();
     if (!fiber) return;
     const WaitCell& cell = *fiber;
     std::uint64_t wait = cell.word.peek();
     if (wait != 0) wait ^= reinterpret_cast<std::uintptr_t>(fiber);
-    if (wait != 0 && wait != told_wait_)
-        story_->tell_wait(steps_, threads_[current_].name, to_string(cell.wait_reason));
-    told_wait_ = wait;
+    if (wait != 0 && wait != story_wait_)
+        story_->add_wait(steps_, threads_[current_].name, to_string(cell.wait_reason));
+    story_wait_ = wait;
 }
 
 void Machine::spin() {
@@ -335,7 +335,7 @@ bool Machine::injects(FaultKind kind, std::uint64_t one_in) {
     note(to_string(kind), 0, 0);
     if (story_) {
         env::Unseen quietly;
-        story_->tell_event(steps_, thread.name, to_string(kind));
+        story_->add_event(steps_, thread.name, to_string(kind));
     }
     return true;
 }
@@ -375,7 +375,7 @@ void Machine::change_to(unsigned index, SavedContext::Leave leave) {
 bool Machine::wake_the_earliest() {
     std::int64_t earliest = kNeverNs;
     for (const Thread& thread : threads_) {
-        if (!thread.ended && thread.sleeps_on) earliest = std::min(earliest, thread.deadline_ns);
+        if (!thread.ended && thread.blocked_on) earliest = std::min(earliest, thread.deadline_ns);
     }
     if (earliest == kNeverNs) return false;
     now_ns_ = std::max(now_ns_, earliest);
@@ -387,12 +387,12 @@ void Machine::wake_those_due() {
     earliest_ns_ = kNeverNs;
     for (unsigned i = 0; i < threads_.size(); ++i) {
         Thread& thread = threads_[i];
-        if (thread.ended || !thread.sleeps_on) continue;
+        if (thread.ended || !thread.blocked_on) continue;
         if (thread.deadline_ns > now_ns_) {
             earliest_ns_ = std::min(earliest_ns_, thread.deadline_ns);
             continue;
         }
-        thread.sleeps_on = nullptr;
+        thread.blocked_on = nullptr;
         thread.timed_out = true;
         runnable_.insert(std::ranges::upper_bound(runnable_, i), i);
         changed_ = true;
@@ -400,7 +400,7 @@ void Machine::wake_those_due() {
 }
 
 void Machine::await_interrupt() {
-    if (!interrupted_) sleep(&interrupt_at_, kNeverNs);
+    if (!interrupted_) block(&interrupt_at_, kNeverNs);
 }
 
 bool Machine::is_interrupt_due() {
@@ -418,23 +418,23 @@ bool Machine::is_interrupt_due() {
 // The thread in await_interrupt() runs now.
 void Machine::interrupt() {
     for (unsigned i = 0; i < threads_.size(); ++i) {
-        if (threads_[i].ended || threads_[i].sleeps_on != &interrupt_at_) continue;
+        if (threads_[i].ended || threads_[i].blocked_on != &interrupt_at_) continue;
         wake(&interrupt_at_);
         note("interrupt", i, 0);
         return change_to(i);
     }
 }
 
-void Machine::sleep(const void* on, std::int64_t deadline_ns) {
+void Machine::block(const void* on, std::int64_t deadline_ns) {
     Thread& thread = threads_[current_];
-    thread.sleeps_on = on;
+    thread.blocked_on = on;
     thread.deadline_ns = deadline_ns;
     earliest_ns_ = std::min(earliest_ns_, deadline_ns);
     thread.timed_out = false;
     // A worker needs neither: its fibers report what they wait for.
     if (!ThreadState::save().worker) {
         thread.cell = &current_cell();
-        if (story_) thread.slept_at = frames_here();
+        if (story_) thread.blocked_at = frames_here();
     }
     std::erase(runnable_, current_);
     ++thread.points;
@@ -445,14 +445,14 @@ void Machine::sleep(const void* on, std::int64_t deadline_ns) {
 unsigned Machine::wake(const void* on, unsigned count) {
     std::vector<unsigned> sleepers;
     for (unsigned i = 0; i < threads_.size(); ++i) {
-        if (!threads_[i].ended && threads_[i].sleeps_on == on) sleepers.push_back(i);
+        if (!threads_[i].ended && threads_[i].blocked_on == on) sleepers.push_back(i);
     }
     unsigned woken = 0;
     for (; woken < count && !sleepers.empty(); ++woken) {
         std::size_t at = threads_[current_].scheduler_random.below(sleepers.size());
         unsigned index = sleepers[at];
         sleepers.erase(sleepers.begin() + static_cast<std::ptrdiff_t>(at));
-        threads_[index].sleeps_on = nullptr;
+        threads_[index].blocked_on = nullptr;
         runnable_.insert(std::ranges::upper_bound(runnable_, index), index);
         changed_ = true;
         note("wake", index, 0);
@@ -504,7 +504,7 @@ EnvThread Machine::start_thread(void (*entry)(void*), void* argument, const char
 
 void Machine::join_thread(EnvThread thread) {
     Thread& other = threads_[thread.handle];
-    while (!other.ended) sleep(&other, kNeverNs);
+    while (!other.ended) block(&other, kNeverNs);
 }
 
 FutexWait Machine::futex_wait(std::uint32_t* word, std::uint32_t expected,
@@ -512,7 +512,7 @@ FutexWait Machine::futex_wait(std::uint32_t* word, std::uint32_t expected,
     step();
     if (*word != expected) return FutexWait::Woken;
     if (deadline_ns <= now_ns_) return FutexWait::TimedOut;
-    sleep(word, deadline_ns);
+    block(word, deadline_ns);
     return threads_[current_].timed_out ? FutexWait::TimedOut : FutexWait::Woken;
 }
 
@@ -577,8 +577,8 @@ void Machine::keep(const char* event, std::uint64_t a, std::uint64_t b) {
 }
 
 // What a plain thread waits for, which the list of fibers does not show.
-std::string Machine::describe_sleep(const Thread& thread) const {
-    auto is_awaited = [&](const Thread& other) { return thread.sleeps_on == &other; };
+std::string Machine::describe_wait(const Thread& thread) const {
+    auto is_awaited = [&](const Thread& other) { return thread.blocked_on == &other; };
     auto awaited = std::ranges::find_if(threads_, is_awaited);
     std::string text = "sleeps";
     if (thread.cell && is_waiting(*thread.cell)) {
@@ -586,7 +586,7 @@ std::string Machine::describe_sleep(const Thread& thread) const {
     } else if (awaited != threads_.end()) {
         text = format("waits for the end of {}", awaited->name);
     }
-    std::string place = place_in_program(symbols::describe(thread.slept_at), thread.slept_at);
+    std::string place = place_in_program(symbols::describe(thread.blocked_at), thread.blocked_at);
     return place.empty() ? text : format("{} at {}", text, place);
 }
 
@@ -596,7 +596,7 @@ std::string Machine::describe_threads() {
     for (const Thread& thread : threads_) {
         if (thread.ended) continue;
         text += format("  thread {}: {}\n", thread.name,
-                       thread.sleeps_on ? describe_sleep(thread) : "can run");
+                       thread.blocked_on ? describe_wait(thread) : "can run");
     }
     return text + describe_fibers(story_ ? Backtraces::Yes : Backtraces::No);
 }

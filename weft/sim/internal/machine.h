@@ -77,7 +77,7 @@ public:
     void keep_value(std::string_view text) override;
 
     // For the simulated reactors: blocks the running thread until wake(), or the deadline.
-    void sleep(const void* on, std::int64_t deadline_ns);
+    void block(const void* on, std::int64_t deadline_ns);
     unsigned wake(const void* on, unsigned count = UINT32_MAX);  // returns how many it woke
     // Whether this fault, which is possible now, is injected: with probability 1 / `one_in`, if the
     // seed has switched it on.
@@ -95,11 +95,11 @@ private:
         void* argument = nullptr;
         std::string name;
         bool ended = false;
-        const void* sleeps_on = nullptr;  // null: it can run
+        const void* blocked_on = nullptr;  // null: it can run
         std::int64_t deadline_ns = kNeverNs;
         bool timed_out = false;
-        const WaitCell* cell = nullptr;        // of a plain thread: what it waits for
-        std::vector<std::uintptr_t> slept_at;  // its frames; only while a story is recorded
+        const WaitCell* cell = nullptr;          // of a plain thread: what it waits for
+        std::vector<std::uintptr_t> blocked_at;  // its frames; only while a story is recorded
         EnvThreadRoom room;
         ThreadState state;  // saved while it does not run
         // Each thread has its own streams and counts its own points, so that a choice which is left
@@ -121,7 +121,7 @@ private:
     bool is_interrupt_due();
     void record(Choice::Act act, unsigned to = 0);
     bool gives_up_turn();
-    void tell_wait();
+    void tell_story_of_wait();
     void change_to(unsigned index, SavedContext::Leave leave = SavedContext::Leave::ToReturn);
     bool wake_the_earliest();
     void wake_those_due();
@@ -130,7 +130,7 @@ private:
     void note(const char* event, std::uint64_t a, std::uint64_t b);
     void keep(const char* event, std::uint64_t a, std::uint64_t b);
     std::string describe_threads();
-    std::string describe_sleep(const Thread& thread) const;
+    std::string describe_wait(const Thread& thread) const;
 
     const Options options_;
     const std::optional<ScheduleIndex> replay_;
@@ -164,7 +164,7 @@ private:
     std::uint64_t hash_ = 0xcbf29ce484222325U;
     std::string failure_;
     std::vector<std::uintptr_t> failed_at_;
-    std::uint64_t told_wait_ = 0;  // the wait that story_ has last
+    std::uint64_t story_wait_ = 0;  // the wait that story_ has last
     // Above zero: the code that runs is not part of the simulation; no steps, no faults.
     unsigned hidden_ = 0;
     struct Event {

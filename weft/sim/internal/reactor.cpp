@@ -49,7 +49,7 @@ std::size_t SimReactor::poll(std::span<IoEvent> events, std::int64_t deadline_ns
         if (count != 0 || deadline_ns <= machine_.now_ns()) return count;
         std::int64_t until = deadline_ns;
         for (const Pending& pending : pending_) until = std::min(until, pending.due_ns);
-        machine_.sleep(this, until);
+        machine_.block(this, until);
     }
 }
 

@@ -202,9 +202,9 @@ int DescriptorTable::begin_connect(End& end, std::string name) {
         Random& random = machine_.fault_random();
         constexpr std::array errors = {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ETIMEDOUT};
         int error = errors[random.below(errors.size())];
-        auto patience = static_cast<std::int64_t>(random.below(kGiveUpNsMax));
+        auto time_limit = static_cast<std::int64_t>(random.below(kGiveUpNsMax));
         fail_connect(end, error,
-                     error == ETIMEDOUT ? machine_.now_ns() + patience : some_time_from_now());
+                     error == ETIMEDOUT ? machine_.now_ns() + time_limit : some_time_from_now());
     } else if (!listener) {
         fail_connect(end, ECONNREFUSED, some_time_from_now());
     } else {
@@ -212,10 +212,10 @@ int DescriptorTable::begin_connect(End& end, std::string name) {
         // It is not established before there is room.
         if (full) end.link->due_ns = kNeverNs;
         listener->backlog.push_back({end.link, listener->local, end.local});
-        tell(*listener, end.link->due_ns);
+        notify(*listener, end.link->due_ns);
     }
     if (is_due(*end.link)) return finish_connect(end);
-    tell(end, end.link->due_ns);
+    notify(end, end.link->due_ns);
     return -EINPROGRESS;
 }
 
@@ -247,7 +247,7 @@ int DescriptorTable::accept(int fd) {
     admit_the_next(*end);
     auto due = [this](const Waiting& waiting) { return is_due(*waiting.link); };
     auto first = std::ranges::find_if(end->backlog, due);
-    if (first == end->backlog.end() || refuses(*end)) return -EAGAIN;
+    if (first == end->backlog.end() || injects_would_block(*end)) return -EAGAIN;
     Waiting accepted = std::move(*first);
     end->backlog.erase(first);
     admit_the_next(*end);
@@ -269,8 +269,8 @@ void DescriptorTable::admit_the_next(End& listener) {
         if (++admitted > listener.backlog_max) return;
         if (link.due_ns != kNeverNs) continue;
         link.due_ns = some_time_from_now();
-        tell(listener, link.due_ns);
-        tell(link, 0);
+        notify(listener, link.due_ns);
+        notify(link, 0);
     }
 }
 
@@ -282,7 +282,7 @@ void DescriptorTable::close_listener(End& end) {
         } else {
             link.failure = link.errors[0] = ECONNREFUSED;
             link.due_ns = machine_.now_ns();
-            tell(link, 0);
+            notify(link, 0);
         }
     }
 }
@@ -296,7 +296,7 @@ int DescriptorTable::shutdown(int fd, int how) {
     if (end->stage != End::Stage::Connected || end->out().broken) return -ENOTCONN;
     if (how != kWriteSide) return -EINVAL;
     end->out().writer_open = false;
-    tell(*end->link, 1U - end->side);
+    notify(*end->link, 1U - end->side);
     return 0;
 }
 

@@ -147,8 +147,8 @@ std::string Story::name_of(std::string_view kind, const void* object) {
     return format("{} {}", kind, found->second);
 }
 
-void Story::tell_operation(std::uint64_t step, std::string_view thread, const char* operation,
-                           const void* object, std::string_view value) {
+void Story::add_operation(std::uint64_t step, std::string_view thread, const char* operation,
+                          const void* object, std::string_view value) {
     std::string_view name = operation;
     std::size_t dot = name.find('.');
     std::string what(name);
@@ -158,15 +158,15 @@ void Story::tell_operation(std::uint64_t step, std::string_view thread, const ch
     entries_.push_back({step, who(thread), std::move(what), frames_here()});
 }
 
-void Story::tell_wait(std::uint64_t step, std::string_view thread, std::string_view reason) {
+void Story::add_wait(std::uint64_t step, std::string_view thread, std::string_view reason) {
     entries_.push_back({step, who(thread), format("waits: {}", reason), frames_here()});
 }
 
-void Story::tell_preemption(std::uint64_t step, std::string_view thread, std::string_view next) {
+void Story::add_preemption(std::uint64_t step, std::string_view thread, std::string_view next) {
     entries_.push_back({step, who(thread), format("-- interrupted: {} goes on --", next), {}});
 }
 
-void Story::tell_event(std::uint64_t step, std::string_view thread, std::string_view event) {
+void Story::add_event(std::uint64_t step, std::string_view thread, std::string_view event) {
     entries_.push_back({step, who(thread), format("-- {} --", event), {}});
 }
 

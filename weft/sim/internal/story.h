@@ -18,16 +18,16 @@ namespace weft::sim {
 class Story {
 public:
     // `operation` is "kind.verb"; called by the thread or fiber that performs it.
-    void tell_operation(std::uint64_t step, std::string_view thread, const char* operation,
-                        const void* object, std::string_view value);
+    void add_operation(std::uint64_t step, std::string_view thread, const char* operation,
+                       const void* object, std::string_view value);
     // The fiber parks.
-    void tell_wait(std::uint64_t step, std::string_view thread, std::string_view reason);
+    void add_wait(std::uint64_t step, std::string_view thread, std::string_view reason);
     // The value of the operation that is recorded next.
     void keep_value(std::string_view text) { value_ = text; }
     std::string take_value() { return std::exchange(value_, {}); }
     // The running thread was interrupted for another.
-    void tell_preemption(std::uint64_t step, std::string_view thread, std::string_view next);
-    void tell_event(std::uint64_t step, std::string_view thread, std::string_view event);
+    void add_preemption(std::uint64_t step, std::string_view thread, std::string_view next);
+    void add_event(std::uint64_t step, std::string_view thread, std::string_view event);
 
     // Called outside a simulation, because it reads the program's symbols.
     std::vector<std::string> lines() const;
