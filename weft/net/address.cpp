@@ -165,6 +165,8 @@ Result<Address> Address::from_native(const sockaddr* native, std::size_t bytes) 
     address.kind_ = Kind::Unix;
     if (path.empty()) return address;
     address.path_ = path.front() == '\0' ? path : path.substr(0, path.find('\0'));
+    if (address.path_.size() > sizeof(sockaddr_un::sun_path))
+        return Error(ErrorKind::Misuse, "an address has a path that no Unix socket can have");
     if (address.path_.starts_with('\0')) address.path_[0] = '@';
     return address;
 }

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -113,6 +115,21 @@ TEST(Address, NET_1_what_the_kernel_says_is_not_trusted_to_be_whole) {
         EXPECT_FALSE(Address::from_native(native, cut).has_value()) << cut;
     storage.ss_family = AF_MAX;
     EXPECT_FALSE(Address::from_native(native, bytes).has_value());
+}
+
+TEST(Address, NET_1_a_path_that_no_unix_socket_can_have_is_refused) {
+    for (char first : {'/', '\0'}) {
+        sockaddr_storage storage{};
+        std::memset(&storage, 'a', sizeof storage);
+        storage.ss_family = AF_UNIX;
+        reinterpret_cast<char*>(&storage)[offsetof(sockaddr_un, sun_path)] = first;
+        const auto* native = reinterpret_cast<const sockaddr*>(&storage);
+        Result<Address> longest = Address::from_native(native, sizeof(sockaddr_un));
+        ASSERT_TRUE(longest.has_value());
+        EXPECT_EQ(through_the_kernel(*longest), *longest);
+        EXPECT_FALSE(Address::from_native(native, sizeof(sockaddr_un) + 1).has_value());
+        EXPECT_FALSE(Address::from_native(native, sizeof storage).has_value());
+    }
 }
 
 TEST(IpAddress, NET_1_a_mapped_address_is_the_ipv4_one) {
