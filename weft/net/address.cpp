@@ -9,7 +9,9 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <span>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 
 namespace weft::net {
@@ -18,6 +20,8 @@ namespace {
 constexpr std::size_t kPathOffset = offsetof(sockaddr_un, sun_path);
 static_assert(sizeof(sockaddr_storage) == Address::kNativeBytes);
 static_assert(sizeof(sockaddr_un::sun_path) == Address::kUnixPathBytesMax + 1);
+// With the zero byte behind a path that fills sun_path.
+static_assert(sizeof(sockaddr_un) + 1 <= Address::kNativeBytes);
 
 Error not_an_address(std::string_view text) {
     return {ErrorKind::Misuse, format("'{}' is not an address", text)};
@@ -115,6 +119,7 @@ std::size_t Address::to_native(void* storage) const {
     if (kind_ == Kind::Unix) {
         sockaddr_un native{};
         native.sun_family = AF_UNIX;
+        WEFT_ASSERT(path_.size() <= sizeof native.sun_path, "every way to make it has this limit");
         std::ranges::copy(path_, native.sun_path);
         bool abstract = path_.starts_with('@');
         if (abstract) native.sun_path[0] = '\0';
@@ -123,7 +128,11 @@ std::size_t Address::to_native(void* storage) const {
         // neither.
         return kPathOffset + path_.size() + (abstract || path_.empty() ? 0 : 1);
     }
+    WEFT_DASSERT(path_.empty(), "addresses compare by all members: of IP none has a path");
     if (ip_.is_v4()) {
+        WEFT_DASSERT(std::ranges::all_of(std::span(ip_.bytes()).subspan(4),
+                                         [](std::uint8_t byte) { return byte == 0; }),
+                     "IPv4 addresses compare by all 16 bytes");
         sockaddr_in native{};
         native.sin_family = AF_INET;
         native.sin_port = htons(port_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/turn.h"
 
 namespace weft::net {
@@ -26,17 +27,21 @@ void BufferedReader::make_room() {
         if (end_ <= bytes_.size() / 2) return;
     }
     bytes_.resize(std::min(bytes_max_, std::max(kBytesMin, 2 * bytes_.size())));
+    WEFT_DASSERT(end_ < bytes_.size(), "below the limit there is always room to grow");
 }
 
 // Reads once. False at the end of the stream. Less than `bytes_max` is buffered before the call.
 Result<bool> BufferedReader::fill(Deadline deadline) {
+    WEFT_DASSERT(end_ - begin_ < bytes_max_, "the caller has checked the limit");
     make_room();
     std::size_t count = WEFT_TRY(stream_->read(ByteSpace(bytes_).subspan(end_), deadline));
+    WEFT_ASSERT(count <= bytes_.size() - end_, "the stream gave more bytes than there was space");
     end_ += count;
     return count > 0;
 }
 
 Bytes BufferedReader::take(std::size_t count) {
+    WEFT_DASSERT(count <= end_ - begin_, "only what is buffered can be taken");
     Bytes taken = buffered().first(count);
     begin_ += count;
     // The bytes stay where they are until the next call.
@@ -69,6 +74,7 @@ Result<std::optional<std::string_view>> BufferedReader::line(Deadline deadline) 
     }
     std::size_t count = WEFT_TRY(find("\n", deadline));
     std::string_view text = as_text(take(count));
+    WEFT_DASSERT(text.ends_with('\n'), "what was found ends with the mark");
     text.remove_suffix(1);
     if (text.ends_with('\r')) text.remove_suffix(1);
     return std::optional(text);
@@ -78,7 +84,9 @@ Result<std::string_view> BufferedReader::until(std::string_view mark, Deadline d
     turn::may_wait("buffered.until", this);
     if (mark.empty()) return Error(ErrorKind::Misuse, "an empty mark is found nowhere");
     std::size_t count = WEFT_TRY(find(mark, deadline));
-    return as_text(take(count));
+    std::string_view text = as_text(take(count));
+    WEFT_DASSERT(text.ends_with(mark), "what was found ends with the mark");
+    return text;
 }
 
 Result<Bytes> BufferedReader::exactly(std::size_t count, Deadline deadline) {
@@ -103,6 +111,7 @@ Result<std::size_t> BufferedReader::read(ByteSpace space, Deadline deadline) {
 }
 
 std::string BufferedReader::take_buffered() {
+    WEFT_DASSERT(bytes_.size() <= bytes_max_, "the reader takes no more memory than its limit");
     std::string rest(as_text(buffered()));
     begin_ = end_ = 0;
     return rest;

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -45,7 +46,10 @@ public:
     Result<std::size_t> read(ByteSpace space, Deadline deadline = Deadline::never());
 
     // What was read from the stream and not yet returned.
-    Bytes buffered() const { return Bytes(bytes_).subspan(begin_, end_ - begin_); }
+    Bytes buffered() const {
+        WEFT_DASSERT(begin_ <= end_ && end_ <= bytes_.size(), "this reader has been moved from");
+        return Bytes(bytes_).subspan(begin_, end_ - begin_);
+    }
     // Returns the same bytes and removes them from the reader.
     std::string take_buffered();
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/async/group.h"
+#include "weft/base/assert.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/fiber.h"
 #include "weft/sync/event.h"
@@ -117,6 +118,7 @@ public:
         if (race_) race_->end(std::move(outcome_));
     }
     void operator()() {
+        WEFT_ASSERT(race_, "an attempt that was moved from does not run");
         outcome_ = Socket::connect(address_, race_->deadline_, race_->options_.socket);
     }
 
@@ -130,6 +132,7 @@ Result<void> Race::begin(const Address& address) {
     {
         SpinGuard guard(lock_);
         ++running_;
+        WEFT_ASSERT(running_ <= kDialAddressesMax, "one attempt for each address");
     }
     return group_.go(Attempt(*this, address));
 }
@@ -138,6 +141,7 @@ void Race::end(Result<Socket> socket) {
     if (!socket) note_failure(socket.error());
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(running_ > 0, "each attempt reports its outcome once");
         --running_;
         if (socket && !winner_) winner_ = std::move(*socket);
     }
@@ -190,6 +194,8 @@ Result<Socket> Race::run(const std::vector<Address>& addresses) {
     Result<void> outcome = try_all(addresses);
     owned_.source.cancel();
     static_cast<void>(group_.wait());  // each attempt has reported its own outcome
+    // From here on lock_ is not needed.
+    WEFT_ASSERT(running_ == 0, "a job is destroyed, and so reports, before the group counts it");
     if (winner_) return std::move(*winner_);
     if (!outcome) return outcome.error();
     if (deadline_.expired(Clock::now()))
@@ -210,6 +216,7 @@ std::vector<IpAddress> interleaved(const std::vector<IpAddress>& addresses) {
         if (i < six.size()) ordered.push_back(six[i]);
         if (i < four.size()) ordered.push_back(four[i]);
     }
+    WEFT_DASSERT(ordered.size() == addresses.size(), "every address is tried once");
     return ordered;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 
 namespace weft::net {
@@ -61,8 +62,12 @@ constexpr Special kTranslated = {{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}, 96,
 constexpr Special kCompatible = {{}, 96, {}};
 constexpr Special kNat64 = {{0x00, 0x64, 0xff, 0x9b}, 96, {}};
 
+static_assert(std::ranges::all_of(kSpecialV4, [](auto& range) { return range.bits <= kV4Bits; }));
+static_assert(std::ranges::all_of(kSpecialV6, [](auto& range) { return range.bits <= kV6Bits; }));
+
 bool starts_with(const std::array<std::uint8_t, 16>& bytes,
                  const std::array<std::uint8_t, 16>& first, unsigned bits) {
+    WEFT_ASSERT(bits <= kV6Bits, "a longer prefix would be read behind the address");
     std::size_t whole = bits / 8;
     if (!std::equal(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(whole),
                     bytes.begin()))

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/spin_lock.h"
 #include "weft/fiber/cancel.h"
@@ -88,6 +89,7 @@ std::uint64_t Resolver::queries() const {
 }
 
 Result<std::vector<IpAddress>> Resolver::resolve(std::string_view text, Deadline deadline) {
+    WEFT_ASSERT(state_, "this resolver has been moved from");
     if (Result<IpAddress> literal = IpAddress::parse(text)) return std::vector{*literal};
     std::optional<std::string> name = host_name(text);
     if (!name)
@@ -109,6 +111,7 @@ Result<std::vector<IpAddress>> Resolver::resolve(std::string_view text, Deadline
 
 DnsOutcome Resolver::State::keep(const std::string& name, Result<DnsAnswer> answer) {
     if (!answer) return answer.error();
+    WEFT_DASSERT(!answer->outcome || !answer->outcome->empty(), "without addresses it is an error");
     SpinGuard guard(lock);
     cache.put(name, *answer, Clock::now());
     return std::move(answer->outcome);
@@ -118,7 +121,10 @@ void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome
     lookup.outcome = std::move(outcome);
     {
         SpinGuard guard(lock);
-        lookups.erase(name);
+        auto found = lookups.find(name);
+        WEFT_ASSERT(found != lookups.end() && found->second.get() == &lookup,
+                    "a lookup is in the table until it ends, which it does once");
+        lookups.erase(found);
     }
     lookup.done.set();
 }

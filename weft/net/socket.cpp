@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
@@ -36,6 +37,7 @@ Result<void> as_result(int result) {
 }
 
 Descriptor own(int fd) {
+    WEFT_ASSERT(fd >= 0, "an error of the call that opens it is handled before");
     // A simulated socket may give less than it has, so a short read says nothing.
     return Descriptor::adopt_nonblocking(fd, env::current() ? Flow::Unknown : Flow::StreamSocket);
 }
@@ -64,6 +66,7 @@ Result<void> set_all(Descriptor& descriptor, const SocketOptions& options, Addre
 // The backlog of a Unix listener is full, and the kernel does not report when it has room again:
 // back-off.
 Result<void> wait_for_backlog(Nanoseconds& wait, Deadline deadline) {
+    WEFT_ASSERT(wait > Nanoseconds::zero() && wait <= kBacklogWaitMax, "the back-off is bounded");
     if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
     WEFT_TRY(sleep_until(earlier(Deadline::after(wait), deadline)));
     wait = std::min(wait * 2, kBacklogWaitMax);
@@ -86,6 +89,7 @@ public:
     bool empty() const { return parts_.empty(); }
     // Lists as many of them as `room` takes. `bytes` becomes the sum of their sizes.
     std::span<const iovec> gather(std::span<iovec> room, std::size_t& bytes) const {
+        WEFT_DASSERT(!parts_.empty() && offset_ < parts_[0].size(), "the first part is not empty");
         std::size_t count = std::min(room.size(), parts_.size());
         bytes = 0;
         for (std::size_t i = 0; i < count; ++i) {
@@ -97,6 +101,7 @@ public:
     }
     void advance(std::size_t count) {
         while (count > 0) {
+            WEFT_ASSERT(!parts_.empty(), "no more is sent than was given");
             std::size_t here = std::min(count, parts_[0].size() - offset_);
             offset_ += here;
             count -= here;
@@ -202,6 +207,7 @@ Result<std::size_t> Socket::read(ByteSpace space, Deadline deadline) {
     Result<std::size_t> count = descriptor_.read(space, deadline);
     if (!count) [[unlikely]]
         return with_peer(count.error(), "read from");
+    WEFT_DASSERT(*count <= space.size(), "recv() keeps to its space");
     return count;
 }
 
@@ -209,6 +215,7 @@ Result<std::optional<std::size_t>> Socket::try_read(ByteSpace space) {
     Result<std::optional<std::size_t>> count = descriptor_.try_read(space);
     if (!count) [[unlikely]]
         return with_peer(count.error(), "read from");
+    WEFT_DASSERT(count->value_or(0) <= space.size(), "recv() keeps to its space");
     return count;
 }
 
@@ -227,6 +234,7 @@ Result<std::size_t> Socket::read_vectored(std::span<const ByteSpace> spaces, Dea
     Result<long> received = descriptor_.until_ready(kReadable, receive, deadline, nullptr, bytes);
     if (!received) [[unlikely]]
         return with_peer(received.error(), "read from");
+    WEFT_DASSERT(static_cast<std::size_t>(*received) <= bytes, "recvmsg() keeps to its space");
     return static_cast<std::size_t>(*received);
 }
 
@@ -258,6 +266,7 @@ Result<std::size_t> Socket::try_write(std::span<const Bytes> parts) {
     Result<std::optional<std::size_t>> sent = descriptor_.try_write(parts[0]);
     if (!sent) [[unlikely]]
         return with_peer(sent.error(), "write to");
+    WEFT_DASSERT(sent->value_or(0) <= parts[0].size(), "send() takes no more than it is given");
     return sent->value_or(0);
 }
 
@@ -273,6 +282,7 @@ Result<std::size_t> Socket::try_write_several(std::span<const Bytes> parts) {
         if (!sent && total == 0) return with_peer(sent.error(), "write to");
         if (!sent || !*sent) break;
         auto count = static_cast<std::size_t>(**sent);
+        WEFT_DASSERT(count <= bytes, "sendmsg() takes no more than it is given");
         total += count;
         if (count < bytes) break;
         rest.advance(count);
@@ -308,6 +318,7 @@ Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_
                 WEFT_TRY(warm_sent_file(file, offset, next, deadline));
             cached_to = offset + next;
         }
+        WEFT_DASSERT(offset != cached_to && cached_to - offset <= count, "of what is left to send");
         auto some = static_cast<std::size_t>(cached_to - offset);
         auto send = [&](int fd) { return calls::send_file(fd, file, offset, some); };
         Result<long> sent = descriptor_.until_ready(kWritable, send, deadline);
@@ -316,6 +327,7 @@ Result<void> Socket::send_by_kernel(int file, std::uint64_t offset, std::uint64_
             return send_copied(file, offset, count, deadline);
         if (!sent) return with_peer(sent.error(), "send a file to");
         if (*sent == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        WEFT_ASSERT(static_cast<std::size_t>(*sent) <= some, "or `count` would wrap around");
         offset += static_cast<std::uint64_t>(*sent);
         count -= static_cast<std::uint64_t>(*sent);
     }
@@ -330,6 +342,7 @@ Result<void> Socket::send_copied(int file, std::uint64_t offset, std::uint64_t c
         auto some = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer.size()));
         ByteSpace space(buffer.data(), some);
         std::size_t bytes = WEFT_TRY(read_sent_file(file, offset, space, deadline));
+        WEFT_ASSERT(bytes > 0 && bytes <= count, "or the loop would not end with the count");
         WEFT_TRY(write_all(space.first(bytes), deadline));
         offset += bytes;
         count -= bytes;
@@ -428,6 +441,8 @@ Result<Listener> Listener::open_at(const Address& address, const ListenOptions& 
 }
 
 Result<void> Listener::bind(const ListenOptions& options) {
+    // Relaxed: nobody else knows the listener yet.
+    WEFT_ASSERT(file_.load(std::memory_order_relaxed) == 0, "a listener is bound once");
     int result = calls::bind(descriptor_.fd(), address_);
     bool has_file = address_.kind() == Address::Kind::Unix && !address_.path().starts_with('@');
     // NB: of two listeners that find the same stale file at the same time, one may remove the new

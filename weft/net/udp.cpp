@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/net/internal/calls.h"
 
@@ -9,6 +10,7 @@ namespace weft::net {
 namespace {
 
 Datagram datagram_of(std::size_t count, const calls::DatagramSpace& space) {
+    WEFT_ASSERT(count <= space.bytes.size(), "a datagram is cut to the space");
     Result<Address> from =
         Address::from_native(reinterpret_cast<const sockaddr*>(&space.from), space.from_bytes);
     return {count, from.value_or(Address()), space.truncated};
@@ -42,6 +44,7 @@ Result<UdpSocket> UdpSocket::connect(const Address& peer) {
 Result<void> UdpSocket::send_one(Bytes bytes, const Address* to, Deadline deadline) {
     auto send = [&](int fd) { return calls::send_datagram(fd, bytes, to); };
     Result<long> sent = descriptor_.until_ready(kWritable, send, deadline);
+    WEFT_DASSERT(!sent || static_cast<std::size_t>(*sent) == bytes.size(), "it is sent whole");
     if (sent) return {};
     if (sent.error().kind() == ErrorKind::Closed) return sent.error();
     std::string what = format("send a datagram of {} bytes to", bytes.size());

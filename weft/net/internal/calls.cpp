@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/env_files.h"
 #include "weft/base/env_sockets.h"
@@ -47,7 +49,9 @@ auto retrying(Call call) -> decltype(call()) {
 
 struct Native {
     explicit Native(const Address& address)
-        : bytes(static_cast<socklen_t>(address.to_native(&storage))) {}
+        : bytes(static_cast<socklen_t>(address.to_native(&storage))) {
+        WEFT_DASSERT(bytes <= sizeof storage, "the kernel would read behind it");
+    }
     const sockaddr* pointer() const { return reinterpret_cast<const sockaddr*>(&storage); }
 
     sockaddr_storage storage{};
@@ -183,6 +187,7 @@ int family_of(const Address& address) {
 }
 
 WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
+    WEFT_DASSERT(parts.size() <= IOV_MAX, "the kernel refuses more");
     return ask([&](EnvSockets& sockets) { return sockets.send_parts(fd, parts); },
                [&]() -> long {
                    msghdr message{};
@@ -195,6 +200,7 @@ WEFT_KERNEL_CALL long send_parts(int fd, std::span<const iovec> parts) {
 }
 
 WEFT_KERNEL_CALL long receive_parts(int fd, std::span<const iovec> parts) {
+    WEFT_DASSERT(parts.size() <= IOV_MAX, "the kernel refuses more");
     return ask([&](EnvSockets& sockets) { return sockets.receive_parts(fd, parts); },
                [&]() -> long {
                    msghdr message{};
@@ -227,10 +233,12 @@ WEFT_KERNEL_CALL long receive_datagram(int fd, DatagramSpace& space) {
     long count = retrying([&] { return ::recvmsg(fd, &message, 0); });
     space.from_bytes = message.msg_namelen;
     space.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+    WEFT_DASSERT(space.from_bytes <= sizeof space.from, "every address fits");
     return count;
 }
 
 WEFT_KERNEL_CALL long send_file(int fd, int file, std::uint64_t offset, std::size_t count) {
+    WEFT_DASSERT(count > 0, "0 bytes sent would be taken for the end of the file");
     if (env::current()) return -ENOSYS;
     auto position = static_cast<off_t>(offset);
     return retrying([&] { return ::sendfile(fd, file, &position, count); });

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/io.h"
 
 namespace weft::net {
@@ -126,6 +127,7 @@ int Query::status() const {
 }
 
 Result<void> Query::open(const ResolverOptions& options) {
+    WEFT_ASSERT(!channel_, "a query is started once");
     int epoll = make_epoll();
     if (epoll < 0) return Error::from_errno(-epoll);
     epoll_ = Descriptor::adopt_nonblocking(epoll, Flow::Unknown);
@@ -199,6 +201,8 @@ Result<DnsAnswer> Query::wait(const std::string& name, Deadline deadline) {
     // The answer of one family alone is cached for the shortest time.
     if (!found_.empty())
         return DnsAnswer{std::move(found_), has_both_families() ? ttl_ : Nanoseconds()};
+    // Only an address that was found sets missing_family_deadline_.
+    WEFT_ASSERT(has_both_families(), "without an address the query ends by both answers");
     int status = this->status();
     auto failed = [&](std::string_view reason, Nanoseconds ttl) {
         return DnsAnswer{Error(ErrorKind::Dns, reason).with_context("resolve", name), ttl};

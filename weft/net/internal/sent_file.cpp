@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/blocking.h"
 #include "weft/net/internal/calls.h"
 
@@ -16,6 +17,7 @@ constexpr std::size_t kWarmBytes = 64 * 1024;
 
 Result<std::size_t> read_sent_file(int file, std::uint64_t offset, ByteSpace space,
                                    Deadline deadline) {
+    WEFT_ASSERT(!space.empty(), "an empty read could not be told from the end of the file");
     long count = calls::read_cached_at(file, offset, space.data(), space.size());
     // Whatever the reason is: an error of the file is found by the read below as well.
     if (count < 0) {
@@ -31,6 +33,7 @@ Result<std::size_t> read_sent_file(int file, std::uint64_t offset, ByteSpace spa
     if (count < 0)
         return Error::from_errno(static_cast<int>(-count)).with_context("read", "a sent file");
     if (count == 0) return Error(ErrorKind::Closed, "the file ends too early");
+    WEFT_ASSERT(static_cast<std::size_t>(count) <= space.size(), "pread() keeps to its space");
     return static_cast<std::size_t>(count);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/fiber/schedule/placement.h"
 #include "weft/net/tls/internal/connection.h"
@@ -135,9 +136,13 @@ Result<ServerContext> ServerContext::create(ServerConfig config) {
     return made;
 }
 
-Result<void> ServerContext::reload() { return reload(state_->table()->sources()); }
+Result<void> ServerContext::reload() {
+    WEFT_ASSERT(state_, "this context has been moved from");
+    return reload(state_->table()->sources());
+}
 
 Result<void> ServerContext::reload(std::vector<Identity> identities) {
+    WEFT_ASSERT(state_, "this context has been moved from");
     auto table = std::make_shared<const CertificateTable>(
         WEFT_TRY(CertificateTable::load(std::move(identities), state_->context.get())));
     SpinGuard guard(state_->table_lock);
@@ -146,6 +151,7 @@ Result<void> ServerContext::reload(std::vector<Identity> identities) {
 }
 
 bool ServerContext::covers(std::string_view server_name, std::string_view host) const {
+    WEFT_ASSERT(state_, "this context has been moved from");
     std::shared_ptr<const CertificateTable> table = state_->table();
     X509* certificate = table->find(server_name).certificate.get();
     if (X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) < 0) return true;

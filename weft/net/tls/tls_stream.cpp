@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/io.h"
@@ -63,8 +64,12 @@ public:
     }
 
 private:
-    Bytes first() const { return parts_.front().subspan(taken_); }
+    Bytes first() const {
+        WEFT_DASSERT(!is_empty() && taken_ < parts_.front().size(), "the first part is not empty");
+        return parts_.front().subspan(taken_);
+    }
     Bytes take(std::size_t count) {
+        WEFT_DASSERT(count > 0 && count <= first().size(), "or loops over pieces would not end");
         Bytes piece = first().first(count);
         taken_ += count;
         skip_empty();
@@ -194,6 +199,7 @@ const TlsSession* TlsStream::tls() const { return &connection_->session(); }
 
 // The space for the next ciphertext. The connection has consumed what was in it.
 ByteSpace TlsStream::input_space() {
+    WEFT_DASSERT(!has_input(), "the connection borrows the buffer until it has consumed it");
     std::size_t size = input_was_full_ ? kInputBytesMax : kInputBytesMin;
     if (size != input_bytes_) {
         input_ = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -203,6 +209,7 @@ ByteSpace TlsStream::input_space() {
 }
 
 void TlsStream::supply(ByteSpace space, std::size_t count) {
+    WEFT_ASSERT(count <= space.size(), "the stream below gave more bytes than there was space");
     // A large buffer stays until a read shows that a small one would have done.
     input_was_full_ = count == space.size() || (input_was_full_ && count > kInputBytesMin);
     SpinGuard guard(lock_);
@@ -225,12 +232,15 @@ Result<void> TlsStream::fill(Deadline deadline) {
 // the peer has left.
 Result<bool> TlsStream::check_peer_gone() {
     Bytes said = connection_->input();
+    WEFT_ASSERT(!said.empty(), "only the reader consumes it, and is here");
     if (said.front() != kHandshakeRecord) return false;
     std::size_t end = static_cast<std::size_t>(said.data() - input_.get()) + said.size();
+    WEFT_ASSERT(end <= input_bytes_, "what the connection has borrowed is in the buffer");
     ByteSpace space = ByteSpace(input_.get(), input_bytes_).subspan(end);
     if (space.empty()) return false;
     std::optional<std::size_t> count = WEFT_TRY(below_->try_read(space));
     if (!count) return false;
+    WEFT_ASSERT(*count <= space.size(), "the stream below gave more bytes than there was space");
     SpinGuard guard(lock_);
     connection_->supply({said.data(), said.size() + *count});
     return *count == 0;
@@ -258,6 +268,7 @@ Result<std::optional<std::size_t>> TlsStream::read_once(ByteSpace space, Deadlin
         SpinGuard guard(lock_);
         std::size_t before = connection_->output().size();
         auto outcome = connection_->read(space);
+        WEFT_DASSERT(connection_->output().size() >= before, "output is taken under the lock only");
         // Without what a writer has put there: a reader must not wait until that is sent, or two
         // peers that both read and write would wait for each other.
         has_replied = connection_->output().size() > before;
@@ -297,6 +308,11 @@ Result<std::optional<std::size_t>> TlsStream::try_read(ByteSpace space) {
         bool filled = WEFT_TRY(try_fill());
         if (!filled) return std::optional<std::size_t>();
     }
+}
+
+bool TlsStream::has_input() const {
+    SpinGuard guard(lock_);
+    return connection_->has_input();
 }
 
 bool TlsStream::has_buffered() const {
@@ -345,9 +361,11 @@ Result<bool> TlsStream::try_flush() {
             std::swap(sending_, connection_->output());
             if (sending_.empty()) replies_bytes_ = 0;
         }
+        WEFT_DASSERT(sent_ <= sending_.size(), "no more was sent than was to send");
         if (sending_.empty()) return true;
         Bytes rest = Bytes(sending_).subspan(sent_);
         std::size_t count = WEFT_TRY(below_->try_write(std::span(&rest, 1)));
+        WEFT_ASSERT(count <= rest.size(), "the stream below took more bytes than it was given");
         if (count == 0) return false;
         sent_ += count;
     }
@@ -368,6 +386,7 @@ Result<void> TlsStream::write_all(Bytes bytes, Deadline deadline) {
 Result<void> TlsStream::write_all(std::span<const Bytes> given, Deadline deadline) {
     Parts parts(given);
     unreported_bytes_ -= parts.skip(unreported_bytes_);
+    WEFT_DASSERT(parts.is_empty() || unreported_bytes_ == 0, "or bytes would be sent twice");
     do {
         std::size_t count = WEFT_TRY(encrypt(parts));
         WEFT_TRY(flush(deadline));
@@ -386,6 +405,7 @@ Result<std::size_t> TlsStream::try_write(std::span<const Bytes> given) {
     std::size_t taken = parts.skip(unreported_bytes_);
     unreported_bytes_ -= taken;
     while (!parts.is_empty()) {
+        WEFT_DASSERT(unreported_bytes_ == 0, "or bytes would be sent twice");
         std::size_t encrypted = WEFT_TRY(encrypt(parts));
         sent = WEFT_TRY(try_flush());
         if (!sent) {
@@ -403,6 +423,7 @@ Result<void> TlsStream::send_file(int file, std::uint64_t offset, std::uint64_t 
     while (count > 0) {
         std::size_t wanted = std::min<std::uint64_t>(count, kFileBytes);
         std::size_t got = WEFT_TRY(read_sent_file(file, offset, {buffer.get(), wanted}, deadline));
+        WEFT_ASSERT(got > 0 && got <= count, "or the loop would not end with the count");
         Bytes bytes(buffer.get(), got);
         WEFT_TRY(write_all(bytes, deadline));
         offset += bytes.size();

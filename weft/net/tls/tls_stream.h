@@ -86,6 +86,7 @@ private:
     Result<std::optional<std::size_t>> read_once(ByteSpace space, Deadline deadline);
     void keep_sessions();
 
+    bool has_input() const;
     ByteSpace input_space();
     void supply(ByteSpace space, std::size_t count);
     Result<void> fill(Deadline deadline);

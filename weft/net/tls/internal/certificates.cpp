@@ -7,7 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "weft/fiber/os/file.h"
+#include "weft/base/assert.h"
+#include "weft/fiber/file.h"
 
 namespace weft::net::tls {
 namespace {
@@ -99,6 +100,7 @@ Result<Credentials> load_credentials(const Identity& identity, SSL_CTX* context)
     std::vector<OwnedCertificate> certificates = WEFT_TRY(load_certificates(identity.certificate));
     Credentials credentials;
     credentials.key = WEFT_TRY(load_key(identity.key));
+    WEFT_ASSERT(!certificates.empty(), "load_certificates() gives at least one");
     credentials.certificate = std::move(certificates.front());
     if (X509_check_private_key(credentials.certificate.get(), credentials.key.get()) != 1) {
         return openssl_error(name_of(identity.key, "the private key") + " does not belong to " +
@@ -138,7 +140,9 @@ const Credentials& CertificateTable::find(std::string_view server_name) const {
     std::size_t dot = name.find('.');
     if (found == names_.end() && dot != std::string::npos && dot > 0)
         found = names_.find("*" + name.substr(dot));
-    return credentials_[found == names_.end() ? 0 : found->second];
+    std::size_t index = found == names_.end() ? 0 : found->second;
+    WEFT_ASSERT(index < credentials_.size(), "load() makes no table without a certificate");
+    return credentials_[index];
 }
 
 }  // namespace weft::net::tls

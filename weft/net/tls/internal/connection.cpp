@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/net/address.h"
 #include "weft/net/tls/internal/contexts.h"
 
@@ -71,6 +72,8 @@ long Connection::on_control(BIO*, int command, long, void*) {
 
 int Connection::on_certificate(SSL* ssl, void*) {
     Connection& self = of(ssl);
+    WEFT_ASSERT(self.is_server_ && self.state_ == State::Handshake,
+                "there is no renegotiation, and after the handshake no table");
     const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
     const Credentials& shown = self.table_->find(name ? name : "");
     return SSL_use_cert_and_key(ssl, shown.certificate.get(), shown.key.get(), shown.chain.get(),
@@ -79,12 +82,14 @@ int Connection::on_certificate(SSL* ssl, void*) {
 
 int Connection::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                           EVP_MAC_CTX* hash, int seals) {
+    WEFT_ASSERT(of(ssl).is_server_, "only servers make tickets");
     const TicketKeys* keys = of(ssl).tickets_.get();
     if (!keys) return -1;
     return seals ? keys->seal(name, iv, cipher, hash) : keys->open(name, iv, cipher, hash);
 }
 
 int Connection::on_session(SSL* ssl, SSL_SESSION* session) {
+    WEFT_ASSERT(!of(ssl).is_server_, "only clients keep sessions");
     of(ssl).new_sessions_.emplace_back(session);
     return 1;  // the connection owns the reference now
 }
@@ -99,6 +104,7 @@ void Connection::on_message(int is_written, int, int type, const void*, std::siz
 // ---------------------------------------------------------------- making a connection
 
 Result<void> Connection::open(SSL_CTX* context) {
+    WEFT_ASSERT(!ssl_, "a connection is opened once");
     ERR_clear_error();
     ssl_.reset(SSL_new(context));
     BIO* bio = ssl_ ? BIO_new(bio_method()) : nullptr;
@@ -124,6 +130,7 @@ Result<std::unique_ptr<Connection>> Connection::for_server(ServerContext::State&
 // RFC 6066 §3: a literal address is not a server name. RFC 9525: only the subject alternative names
 // of a certificate count, not its subject, and a wildcard stands for a whole label.
 Result<void> Connection::demand_name(std::string_view host) {
+    WEFT_ASSERT(!is_server_ && host_.empty(), "a client demands one name");
     if (host.ends_with('.')) host.remove_suffix(1);
     if (host.empty() || host.size() > TLSEXT_MAXLEN_host_name ||
         host.find('\0') != std::string_view::npos) {
@@ -162,6 +169,7 @@ Result<std::unique_ptr<Connection>> Connection::for_client(ClientContext::State&
 
 // Gives the reason why the last call failed, and makes the connection Failed with that reason.
 Error Connection::fail() {
+    WEFT_ASSERT(state_ != State::Failed, "after a failure OpenSSL is not called any more");
     bool in_handshake = state_ == State::Handshake;
     long verified = verifies_ && in_handshake ? SSL_get_verify_result(ssl_.get()) : X509_V_OK;
     if (is_flooded()) {
@@ -187,6 +195,7 @@ Error Connection::fail() {
 
 Result<bool> Connection::handshake() {
     if (state_ == State::Failed) return failure_;
+    WEFT_ASSERT(state_ == State::Handshake, "the handshake is over");
     ERR_clear_error();
     int done = SSL_do_handshake(ssl_.get());
     if (done == 1) {
@@ -196,12 +205,14 @@ Result<bool> Connection::handshake() {
         note_session();
         return true;
     }
-    if (SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ) return false;
-    return fail();
+    if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) return fail();
+    WEFT_ASSERT(input_.empty() && !input_ended_, "OpenSSL wants more when it has read everything");
+    return false;
 }
 
 Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
     if (state_ == State::Failed) return failure_;
+    WEFT_DASSERT(state_ == State::Open, "there is nothing to read before the handshake is over");
     if (space.empty()) return std::optional<std::size_t>(0);
     // OpenSSL would find the same, but takes longer for it.
     if (is_drained()) return std::optional<std::size_t>();
@@ -209,11 +220,14 @@ Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
     std::size_t count = 0;
     int done = SSL_read_ex(ssl_.get(), space.data(), space.size(), &count);
     if (done == 1) {
+        WEFT_DASSERT(count > 0 && count <= space.size(), "0 would be taken for the end");
         received_bytes_ += count;
         return std::optional<std::size_t>(count);
     }
     switch (SSL_get_error(ssl_.get(), done)) {
-    case SSL_ERROR_WANT_READ: return std::optional<std::size_t>();
+    case SSL_ERROR_WANT_READ:
+        WEFT_DASSERT(input_.empty() && !input_ended_, "or the input would be overwritten");
+        return std::optional<std::size_t>();
     case SSL_ERROR_ZERO_RETURN: return std::optional<std::size_t>(0);
     default: return fail();
     }
@@ -222,9 +236,12 @@ Result<std::optional<std::size_t>> Connection::read(ByteSpace space) {
 Result<void> Connection::write(Bytes bytes) {
     if (state_ == State::Failed) return failure_;
     if (writing_ended_) return ErrorKind::Closed;
+    WEFT_DASSERT(state_ == State::Open, "nothing is written before the handshake is over");
+    WEFT_DASSERT(!bytes.empty() && bytes.size() <= kRecordBytesMax, "a piece is one record");
     ERR_clear_error();
     std::size_t count = 0;
     int done = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
+    WEFT_DASSERT(done != 1 || count == bytes.size(), "partial writes are not enabled");
     if (done == 1) return {};
     // It fails for want of input where the peer has sent only the beginning of a handshake message.
     return fail();
@@ -238,6 +255,7 @@ void Connection::end_writing() {
 }
 
 void Connection::note_session() {
+    WEFT_ASSERT(state_ == State::Open, "before that nothing is agreed on");
     SSL* ssl = ssl_.get();
     session_.protocol = SSL_get_version(ssl);
     session_.cipher = SSL_get_cipher_name(ssl);

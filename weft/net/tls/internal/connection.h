@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/base/result.h"
 #include "weft/net/stream.h"
@@ -46,8 +47,17 @@ public:
 
     // Supplies ciphertext from the peer, which is borrowed until it is consumed. The input is empty
     // before, or is the beginning of the new one.
-    void supply(Bytes input) { input_ = input; }
-    void supply_end() { input_ended_ = true; }
+    void supply(Bytes input) {
+        WEFT_ASSERT(!input_ended_, "nothing comes behind the end of the stream");
+        WEFT_ASSERT(input_.empty() ||
+                        (input.data() == input_.data() && input.size() >= input_.size()),
+                    "input that was not consumed would be lost");
+        input_ = input;
+    }
+    void supply_end() {
+        WEFT_ASSERT(input_.empty(), "whoever reads the end has no input left");
+        input_ended_ = true;
+    }
     Bytes input() const { return input_; }
     bool has_input() const { return !input_.empty(); }
     // Ciphertext for the peer. Whoever sends it empties it.

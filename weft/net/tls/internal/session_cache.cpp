@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::net::tls {
 
 void SessionCache::put(const std::string& server, OwnedSession session) {
@@ -20,6 +22,7 @@ void SessionCache::put(const std::string& server, OwnedSession session) {
     }
     if (entries_.size() > sessions_max_)
         dropped.splice(dropped.end(), entries_, std::prev(entries_.end()));
+    WEFT_ASSERT(entries_.size() <= sessions_max_, "a new session makes at most one too many");
 }
 
 OwnedSession SessionCache::take(const std::string& server) {
