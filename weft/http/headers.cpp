@@ -45,27 +45,27 @@ Headers& Headers::operator=(Headers&& other) noexcept {
     overflow_ = std::move(other.overflow_);
     owner_ = std::move(other.owner_);
     valid_ = std::exchange(other.valid_, true);
-    text_bytes_ = std::exchange(other.text_bytes_, 0);
-    take_rooms(other);
+    inline_text_size_ = std::exchange(other.inline_text_size_, 0);
+    take_storage(other);
     return *this;
 }
 
 // The last step of a move: the fields and their texts. The other is empty afterwards.
-void Headers::take_rooms(Headers& other) {
+void Headers::take_storage(Headers& other) {
     if (other.fields_ != other.inline_fields()) {
         fields_ = std::exchange(other.fields_, other.inline_fields());
         capacity_ = std::exchange(other.capacity_, kInlineFields);
     } else {
         std::uninitialized_copy_n(other.fields_, size_, fields_);
     }
-    if (text_bytes_ == 0) return;
+    if (inline_text_size_ == 0) return;
     // All of it: a number that the compiler knows is copied faster than fewer.
-    std::memcpy(text_room_, other.text_room_, kInlineTextBytes);
+    std::memcpy(inline_text_, other.inline_text_, kInlineTextBytes);
     // The texts that have come along lie elsewhere now.
     auto follow = [&](std::string_view& text) {
         auto offset = reinterpret_cast<std::uintptr_t>(text.data()) -
-                      reinterpret_cast<std::uintptr_t>(other.text_room_);
-        if (offset < kInlineTextBytes) text = {text_room_ + offset, text.size()};
+                      reinterpret_cast<std::uintptr_t>(other.inline_text_);
+        if (offset < kInlineTextBytes) text = {inline_text_ + offset, text.size()};
     };
     for (std::uint32_t i = 0; i < size_; ++i) {
         follow(fields_[i].name);
@@ -87,7 +87,7 @@ Headers Headers::copy() const {
     result.valid_ = valid_;
     result.reserve(size_);
     for (const Field& field : *this)
-        result.append({result.keep(field.name), result.keep(field.value)});
+        result.append({result.store(field.name), result.store(field.value)});
     return result;
 }
 
@@ -109,7 +109,7 @@ void Headers::set(std::string_view name, std::string_view value) {
     Field* end = fields_ + size_;
     Field* first = std::find_if(fields_, end, same);
     // Kept before the others go: the name or the value may be one of theirs.
-    Field kept{keep(name), keep(value)};
+    Field kept{store(name), store(value)};
     if (first == end) return append(kept);
     *first = kept;
     name = kept.name;
@@ -121,7 +121,7 @@ void Headers::remove(std::string_view name) {
     size_ = static_cast<std::uint32_t>(std::remove_if(fields_, fields_ + size_, same) - fields_);
 }
 
-void Headers::clear_rest() {
+void Headers::clear_overflow() {
     owner_.reset();
     if (!overflow_) return;
     // The last chunk is the largest; one that is cleared again and again allocates no more.
@@ -164,7 +164,7 @@ bool Headers::has_token(std::string_view name, std::string_view token) const {
     return false;
 }
 
-std::string_view Headers::keep_elsewhere(std::string_view text) {
+std::string_view Headers::store_in_overflow(std::string_view text) {
     if (!overflow_) overflow_ = std::make_unique<Overflow>();
     std::vector<char>& chunk = overflow_->chunk;
     if (chunk.capacity() - chunk.size() < text.size()) {

@@ -45,8 +45,8 @@ public:
           overflow_(std::move(other.overflow_)),
           owner_(std::move(other.owner_)),
           valid_(std::exchange(other.valid_, true)),
-          text_bytes_(std::exchange(other.text_bytes_, 0)) {
-        take_rooms(other);
+          inline_text_size_(std::exchange(other.inline_text_size_, 0)) {
+        take_storage(other);
     }
     Headers& operator=(Headers&& other) noexcept;
     Headers copy() const;  // owns all its texts
@@ -56,16 +56,16 @@ public:
     void remove(std::string_view name);
     void clear() {
         size_ = 0;
-        text_bytes_ = 0;
+        inline_text_size_ = 0;
         valid_ = true;
-        if (owner_ || overflow_) clear_rest();
+        if (owner_ || overflow_) clear_overflow();
     }
     void reserve(std::size_t fields) {
         if (fields > capacity_) grow(fields);
     }
     // The caller has checked the field.
     void add_checked(std::string_view name, std::string_view value) {
-        append({keep(name), keep(value)});
+        append({store(name), store(value)});
     }
     // The same, and its text outlives this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
@@ -98,36 +98,36 @@ private:
         std::vector<std::vector<char>> full_chunks;
     };
 
-    Field* inline_fields() { return reinterpret_cast<Field*>(field_room_); }
+    Field* inline_fields() { return reinterpret_cast<Field*>(inline_field_bytes_); }
     void append(const Field& field) {
         if (size_ == capacity_) [[unlikely]]
             grow(std::size_t{capacity_} * 2);
         std::construct_at(fields_ + size_++, field);
     }
     void grow(std::size_t capacity);
-    void take_rooms(Headers& other);
-    void clear_rest();
-    std::string_view keep(std::string_view text) {
-        if (text.size() > kInlineTextBytes - text_bytes_) [[unlikely]]
-            return keep_elsewhere(text);
+    void take_storage(Headers& other);
+    void clear_overflow();
+    std::string_view store(std::string_view text) {
+        if (text.size() > kInlineTextBytes - inline_text_size_) [[unlikely]]
+            return store_in_overflow(text);
         // An empty view may be null, which memcpy() must not be given.
-        char* kept = text_room_ + text_bytes_;
+        char* kept = inline_text_ + inline_text_size_;
         if (!text.empty()) std::memcpy(kept, text.data(), text.size());
-        text_bytes_ = static_cast<std::uint8_t>(text_bytes_ + text.size());
+        inline_text_size_ = static_cast<std::uint8_t>(inline_text_size_ + text.size());
         return {kept, text.size()};
     }
-    std::string_view keep_elsewhere(std::string_view text);
+    std::string_view store_in_overflow(std::string_view text);
 
-    Field* fields_;  // in field_room_ or in overflow_
+    Field* fields_;  // in inline_field_bytes_ or in overflow_
     std::uint32_t size_ = 0;
     std::uint32_t capacity_ = kInlineFields;
     std::unique_ptr<Overflow> overflow_;
     std::shared_ptr<const void> owner_;
     bool valid_ = true;
-    std::uint8_t text_bytes_ = 0;
-    // Not initialized: what lies behind size_ and text_bytes_ is nobody's.
-    alignas(Field) std::byte field_room_[kInlineFields * sizeof(Field)];
-    char text_room_[kInlineTextBytes];
+    std::uint8_t inline_text_size_ = 0;
+    // Not initialized: what lies behind size_ and inline_text_size_ is nobody's.
+    alignas(Field) std::byte inline_field_bytes_[kInlineFields * sizeof(Field)];
+    char inline_text_[kInlineTextBytes];
 };
 
 }  // namespace weft::http

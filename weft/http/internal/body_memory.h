@@ -12,7 +12,7 @@ public:
     // What one body holds is taken in such parts, and its first bytes are nobody's business: small
     // bodies do not meet here.
     static constexpr std::uint64_t kPartBytes = 64 * 1024;
-    static constexpr std::uint64_t kFreeBytes = 16 * 1024;
+    static constexpr std::uint64_t kUncountedBytes = 16 * 1024;
 
     explicit constexpr BodyMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 

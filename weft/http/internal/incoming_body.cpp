@@ -17,7 +17,7 @@ using wire::Progress;
 
 void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framing,
                          std::uint64_t length, const IncomingLimits& limits) {
-    let_go();
+    release_memory();
     stream_ = &stream;
     buffer_ = &buffer;
     framing_ = framing;
@@ -26,9 +26,9 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
     failed_ = false;
     failure_status_ = 0;
     received_ = 0;
-    came_ = 0;
-    waited_ = {};
-    hurry_ = Deadline::never();
+    rate_bytes_ = 0;
+    rate_waited_ = {};
+    deadline_ = Deadline::never();
     limits_ = limits;
     if (before_wait_) before_wait_ = nullptr;
     trailers_.clear();
@@ -37,7 +37,7 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
 
 // It is finished: nothing asks for its limits any more, nor for where it would come from.
 void IncomingBody::begin_without_body() {
-    let_go();
+    release_memory();
     framing_ = Framing::None;
     length_ = left_ = 0;
     finished_ = true;
@@ -84,7 +84,7 @@ Result<std::size_t> IncomingBody::fail_too_large() {
     return fail(Error::limit("the body has more bytes than", limits_.bytes_max, "body_bytes"), 413);
 }
 
-Result<std::size_t> IncomingBody::count_in(std::size_t count) {
+Result<std::size_t> IncomingBody::count_received(std::size_t count) {
     received_ += count;
     if (received_ > limits_.bytes_max) return fail_too_large();
     return count;
@@ -122,7 +122,7 @@ Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
     }
     left_ -= count;
     finished_ = left_ == 0;
-    return count_in(count);
+    return count_received(count);
 }
 
 Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
@@ -139,7 +139,7 @@ Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
         if (finished_) trailers_ = std::move(decoder_.trailers());
         if (!step.content.empty()) {
             std::memcpy(space.data(), step.content.data(), step.content.size());
-            return count_in(step.content.size());
+            return count_received(step.content.size());
         }
         if (finished_) return 0;
         if (step.used > 0 && !buffer_->empty()) continue;
@@ -154,13 +154,13 @@ Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
 }
 
 Result<std::size_t> IncomingBody::take_until_close(ByteSpace space) {
-    if (!buffer_->empty()) return count_in(take_buffered(space));
+    if (!buffer_->empty()) return count_received(take_buffered(space));
     std::size_t count = WEFT_TRY(receive(space));
     if (count == 0) {
         finished_ = true;
         return 0;
     }
-    return count_in(count);
+    return count_received(count);
 }
 
 // From the stream; a failure is remembered.
@@ -182,27 +182,27 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
 // over in which it owes so many. Only the time of waiting counts: a reader that is slow itself
 // holds the sender back.
 Deadline IncomingBody::next_deadline(Instant now) const {
-    Deadline deadline = std::min(hurry_, Deadline::after(limits_.idle, now));
+    Deadline deadline = std::min(deadline_, Deadline::after(limits_.idle, now));
     if (!has_rate()) return deadline;
-    return std::min(deadline, Deadline::after(limits_.grace - waited_, now));
+    return std::min(deadline, Deadline::after(limits_.grace - rate_waited_, now));
 }
 
 // What has come early does not count later: one who sends all but the end at once and then falls
 // silent would be waited for as long as the whole may take.
 void IncomingBody::count_rate(std::size_t count, Nanoseconds waited) {
-    came_ += count;
-    waited_ = std::min(waited_ + waited, limits_.grace);
+    rate_bytes_ += count;
+    rate_waited_ = std::min(rate_waited_ + waited, limits_.grace);
     double owed = std::chrono::duration<double>(limits_.grace).count() *
                   static_cast<double>(limits_.bytes_per_second);
-    if (static_cast<double>(came_) < owed) return;
-    came_ = 0;
-    waited_ = {};
+    if (static_cast<double>(rate_bytes_) < owed) return;
+    rate_bytes_ = 0;
+    rate_waited_ = {};
 }
 
 Result<void> IncomingBody::hold(std::uint64_t bytes) {
     held_ += bytes;
     if (!limits_.memory) return {};
-    while (held_ > memory_taken_ + BodyMemory::kFreeBytes) {
+    while (held_ > memory_taken_ + BodyMemory::kUncountedBytes) {
         if (!limits_.memory->take_part())
             return fail(Error::limit("the bodies of all requests hold more bytes than",
                                      limits_.memory->bytes_max(), "ServerLimits::bodies_bytes"),
@@ -213,7 +213,7 @@ Result<void> IncomingBody::hold(std::uint64_t bytes) {
     return {};
 }
 
-void IncomingBody::let_go() {
+void IncomingBody::release_memory() {
     held_ = 0;
     if (memory_taken_ != 0) limits_.memory->give_back(std::exchange(memory_taken_, 0));
 }
@@ -225,7 +225,7 @@ bool IncomingBody::can_be_dropped(std::uint64_t bytes_max) const {
 
 bool IncomingBody::drop_rest(std::uint64_t bytes_max, Deadline deadline) {
     if (framing_ == Framing::Length && left_ > bytes_max) return false;
-    hurry_ = deadline;
+    deadline_ = deadline;
     limits_.bytes_max = UINT64_MAX;
     std::array<std::byte, 4096> dropped;
     std::uint64_t count = 0;

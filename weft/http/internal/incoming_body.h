@@ -40,7 +40,7 @@ public:
                const IncomingLimits& limits);
     void begin_without_body();
     Nanoseconds idle() const { return limits_.idle; }
-    void set_deadline(Deadline deadline) { hurry_ = deadline; }  // of the whole body
+    void set_deadline(Deadline deadline) { deadline_ = deadline; }  // of the whole body
     void set_before_wait(BeforeWait before_wait) { before_wait_ = std::move(before_wait); }
     bool has_before_wait() const { return static_cast<bool>(before_wait_); }
 
@@ -51,7 +51,7 @@ public:
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
     // The message is over, and what was held of it is nobody's any more.
-    void let_go();
+    void release_memory();
 
     // The whole body where it lies in the buffer, if nothing of it was read and all of it has come
     // with its head; it is then finished. The text lives until the buffer lets go of the head.
@@ -84,7 +84,7 @@ private:
     }
     Deadline next_deadline(Instant now) const;
     void count_rate(std::size_t count, Nanoseconds waited);
-    Result<std::size_t> count_in(std::size_t count);
+    Result<std::size_t> count_received(std::size_t count);
 
     net::Stream* stream_ = nullptr;
     ReadBuffer* buffer_ = nullptr;
@@ -97,11 +97,11 @@ private:
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
     // Since the rate was last kept for so long: what has come, and the time it was waited for.
-    std::uint64_t came_ = 0;
-    Nanoseconds waited_{};
+    std::uint64_t rate_bytes_ = 0;
+    Nanoseconds rate_waited_{};
     std::uint64_t held_ = 0;          // by read_all()
     std::uint64_t memory_taken_ = 0;  // for it
-    Deadline hurry_;                  // of all that is read
+    Deadline deadline_;                  // of all that is read
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
     Headers trailers_;

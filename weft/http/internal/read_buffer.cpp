@@ -16,12 +16,12 @@ constexpr std::size_t kRoomMin = 2 * 1024;
 }  // namespace
 
 ByteSpace ReadBuffer::space() {
-    if (begin_ == end_) begin_ = end_ = floor_;
-    std::size_t wanted = holds_ ? kRoomMin : 1;
-    if (capacity_ - end_ < wanted && begin_ > floor_) {
-        std::memmove(memory_.get() + floor_, begin(), end_ - begin_);
-        end_ -= begin_ - floor_;
-        begin_ = floor_;
+    if (begin_ == end_) begin_ = end_ = held_end_;
+    std::size_t wanted = is_held_ ? kRoomMin : 1;
+    if (capacity_ - end_ < wanted && begin_ > held_end_) {
+        std::memmove(memory_.get() + held_end_, begin(), end_ - begin_);
+        end_ -= begin_ - held_end_;
+        begin_ = held_end_;
     }
     if (capacity_ - end_ < wanted) {
         std::size_t unread = end_ - begin_;
@@ -40,15 +40,15 @@ bool ReadBuffer::move_to(std::size_t capacity) {
     if (unread) std::memcpy(memory.get(), begin(), unread);
     memory_.swap(memory);
     // The first one is the one that the head lies in.
-    if (holds_ && !held_memory_) held_memory_ = std::move(memory);
+    if (is_held_ && !held_memory_) held_memory_ = std::move(memory);
     capacity_ = capacity;
-    floor_ = begin_ = 0;
+    held_end_ = begin_ = 0;
     end_ = unread;
     return true;
 }
 
 void ReadBuffer::clear() {
-    let_go();
+    release();
     begin_ = end_ = 0;
     // One that had to grow is not kept for the next connection.
     if (capacity_ > kReadBufferBytes) {

@@ -29,12 +29,12 @@ public:
 
     // What was consumed stays where it is.
     void hold() {
-        holds_ = true;
-        floor_ = begin_;
+        is_held_ = true;
+        held_end_ = begin_;
     }
-    void let_go() {
-        holds_ = false;
-        floor_ = 0;
+    void release() {
+        is_held_ = false;
+        held_end_ = 0;
         if (held_memory_) held_memory_.reset();
     }
     void clear();
@@ -46,10 +46,10 @@ private:
     std::unique_ptr<char[]> memory_;
     std::unique_ptr<char[]> held_memory_;
     std::size_t capacity_ = 0;
-    std::size_t floor_ = 0;  // bytes before it are held
+    std::size_t held_end_ = 0;  // bytes before it are held
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    bool holds_ = false;
+    bool is_held_ = false;
 };
 
 }  // namespace weft::http

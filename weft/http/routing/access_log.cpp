@@ -189,28 +189,28 @@ void AccessLog::write(const AccessRecord& record) {
     }
     counters_.lines.add();
     if (is_first) has_lines_.set();
-    if (is_half) hurry_.set();
+    if (is_half) flush_early_.set();
 }
 
 Result<void> AccessLog::run() {
     for (;;) {
         Result<void> waited = has_lines_.wait();
         // Ends early when much has gathered, or nothing more will come.
-        if (waited) static_cast<void>(hurry_.wait_for(options_.flush_time));
+        if (waited) static_cast<void>(flush_early_.wait_for(options_.flush_time));
         if (!CancelToken::current().check()) close();
-        Batch batch = take();
+        Batch batch = take_batch();
         // Also when the context has ended: half a line would be worse than a late end.
         shield(Deadline::after(kWriteTimeMax), [&] { write_out(batch); });
         if (batch.is_last) return {};
     }
 }
 
-AccessLog::Batch AccessLog::take() {
+AccessLog::Batch AccessLog::take_batch() {
     Batch batch;
     batch.text.reserve(options_.bytes_max);
     // Before the exchange: what is gathered after it sets them again.
     has_lines_.reset();
-    hurry_.reset();
+    flush_early_.reset();
     SpinGuard guard(lock_);
     std::swap(batch, gathered_);
     batch.is_last = closed_;
@@ -224,7 +224,7 @@ void AccessLog::write_out(const Batch& batch) {
         if (!count) {
             std::string_view written(batch.text.data(), batch.text.size() - left.size());
             std::size_t whole = written.rfind('\n') + 1;  // 0 where there is none
-            return lose(std::string_view(batch.text).substr(whole), written.size() - whole,
+            return count_lost(std::string_view(batch.text).substr(whole), written.size() - whole,
                         count.error());
         }
         left.remove_prefix(*count);
@@ -233,10 +233,10 @@ void AccessLog::write_out(const Batch& batch) {
 
 // A disk that was full in the middle of a line has kept a part of it, which the next line would
 // follow: it is taken back. What is no regular file keeps it.
-void AccessLog::lose(std::string_view unwritten, std::size_t torn_bytes, const Error& why) {
+void AccessLog::count_lost(std::string_view unwritten, std::size_t torn_bytes, const Error& why) {
     auto lines = static_cast<std::size_t>(std::ranges::count(unwritten, '\n'));
     counters_.lost.add(lines);
-    log_once(complained_, LogLevel::Error, "access log: {} lines lost: {}", lines, why.message());
+    log_once(loss_logged_, LogLevel::Error, "access log: {} lines lost: {}", lines, why.message());
     if (torn_bytes == 0) return;
     Result<FileStatus> status = file_.status();
     if (!status || status->kind != FileKind::Regular || status->size < torn_bytes) return;
@@ -249,7 +249,7 @@ void AccessLog::close() {
         closed_ = true;
     }
     has_lines_.set();
-    hurry_.set();
+    flush_early_.set();
 }
 
 }  // namespace weft::http

@@ -75,19 +75,19 @@ private:
         std::size_t lines = 0;
         bool is_last = false;
     };
-    Batch take();
+    Batch take_batch();
     void write_out(const Batch& batch);
-    void lose(std::string_view unwritten, std::size_t torn_bytes, const Error& why);
+    void count_lost(std::string_view unwritten, std::size_t torn_bytes, const Error& why);
 
     File file_;
     const AccessLogOptions options_;
     AccessLogCounters counters_;
     Event has_lines_;
-    Event hurry_;  // half full, or closed
+    Event flush_early_;  // half full, or closed
     SpinLock lock_;
     Batch gathered_;  // under the lock, as is the next
     bool closed_ = false;
-    LogOnce complained_;
+    LogOnce loss_logged_;
 };
 
 }  // namespace weft::http

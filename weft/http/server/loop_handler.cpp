@@ -12,14 +12,14 @@ namespace weft::http {
 
 Reply::Reply(LoopRequest& request) : request_(&request) { request.reply = this; }
 
-Reply::Reply(Reply&& other) noexcept : request_(other.let_go()) {
+Reply::Reply(Reply&& other) noexcept : request_(other.detach()) {
     if (request_) request_->reply = this;
 }
 
 Reply& Reply::operator=(Reply&& other) noexcept {
     if (this == &other) return *this;
     if (request_) answer(Error(ErrorKind::Closed, "a request was dropped without an answer"));
-    request_ = other.let_go();
+    request_ = other.detach();
     if (request_) request_->reply = this;
     return *this;
 }
@@ -28,19 +28,19 @@ Reply::~Reply() {
     if (request_) answer(Error(ErrorKind::Closed, "a request was dropped without an answer"));
 }
 
-LoopRequest* Reply::let_go() {
+LoopRequest* Reply::detach() {
     if (request_) request_->reply = nullptr;
     return std::exchange(request_, nullptr);
 }
 
 bool Reply::answer(Response&& response) {
-    LoopRequest* request = let_go();
+    LoopRequest* request = detach();
     if (request) request->answer(std::move(response));
     return request != nullptr;
 }
 
 bool Reply::answer(const Error& error) {
-    LoopRequest* request = let_go();
+    LoopRequest* request = detach();
     if (request) request->answer(error);
     return request != nullptr;
 }
@@ -58,8 +58,8 @@ std::optional<std::string_view> LoopCall::take_body() {
 }
 
 Reply LoopCall::keep(OnEnd on_end) {
-    WEFT_ASSERT(!request_.is_promised, "a request is kept once");
-    request_.is_promised = true;
+    WEFT_ASSERT(!request_.was_kept, "a request is kept once");
+    request_.was_kept = true;
     request_.on_end = std::move(on_end);
     return Reply(request_);
 }
@@ -90,14 +90,14 @@ void LoopRequest::answer(const Error& error) {
     if (state == State::Kept) connection->queue_for_loop();
 }
 
-void LoopRequest::part_from_reply() {
-    if (reply) reply->let_go();
+void LoopRequest::detach_reply() {
+    if (reply) reply->detach();
 }
 
 void LoopRequest::clear() {
-    part_from_reply();
+    detach_reply();
     state = State::None;
-    is_promised = has_failed_to_send = false;
+    was_kept = has_failed_to_send = false;
     request.reset();
     if (limited) limited.reset();
     if (outcome) outcome.reset();

@@ -79,7 +79,7 @@ private:
     friend struct LoopRequest;
 
     explicit Reply(LoopRequest& request);
-    LoopRequest* let_go();
+    LoopRequest* detach();
 
     LoopRequest* request_ = nullptr;  // which knows where this is
 };

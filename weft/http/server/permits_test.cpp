@@ -20,7 +20,7 @@ using weft::testing::eventually;
 TEST(Permits, HTTP_11h_any_shard_may_have_all_of_them) {
     for (std::size_t permits : {1U, 3U, 64U, 1000U}) {
         Permits shared;
-        shared.deal(permits, 0, 4);
+        shared.configure(permits, 0, 4);
         // Another one has had some in hand.
         EXPECT_TRUE(shared.take(1, 0s));
         shared.give_back(1);
@@ -36,7 +36,7 @@ TEST(Permits, HTTP_11h_any_shard_may_have_all_of_them) {
 TEST(Permits, HTTP_11h_who_waits_gets_what_another_shard_gives_back) {
     Runtime runtime({.workers = 2});
     Permits shared;
-    shared.deal(1, 1, 2);
+    shared.configure(1, 1, 2);
     ASSERT_TRUE(shared.take(0, 0s));
     Future<bool> waits = runtime.spawn([&] { return shared.take(1, 10s); });
     ASSERT_TRUE(eventually([&] { return shared.waiting() == 1; }));
@@ -49,7 +49,7 @@ TEST(Permits, HTTP_11h_who_waits_gets_what_another_shard_gives_back) {
 
 TEST(Permits, HTTP_11h_one_that_comes_too_late_is_there_for_the_next) {
     Permits shared;
-    shared.deal(1, 10, 2);
+    shared.configure(1, 10, 2);
     ASSERT_TRUE(shared.take(0, 0s));
     EXPECT_FALSE(shared.take(1, 1ms));
     EXPECT_EQ(shared.waiting(), 0U);
@@ -62,7 +62,7 @@ TEST(Permits, HTTP_11h_there_are_never_more_and_none_is_lost) {
     constexpr unsigned kWorkers = 4;
     Runtime runtime({.workers = kWorkers});
     Permits shared;
-    shared.deal(kPermits, 1000, kWorkers);
+    shared.configure(kPermits, 1000, kWorkers);
     Atomic<std::size_t> inside{0};
     Atomic<bool> too_many{false};
     std::vector<Future<void>> fibers;

@@ -9,27 +9,27 @@
 namespace weft::http::wire {
 namespace {
 
-enum class News : std::uint8_t { None, Line, BareLf, Control };
+enum class NewBytes : std::uint8_t { None, Line, BareLf, Control };
 
 // What the bytes behind `seen` bring. Only a line that they end can make a difference: the start
 // line, or the empty one behind the fields. So a head that comes byte by byte is looked at once,
 // not once a byte.
-News look_at_news(std::string_view bytes, std::size_t seen, bool line_parsed) {
+NewBytes classify_new_bytes(std::string_view bytes, std::size_t seen, bool line_parsed) {
     for (std::size_t at = seen; at < bytes.size(); ++at) {
         std::size_t lf = bytes.find('\n', at);
         if (!line_parsed) {
             for (char c : bytes.substr(at, lf == bytes.npos ? lf : lf - at)) {
-                if (c != '\r' && !is(Class::FieldValue, c)) return News::Control;
+                if (c != '\r' && !is(Class::FieldValue, c)) return NewBytes::Control;
             }
         }
-        if (lf == bytes.npos) return News::None;
-        if (lf == 0 || bytes[lf - 1] != '\r') return News::BareLf;
+        if (lf == bytes.npos) return NewBytes::None;
+        if (lf == 0 || bytes[lf - 1] != '\r') return NewBytes::BareLf;
         bool is_first_empty = lf == 1;
-        if (!line_parsed && !is_first_empty) return News::Line;
-        if (lf >= 3 && bytes[lf - 2] == '\n') return News::Line;
+        if (!line_parsed && !is_first_empty) return NewBytes::Line;
+        if (lf >= 3 && bytes[lf - 2] == '\n') return NewBytes::Line;
         at = lf;
     }
-    return News::None;
+    return NewBytes::None;
 }
 
 // Most fields: a name, a colon, a value, and behind it what is no fold. False for anything else,
@@ -246,11 +246,11 @@ Progress RequestParser::parse(std::string_view bytes) {
     if (seen_ == 0) {
         progress = attempt(head);
     } else {
-        switch (look_at_news(head, seen_, line_parsed_)) {
-        case News::None: break;
-        case News::Line: progress = attempt(head); break;
-        case News::BareLf: return fail(400, "a line that ends with a bare LF");
-        case News::Control: return fail(400, "a control character in the request line");
+        switch (classify_new_bytes(head, seen_, line_parsed_)) {
+        case NewBytes::None: break;
+        case NewBytes::Line: progress = attempt(head); break;
+        case NewBytes::BareLf: return fail(400, "a line that ends with a bare LF");
+        case NewBytes::Control: return fail(400, "a control character in the request line");
         }
     }
     if (progress != Progress::NeedMore) return progress;
@@ -283,7 +283,7 @@ Progress RequestParser::attempt(std::string_view bytes) {
     progress = parse_fields(at, end, limits_, OldForms::Refuse, head_.headers, said, error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
-    return conclude(said);
+    return finish(said);
 }
 
 // A path without escapes, and HTTP/1.1: what nearly all ask with, in one pass. False for anything
@@ -361,7 +361,7 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
     return Progress::Done;
 }
 
-Progress RequestParser::conclude(const MessageFields& said) {
+Progress RequestParser::finish(const MessageFields& said) {
     // Nothing but a host was said that needs a closer look: most requests without a body.
     if (said.is_host_alone() && head_.version == Version::Http11 &&
         target_.form == Target::Form::Origin && is_usual_host(said.host)) [[likely]] {
@@ -373,7 +373,7 @@ Progress RequestParser::conclude(const MessageFields& said) {
     }
     bool has_body = head_.framing == Framing::Chunked || head_.length != 0;
     if (has_body && head_.method == "CONNECT") return fail(400, "a CONNECT with a body");
-    if (Progress progress = conclude_host(said); progress != Progress::Done) return progress;
+    if (Progress progress = finish_host(said); progress != Progress::Done) return progress;
     head_.keep_alive = stays_open(said, head_.version);
     if (head_.version == Version::Http10) return Progress::Done;
     // RFC 9110 §10.1.1: a 100-continue in HTTP/1.0 MUST be ignored; §7.8: so must Upgrade.
@@ -383,7 +383,7 @@ Progress RequestParser::conclude(const MessageFields& said) {
     return Progress::Done;
 }
 
-Progress RequestParser::conclude_host(const MessageFields& said) {
+Progress RequestParser::finish_host(const MessageFields& said) {
     bool has_authority =
         target_.form == Target::Form::Absolute || target_.form == Target::Form::Authority;
     if (has_authority) head_.host = target_.authority;
@@ -432,11 +432,11 @@ Progress ResponseParser::parse(std::string_view bytes, std::string_view request_
     if (seen_ == 0) {
         progress = attempt(head, request_method);
     } else {
-        switch (look_at_news(head, seen_, line_parsed_)) {
-        case News::None: break;
-        case News::Line: progress = attempt(head, request_method); break;
-        case News::BareLf: return fail("a line that ends with a bare LF");
-        case News::Control: return fail("a control character in the status line");
+        switch (classify_new_bytes(head, seen_, line_parsed_)) {
+        case NewBytes::None: break;
+        case NewBytes::Line: progress = attempt(head, request_method); break;
+        case NewBytes::BareLf: return fail("a line that ends with a bare LF");
+        case NewBytes::Control: return fail("a control character in the status line");
         }
     }
     if (progress != Progress::NeedMore) return progress;
@@ -458,7 +458,7 @@ Progress ResponseParser::attempt(std::string_view bytes, std::string_view reques
     if (progress == Progress::Failed) return fail(error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
-    return conclude(said, request_method);
+    return finish(said, request_method);
 }
 
 Progress ResponseParser::parse_line(const char*& at, const char* end) {
@@ -497,7 +497,7 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
     return Progress::Done;
 }
 
-Progress ResponseParser::conclude(const MessageFields& said, std::string_view request_method) {
+Progress ResponseParser::finish(const MessageFields& said, std::string_view request_method) {
     unsigned status = head_.status;
     head_.framing = Framing::UntilClose;
     // RFC 9110 §9.3.6: a client MUST ignore what is said of a body where a tunnel begins.

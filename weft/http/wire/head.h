@@ -101,8 +101,8 @@ private:
     Progress parse_line(const char*& at, const char* end);
     bool parse_usual_line(const char*& at, const char* end);
     Progress parse_version(const char*& at, const char* end);
-    Progress conclude(const MessageFields& said);
-    Progress conclude_host(const MessageFields& said);
+    Progress finish(const MessageFields& said);
+    Progress finish_host(const MessageFields& said);
 
     HeadLimits limits_;
     RequestHead head_;
@@ -139,7 +139,7 @@ private:
     Progress fail(const char* reason) { return fail(ParseError{502, reason}); }
     Progress attempt(std::string_view bytes, std::string_view request_method);
     Progress parse_line(const char*& at, const char* end);
-    Progress conclude(const MessageFields& said, std::string_view request_method);
+    Progress finish(const MessageFields& said, std::string_view request_method);
 
     HeadLimits limits_;
     ResponseHead head_;

@@ -34,7 +34,7 @@ Result<void> Acceptor::begin() {
         end();
         return watched;
     }
-    sleep();
+    wait_for_connections();
     return {};
 }
 
@@ -42,18 +42,18 @@ void Acceptor::wake(Dormant& dormant, std::uint8_t) { static_cast<Acceptor&>(dor
 
 void Acceptor::accept() {
     switch (accept_some()) {
-    case Backlog::More: return take_turn();
-    case Backlog::Refused:
+    case Backlog::More: return post_turn();
+    case Backlog::Failed:
         shard_.tally.accept_pauses.add();
-        rested_at_ = Clock::now() + kRest;
-        // Release: publishes the time. From here on serve() may call go_on().
-        resting_.store(true, std::memory_order_release);
-        return shard_.core().look_soon();
-    case Backlog::Empty: return sleep();
+        back_off_until_ = Clock::now() + kBackOff;
+        // Release: publishes the time. From here on serve() may call resume().
+        is_backing_off_.store(true, std::memory_order_release);
+        return shard_.core().wake_serve();
+    case Backlog::Empty: return wait_for_connections();
     }
 }
 
-void Acceptor::sleep() {
+void Acceptor::wait_for_connections() {
     // seq_cst: see stop().
     if (stopping_.load(std::memory_order_seq_cst)) return end();
     Result<bool> armed = false;
@@ -66,7 +66,7 @@ void Acceptor::sleep() {
                   listener_.descriptor().disarm(*this);
     }
     if (!armed) return end();
-    if (!*armed) return take_turn();
+    if (!*armed) return post_turn();
     if (stopped) end_with_backlog();
 }
 
@@ -75,7 +75,7 @@ void Acceptor::stop() {
     if (!has_begun_) return listener_.close();
     // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
     stopping_.store(true, std::memory_order_seq_cst);
-    if (is_resting()) return go_on();
+    if (is_backing_off()) return resume();
     if (listener_.descriptor().disarm(*this)) end_with_backlog();
 }
 
@@ -88,14 +88,14 @@ void Acceptor::end_with_backlog() {
     end();
 }
 
-void Acceptor::go_on() {
+void Acceptor::resume() {
     // Relaxed: only the caller looks at it, until the next rest.
-    resting_.store(false, std::memory_order_relaxed);
-    take_turn();
+    is_backing_off_.store(false, std::memory_order_relaxed);
+    post_turn();
 }
 
 // Not at once: the worker has others to look after. Any will do that is not stuck, so this one.
-void Acceptor::take_turn() {
+void Acceptor::post_turn() {
     std::optional<unsigned> here = worker_here();
     if (!here || !post_here(*here, turn_)) end();
 }
@@ -110,7 +110,7 @@ Acceptor::Backlog Acceptor::accept_some() {
             if (later && !std::exchange(in_vain, true) && shard_.core().evict()) continue;
             // Relaxed: whoever rests in vain is woken once more.
             bool stops = stopping_.load(std::memory_order_relaxed);
-            return later && !stops ? Backlog::Refused : Backlog::Empty;
+            return later && !stops ? Backlog::Failed : Backlog::Empty;
         }
         if (!*accepted) return Backlog::Empty;
         in_vain = false;
@@ -126,7 +126,7 @@ Acceptor::Backlog Acceptor::accept_some() {
             shard_.tally.refused.add();
             continue;
         }
-        ServerShard& home = shard_.core().place(shard_);
+        ServerShard& home = shard_.core().choose_shard(shard_);
         home.tally.accepted.add();
         // Without memory to hand it over it stays with the worker that runs this.
         // What is for the loop of a worker is watched by that one, also if another has accepted it.

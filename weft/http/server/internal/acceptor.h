@@ -25,7 +25,7 @@ class ServerShard;
 class Acceptor : public Dormant {
 public:
     // Without descriptors or memory; then accepting is tried again.
-    static constexpr Nanoseconds kRest = std::chrono::milliseconds(50);
+    static constexpr Nanoseconds kBackOff = std::chrono::milliseconds(50);
 
     Acceptor(ServerShard& shard, net::Listener listener,
              std::shared_ptr<net::tls::ServerContext> tls);
@@ -33,24 +33,24 @@ public:
     Result<void> begin();
     // Takes who is in the backlog, and ends; in its own time if it is at work.
     void stop();
-    // It ran out of descriptors or memory; call go_on() a little later.
-    bool is_resting() const { return resting_.load(std::memory_order_acquire); }
-    bool rested(Instant now) const { return rested_at_ <= now; }
-    void go_on();
+    // It ran out of descriptors or memory; call resume() a little later.
+    bool is_backing_off() const { return is_backing_off_.load(std::memory_order_acquire); }
+    bool back_off_has_passed(Instant now) const { return back_off_until_ <= now; }
+    void resume();
 
 private:
     struct Turn : Completion {
         Acceptor* acceptor = nullptr;
     };
-    enum class Backlog : std::uint8_t { Empty, More, Refused };
+    enum class Backlog : std::uint8_t { Empty, More, Failed };
 
     static void wake(Dormant& dormant, std::uint8_t events);
     void accept();  // on the shard's worker, or on one that looks after it
-    void sleep();
+    void wait_for_connections();
     Backlog accept_some();
     void end_with_backlog();
     void end();
-    void take_turn();
+    void post_turn();
 
     ServerShard& shard_;
     net::Listener listener_;
@@ -59,8 +59,8 @@ private:
     SpinLock lock_;           // held while it goes to sleep
     bool has_begun_ = false;  // for the one that begins and stops it
     Atomic<bool> stopping_{false};
-    Atomic<bool> resting_{false};
-    Instant rested_at_{};
+    Atomic<bool> is_backing_off_{false};
+    Instant back_off_until_{};
 };
 
 }  // namespace weft::http

@@ -23,7 +23,7 @@ namespace weft::http {
 namespace {
 
 // With fewer awake than this, nobody can have waited long for the worker.
-constexpr std::size_t kAwakeMeasured = 32;
+constexpr std::size_t kActiveMeasuredMin = 32;
 
 // What a connection's fiber is called before it has a request; then by the method, until a router
 // finds the route.
@@ -96,19 +96,19 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
         Connection(shard, std::move(stream), std::move(peer), std::move(tls));
     if (!connection) return shard.core().refuse(shard, admitted);
     std::unique_ptr<Exchange> none;
-    switch (shard.put_to_sleep(*connection, none, Clock::now())) {
-    case ServerShard::Rest::Asleep: return;
-    case ServerShard::Rest::Ready:
+    switch (shard.make_idle(*connection, none, Clock::now())) {
+    case ServerShard::Idling::Idle: return;
+    case ServerShard::Idling::Ready:
         if (connection->is_for_loop()) return connection->queue_for_loop();
-        return connection->wake_up(shard.take_exchange());
-    case ServerShard::Rest::End: return end(*connection);
+        return connection->start_fiber(shard.take_exchange());
+    case ServerShard::Idling::End: return end(*connection);
     }
 }
 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
     if (std::unique_ptr<Exchange> left = std::move(connection.exchange_)) {
-        if (left->start == Exchange::Start::Finish) connection.end_request(*left);
+        if (left->start == Exchange::Start::Write) connection.end_request(*left);
         left->loop.clear();
         connection.shard_.give_back(std::move(left));
     }
@@ -124,12 +124,12 @@ void Connection::end(Connection& connection) {
 void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     auto& self = static_cast<Connection&>(dormant);
     if (self.is_for_loop()) {
-        if (!self.shard_.wake_for_loop(self)) self.close_idle();
+        if (!self.shard_.make_active_in_loop(self)) self.close_idle();
         return;
     }
     std::unique_ptr<Exchange> exchange;
-    if (!self.shard_.wake(self, exchange)) return self.close_idle();
-    self.wake_up(std::move(exchange));
+    if (!self.shard_.make_active(self, exchange)) return self.close_idle();
+    self.start_fiber(std::move(exchange));
 }
 
 // On another worker, which looks after one that is stuck, it must not wait for that one's loop.
@@ -139,8 +139,8 @@ const ServerLimits& Connection::limits() const { return shard_.core().limits(); 
 
 void Connection::close_idle() {
     if (!shard_.core().is_draining()) return end(*this);
-    has_looked = true;
-    wake_up(shard_.take_exchange());
+    had_last_read = true;
+    start_fiber(shard_.take_exchange());
 }
 
 // The context for what it does next. A door for the exceptions of our own allocations: in a
@@ -153,18 +153,18 @@ CancelState* Connection::make_token(Exchange& exchange) {
     }
 }
 
-void Connection::wake_up(std::unique_ptr<Exchange> exchange) {
+void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
     if (!exchange) return strand(nullptr);
-    woken_ns = shard_.awake() <= kAwakeMeasured ? 0 : last_look().time_since_epoch().count();
+    ready_ns = shard_.active() <= kActiveMeasuredMin ? 0 : last_look().time_since_epoch().count();
     // One that has a request of the loop goes on in the context of that; so does one that was
     // abandoned, if its request has left something.
-    bool keeps = exchange->start == Exchange::Start::Finish ||
+    bool keeps = exchange->start == Exchange::Start::Write ||
                  (exchange->start == Exchange::Start::End && exchange->scope->has_round());
     CancelState* token = keeps ? exchange->scope->state() : make_token(*exchange);
     if (!token) return strand(std::move(exchange));
     Exchange* lent = exchange.release();
     Result<void> started =
-        spawn_detached([this, lent] { live(std::unique_ptr<Exchange>(lent)); },
+        spawn_detached([this, lent] { run(std::unique_ptr<Exchange>(lent)); },
                        [this, lent](const Error&) { strand(std::unique_ptr<Exchange>(lent)); },
                        {.stack_bytes = shard_.core().options().stack_bytes,
                         .start = Start::InTurn,
@@ -193,15 +193,15 @@ void Connection::strand(std::unique_ptr<Exchange> exchange) {
     shard_.strand(*this, Clock::now());
 }
 
-void Connection::try_again() { wake_up(exchange_ ? std::move(exchange_) : shard_.take_exchange()); }
+void Connection::retry_stranded() { start_fiber(exchange_ ? std::move(exchange_) : shard_.take_exchange()); }
 
 // A door for exceptions: user code has its own, so what comes here is memory that our own code did
 // not get. The connection would never end, and the server wait for it for ever.
-void Connection::live(std::unique_ptr<Exchange> exchange) {
+void Connection::run(std::unique_ptr<Exchange> exchange) {
     bool failed = false;
     bool is_ours = true;
     try {
-        is_ours = live_on(exchange);
+        is_ours = serve_until_idle(exchange);
     } catch (...) {
         failed = true;
         std::string why = Error::from_current_exception().message();
@@ -214,14 +214,14 @@ void Connection::live(std::unique_ptr<Exchange> exchange) {
 }
 
 // False: the connection is asleep, or the loop's, and no longer ours, nor is the server.
-bool Connection::live_on(std::unique_ptr<Exchange>& exchange) {
+bool Connection::serve_until_idle(std::unique_ptr<Exchange>& exchange) {
     stranded_until = Deadline::never();
-    bool goes_on = shake_hands();
+    bool goes_on = handshake();
     while (goes_on) {
         Next next = serve(*exchange);
         if (next == Next::End) break;
         if (next == Next::Loop) {
-            go_back_to_loop(std::move(exchange));
+            return_to_loop(std::move(exchange));
             return false;
         }
         // The others first, or one who sends without a pause would keep the worker for himself.
@@ -229,11 +229,11 @@ bool Connection::live_on(std::unique_ptr<Exchange>& exchange) {
             yield();
             continue;
         }
-        ServerShard::Rest rest = shard_.put_to_sleep(*this, exchange, exchange->now);
-        if (rest == ServerShard::Rest::Asleep) return false;
-        goes_on = rest == ServerShard::Rest::Ready;
+        ServerShard::Idling idling = shard_.make_idle(*this, exchange, exchange->now);
+        if (idling == ServerShard::Idling::Idle) return false;
+        goes_on = idling == ServerShard::Idling::Ready;
         if (goes_on && is_for_loop()) {
-            go_back_to_loop(std::move(exchange));
+            return_to_loop(std::move(exchange));
             return false;
         }
         yield();
@@ -242,7 +242,7 @@ bool Connection::live_on(std::unique_ptr<Exchange>& exchange) {
 }
 
 // On the connection's own fiber: a client that is slow here holds nobody else up.
-bool Connection::shake_hands() {
+bool Connection::handshake() {
     if (!tls_) return true;
     // Since it was accepted: in a flood it may have waited for this fiber.
     Deadline deadline = Deadline::after(shard_.core().limits().handshake, begun_);
@@ -261,16 +261,16 @@ bool Connection::shake_hands() {
 Connection::Next Connection::serve(Exchange& exchange) {
     Nanoseconds write_time = shard_.core().limits().write_time;
     EarlySender early(*stream_, exchange.output, write_time, shard_.token());
-    Next next = go_on_from_loop(exchange);
-    while (next == Next::Again) {
+    Next next = resume_from_loop(exchange);
+    while (next == Next::Proceed) {
         next = read_head(exchange);
-        if (next == Next::Again) next = answer(exchange, early);
+        if (next == Next::Proceed) next = answer(exchange, early);
         // The response is on its way before we look whether there is more; and the descriptor knows
         // whether there is, without asking the kernel.
-        if (next == Next::Again && exchange.buffer.empty()) next = Next::Sleep;
-        if (next == Next::Again && is_for_loop()) next = Next::Loop;
+        if (next == Next::Proceed && exchange.buffer.empty()) next = Next::Idle;
+        if (next == Next::Proceed && is_for_loop()) next = Next::Loop;
         // The next request has come with this one: nothing in here needs to wait for it.
-        if (next == Next::Again) turn::may_wait("connection.next_request", this);
+        if (next == Next::Proceed) turn::may_wait("connection.next_request", this);
     }
     Result<void> sent = send_output(*stream_, exchange.output, write_time);
     early.end();
@@ -280,25 +280,25 @@ Connection::Next Connection::serve(Exchange& exchange) {
 // ---------------------------------------------------------------- one request
 
 // What has already come; Sleep: there are no bytes.
-Connection::Next Connection::receive_first(Exchange& exchange, ByteSpace space) {
+Connection::Next Connection::receive_available(Exchange& exchange, ByteSpace space) {
     auto count = stream_->try_read(space);
     if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
-    if (!*count) return Next::Sleep;
+    if (!*count) return Next::Idle;
     exchange.buffer.filled(**count);
-    return Next::Again;
+    return Next::Proceed;
 }
 
 // Again: the parser has a head. Sleep: there are no bytes.
 Connection::Next Connection::read_head(Exchange& exchange) {
-    if (std::exchange(exchange.start, Exchange::Start::ReadHead) == Exchange::Start::Answer)
-        return Next::Again;
+    if (std::exchange(exchange.start, Exchange::Start::ReadHead) == Exchange::Start::Admit)
+        return Next::Proceed;
     const ServerLimits& limits = shard_.core().limits();
     ReadBuffer& buffer = exchange.buffer;
     Deadline deadline = Deadline::never();
     for (;;) {
         if (!buffer.empty()) {
             switch (exchange.parser.parse(buffer.view())) {
-            case wire::Progress::Done: return Next::Again;
+            case wire::Progress::Done: return Next::Proceed;
             case wire::Progress::Failed: {
                 shard_.tally.bad.add();
                 wire::ParseError error = exchange.parser.error();
@@ -312,14 +312,14 @@ Connection::Next Connection::read_head(Exchange& exchange) {
         ByteSpace space = buffer.space();
         if (space.empty()) return refuse(exchange, 503, "out of memory");
         if (buffer.empty()) {
-            Next next = receive_first(exchange, space);
+            Next next = receive_available(exchange, space);
             exchange.now = last_look();
-            if (next != Next::Again) return next;
+            if (next != Next::Proceed) return next;
             continue;
         }
         set_label(kConnectionLabel);  // the request before is over
         auto count = stream_->read(space, deadline);
-        if (!count && count.error().kind() == ErrorKind::TimedOut && !is_late()) {
+        if (!count && count.error().kind() == ErrorKind::TimedOut && !context_has_ended()) {
             shard_.tally.timeouts.add();
             return refuse(exchange, 408, "the head of the request took too long");
         }
@@ -329,7 +329,7 @@ Connection::Next Connection::read_head(Exchange& exchange) {
 }
 
 // Whether the context of the fiber has ended: then a wait was not too long, but cut short.
-bool Connection::is_late() const { return CancelToken::current().is_cancelled(); }
+bool Connection::context_has_ended() const { return CancelToken::current().is_cancelled(); }
 
 bool Connection::may_go_on(Instant now) const {
     const ServerCore& core = shard_.core();
@@ -351,7 +351,7 @@ void Connection::count_request() {
 Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
     begin_request(exchange);
     count_request();
-    Interim interim(*this, exchange, early);
+    InterimSender interim(*this, exchange, early);
     begin_body(exchange, &interim);
     Request request({exchange.parser.head(), exchange.parser.target(), exchange.body, peer_,
                      stream_->tls(), &interim});
@@ -372,9 +372,9 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     const wire::RequestHead& head = exchange.parser.head();
     CancelState* token = exchange.scope->state();
     if (!outcome || !can_be_sent(request.method(), *outcome)) [[unlikely]]
-        replace(outcome, request, exchange);
+        replace_unsendable(outcome, request, exchange);
     Response& response = *outcome;
-    if (response.upgrade) return hand_over(request, exchange, response);
+    if (response.upgrade) return run_upgrade(request, exchange, response);
     bool keep_alive = head.keep_alive && may_go_on(exchange.now) &&
                       exchange.body.can_be_dropped(limits.linger_bytes);
     // From here on the word would stand within the response.
@@ -419,14 +419,14 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
             return Next::End;
         }
     }
-    exchange.buffer.let_go();
+    exchange.buffer.release();
     exchange.parser.reset();
-    return Next::Again;
+    return Next::Proceed;
 }
 
 Result<void> Connection::write_watched(ResponseWriter& writer, Response& response,
                                        Exchange& exchange) {
-    WatchTime watched(*this, exchange);
+    WatchScope watched(*this, exchange);
     WEFT_TRY(writer.write_response(response));
     if (!response.afterwards) return {};
     WEFT_TRY(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
@@ -434,7 +434,7 @@ Result<void> Connection::write_watched(ResponseWriter& writer, Response& respons
     return {};
 }
 
-Result<void> Connection::Interim::send(std::uint16_t status, const Headers& headers) {
+Result<void> Connection::InterimSender::send(std::uint16_t status, const Headers& headers) {
     WEFT_TRY(early.take_back());
     wire::Version version = exchange.parser.head().version;
     WEFT_TRY(append_informational(exchange.output, version, status, headers));
@@ -445,7 +445,7 @@ Result<void> Connection::Interim::send(std::uint16_t status, const Headers& head
 // The scope of a request ends when its response is written: what the handler has spawned and not
 // joined is cancelled and waited for, and its cleanups run. The client does not wait for that.
 void Connection::end_request(Exchange& exchange) {
-    exchange.body.let_go();
+    exchange.body.release_memory();
     if (!exchange.scope->has_round()) [[likely]]
         return;
     // An error shows again when the next is sent.
@@ -453,7 +453,7 @@ void Connection::end_request(Exchange& exchange) {
     exchange.scope->end_round();
 }
 
-void Connection::begin_body(Exchange& exchange, Interim* interim) {
+void Connection::begin_body(Exchange& exchange, InterimSender* interim) {
     const wire::RequestHead& head = exchange.parser.head();
     if (head.framing == wire::Framing::None) return exchange.body.begin_without_body();
     ServerCore& core = shard_.core();
@@ -466,7 +466,7 @@ void Connection::begin_body(Exchange& exchange, Interim* interim) {
 // Waits for a permit if there are too many requests, and sheds what has waited too long.
 Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
                                           EarlySender& early) {
-    if (std::optional<Response> refused = refused_before(exchange)) return std::move(*refused);
+    if (std::optional<Response> refused = refuse_before_call(exchange)) return std::move(*refused);
     struct GiveBack {
         ~GiveBack() {
             if (permits) [[unlikely]]
@@ -475,21 +475,21 @@ Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
         Permits* permits;
         std::size_t shard;
     } at_end{nullptr, shard_.index()};
-    if (!is_seated()) [[unlikely]] {
+    if (!is_within_reserve()) [[unlikely]] {
         Permits& permits = shard_.core().permits();
         if (!permits.take(shard_.index(), limits().queue_delay)) return shed();
         at_end.permits = &permits;
     }
-    WatchTime watched(*this, exchange);
+    WatchScope watched(*this, exchange);
     if (Result<void> sent = early.lend(); !sent) return sent.error();
     return call_handler(request, exchange.scope->lend_context());
 }
 
 // What the handler is not asked about.
-std::optional<Response> Connection::refused_before(const Exchange& exchange) {
+std::optional<Response> Connection::refuse_before_call(const Exchange& exchange) {
     std::int64_t now_ns = exchange.now.time_since_epoch().count();
-    bool late = woken_ns != 0 && now_ns - woken_ns > limits().queue_delay.count();
-    woken_ns = 0;
+    bool late = ready_ns != 0 && now_ns - ready_ns > limits().queue_delay.count();
+    ready_ns = 0;
     auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
     if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
     if (late) return shed();
@@ -497,11 +497,11 @@ std::optional<Response> Connection::refused_before(const Exchange& exchange) {
 }
 
 // Of those that have a seat no more can be in handlers than were awake when the last one began.
-bool Connection::is_seated() const { return shard_.awake() <= shard_.core().seats(); }
+bool Connection::is_within_reserve() const { return shard_.active() <= shard_.core().reserved_permits(); }
 
 // By what can be sent, whatever came of the call.
-void Connection::replace(Result<Response>& outcome, const Request& request, Exchange& exchange) {
-    if (!outcome) outcome = explain(outcome.error(), request, exchange, exchange.scope->state());
+void Connection::replace_unsendable(Result<Response>& outcome, const Request& request, Exchange& exchange) {
+    if (!outcome) outcome = response_to_error(outcome.error(), request, exchange, exchange.scope->state());
     if (!can_be_written(*outcome)) {
         outcome = failure_response(request, &outcome->headers, "the response cannot be sent",
                                    shard_.core().log_limit());
@@ -529,7 +529,7 @@ Result<Response> Connection::call_handler(Request& request, async::Context& cont
     }
 }
 
-Response Connection::explain(const Error& error, const Request& request, Exchange& exchange,
+Response Connection::response_to_error(const Error& error, const Request& request, Exchange& exchange,
                              CancelState* token) {
     // A client that leaves in the middle of a body has cut it off, whichever the handler was told
     // first: the end of its context or that of the body.
@@ -574,7 +574,7 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
     return Next::End;
 }
 
-Connection::Next Connection::hand_over(const Request& request, Exchange& exchange,
+Connection::Next Connection::run_upgrade(const Request& request, Exchange& exchange,
                                        Response& response) {
     const ServerLimits& limits = shard_.core().limits();
     // RFC 9110 §7.8: the other protocol begins behind the request, with whose body it would be
@@ -642,7 +642,7 @@ void Connection::report(const AccessRecord& record) {
 
 // ---------------------------------------------------------------- the client goes away
 
-void Connection::begin_watch_time(Exchange& exchange) {
+void Connection::begin_watch(Exchange& exchange) {
     watch_.token = exchange.scope->state();
     // Relaxed: nobody else looks yet.
     watch_.called.store(false, std::memory_order_relaxed);
@@ -652,8 +652,8 @@ void Connection::begin_watch_time(Exchange& exchange) {
 
 // Who has not asked by now has no way to: whatever outlives this time came to its context by one of
 // those who count as asking. So nobody is in watch().
-void Connection::end_watch_time(Exchange& exchange) {
-    exchange.scope->stop_notifying();
+void Connection::end_watch(Exchange& exchange) {
+    exchange.scope->stop_telling();
     stop_watching();
 }
 

@@ -46,21 +46,21 @@ public:
     // The same for one whose time is over, or that drains: what has come by now is served.
     void close_idle();
     // The same for one that is stranded: it gets a fiber if there is memory for one by now.
-    void try_again();
+    void retry_stranded();
     // The loop of its worker looks at it soon. By the owner, or for a request that is kept: any
     // thread.
     void queue_for_loop();
     // In that loop.
-    void go_on_in_loop();
+    void run_in_loop();
     const ServerLimits& limits() const;
 
     // Under the lock of the shard.
-    enum class State : std::uint8_t { Awake, Asleep, Closing };
-    State state = State::Awake;
-    bool has_looked = false;  // the server drains, and it was woken for a last look
-    Instant asleep_since{};   // or stranded
+    enum class State : std::uint8_t { Active, Idle, Closing };
+    State state = State::Active;
+    bool had_last_read = false;  // the server drains, and it was woken for a last look
+    Instant idle_since{};   // or stranded
     ListLink link;
-    std::int64_t woken_ns = 0;  // 0: not measured; by its owner
+    std::int64_t ready_ns = 0;  // 0: not measured; by its owner
     // Of one that is stranded: until when a fiber is to be had for it.
     Deadline stranded_until = Deadline::never();
 
@@ -90,22 +90,22 @@ private:
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
     bool is_for_loop() const;
-    void go_back_to_loop(std::unique_ptr<Exchange> exchange);
-    void wake_up(std::unique_ptr<Exchange> exchange);
+    void return_to_loop(std::unique_ptr<Exchange> exchange);
+    void start_fiber(std::unique_ptr<Exchange> exchange);
     void strand(std::unique_ptr<Exchange> exchange);
     CancelState* make_token(Exchange& exchange);
-    void live(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
-    bool live_on(std::unique_ptr<Exchange>& exchange);
+    void run(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
+    bool serve_until_idle(std::unique_ptr<Exchange>& exchange);
     Next serve(Exchange& exchange);
-    bool shake_hands();
+    bool handshake();
 
-    Next go_on_from_loop(Exchange& exchange);
+    Next resume_from_loop(Exchange& exchange);
     Next read_head(Exchange& exchange);
-    Next receive_first(Exchange& exchange, ByteSpace space);
+    Next receive_available(Exchange& exchange, ByteSpace space);
     Next answer(Exchange& exchange, EarlySender& early);
     // What leaves before the response, and behind those to earlier requests.
-    struct Interim final : InformationalSender {
-        Interim(Connection& its_connection, Exchange& its_exchange, EarlySender& its_early)
+    struct InterimSender final : InformationalSender {
+        InterimSender(Connection& its_connection, Exchange& its_exchange, EarlySender& its_early)
             : connection(its_connection), exchange(its_exchange), early(its_early) {}
         Result<void> send(std::uint16_t status, const Headers& headers) override;
 
@@ -121,43 +121,43 @@ private:
     void end_request(Exchange& exchange);
     void begin_request(Exchange& exchange);
     void count_request();
-    void begin_body(Exchange& exchange, Interim* interim);
+    void begin_body(Exchange& exchange, InterimSender* interim);
     Next finish(Request& request, Exchange& exchange, Result<Response>& outcome, Instant begun,
                 MayWait may_wait);
     Result<Response> call_handler(Request& request, async::Context& context);
     Response shed();
-    std::optional<Response> refused_before(const Exchange& exchange);
+    std::optional<Response> refuse_before_call(const Exchange& exchange);
     Result<Response> call_in_turn(Request& request, Exchange& exchange, EarlySender& early);
-    void replace(Result<Response>& outcome, const Request& request, Exchange& exchange);
-    Response explain(const Error& error, const Request& request, Exchange& exchange,
+    void replace_unsendable(Result<Response>& outcome, const Request& request, Exchange& exchange);
+    Response response_to_error(const Error& error, const Request& request, Exchange& exchange,
                      CancelState* token);
     Result<void> write_watched(ResponseWriter& writer, Response& response, Exchange& exchange);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
-    Next hand_over(const Request& request, Exchange& exchange, Response& response);
+    Next run_upgrade(const Request& request, Exchange& exchange, Response& response);
     bool may_go_on(Instant now) const;
-    bool is_late() const;
-    bool is_seated() const;
+    bool context_has_ended() const;
+    bool is_within_reserve() const;
     void linger(Exchange& exchange);
     void report(const AccessRecord& record);
 
     // In its time the client is watched from the moment when somebody could notice that it has
     // left: a handler that neither waits nor asks pays nothing.
-    class WatchTime {
+    class WatchScope {
     public:
-        WatchTime(Connection& connection, Exchange& exchange)
+        WatchScope(Connection& connection, Exchange& exchange)
             : connection_(connection), exchange_(exchange) {
-            connection.begin_watch_time(exchange);
+            connection.begin_watch(exchange);
         }
-        ~WatchTime() { connection_.end_watch_time(exchange_); }
-        WatchTime(const WatchTime&) = delete;
-        WatchTime& operator=(const WatchTime&) = delete;
+        ~WatchScope() { connection_.end_watch(exchange_); }
+        WatchScope(const WatchScope&) = delete;
+        WatchScope& operator=(const WatchScope&) = delete;
 
     private:
         Connection& connection_;
         Exchange& exchange_;
     };
-    void begin_watch_time(Exchange& exchange);
-    void end_watch_time(Exchange& exchange);
+    void begin_watch(Exchange& exchange);
+    void end_watch(Exchange& exchange);
     void watch();
     void stop_watching();
 
@@ -165,17 +165,17 @@ private:
     void abandon(std::unique_ptr<Exchange> exchange);
     void serve_in_loop(std::unique_ptr<Exchange>& exchange);
     Next read_head_in_loop(Exchange& exchange);
-    Next answer_in_loop(Exchange& exchange);
+    Next serve_request_in_loop(Exchange& exchange);
     LoopOutcome call_loop_handler(Exchange& exchange);
     Next keep(Exchange& exchange);
-    void go_on_kept(std::unique_ptr<Exchange>& exchange);
+    void resume_kept(std::unique_ptr<Exchange>& exchange);
     void end_kept(Exchange& exchange);
-    bool take_permit(Exchange& exchange);
+    bool try_take_permit(Exchange& exchange);
     void give_permit_back(Exchange& exchange);
-    Next conclude(Exchange& exchange, Result<Response>& outcome);
+    Next write_in_loop(Exchange& exchange, Result<Response>& outcome);
     void leave_loop(std::unique_ptr<Exchange> exchange, Next next);
-    Result<bool> send_at_once(Exchange& exchange);
-    void send_aside(Exchange& exchange);
+    Result<bool> try_send_output(Exchange& exchange);
+    void send_by_fiber(Exchange& exchange);
 
     ServerShard& shard_;
     std::unique_ptr<net::Stream> stream_;

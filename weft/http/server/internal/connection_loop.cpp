@@ -14,7 +14,7 @@ namespace weft::http {
 namespace {
 
 // Of one connection, before the others have a turn.
-constexpr unsigned kRequestsOfTurnMax = 32;
+constexpr unsigned kRequestsPerTurnMax = 32;
 
 // The whole request has come, and its sender waits for no word before.
 bool is_whole(Exchange& exchange) {
@@ -44,11 +44,11 @@ void Connection::queue_for_loop() { shard_.queue_for_loop(*this); }
 
 // A door for exceptions: user code has its own, so what comes here is memory that our own code did
 // not get, and nobody else would catch it in a worker's loop.
-void Connection::go_on_in_loop() {
+void Connection::run_in_loop() {
     std::unique_ptr<Exchange> exchange;  // as long as it is ours
     try {
         if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept)
-            return go_on_kept(exchange);
+            return resume_kept(exchange);
         exchange = exchange_ ? std::move(exchange_) : shard_.take_exchange();
         if (!exchange || !make_token(*exchange)) return strand(std::move(exchange));
         return serve_in_loop(exchange);
@@ -62,35 +62,35 @@ void Connection::go_on_in_loop() {
 
 // In the middle of a request: a fiber ends its connection, and what it has left behind.
 void Connection::abandon(std::unique_ptr<Exchange> exchange) {
-    end_watch_time(*exchange);
+    end_watch(*exchange);
     give_permit_back(*exchange);
     exchange->loop.clear();
     exchange->output.clear();  // half a response, perhaps
     exchange->start = Exchange::Start::End;
-    wake_up(std::move(exchange));
+    start_fiber(std::move(exchange));
 }
 
-void Connection::go_back_to_loop(std::unique_ptr<Exchange> exchange) {
+void Connection::return_to_loop(std::unique_ptr<Exchange> exchange) {
     exchange_ = std::move(exchange);
     queue_for_loop();
 }
 
 // Until there is nothing more to read for now, or somebody has to wait.
 void Connection::serve_in_loop(std::unique_ptr<Exchange>& exchange) {
-    Next next = Next::Again;
-    for (unsigned count = 0; next == Next::Again; ++count) {
+    Next next = Next::Proceed;
+    for (unsigned count = 0; next == Next::Proceed; ++count) {
         bool full = exchange->output.size() >= kWriteGatherBytes;
-        if (count == kRequestsOfTurnMax || full) {
+        if (count == kRequestsPerTurnMax || full) {
             // The others first, or one who sends without a pause would keep the loop for himself.
-            Result<bool> sent = send_at_once(*exchange);
+            Result<bool> sent = try_send_output(*exchange);
             if (!sent) return leave_loop(std::move(exchange), Next::End);
-            if (*sent) return go_back_to_loop(std::move(exchange));
+            if (*sent) return return_to_loop(std::move(exchange));
             exchange->start = Exchange::Start::Loop;
-            return wake_up(std::move(exchange));
+            return start_fiber(std::move(exchange));
         }
         next = read_head_in_loop(*exchange);
-        if (next == Next::Again) next = answer_in_loop(*exchange);
-        if (next == Next::Again && exchange->buffer.empty()) next = Next::Sleep;
+        if (next == Next::Proceed) next = serve_request_in_loop(*exchange);
+        if (next == Next::Proceed && exchange->buffer.empty()) next = Next::Idle;
     }
     leave_loop(std::move(exchange), next);
 }
@@ -106,22 +106,22 @@ Connection::Next Connection::read_head_in_loop(Exchange& exchange) {
         if (progress == wire::Progress::Failed) return Next::Fiber;
         bool done = progress == wire::Progress::Done;
         if (done && (has_all || is_whole(exchange) || !has_small_body(parser.head())))
-            return Next::Again;
+            return Next::Proceed;
         if (has_all) return Next::Fiber;
         bool is_first = buffer.empty();
         ByteSpace space = buffer.space();
         if (space.empty()) return Next::Fiber;
         // The head may lie elsewhere now.
         if (done) parser.reset();
-        Next next = receive_first(exchange, space);
-        has_all = next != Next::Again;
+        Next next = receive_available(exchange, space);
+        has_all = next != Next::Proceed;
         if (has_all && (is_first || (next == Next::End && !done))) return next;
     }
 }
 
-Connection::Next Connection::answer_in_loop(Exchange& exchange) {
-    if (!is_whole(exchange) || !take_permit(exchange)) {
-        exchange.start = Exchange::Start::Answer;
+Connection::Next Connection::serve_request_in_loop(Exchange& exchange) {
+    if (!is_whole(exchange) || !try_take_permit(exchange)) {
+        exchange.start = Exchange::Start::Admit;
         return Next::Fiber;
     }
     LoopRequest& loop = exchange.loop;
@@ -130,23 +130,23 @@ Connection::Next Connection::answer_in_loop(Exchange& exchange) {
     LoopOutcome outcome = call_loop_handler(exchange);
     switch (outcome.kind()) {
     case LoopOutcome::Kind::ByFiber:
-        end_watch_time(exchange);
+        end_watch(exchange);
         give_permit_back(exchange);
         loop.clear();
         exchange.buffer.give_back(exchange.parser.consumed() + exchange.body.received());
-        exchange.buffer.let_go();
-        exchange.start = Exchange::Start::Answer;
+        exchange.buffer.release();
+        exchange.start = Exchange::Start::Admit;
         return Next::Fiber;
     case LoopOutcome::Kind::Kept:
         count_request();
         if (loop.reply) return keep(exchange);
-        if (loop.outcome) return conclude(exchange, *loop.outcome);
+        if (loop.outcome) return write_in_loop(exchange, *loop.outcome);
         outcome.result() = Error(ErrorKind::Misuse, "a request was kept by nobody");
-        return conclude(exchange, outcome.result());
+        return write_in_loop(exchange, outcome.result());
     case LoopOutcome::Kind::Answer: break;
     }
     count_request();
-    return conclude(exchange, outcome.result());
+    return write_in_loop(exchange, outcome.result());
 }
 
 LoopOutcome Connection::call_loop_handler(Exchange& exchange) {
@@ -157,8 +157,8 @@ LoopOutcome Connection::call_loop_handler(Exchange& exchange) {
     loop.begun = exchange.now;
     loop.request.emplace(Request::Parts{exchange.parser.head(), exchange.parser.target(),
                                         exchange.body, peer_, nullptr});
-    begin_watch_time(exchange);
-    if (std::optional<Response> refused = refused_before(exchange)) return std::move(*refused);
+    begin_watch(exchange);
+    if (std::optional<Response> refused = refuse_before_call(exchange)) return std::move(*refused);
     LoopCall call(loop);
     try {
         return shard_.core().options().loop_handler(*loop.request, call);
@@ -179,7 +179,7 @@ Connection::Next Connection::keep(Exchange& exchange) {
 }
 
 // It was answered, or has ended, or both: then the answer counts.
-void Connection::go_on_kept(std::unique_ptr<Exchange>& exchange) {
+void Connection::resume_kept(std::unique_ptr<Exchange>& exchange) {
     LoopRequest& loop = exchange_->loop;
     // Acquire: what the sender has left. It queues the connection when it is done.
     if (loop.is_sending.load(std::memory_order_acquire)) return;
@@ -191,12 +191,12 @@ void Connection::go_on_kept(std::unique_ptr<Exchange>& exchange) {
     exchange = std::move(exchange_);
     if (!loop.outcome) end_kept(*exchange);
     exchange->now = shard_.time_in_loop();
-    Next next = conclude(*exchange, *loop.outcome);
-    if (next == Next::Again && !exchange->buffer.empty()) {
+    Next next = write_in_loop(*exchange, *loop.outcome);
+    if (next == Next::Proceed && !exchange->buffer.empty()) {
         exchange->fresh_token(shard_.token());
         return serve_in_loop(exchange);
     }
-    leave_loop(std::move(exchange), next == Next::Again ? Next::Sleep : next);
+    leave_loop(std::move(exchange), next == Next::Proceed ? Next::Idle : next);
 }
 
 void Connection::end_kept(Exchange& exchange) {
@@ -207,7 +207,7 @@ void Connection::end_kept(Exchange& exchange) {
                   : server_goes_on ? KeptEnd::OutOfTime
                                    : KeptEnd::ServerCloses;
     loop.outcome = gone ? Error(ErrorKind::Cancelled) : loop.token()->error();
-    loop.part_from_reply();
+    loop.detach_reply();
     if (!loop.on_end) return;
     try {
         loop.on_end(why);
@@ -219,8 +219,8 @@ void Connection::end_kept(Exchange& exchange) {
 }
 
 // False: whoever needs one has to wait for it.
-bool Connection::take_permit(Exchange& exchange) {
-    if (is_seated()) [[likely]]
+bool Connection::try_take_permit(Exchange& exchange) {
+    if (is_within_reserve()) [[likely]]
         return true;
     exchange.loop.has_permit = shard_.core().permits().try_take(shard_.index());
     return exchange.loop.has_permit;
@@ -233,17 +233,17 @@ void Connection::give_permit_back(Exchange& exchange) {
 
 // The request has its outcome, and is over unless a fiber has to finish it. The outcome may be the
 // one that lies in the exchange.
-Connection::Next Connection::conclude(Exchange& exchange, Result<Response>& outcome) {
+Connection::Next Connection::write_in_loop(Exchange& exchange, Result<Response>& outcome) {
     LoopRequest& loop = exchange.loop;
-    loop.part_from_reply();
-    end_watch_time(exchange);
+    loop.detach_reply();
+    end_watch(exchange);
     give_permit_back(exchange);
     IncomingBody& body = exchange.body;
     bool quick = (body.is_finished() || body.drop_buffered()) && is_quick(outcome) &&
                  !exchange.scope->has_round();
     if (!quick) {
         if (!loop.outcome) loop.outcome.emplace(std::move(outcome));
-        exchange.start = Exchange::Start::Finish;
+        exchange.start = Exchange::Start::Write;
         return Next::Fiber;
     }
     Next next = finish(*loop.request, exchange, outcome, loop.begun, MayWait::No);
@@ -253,16 +253,16 @@ Connection::Next Connection::conclude(Exchange& exchange, Result<Response>& outc
 }
 
 // On the fiber of one that was in the loop before.
-Connection::Next Connection::go_on_from_loop(Exchange& exchange) {
+Connection::Next Connection::resume_from_loop(Exchange& exchange) {
     using Start = Exchange::Start;
     Start start = exchange.start;
-    if (start == Start::ReadHead || start == Start::Answer) return Next::Again;  // see read_head()
+    if (start == Start::ReadHead || start == Start::Admit) return Next::Proceed;  // see read_head()
     exchange.start = Start::ReadHead;
-    if (start == Start::Sleep) return Next::Sleep;
+    if (start == Start::Idle) return Next::Idle;
     if (start == Start::Loop) return Next::Loop;
     if (start == Start::Linger) linger(exchange);
     if (start == Start::End) end_request(exchange);  // of one that was abandoned
-    if (start != Start::Finish) return Next::End;
+    if (start != Start::Write) return Next::End;
     LoopRequest& loop = exchange.loop;
     Next next = Next::End;
     {
@@ -270,36 +270,36 @@ Connection::Next Connection::go_on_from_loop(Exchange& exchange) {
         next = finish(*loop.request, exchange, *loop.outcome, loop.begun, MayWait::Yes);
     }
     loop.clear();
-    if (next != Next::Again) return next;
-    return exchange.buffer.empty() ? Next::Sleep : Next::Loop;
+    if (next != Next::Proceed) return next;
+    return exchange.buffer.empty() ? Next::Idle : Next::Loop;
 }
 
 // ---------------------------------------------------------------- what comes after a turn
 
 void Connection::leave_loop(std::unique_ptr<Exchange> exchange, Next next) {
     if (next == Next::Linger) exchange->start = Exchange::Start::Linger;
-    if (next == Next::Linger || next == Next::Fiber) return wake_up(std::move(exchange));
-    Result<bool> sent = send_at_once(*exchange);
+    if (next == Next::Linger || next == Next::Fiber) return start_fiber(std::move(exchange));
+    Result<bool> sent = try_send_output(*exchange);
     if (next == Next::Kept) {
         exchange_ = std::move(exchange);
-        if (!sent || !*sent) send_aside(*exchange_);
+        if (!sent || !*sent) send_by_fiber(*exchange_);
         return;
     }
     if (sent && !*sent) {
-        exchange->start = next == Next::End ? Exchange::Start::End : Exchange::Start::Sleep;
-        return wake_up(std::move(exchange));
+        exchange->start = next == Next::End ? Exchange::Start::End : Exchange::Start::Idle;
+        return start_fiber(std::move(exchange));
     }
-    ServerShard::Rest rest = ServerShard::Rest::End;
-    if (sent && next == Next::Sleep) rest = shard_.put_to_sleep(*this, exchange, exchange->now);
-    switch (rest) {
-    case ServerShard::Rest::Asleep: return;
-    case ServerShard::Rest::Ready: return go_back_to_loop(std::move(exchange));
-    case ServerShard::Rest::End: shard_.give_back(std::move(exchange)); return end(*this);
+    ServerShard::Idling idling = ServerShard::Idling::End;
+    if (sent && next == Next::Idle) idling = shard_.make_idle(*this, exchange, exchange->now);
+    switch (idling) {
+    case ServerShard::Idling::Idle: return;
+    case ServerShard::Idling::Ready: return return_to_loop(std::move(exchange));
+    case ServerShard::Idling::End: shard_.give_back(std::move(exchange)); return end(*this);
     }
 }
 
 // True: nothing is left.
-Result<bool> Connection::send_at_once(Exchange& exchange) {
+Result<bool> Connection::try_send_output(Exchange& exchange) {
     std::string& output = exchange.output;
     if (output.empty()) return true;
     Bytes part = as_bytes(output);
@@ -310,7 +310,7 @@ Result<bool> Connection::send_at_once(Exchange& exchange) {
 }
 
 // The answers to earlier requests must not wait for one that is kept.
-void Connection::send_aside(Exchange& exchange) {
+void Connection::send_by_fiber(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
     auto end = [this, &loop](bool failed) {
         loop.has_failed_to_send = failed;

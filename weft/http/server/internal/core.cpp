@@ -18,17 +18,17 @@ constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
 // Exchanges that nobody has needed for as long are freed.
 constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
 // Without memory for a fiber; then a connection is tried again, so many at a time.
-constexpr Nanoseconds kStrandedRest = std::chrono::milliseconds(10);
+constexpr Nanoseconds kStrandedRetryDelay = std::chrono::milliseconds(10);
 constexpr unsigned kStrandedAtOnceMax = 64;
-constexpr Nanoseconds kDrainMoment = std::chrono::milliseconds(100);
+constexpr Nanoseconds kDrainGrace = std::chrono::milliseconds(100);
 // One who has connected and said nothing for as long may be evicted.
-constexpr Nanoseconds kFreshMoment = std::chrono::milliseconds(250);
+constexpr Nanoseconds kFreshEvictableAfter = std::chrono::milliseconds(250);
 // Connections that are looked at in a turn of the loop, and their requests that share a look at the
 // clock.
-constexpr std::size_t kLoopTurnMax = 64;
-constexpr unsigned kRequestsOfOneTime = 16;
+constexpr std::size_t kConnectionsPerTurnMax = 64;
+constexpr unsigned kRequestsPerClockRead = 16;
 // One of so many requests of a shard's even share is its own, and nobody else's.
-constexpr std::size_t kSeatsOfShare = 32;
+constexpr std::size_t kReserveDivisor = 32;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
 
 std::unique_ptr<Exchange> ServerShard::take_pooled() {
     // Relaxed: written under the lock only.
-    awake_.store(awake_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    active_.store(active_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!pool_) return nullptr;
     std::unique_ptr<Exchange> taken = std::move(pool_);
     pool_ = std::move(taken->next);
@@ -66,7 +66,7 @@ std::unique_ptr<Exchange> ServerShard::take_pooled() {
 // Leaves it to the caller if there are enough: it is destroyed when the lock is free again.
 void ServerShard::pool(std::unique_ptr<Exchange>& exchange) {
     // Relaxed: as above.
-    awake_.store(awake_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    active_.store(active_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     if (pooled_ == kExchangesPooledMax) return;
     exchange->next = std::move(pool_);
     pool_ = std::move(exchange);
@@ -87,20 +87,20 @@ std::unique_ptr<Exchange> ServerShard::take_exchange() {
 std::unique_ptr<Exchange> ServerShard::make_exchange() {
     // tidy: allow new: owned at once
     std::unique_ptr<Exchange> made(new (std::nothrow) Exchange(core_.limits()));
-    if (!made) forget_exchange();
+    if (!made) uncount_exchange();
     return made;
 }
 
 // It was counted, and there is none.
-void ServerShard::forget_exchange() {
+void ServerShard::uncount_exchange() {
     SpinGuard guard(lock_);
     // Relaxed: written under the lock only.
-    awake_.store(awake_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    active_.store(active_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 void ServerShard::drop(std::unique_ptr<Exchange> exchange) {
     exchange.reset();
-    forget_exchange();
+    uncount_exchange();
 }
 
 void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
@@ -111,46 +111,46 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
 
 // Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
 // done, the server may end, so nothing of it is touched after the lock.
-ServerShard::Rest ServerShard::put_to_sleep(Connection& connection,
+ServerShard::Idling ServerShard::make_idle(Connection& connection,
                                             std::unique_ptr<Exchange>& exchange, Instant now) {
     bool fresh = connection.is_fresh();
     if (exchange) exchange->clear();
     SpinGuard guard(lock_);
     if (core_.is_closing())
-        return std::exchange(connection.has_looked, true) ? Rest::End : Rest::Ready;
+        return std::exchange(connection.had_last_read, true) ? Idling::End : Idling::Ready;
     auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
-    if (!armed) return Rest::End;
-    if (!*armed) return Rest::Ready;
-    connection.state = Connection::State::Asleep;
-    connection.asleep_since = now;
-    Idle& list = fresh ? fresh_ : idle_;
+    if (!armed) return Idling::End;
+    if (!*armed) return Idling::Ready;
+    connection.state = Connection::State::Idle;
+    connection.idle_since = now;
+    ConnectionList& list = fresh ? fresh_ : keep_alive_;
     bool first = list.empty();
     list.push_back(connection);
     // Behind others it is looked at when they are.
-    if (first) core_.note_deadline(Deadline::after(core_.sleep_of(fresh), now));
+    if (first) core_.note_deadline(Deadline::after(core_.idle_limit(fresh), now));
     if (exchange) pool(exchange);
-    return Rest::Asleep;
+    return Idling::Idle;
 }
 
-bool ServerShard::wake(Connection& connection, std::unique_ptr<Exchange>& exchange) {
+bool ServerShard::make_active(Connection& connection, std::unique_ptr<Exchange>& exchange) {
     {
         SpinGuard guard(lock_);
         if (connection.state == Connection::State::Closing) return false;
-        connection.state = Connection::State::Awake;
-        (connection.is_fresh() ? fresh_ : idle_).erase(connection);
+        connection.state = Connection::State::Active;
+        (connection.is_fresh() ? fresh_ : keep_alive_).erase(connection);
         exchange = take_pooled();
     }
     if (!exchange) exchange = make_exchange();
     return true;
 }
 
-bool ServerShard::wake_for_loop(Connection& connection) {
+bool ServerShard::make_active_in_loop(Connection& connection) {
     bool first = false;
     {
         SpinGuard guard(lock_);
         if (connection.state == Connection::State::Closing) return false;
-        connection.state = Connection::State::Awake;
-        (connection.is_fresh() ? fresh_ : idle_).erase(connection);
+        connection.state = Connection::State::Active;
+        (connection.is_fresh() ? fresh_ : keep_alive_).erase(connection);
         first = enqueue(connection);
     }
     if (first) post_turn();
@@ -169,16 +169,16 @@ void ServerShard::queue_for_loop(Connection& connection) {
 
 // Under the lock. True: the caller posts the turn.
 bool ServerShard::enqueue(Connection& connection) {
-    for_loop_.push_back(connection);
-    bool first = !std::exchange(is_posted_, true);
+    loop_queue_.push_back(connection);
+    bool first = !std::exchange(turn_is_posted_, true);
     if (first) posted_ns_ = last_look().time_since_epoch().count();
-    connection.woken_ns = posted_ns_;
+    connection.ready_ns = posted_ns_;
     return first;
 }
 
 void ServerShard::take_from_queue(Connection& connection) {
     SpinGuard guard(lock_);
-    if (connection.link.is_linked()) for_loop_.erase(connection);
+    if (connection.link.is_linked()) loop_queue_.erase(connection);
 }
 
 // Whoever posts it is the only one who can let those in the queue go on, so the server is there.
@@ -190,71 +190,71 @@ void ServerShard::post_turn() {
 // Some of them; the others have to wait for another turn, so that the worker's fibers have theirs.
 // The turn is inside the gate: what it calls may end the last connection.
 void ServerShard::take_turn() {
-    std::array<Connection*, kLoopTurnMax> taken;
+    std::array<Connection*, kConnectionsPerTurnMax> taken;
     std::size_t count = 0;
     bool more = false;
     {
         SpinGuard guard(lock_);
-        while (count < taken.size() && !for_loop_.empty()) taken[count++] = for_loop_.pop_front();
-        more = is_posted_ = !for_loop_.empty();
+        while (count < taken.size() && !loop_queue_.empty()) taken[count++] = loop_queue_.pop_front();
+        more = turn_is_posted_ = !loop_queue_.empty();
         // Those who come from now on have not waited since the queue was empty for the last time.
         if (more) posted_ns_ = last_look().time_since_epoch().count();
     }
     if (more) post_turn();
     loop_requests_ = 0;
-    for (Connection* connection : std::span(taken).first(count)) connection->go_on_in_loop();
+    for (Connection* connection : std::span(taken).first(count)) connection->run_in_loop();
     core_.leave_turn();
 }
 
 Instant ServerShard::time_in_loop() {
     // A turn begins soon after the look that has found its connections.
-    if (loop_requests_ % kRequestsOfOneTime == 0)
+    if (loop_requests_ % kRequestsPerClockRead == 0)
         loop_time_ = loop_requests_ == 0 ? last_look() : Clock::now();
     ++loop_requests_;
     return loop_time_;
 }
 
-// Under the lock, as in put_to_sleep(): whoever looks may end it, and the server with it.
+// Under the lock, as in make_idle(): whoever looks may end it, and the server with it.
 void ServerShard::strand(Connection& connection, Instant now) {
     tally.stranded.add();
     SpinGuard guard(lock_);
     if (connection.stranded_until.is_never())
         connection.stranded_until = Deadline::after(core_.limits().queue_delay, now);
-    connection.asleep_since = now;
+    connection.idle_since = now;
     stranded_.push_back(connection);
-    core_.note_deadline(Deadline::after(kStrandedRest, now));
+    core_.note_deadline(Deadline::after(kStrandedRetryDelay, now));
 }
 
 // Some of them; each is stranded anew, or has its fiber.
-Deadline ServerShard::try_stranded(Instant now) {
-    Idle trying;
-    Idle closing;
+Deadline ServerShard::retry_stranded_ones(Instant now) {
+    ConnectionList trying;
+    ConnectionList closing;
     Deadline next = Deadline::never();
     {
         SpinGuard guard(lock_);
         for (unsigned count = 0; count < kStrandedAtOnceMax; ++count) {
             Connection* first = stranded_.front();
-            if (!first || now < first->asleep_since + kStrandedRest) break;
+            if (!first || now < first->idle_since + kStrandedRetryDelay) break;
             stranded_.erase(*first);
             (first->stranded_until.expired(now) ? closing : trying).push_back(*first);
         }
         if (Connection* first = stranded_.front())
-            next = Deadline::after(kStrandedRest, std::max(first->asleep_since, now));
+            next = Deadline::after(kStrandedRetryDelay, std::max(first->idle_since, now));
     }
-    while (Connection* connection = trying.pop_front()) connection->try_again();
+    while (Connection* connection = trying.pop_front()) connection->retry_stranded();
     while (Connection* connection = closing.pop_front()) Connection::end(*connection);
     return next;
 }
 
 Deadline ServerShard::close_idle(Instant now) {
-    Idle closing;
+    ConnectionList closing;
     Deadline next = Deadline::never();
     {
         SpinGuard guard(lock_);
-        for (Idle* list : {&fresh_, &idle_}) {
-            Nanoseconds sleep = core_.sleep_of(list == &fresh_);
+        for (ConnectionList* list : {&fresh_, &keep_alive_}) {
+            Nanoseconds sleep = core_.idle_limit(list == &fresh_);
             while (Connection* first = list->front()) {
-                Deadline until = Deadline::after(sleep, first->asleep_since);
+                Deadline until = Deadline::after(sleep, first->idle_since);
                 if (!until.expired(now)) {
                     next = std::min(next, until);
                     break;
@@ -268,27 +268,27 @@ Deadline ServerShard::close_idle(Instant now) {
         }
     }
     while (Connection* connection = closing.pop_front()) connection->close_idle();
-    return std::min({next, try_stranded(now), free_spare(now)});
+    return std::min({next, retry_stranded_ones(now), free_spare(now)});
 }
 
-bool ServerShard::has_sleepers() {
+bool ServerShard::has_idle() {
     SpinGuard guard(lock_);
-    return !fresh_.empty() || !idle_.empty();
+    return !fresh_.empty() || !keep_alive_.empty();
 }
 
-std::optional<Instant> ServerShard::longest_asleep(Sleepers which) {
+std::optional<Instant> ServerShard::oldest_idle(IdleKind which) {
     SpinGuard guard(lock_);
-    Connection* first = (which == Sleepers::Fresh ? fresh_ : idle_).front();
+    Connection* first = (which == IdleKind::Fresh ? fresh_ : keep_alive_).front();
     if (!first) return std::nullopt;
-    return first->asleep_since;
+    return first->idle_since;
 }
 
-bool ServerShard::evict(Sleepers which) {
+bool ServerShard::evict(IdleKind which) {
     Connection* evicted = nullptr;
     {
         SpinGuard guard(lock_);
-        Idle& list = which == Sleepers::Fresh ? fresh_ : idle_;
-        for (Connection* one = list.front(); one && !evicted; one = Idle::next(*one)) {
+        ConnectionList& list = which == IdleKind::Fresh ? fresh_ : keep_alive_;
+        for (Connection* one = list.front(); one && !evicted; one = ConnectionList::next(*one)) {
             if (one->stream().descriptor().disarm(*one)) evicted = one;
         }
         if (!evicted) return false;
@@ -316,7 +316,7 @@ Deadline ServerShard::free_spare(Instant now) {
             spare_ = pooled_;
             spare_since_ = now;
         }
-        if (pooled_ + awake() > 0) next = Deadline::after(kSpareTime, spare_since_);
+        if (pooled_ + active() > 0) next = Deadline::after(kSpareTime, spare_since_);
     }
     destroy(std::move(spare));
     return next;
@@ -351,8 +351,8 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     if (shards_.empty()) {
         source_ = CancelSource();
         places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
-        seats_ = limits().requests / (workers.size() * kSeatsOfShare);
-        permits_.deal(limits().requests - seats_ * workers.size(), limits().requests_waiting,
+        reserved_permits_ = limits().requests / (workers.size() * kReserveDivisor);
+        permits_.configure(limits().requests - reserved_permits_ * workers.size(), limits().requests_waiting,
                       workers.size());
         for (unsigned worker : workers) {
             shards_.push_back(
@@ -397,7 +397,7 @@ Result<void> ServerCore::serve_inside() {
     if (shards_.empty()) return Error(ErrorKind::Misuse, "a server listens before it serves");
     Result<void> outcome = begin_accepting();
     while (outcome && !is_draining()) {
-        Deadline resting = let_acceptors_go_on(Clock::now());
+        Deadline resting = resume_acceptors(Clock::now());
         Result<void> woken = wake_.wait_until(std::min(close_idle(), resting));
         wake_.reset();
         if (woken || woken.error().kind() == ErrorKind::TimedOut) continue;
@@ -406,7 +406,7 @@ Result<void> ServerCore::serve_inside() {
     }
     // The end of the ambient context reaches the requests by itself.
     drain();
-    shield(Deadline::never(), [this] { end_everything(); });
+    shield(Deadline::never(), [this] { end_connections(); });
     return outcome;
 }
 
@@ -417,16 +417,16 @@ Result<void> ServerCore::begin_accepting() {
     return {};
 }
 
-// Those who have rested; the others a little later.
-Deadline ServerCore::let_acceptors_go_on(Instant now) {
+// Those whose back-off has passed; the others a little later.
+Deadline ServerCore::resume_acceptors(Instant now) {
     Deadline next = Deadline::never();
     for (auto& shard : shards_) {
         for (auto& acceptor : shard->acceptors) {
-            if (!acceptor->is_resting()) continue;
-            if (acceptor->rested(now)) {
-                acceptor->go_on();
+            if (!acceptor->is_backing_off()) continue;
+            if (acceptor->back_off_has_passed(now)) {
+                acceptor->resume();
             } else {
-                next = Deadline::after(Acceptor::kRest, now);
+                next = Deadline::after(Acceptor::kBackOff, now);
             }
         }
     }
@@ -436,11 +436,11 @@ Deadline ServerCore::let_acceptors_go_on(Instant now) {
 // Who has just been answered may have sent his next request already, and who has just connected his
 // first: they have a moment, and what comes in it is served; also those who connect at the end of
 // it. All others are closed at once.
-void ServerCore::end_everything() {
+void ServerCore::end_connections() {
     Instant begun = Clock::now();
     for (;;) {
         Deadline next = close_idle();
-        Deadline last_accept = Deadline::after(sleep_of(true), begun);
+        Deadline last_accept = Deadline::after(idle_limit(true), begun);
         if (last_accept.expired(Clock::now())) break;
         static_cast<void>(wake_.wait_until(std::min(next, last_accept)));
         wake_.reset();
@@ -450,11 +450,11 @@ void ServerCore::end_everything() {
     }
     static_cast<void>(accepting_.close());
     // Twice, for one who was woken for nothing and sleeps anew.
-    Deadline last_word = Deadline::after(2 * kDrainMoment);
+    Deadline last_word = Deadline::after(2 * kDrainGrace);
     for (;;) {
         Deadline next = close_idle();
         bool anybody =
-            std::ranges::any_of(shards_, [](const auto& shard) { return shard->has_sleepers(); });
+            std::ranges::any_of(shards_, [](const auto& shard) { return shard->has_idle(); });
         if (!anybody || last_word.expired(Clock::now()) || is_closing()) break;
         static_cast<void>(wake_.wait_until(std::min(next, last_word)));
         wake_.reset();
@@ -471,20 +471,20 @@ void ServerCore::end_everything() {
     static_cast<void>(gate_.close());
 }
 
-Nanoseconds ServerCore::sleep_of(bool fresh) const {
+Nanoseconds ServerCore::idle_limit(bool fresh) const {
     Nanoseconds sleep = fresh ? limits().header_time : limits().idle;
     if (is_closing()) return Nanoseconds::zero();
-    return is_draining() ? std::min(sleep, kDrainMoment) : sleep;
+    return is_draining() ? std::min(sleep, kDrainGrace) : sleep;
 }
 
 Deadline ServerCore::close_idle() {
     // Whoever goes to sleep from here on compares with this; see note_deadline().
-    next_look_ns_.store(kNeverNs, std::memory_order_seq_cst);
+    next_check_ns_.store(kNeverNs, std::memory_order_seq_cst);
     Instant now = Clock::now();
     Deadline next = Deadline::never();
     for (auto& shard : shards_) next = std::min(next, shard->close_idle(now));
     if (!next.is_never()) {
-        next_look_ns_.store(next.instant().time_since_epoch().count(), std::memory_order_seq_cst);
+        next_check_ns_.store(next.instant().time_since_epoch().count(), std::memory_order_seq_cst);
     }
     return next;
 }
@@ -492,7 +492,7 @@ Deadline ServerCore::close_idle() {
 void ServerCore::note_deadline(Deadline until) {
     // seq_cst, as the stores in close_idle(): either it sees the sleeper in its list, or the
     // sleeper sees that nobody is going to look in time.
-    if (until.instant().time_since_epoch().count() < next_look_ns_.load(std::memory_order_seq_cst))
+    if (until.instant().time_since_epoch().count() < next_check_ns_.load(std::memory_order_seq_cst))
         wake_.set();
 }
 
@@ -523,13 +523,13 @@ bool ServerCore::admit(const net::Address& peer) {
 // a while, which one who has something to say does not. Not in a drain, which has a word for each.
 bool ServerCore::evict() {
     if (is_draining()) return false;
-    using Sleepers = ServerShard::Sleepers;
-    Instant said_nothing_since = Clock::now() - kFreshMoment;
-    for (Sleepers which : {Sleepers::Idle, Sleepers::Fresh}) {
+    using IdleKind = ServerShard::IdleKind;
+    Instant said_nothing_since = Clock::now() - kFreshEvictableAfter;
+    for (IdleKind which : {IdleKind::KeepAlive, IdleKind::Fresh}) {
         ServerShard* found = nullptr;
-        Instant since = which == Sleepers::Fresh ? said_nothing_since : Instant::max();
+        Instant since = which == IdleKind::Fresh ? said_nothing_since : Instant::max();
         for (auto& shard : shards_) {
-            std::optional<Instant> asleep = shard->longest_asleep(which);
+            std::optional<Instant> asleep = shard->oldest_idle(which);
             if (!asleep || *asleep >= since) continue;
             since = *asleep;
             found = shard.get();
@@ -546,12 +546,12 @@ void ServerCore::refuse(ServerShard& home, const net::Address& peer) {
 }
 
 void ServerCore::leave(const net::Address& peer) {
-    // Either end_everything() sees that nobody is left, or this one sees that it waits.
+    // Either end_connections() sees that nobody is left, or this one sees that it waits.
     if (places_.give_back(peer) && is_closing()) wake_.set();
     gate_.leave();
 }
 
-ServerShard& ServerCore::place(ServerShard& here) {
+ServerShard& ServerCore::choose_shard(ServerShard& here) {
     SpinGuard guard(placing_);
     ServerShard* least = &here;
     for (auto& shard : shards_) {

@@ -70,13 +70,13 @@ public:
     // A connection that was just accepted, or has nothing more to read, until its next bytes.
     // Asleep: it is no longer the caller's, nor is its exchange, which may be null. Ready: there
     // are bytes. End: it has had its last look.
-    enum class Rest : std::uint8_t { Asleep, Ready, End };
-    Rest put_to_sleep(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
+    enum class Idling : std::uint8_t { Idle, Ready, End };
+    Idling make_idle(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
     // Its bytes have come. False: somebody is closing it, and the caller does that now. The
     // exchange is null without memory.
-    bool wake(Connection& connection, std::unique_ptr<Exchange>& exchange);
+    bool make_active(Connection& connection, std::unique_ptr<Exchange>& exchange);
     // The same for one that goes on in the loop of the worker. False: somebody is closing it.
-    bool wake_for_loop(Connection& connection);
+    bool make_active_in_loop(Connection& connection);
     // It has a turn in the loop of the worker soon, once. Any thread.
     void queue_for_loop(Connection& connection);
     void take_from_queue(Connection& connection);  // if it is there
@@ -86,15 +86,15 @@ public:
     // queue_delay. It is no longer the caller's.
     void strand(Connection& connection, Instant now);
     // Connections with an exchange; a moment's truth.
-    std::size_t awake() const { return awake_.load(std::memory_order_relaxed); }
+    std::size_t active() const { return active_.load(std::memory_order_relaxed); }
 
-    bool has_sleepers();  // a moment's truth
+    bool has_idle();  // a moment's truth
     // Of the one that has slept for longest among those that wait for their next request, or for
     // their first; nothing if there is none.
-    enum class Sleepers : bool { Idle, Fresh };
-    std::optional<Instant> longest_asleep(Sleepers which);
+    enum class IdleKind : bool { KeepAlive, Fresh };
+    std::optional<Instant> oldest_idle(IdleKind which);
     // Closes it, or the next one if its bytes are just coming.
-    bool evict(Sleepers which);
+    bool evict(IdleKind which);
 
     // Those whose time is over, and spare exchanges; and stranded ones are tried again. Gives when
     // the next one is due.
@@ -110,7 +110,7 @@ public:
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
 private:
-    using Idle = IntrusiveList<Connection, &Connection::link>;
+    using ConnectionList = IntrusiveList<Connection, &Connection::link>;
 
     // Under the lock.
     std::unique_ptr<Exchange> take_pooled();
@@ -124,9 +124,9 @@ private:
     };
 
     std::unique_ptr<Exchange> make_exchange();
-    void forget_exchange();
+    void uncount_exchange();
     static void destroy(std::unique_ptr<Exchange> chain);
-    Deadline try_stranded(Instant now);
+    Deadline retry_stranded_ones(Instant now);
     // Frees what a burst has left in the pool. Gives when to look again.
     Deadline free_spare(Instant now);
 
@@ -138,11 +138,11 @@ private:
     CancelState* const token_state_ = token_.token().state();  // lives with the source
     Atomic<std::size_t> connections_{0};
     SpinLock lock_;
-    Idle fresh_;  // have not sent anything yet; both in the order of their deadlines
-    Idle idle_;
-    Idle stranded_;  // in the order of their last trial
-    Idle for_loop_;
-    bool is_posted_ = false;  // the turn in which they are looked at
+    ConnectionList fresh_;  // have not sent anything yet; both in the order of their deadlines
+    ConnectionList keep_alive_;
+    ConnectionList stranded_;  // in the order of their last trial
+    ConnectionList loop_queue_;
+    bool turn_is_posted_ = false;  // the turn in which they are looked at
     std::int64_t posted_ns_ = 0;
     Turn turn_;
     // Of the loop alone.
@@ -152,7 +152,7 @@ private:
     std::size_t pooled_ = 0;
     std::size_t spare_ = 0;  // the fewest that were in the pool since then
     Instant spare_since_{};
-    Atomic<std::size_t> awake_{0};  // written under the lock
+    Atomic<std::size_t> active_{0};  // written under the lock
 };
 
 class ServerCore {
@@ -173,17 +173,17 @@ public:
     const Handler& handler() const { return handler_; }
     const ServerOptions& options() const { return options_; }
     const ServerLimits& limits() const { return options_.limits; }
-    // seq_cst, both: see drain() and put_to_sleep().
+    // seq_cst, both: see drain() and make_idle().
     bool is_draining() const { return draining_.load(std::memory_order_seq_cst); }
     bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
     // Cancelled when the drain begins.
     CancelState* drain_token() const { return drain_state_; }
     // How long a connection may be asleep.
-    Nanoseconds sleep_of(bool fresh) const;
+    Nanoseconds idle_limit(bool fresh) const;
     Permits& permits() { return permits_; }  // of requests in handlers
     // A shard where so few connections are awake needs no permits: as many requests are set aside
     // for each.
-    std::size_t seats() const { return seats_; }
+    std::size_t reserved_permits() const { return reserved_permits_; }
     BodyMemory& body_memory() { return body_memory_; }
     std::size_t connections() const { return places_.taken(); }
 
@@ -193,7 +193,7 @@ public:
     bool evict();
     // Where a connection that came through `here` is to live: where the fewest do. It is counted
     // there.
-    ServerShard& place(ServerShard& here);
+    ServerShard& choose_shard(ServerShard& here);
     // For one who was admitted and lives there: there is no memory for more.
     void refuse(ServerShard& home, const net::Address& peer);
     // The caller's last touch of the core.
@@ -204,7 +204,7 @@ public:
     Gate& accepting() { return accepting_; }  // of the acceptors
     LogLimit& log_limit() { return log_limit_; }
     // An acceptor rests.
-    void look_soon() { wake_.set(); }
+    void wake_serve() { wake_.set(); }
     // Somebody has gone to sleep until then.
     void note_deadline(Deadline until);
 
@@ -212,8 +212,8 @@ private:
     Result<void> serve_inside();
     Result<void> begin_accepting();
     Deadline close_idle();
-    Deadline let_acceptors_go_on(Instant now);
-    void end_everything();
+    Deadline resume_acceptors(Instant now);
+    void end_connections();
 
     const Handler handler_;
     const ServerOptions options_;
@@ -227,8 +227,8 @@ private:
     SpinLock placing_;  // one after the other, so that all see the same
     BodyMemory body_memory_;
     Permits permits_;
-    std::size_t seats_ = 0;
-    Atomic<std::int64_t> next_look_ns_{kNeverNs};  // when serve() looks for idle ones again
+    std::size_t reserved_permits_ = 0;
+    Atomic<std::int64_t> next_check_ns_{kNeverNs};  // when serve() looks for idle ones again
     LogLimit log_limit_;
     Event wake_;
     Gate accepting_;

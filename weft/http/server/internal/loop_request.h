@@ -34,7 +34,7 @@ struct LoopRequest {
     void answer(Response&& response);
     void answer(const Error& error);
     // From here on a reply answers in vain.
-    void part_from_reply();
+    void detach_reply();
     void clear();
 
     // Tells the connection that the context has ended.
@@ -45,7 +45,7 @@ struct LoopRequest {
     };
 
     State state = State::None;
-    bool is_promised = false;  // keep() was called
+    bool was_kept = false;  // keep() was called
     bool has_permit = false;
     bool has_failed_to_send = false;  // what came before the answer; read when that is over
     Connection* connection = nullptr;

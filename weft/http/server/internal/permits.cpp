@@ -10,21 +10,21 @@ constexpr std::size_t kBatchesOfShare = 8;
 
 }  // namespace
 
-void Permits::deal(std::size_t permits, std::size_t waiting_max, std::size_t shards) {
-    hands_ = std::make_unique<Hand[]>(shards);
+void Permits::configure(std::size_t permits, std::size_t waiting_max, std::size_t shards) {
+    shares_ = std::make_unique<Share[]>(shards);
     shards_ = shards;
     batch_ = std::max<std::size_t>(permits / (shards * kBatchesOfShare), 1);
     waiting_max_ = waiting_max;
     // Relaxed: nobody else looks yet.
-    left_.store(std::max<std::size_t>(permits, 1), std::memory_order_relaxed);
+    unassigned_.store(std::max<std::size_t>(permits, 1), std::memory_order_relaxed);
 }
 
 // How many it could take. seq_cst: see give_back().
-std::uint64_t Permits::take_from(Pile& pile, std::uint64_t most) {
-    std::uint64_t there = pile.load(std::memory_order_seq_cst);
+std::uint64_t Permits::take_from(Count& count, std::uint64_t most) {
+    std::uint64_t there = count.load(std::memory_order_seq_cst);
     while (there != 0) {
         std::uint64_t taken = std::min(there, most);
-        if (pile.compare_exchange_weak(there, there - taken, std::memory_order_seq_cst,
+        if (count.compare_exchange_weak(there, there - taken, std::memory_order_seq_cst,
                                        std::memory_order_seq_cst))
             return taken;
     }
@@ -33,25 +33,25 @@ std::uint64_t Permits::take_from(Pile& pile, std::uint64_t most) {
 
 // One to use, and a few more for the hand.
 bool Permits::borrow(std::size_t shard) {
-    std::uint64_t taken = take_from(left_, batch_);
+    std::uint64_t taken = take_from(unassigned_, batch_);
     for (std::size_t step = 1; taken == 0 && step < shards_; ++step)
-        taken = take_from(hands_[(shard + step) % shards_].permits, batch_);
+        taken = take_from(shares_[(shard + step) % shards_].permits, batch_);
     // One may have been offered to somebody who does not wait any more.
     if (taken == 0) return queue_.try_acquire();
     if (taken > 1) {
-        hands_[shard].permits.fetch_add(taken - 1, std::memory_order_seq_cst);
+        shares_[shard].permits.fetch_add(taken - 1, std::memory_order_seq_cst);
         // Who came to wait meanwhile has not seen them.
-        if (waiting_.load(std::memory_order_seq_cst) != 0) offer(hands_[shard].permits);
+        if (waiting_.load(std::memory_order_seq_cst) != 0) offer_to_waiters(shares_[shard].permits);
     }
     return true;
 }
 
-bool Permits::take_elsewhere(std::size_t shard, Nanoseconds wait_max) {
+bool Permits::take_slow(std::size_t shard, Nanoseconds wait_max) {
     if (borrow(shard)) return true;
     // seq_cst: said before the last look; see give_back().
     bool taken = false;
     if (waiting_.fetch_add(1, std::memory_order_seq_cst) < waiting_max_) {
-        taken = take_one(hands_[shard].permits) || borrow(shard) ||
+        taken = take_one(shares_[shard].permits) || borrow(shard) ||
                 queue_.acquire_for(wait_max).has_value();
     }
     waiting_.fetch_sub(1, std::memory_order_seq_cst);
@@ -59,15 +59,15 @@ bool Permits::take_elsewhere(std::size_t shard, Nanoseconds wait_max) {
 }
 
 // To those who wait; what they do not take stays there for the next one, see borrow().
-void Permits::offer(Pile& pile) {
-    std::uint64_t count = take_from(pile, waiting_.load(std::memory_order_seq_cst));
-    if (count != 0) queue_.release(count);
+void Permits::offer_to_waiters(Count& count) {
+    std::uint64_t taken = take_from(count, waiting_.load(std::memory_order_seq_cst));
+    if (taken != 0) queue_.release(taken);
 }
 
 std::size_t Permits::available() const {
-    std::size_t sum = left_.load(std::memory_order_relaxed) + queue_.available();
+    std::size_t sum = unassigned_.load(std::memory_order_relaxed) + queue_.available();
     for (std::size_t shard = 0; shard < shards_; ++shard)
-        sum += hands_[shard].permits.load(std::memory_order_relaxed);
+        sum += shares_[shard].permits.load(std::memory_order_relaxed);
     return sum;
 }
 

@@ -25,20 +25,20 @@ public:
     Permits& operator=(const Permits&) = delete;
 
     // Before the first is taken. At most `waiting_max` wait.
-    void deal(std::size_t permits, std::size_t waiting_max, std::size_t shards);
+    void configure(std::size_t permits, std::size_t waiting_max, std::size_t shards);
 
     bool take(std::size_t shard, Nanoseconds wait_max) {
-        if (take_one(hands_[shard].permits)) [[likely]]
+        if (take_one(shares_[shard].permits)) [[likely]]
             return true;
-        return take_elsewhere(shard, wait_max);
+        return take_slow(shard, wait_max);
     }
     // Without waiting.
-    bool try_take(std::size_t shard) { return take_one(hands_[shard].permits) || borrow(shard); }
+    bool try_take(std::size_t shard) { return take_one(shares_[shard].permits) || borrow(shard); }
     void give_back(std::size_t shard) {
         // seq_cst: either one who waits sees it in the hand, or this sees that somebody waits.
-        hands_[shard].permits.fetch_add(1, std::memory_order_seq_cst);
+        shares_[shard].permits.fetch_add(1, std::memory_order_seq_cst);
         if (waiting_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-            offer(hands_[shard].permits);
+            offer_to_waiters(shares_[shard].permits);
     }
 
     // A moment's values.
@@ -46,22 +46,22 @@ public:
     std::size_t available() const;
 
 private:
-    using Pile = Atomic<std::uint64_t>;
-    struct alignas(64) Hand {
-        Pile permits{0};
+    using Count = Atomic<std::uint64_t>;
+    struct alignas(64) Share {
+        Count permits{0};
     };
 
-    static std::uint64_t take_from(Pile& pile, std::uint64_t most);
-    static bool take_one(Pile& pile) { return take_from(pile, 1) != 0; }
-    bool take_elsewhere(std::size_t shard, Nanoseconds wait_max);
+    static std::uint64_t take_from(Count& count, std::uint64_t most);
+    static bool take_one(Count& count) { return take_from(count, 1) != 0; }
+    bool take_slow(std::size_t shard, Nanoseconds wait_max);
     bool borrow(std::size_t shard);
-    void offer(Pile& pile);
+    void offer_to_waiters(Count& count);
 
-    std::unique_ptr<Hand[]> hands_;
+    std::unique_ptr<Share[]> shares_;
     std::size_t shards_ = 0;
     std::uint64_t batch_ = 1;  // borrowed at once
     std::size_t waiting_max_ = 0;
-    alignas(64) Pile left_{0};
+    alignas(64) Count unassigned_{0};
     Atomic<std::size_t> waiting_{0};
     Semaphore queue_{0};  // what was offered to those who wait
 };

@@ -16,16 +16,16 @@ namespace {
 bool has_no_body(std::uint16_t status) { return status < 200 || status == 204; }
 
 // RFC 9110 §7.8: who sends Upgrade MUST name it in Connection, so that nobody passes it on.
-std::string_view lasting_with_upgrade(std::string_view lasting) {
-    if (lasting.empty()) return "upgrade";
-    return lasting == "close" ? "upgrade, close" : "upgrade, keep-alive";
+std::string_view connection_with_upgrade(std::string_view connection) {
+    if (connection.empty()) return "upgrade";
+    return connection == "close" ? "upgrade, close" : "upgrade, keep-alive";
 }
 
 // Where "\r\n" and the digits of most chunks will stand; what needs more or fewer is moved.
 constexpr std::string_view kChunkHeadRoom = "----";
 
 // What the client takes at once; gives the rest.
-Result<std::span<Bytes>> send_now(net::Stream& stream, std::span<Bytes> parts) {
+Result<std::span<Bytes>> try_send(net::Stream& stream, std::span<Bytes> parts) {
     std::size_t sent = WEFT_TRY(stream.try_write(parts));
     while (!parts.empty() && sent >= parts.front().size()) {
         sent -= parts.front().size();
@@ -36,7 +36,7 @@ Result<std::span<Bytes>> send_now(net::Stream& stream, std::span<Bytes> parts) {
 }
 
 // The parts in slices, each of which has `time` to get away.
-Result<void> send_slowly(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
+Result<void> send_in_slices(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
     for (Bytes part : parts) {
         while (!part.empty()) {
             Bytes slice = part.first(std::min(part.size(), kWriteSliceBytes));
@@ -50,7 +50,7 @@ Result<void> send_slowly(net::Stream& stream, std::span<Bytes> parts, Nanosecond
 [[gnu::noinline]] Result<void> send_rest(net::Stream& stream, std::span<Bytes> rest,
                                          Nanoseconds time, BodyWriter::BeforeWait* before_wait) {
     if (before_wait && *before_wait) std::exchange(*before_wait, nullptr)();
-    return send_slowly(stream, rest, time);
+    return send_in_slices(stream, rest, time);
 }
 
 // What was gathered, which is cleared. Mostly the client takes all of it at once.
@@ -124,14 +124,14 @@ Result<void> ResponseWriter::write_response(Response& response) {
     } else if (size) {
         coding_ = Coding::Length;
         length_ = *size;
-    } else if (manner_.version == wire::Version::Http11) {
+    } else if (options_.version == wire::Version::Http11) {
         coding_ = Coding::Chunked;
     } else {
         coding_ = Coding::UntilClose;
-        manner_.keep_alive = false;
+        options_.keep_alive = false;
     }
     write_head(response);
-    if (manner_.head_only || has_no_body(response.status) || response.status == 304) return {};
+    if (options_.head_only || has_no_body(response.status) || response.status == 304) return {};
     Result<void> written;
     if (auto text = body.text()) {
         written = write_text(response, *text);
@@ -151,26 +151,26 @@ Result<void> ResponseWriter::write_response(Response& response) {
 
 void ResponseWriter::write_head(const Response& response) {
     bool has_date = false;
-    bool has_server = manner_.server_name.empty();
+    bool has_server = options_.server_name.empty();
     bool has_upgrade = false;
     for (const Headers::Field& field : response.headers) {
         has_date |= equal_without_case(field.name, "date");
         has_server |= equal_without_case(field.name, "server");
         has_upgrade |= equal_without_case(field.name, "upgrade");
     }
-    std::string_view lasting;
-    if (!response.upgrade && !manner_.keep_alive) {
-        lasting = "close";
-    } else if (!response.upgrade && manner_.version == wire::Version::Http10) {
-        lasting = "keep-alive";
+    std::string_view connection;
+    if (!response.upgrade && !options_.keep_alive) {
+        connection = "close";
+    } else if (!response.upgrade && options_.version == wire::Version::Http10) {
+        connection = "keep-alive";
     }
     bool has_length = coding_ == Coding::Length;
     wire::append_response_head(exchange_.output,
                                {.status = response.status,
                                 .headers = response.headers,
                                 .date_line = has_date ? std::string_view() : exchange_.date_line(),
-                                .server = has_server ? std::string_view() : manner_.server_name,
-                                .connection = has_upgrade ? lasting_with_upgrade(lasting) : lasting,
+                                .server = has_server ? std::string_view() : options_.server_name,
+                                .connection = has_upgrade ? connection_with_upgrade(connection) : connection,
                                 .length = has_length ? std::optional(length_) : std::nullopt,
                                 .is_chunked = coding_ == Coding::Chunked});
 }
@@ -180,24 +180,24 @@ Result<void> ResponseWriter::write_text(Response& response, std::string_view tex
     body_bytes_ = text.size();
     if (text.size() <= kSmallBodyBytes) {
         output.append(text);
-        if (output.size() < kWriteGatherBytes || !manner_.may_wait) return {};
+        if (output.size() < kWriteGatherBytes || !options_.may_wait) return {};
         return send_output(stream_, output, limits_.write_time);
     }
     std::array<Bytes, 2> parts{as_bytes(output), as_bytes(text)};
-    Result<std::span<Bytes>> rest = send_now(stream_, parts);
+    Result<std::span<Bytes>> rest = try_send(stream_, parts);
     Result<void> sent;
     if (!rest) sent = rest.error();
-    if (rest && !rest->empty()) sent = write_rest(response, *rest);
+    if (rest && !rest->empty()) sent = send_rest_of_text(response, *rest);
     output.clear();
     return sent;
 }
 
 // Of a text whose reader is slow. It may lie in what others wait for: then it goes back first.
-Result<void> ResponseWriter::write_rest(Response& response, std::span<Bytes> parts) {
+Result<void> ResponseWriter::send_rest_of_text(Response& response, std::span<Bytes> parts) {
     std::size_t size = 0;
     for (Bytes part : parts) size += part.size();
     if (!response.body.is_shared() || response.afterwards || size > 2 * kReadBufferBytes)
-        return send_slowly(stream_, parts, limits_.write_time);
+        return send_in_slices(stream_, parts, limits_.write_time);
     std::string kept;
     for (Bytes part : parts) kept.append(as_text(part));
     response.body = {};
@@ -268,7 +268,7 @@ Result<void> ResponseWriter::send(Bytes more) {
     std::string_view chunk_end = end_chunk(more.size());
     std::string& output = exchange_.output;
     std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
-    Result<std::span<Bytes>> rest = send_now(stream_, parts);
+    Result<std::span<Bytes>> rest = try_send(stream_, parts);
     Result<void> sent;
     if (!rest) sent = rest.error();
     if (rest && !rest->empty()) sent = send_rest(stream_, *rest, limits_.write_time, &before_wait_);

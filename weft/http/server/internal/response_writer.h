@@ -44,7 +44,7 @@ void call_afterwards(Response& response, LogLimit& log_limit);
 
 class ResponseWriter final : public BodyWriter {
 public:
-    struct Manner {
+    struct Options {
         bool head_only = false;  // HEAD
         bool keep_alive = true;
         wire::Version version = wire::Version::Http11;
@@ -53,12 +53,12 @@ public:
         bool may_wait = true;          // false: a small text stays in the output, however full
     };
     ResponseWriter(net::Stream& stream, Exchange& exchange, const ServerLimits& limits,
-                   const Manner& manner)
-        : stream_(stream), exchange_(exchange), limits_(limits), manner_(manner) {}
+                   const Options& options)
+        : stream_(stream), exchange_(exchange), limits_(limits), options_(options) {}
 
     // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
     Result<void> write_response(Response& response);
-    bool keep_alive() const { return manner_.keep_alive; }
+    bool keep_alive() const { return options_.keep_alive; }
     // The producer of a body gave up by itself: neither the client nor the network was at fault.
     bool producer_failed() const { return producer_failed_; }
     std::uint64_t body_bytes() const { return body_bytes_; }
@@ -66,7 +66,7 @@ public:
     Result<void> write(Bytes bytes) override;
     Result<void> flush() override;
     Headers& trailers() override { return trailers_; }
-    CancelToken drain() const override { return CancelToken(manner_.drain); }
+    CancelToken drain() const override { return CancelToken(options_.drain); }
     void set_before_wait(BeforeWait before_wait) override { before_wait_ = std::move(before_wait); }
 
 private:
@@ -74,7 +74,7 @@ private:
 
     void write_head(const Response& response);
     Result<void> write_text(Response& response, std::string_view text);
-    Result<void> write_rest(Response& response, std::span<Bytes> parts);
+    Result<void> send_rest_of_text(Response& response, std::span<Bytes> parts);
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
     Result<void> send(Bytes more);
@@ -85,7 +85,7 @@ private:
     net::Stream& stream_;
     Exchange& exchange_;
     const ServerLimits& limits_;
-    Manner manner_;
+    Options options_;
     Coding coding_ = Coding::None;
     std::uint64_t length_ = 0;  // of Coding::Length
     std::uint64_t body_bytes_ = 0;
