@@ -1,3 +1,14 @@
+// The path of a request on its connection's fiber. Each phase is a function, in this order:
+//
+//     read_head()   receives and parses the head
+//     admit()       refuses the request, or gives it a permit for the handler
+//     call()        the handler
+//     write()       the response, sent or gathered in the output
+//     drop_unread() what the handler has left of the request's body
+//     make_idle()   of the shard: waits for the next request without a fiber
+//
+// serve_until_idle(), serve() and serve_request() call them. How a connection begins and ends is in
+// connection_lifecycle.cpp, its requests in the loop of the worker are in connection_loop.cpp.
 #include "weft/http/server/internal/connection.h"
 
 #include <algorithm>
@@ -22,12 +33,8 @@
 namespace weft::http {
 namespace {
 
-// With fewer awake than this, nobody can have waited long for the worker.
-constexpr std::size_t kActiveMeasuredMin = 32;
-
-// What a connection's fiber is called before it has a request; then by the method, until a router
-// finds the route.
-constexpr FiberLabel kConnectionLabel("http connection");
+// The label of a connection's fiber while it handles a request, until a router sets the label of
+// the route; see kLabel.
 constexpr FiberLabel kGetLabel("GET");
 constexpr FiberLabel kPostLabel("POST");
 constexpr FiberLabel kHeadLabel("HEAD");
@@ -57,14 +64,6 @@ IncomingLimits limits_of_body(const ServerLimits& limits, BodyMemory& memory) {
             .chunked = limits.chunked};
 }
 
-Deadline age_limit(Nanoseconds age, Instant begun) {
-    // Give or take 15 %: those that came together do not all come back together.
-    std::uint64_t percent = 85 + env::random(RandomStream::Workload) % 31;
-    return Deadline::after(
-        saturate(std::chrono::duration<double>(age) * (static_cast<double>(percent) / 100.0)),
-        begun);
-}
-
 bool can_be_written(const Response& response) {
     return response.headers.is_valid() && !sets_framing(response.headers) &&
            response.status >= (response.upgrade ? 101 : 200) && response.status <= 999;
@@ -75,145 +74,20 @@ bool can_be_sent(std::string_view method, const Response& response) {
 
 }  // namespace
 
-Connection::Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::tls::ServerContext> tls)
-    : Dormant{on_bytes},
-      shard_(shard),
-      stream_(std::move(stream)),
-      tls_(std::move(tls)),
-      peer_(std::move(peer)),
-      ends_at_(age_limit(shard.core().limits().connection_age, begun_)),
-      has_loop_handler_(shard.core().options().loop_handler && !tls_) {}
+const FiberLabel Connection::kLabel("http connection");
 
-Connection::~Connection() = default;
-
-void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
-                       std::shared_ptr<net::tls::ServerContext> tls) {
-    // In a worker's loop nobody would catch an exception. The peer is kept for one who comes in
-    // vain.
-    net::Address admitted = peer;
-    auto* connection = new (std::nothrow)  // tidy: allow new: it destroys itself in end()
-        Connection(shard, std::move(stream), std::move(peer), std::move(tls));
-    if (!connection) return shard.core().refuse(shard, admitted);
-    std::unique_ptr<Exchange> none;
-    switch (shard.make_idle(*connection, none, Clock::now())) {
-    case ServerShard::Idling::Idle: return;
-    case ServerShard::Idling::Ready:
-        if (connection->is_for_loop()) return connection->queue_for_loop();
-        return connection->start_fiber(shard.take_exchange());
-    case ServerShard::Idling::End: return end(*connection);
+// The permit that a request holds while its handler runs, if it needs one.
+struct Connection::HeldPermit {
+    ~HeldPermit() {
+        if (permits) [[unlikely]]
+            permits->give_back(shard);
     }
-}
+    Permits* permits;
+    std::size_t shard;
+};
 
-void Connection::end(Connection& connection) {
-    ServerCore& core = connection.shard_.core();
-    if (std::unique_ptr<Exchange> left = std::move(connection.exchange_)) {
-        if (left->start == Exchange::Start::Write) connection.end_request(*left);
-        left->loop.clear();
-        connection.shard_.give_back(std::move(left));
-    }
-    connection.shard_.remove_connection();
-    net::Address peer = connection.peer_;
-    if (connection.stream_) connection.stream_->close();
-    delete &connection;  // tidy: allow delete: see begin()
-    core.leave(peer);
-}
-
-// ---------------------------------------------------------------- asleep and awake
-
-void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
-    auto& self = static_cast<Connection&>(dormant);
-    if (self.is_for_loop()) {
-        if (!self.shard_.make_active_in_loop(self)) self.close_idle();
-        return;
-    }
-    std::unique_ptr<Exchange> exchange;
-    if (!self.shard_.make_active(self, exchange)) return self.close_idle();
-    self.start_fiber(std::move(exchange));
-}
-
-// On another worker, which looks after one that is stuck, it must not wait for that one's loop.
-bool Connection::is_for_loop() const { return has_loop_handler_ && shard_.is_home(); }
-
-const ServerLimits& Connection::limits() const { return shard_.core().limits(); }
-
-void Connection::close_idle() {
-    if (!shard_.core().is_draining()) return end(*this);
-    had_last_read = true;
-    start_fiber(shard_.take_exchange());
-}
-
-// The context for what it does next. A door for the exceptions of our own allocations: in a
-// worker's loop nobody else would catch them. Null without memory.
-CancelState* Connection::make_token(Exchange& exchange) {
-    try {
-        return exchange.fresh_token(shard_.token());
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-
-void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
-    if (!exchange) return strand(nullptr);
-    ready_ns = shard_.active() <= kActiveMeasuredMin ? 0 : last_look().time_since_epoch().count();
-    // One that has a request of the loop goes on in the context of that; so does one that was
-    // abandoned, if its request has left something.
-    bool keeps = exchange->start == Exchange::Start::Write ||
-                 (exchange->start == Exchange::Start::End && exchange->scope->has_round());
-    CancelState* token = keeps ? exchange->scope->state() : make_token(*exchange);
-    if (!token) return strand(std::move(exchange));
-    Exchange* lent = exchange.release();
-    Result<void> started =
-        spawn_detached([this, lent] { run(std::unique_ptr<Exchange>(lent)); },
-                       [this, lent](const Error&) { strand(std::unique_ptr<Exchange>(lent)); },
-                       {.stack_bytes = shard_.core().options().stack_bytes,
-                        .start = Start::InTurn,
-                        .token = token,
-                        // Of the exchange, which goes when nothing is left to wait for.
-                        .token_use = TokenUse::Lent,
-                        .label = &kConnectionLabel});
-    if (started) return;
-    exchange.reset(lent);
-    // What a request of the loop has left is waited for by the fiber that looks at stranded ones.
-    bool left = keeps && exchange->scope->has_round();
-    if (left || started.error().kind() == ErrorKind::OutOfMemory)
-        return strand(std::move(exchange));
-    exchange_ = std::move(exchange);
-    end(*this);
-}
-
-// There is no memory for its fiber, or for an exchange, which is null then. It waits for some in a
-// list; where it waits for too long, it is closed: see close_idle() of the shard.
-void Connection::strand(std::unique_ptr<Exchange> exchange) {
-    if (exchange && exchange->is_bare()) {
-        shard_.give_back(std::move(exchange));
-    } else {
-        exchange_ = std::move(exchange);
-    }
-    shard_.strand(*this, Clock::now());
-}
-
-void Connection::retry_stranded() { start_fiber(exchange_ ? std::move(exchange_) : shard_.take_exchange()); }
-
-// A door for exceptions: user code has its own, so what comes here is memory that our own code did
-// not get. The connection would never end, and the server wait for it for ever.
-void Connection::run(std::unique_ptr<Exchange> exchange) {
-    bool failed = false;
-    bool is_ours = true;
-    try {
-        is_ours = serve_until_idle(exchange);
-    } catch (...) {
-        failed = true;
-        std::string why = Error::from_current_exception().message();
-        log_limited(shard_.core().log_limit(), LogLevel::Error, why, "http: a connection ends: {}",
-                    why);
-    }
-    if (!is_ours) return;
-    failed ? shard_.drop(std::move(exchange)) : shard_.give_back(std::move(exchange));
-    end(*this);
-}
-
-// False: the connection is asleep, or the loop's, and no longer ours, nor is the server.
+// True: the connection ends, and the caller closes it. False: it is idle, or in the loop; then the
+// caller does not own it any more, and neither it nor the server may exist.
 bool Connection::serve_until_idle(std::unique_ptr<Exchange>& exchange) {
     stranded_until = Deadline::never();
     bool goes_on = handshake();
@@ -224,7 +98,7 @@ bool Connection::serve_until_idle(std::unique_ptr<Exchange>& exchange) {
             return_to_loop(std::move(exchange));
             return false;
         }
-        // The others first, or one who sends without a pause would keep the worker for himself.
+        // Other fibers run first: a client that sends without a pause must not keep the worker.
         if (stream_->has_buffered()) {
             yield();
             continue;
@@ -241,32 +115,16 @@ bool Connection::serve_until_idle(std::unique_ptr<Exchange>& exchange) {
     return true;
 }
 
-// On the connection's own fiber: a client that is slow here holds nobody else up.
-bool Connection::handshake() {
-    if (!tls_) return true;
-    // Since it was accepted: in a flood it may have waited for this fiber.
-    Deadline deadline = Deadline::after(shard_.core().limits().handshake, begun_);
-    auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
-    if (!secured) {
-        log(LogLevel::Debug, "http: no TLS with {}: {}", peer_.to_string(),
-            secured.error().message());
-        return false;
-    }
-    stream_ = std::move(*secured);
-    tls_.reset();
-    return true;
-}
-
-// Until there is nothing more to read for now.
+// Serves requests until there are no bytes to read for now.
 Connection::Next Connection::serve(Exchange& exchange) {
     Nanoseconds write_time = shard_.core().limits().write_time;
     EarlySender early(*stream_, exchange.output, write_time, shard_.token());
     Next next = resume_from_loop(exchange);
     while (next == Next::Proceed) {
         next = read_head(exchange);
-        if (next == Next::Proceed) next = answer(exchange, early);
-        // The response is on its way before we look whether there is more; and the descriptor knows
-        // whether there is, without asking the kernel.
+        if (next == Next::Proceed) next = serve_request(exchange, early);
+        // The response is sent before we ask for more bytes; and the descriptor knows whether there
+        // are any without a system call.
         if (next == Next::Proceed && exchange.buffer.empty()) next = Next::Idle;
         if (next == Next::Proceed && is_for_loop()) next = Next::Loop;
         // The next request has come with this one: nothing in here needs to wait for it.
@@ -277,9 +135,9 @@ Connection::Next Connection::serve(Exchange& exchange) {
     return sent ? next : Next::End;
 }
 
-// ---------------------------------------------------------------- one request
+// ---------------------------------------------------------------- the head
 
-// What has already come; Sleep: there are no bytes.
+// Reads without waiting. Idle: there are no bytes.
 Connection::Next Connection::receive_available(Exchange& exchange, ByteSpace space) {
     auto count = stream_->try_read(space);
     if (!count || *count == std::optional<std::size_t>(0)) return Next::End;
@@ -288,7 +146,7 @@ Connection::Next Connection::receive_available(Exchange& exchange, ByteSpace spa
     return Next::Proceed;
 }
 
-// Again: the parser has a head. Sleep: there are no bytes.
+// Proceed: the parser has a head. Idle: there are no bytes.
 Connection::Next Connection::read_head(Exchange& exchange) {
     if (std::exchange(exchange.start, Exchange::Start::ReadHead) == Exchange::Start::Admit)
         return Next::Proceed;
@@ -317,7 +175,7 @@ Connection::Next Connection::read_head(Exchange& exchange) {
             if (next != Next::Proceed) return next;
             continue;
         }
-        set_label(kConnectionLabel);  // the request before is over
+        set_label(kLabel);  // the previous request is over
         auto count = stream_->read(space, deadline);
         if (!count && count.error().kind() == ErrorKind::TimedOut && !context_has_ended()) {
             shard_.tally.timeouts.add();
@@ -328,16 +186,25 @@ Connection::Next Connection::read_head(Exchange& exchange) {
     }
 }
 
-// Whether the context of the fiber has ended: then a wait was not too long, but cut short.
+// Then a wait was not too long but cut short.
 bool Connection::context_has_ended() const { return CancelToken::current().is_cancelled(); }
 
-bool Connection::may_go_on(Instant now) const {
-    const ServerCore& core = shard_.core();
-    return !core.is_draining() && requests_ < core.limits().requests_per_connection &&
-           !ends_at_.expired(now);
+Connection::Next Connection::serve_request(Exchange& exchange, EarlySender& early) {
+    begin_request(exchange);
+    count_request();
+    InterimSender interim(*this, exchange, early);
+    begin_body(exchange, &interim);
+    Request request({exchange.parser.head(), exchange.parser.target(), exchange.body, peer_,
+                     stream_->tls(), &interim});
+    RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
+    // Constructed in its place: the outcome is not moved on its way here.
+    Result<Response> outcome = admit_and_call(request, exchange, early);
+    if (Result<void> sent = early.take_back(); !sent) outcome = sent.error();
+    request.end_informational();
+    return write(request, exchange, outcome, exchange.now, MayWait::Yes);
 }
 
-// The head is no longer among what is to be read.
+// The head is consumed, and stays where it is until the response is written.
 void Connection::begin_request(Exchange& exchange) {
     exchange.buffer.consume(exchange.parser.consumed());
     exchange.buffer.hold();
@@ -348,25 +215,94 @@ void Connection::count_request() {
     shard_.tally.requests.add(shard_.is_home());
 }
 
-Connection::Next Connection::answer(Exchange& exchange, EarlySender& early) {
-    begin_request(exchange);
-    count_request();
-    InterimSender interim(*this, exchange, early);
-    begin_body(exchange, &interim);
-    Request request({exchange.parser.head(), exchange.parser.target(), exchange.body, peer_,
-                     stream_->tls(), &interim});
-    RequestEnd at_end{*this, exchange};  // what the handler has left may still use the request
-    // Made where it stays: on its way here nothing is moved.
-    Result<Response> outcome = call_in_turn(request, exchange, early);
-    if (Result<void> sent = early.take_back(); !sent) outcome = sent.error();
-    request.end_informational();
-    return finish(request, exchange, outcome, exchange.now, MayWait::Yes);
+void Connection::begin_body(Exchange& exchange, InterimSender* interim) {
+    const wire::RequestHead& head = exchange.parser.head();
+    if (head.framing == wire::Framing::None) return exchange.body.begin_without_body();
+    ServerCore& core = shard_.core();
+    exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
+                        limits_of_body(core.limits(), core.body_memory()));
+    if (interim && head.expects_continue && !exchange.body.is_finished())
+        exchange.body.set_before_wait([interim] { return interim->send(100, {}); });
 }
 
-// Whatever came of the call is sent or gathered; then what is left of the request is read. Where it
-// must not wait the caller has seen to it that there is no need, but for Linger.
-Connection::Next Connection::finish(Request& request, Exchange& exchange, Result<Response>& outcome,
-                                    Instant begun, MayWait may_wait) {
+// ---------------------------------------------------------------- the handler
+
+Result<Response> Connection::admit_and_call(Request& request, Exchange& exchange,
+                                            EarlySender& early) {
+    HeldPermit permit{nullptr, shard_.index()};
+    if (std::optional<Response> refusal = admit(exchange, permit)) return std::move(*refusal);
+    return call(request, exchange, early);
+}
+
+// Gives the response to a request that is refused, and nothing to one whose handler is called.
+// Waits for a permit if there are too many requests, and sheds what has waited too long.
+std::optional<Response> Connection::admit(const Exchange& exchange, HeldPermit& permit) {
+    std::optional<Response> refusal = refuse_before_call(exchange);
+    if (refusal || is_within_reserve()) [[likely]]
+        return refusal;
+    Permits& permits = shard_.core().permits();
+    if (permits.take(shard_.index(), limits().queue_delay)) {
+        permit.permits = &permits;
+    } else {
+        refusal.emplace(shed());
+    }
+    return refusal;
+}
+
+// Refusals that depend on the request and on its delay alone.
+std::optional<Response> Connection::refuse_before_call(const Exchange& exchange) {
+    std::int64_t now_ns = exchange.now.time_since_epoch().count();
+    bool late = ready_ns != 0 && now_ns - ready_ns > limits().queue_delay.count();
+    ready_ns = 0;
+    auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
+    if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
+    if (late) return shed();
+    return std::nullopt;
+}
+
+// Within its reserve a shard needs no permits: no more of its requests can be in handlers than
+// connections of it were active when the last of them began.
+bool Connection::is_within_reserve() const {
+    return shard_.active() <= shard_.core().reserved_permits();
+}
+
+Response Connection::shed() {
+    shard_.tally.shed.add();
+    return Response::plain(503).with("retry-after", "1");
+}
+
+Result<Response> Connection::call(Request& request, Exchange& exchange, EarlySender& early) {
+    WatchScope watched(*this, exchange);
+    if (Result<void> sent = early.lend(); !sent) return sent.error();
+    const ServerLimits& limits = shard_.core().limits();
+    // It stays so while the response is written: the handler's own code may produce it.
+    set_label(label_of(request.method()));
+    async::Context& context = exchange.scope->lend_context();
+    try {
+        if (limits.request_time == Nanoseconds::max())
+            return shard_.core().handler()(request, context);
+        auto limited = context.with_timeout(limits.request_time);
+        CancelScope ambient(limited.context.token());
+        return shard_.core().handler()(request, limited.context);
+    } catch (...) {  // user code: what it throws is its error
+        return Error::from_current_exception();
+    }
+}
+
+Result<void> Connection::InterimSender::send(std::uint16_t status, const Headers& headers) {
+    WEFT_TRY(early.take_back());
+    wire::Version version = exchange.parser.head().version;
+    WEFT_TRY(append_informational(exchange.output, version, status, headers));
+    Nanoseconds time = connection.shard_.core().limits().write_time;
+    return send_output(connection.stream(), exchange.output, time);
+}
+
+// ---------------------------------------------------------------- the response
+
+// The outcome of the call is sent or gathered, whatever it is. Without MayWait the caller has made
+// sure that nothing but lingering would wait, which is left to a fiber by Next::Linger.
+Connection::Next Connection::write(Request& request, Exchange& exchange, Result<Response>& outcome,
+                                   Instant begun, MayWait may_wait) {
     const ServerOptions& options = shard_.core().options();
     const ServerLimits& limits = options.limits;
     const wire::RequestHead& head = exchange.parser.head();
@@ -377,7 +313,7 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     if (response.upgrade) return run_upgrade(request, exchange, response);
     bool keep_alive = head.keep_alive && may_go_on(exchange.now) &&
                       exchange.body.can_be_dropped(limits.linger_bytes);
-    // From here on the word would stand within the response.
+    // From here on a 100 (Continue) would be written into the response.
     if (exchange.body.has_before_wait()) exchange.body.set_before_wait(nullptr);
     ResponseWriter writer(*stream_, exchange, limits,
                           {.head_only = head.method == "HEAD",
@@ -386,7 +322,7 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
                            .server_name = options.server_name,
                            .drain = shard_.core().drain_token(),
                            .may_wait = may_wait == MayWait::Yes});
-    // A body that is produced may wait for long: whoever waits must learn that the client is gone.
+    // A produced body may wait for long, and its producer must learn that the client is gone.
     bool is_watched = response.body.as_produced() || response.afterwards;
     Result<void> written =
         is_watched ? write_watched(writer, response, exchange) : writer.write_response(response);
@@ -402,26 +338,7 @@ Connection::Next Connection::finish(Request& request, Exchange& exchange, Result
     }
     if (!written) return Next::End;
     shard_.tally.responses.add(shard_.is_home());
-    bool unread = !exchange.body.is_finished();
-    if (!writer.keep_alive()) {
-        // Who does not know yet that this was the last response may have sent the next request.
-        bool may_send = head.keep_alive && !WEFT_PLANTED("server.ends_without_a_word");
-        if (unread || !exchange.buffer.empty() || may_send) {
-            if (may_wait == MayWait::No) return Next::Linger;
-            linger(exchange);
-        }
-        return Next::End;
-    }
-    if (unread) {
-        if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
-        if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) {
-            linger(exchange);
-            return Next::End;
-        }
-    }
-    exchange.buffer.release();
-    exchange.parser.reset();
-    return Next::Proceed;
+    return drop_unread(exchange, writer.keep_alive() ? KeepAlive::Yes : KeepAlive::No, may_wait);
 }
 
 Result<void> Connection::write_watched(ResponseWriter& writer, Response& response,
@@ -434,74 +351,11 @@ Result<void> Connection::write_watched(ResponseWriter& writer, Response& respons
     return {};
 }
 
-Result<void> Connection::InterimSender::send(std::uint16_t status, const Headers& headers) {
-    WEFT_TRY(early.take_back());
-    wire::Version version = exchange.parser.head().version;
-    WEFT_TRY(append_informational(exchange.output, version, status, headers));
-    Nanoseconds time = connection.shard_.core().limits().write_time;
-    return send_output(connection.stream(), exchange.output, time);
-}
-
-// The scope of a request ends when its response is written: what the handler has spawned and not
-// joined is cancelled and waited for, and its cleanups run. The client does not wait for that.
-void Connection::end_request(Exchange& exchange) {
-    exchange.body.release_memory();
-    if (!exchange.scope->has_round()) [[likely]]
-        return;
-    // An error shows again when the next is sent.
-    static_cast<void>(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
-    exchange.scope->end_round();
-}
-
-void Connection::begin_body(Exchange& exchange, InterimSender* interim) {
-    const wire::RequestHead& head = exchange.parser.head();
-    if (head.framing == wire::Framing::None) return exchange.body.begin_without_body();
-    ServerCore& core = shard_.core();
-    exchange.body.begin(*stream_, exchange.buffer, head.framing, head.length,
-                        limits_of_body(core.limits(), core.body_memory()));
-    if (interim && head.expects_continue && !exchange.body.is_finished())
-        exchange.body.set_before_wait([interim] { return interim->send(100, {}); });
-}
-
-// Waits for a permit if there are too many requests, and sheds what has waited too long.
-Result<Response> Connection::call_in_turn(Request& request, Exchange& exchange,
-                                          EarlySender& early) {
-    if (std::optional<Response> refused = refuse_before_call(exchange)) return std::move(*refused);
-    struct GiveBack {
-        ~GiveBack() {
-            if (permits) [[unlikely]]
-                permits->give_back(shard);
-        }
-        Permits* permits;
-        std::size_t shard;
-    } at_end{nullptr, shard_.index()};
-    if (!is_within_reserve()) [[unlikely]] {
-        Permits& permits = shard_.core().permits();
-        if (!permits.take(shard_.index(), limits().queue_delay)) return shed();
-        at_end.permits = &permits;
-    }
-    WatchScope watched(*this, exchange);
-    if (Result<void> sent = early.lend(); !sent) return sent.error();
-    return call_handler(request, exchange.scope->lend_context());
-}
-
-// What the handler is not asked about.
-std::optional<Response> Connection::refuse_before_call(const Exchange& exchange) {
-    std::int64_t now_ns = exchange.now.time_since_epoch().count();
-    bool late = ready_ns != 0 && now_ns - ready_ns > limits().queue_delay.count();
-    ready_ns = 0;
-    auto transport = stream_->tls() ? wire::Transport::Secured : wire::Transport::Plain;
-    if (wire::is_misdirected(exchange.parser.target(), transport)) return Response::plain(421);
-    if (late) return shed();
-    return std::nullopt;
-}
-
-// Of those that have a seat no more can be in handlers than were awake when the last one began.
-bool Connection::is_within_reserve() const { return shard_.active() <= shard_.core().reserved_permits(); }
-
-// By what can be sent, whatever came of the call.
-void Connection::replace_unsendable(Result<Response>& outcome, const Request& request, Exchange& exchange) {
-    if (!outcome) outcome = response_to_error(outcome.error(), request, exchange, exchange.scope->state());
+// Replaces an outcome that cannot be sent by a response that can.
+void Connection::replace_unsendable(Result<Response>& outcome, const Request& request,
+                                    Exchange& exchange) {
+    if (!outcome)
+        outcome = response_to_error(outcome.error(), request, exchange, exchange.scope->state());
     if (!can_be_written(*outcome)) {
         outcome = failure_response(request, &outcome->headers, "the response cannot be sent",
                                    shard_.core().log_limit());
@@ -509,34 +363,14 @@ void Connection::replace_unsendable(Result<Response>& outcome, const Request& re
     if (is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
 }
 
-Response Connection::shed() {
-    shard_.tally.shed.add();
-    return Response::plain(503).with("retry-after", "1");
-}
-
-Result<Response> Connection::call_handler(Request& request, async::Context& context) {
-    const ServerLimits& limits = shard_.core().limits();
-    // It stays so while the response is written: the handler's own code may produce it.
-    set_label(label_of(request.method()));
-    try {
-        if (limits.request_time == Nanoseconds::max())
-            return shard_.core().handler()(request, context);
-        auto limited = context.with_timeout(limits.request_time);
-        CancelScope ambient(limited.context.token());
-        return shard_.core().handler()(request, limited.context);
-    } catch (...) {  // user code: what it throws is its error
-        return Error::from_current_exception();
-    }
-}
-
-Response Connection::response_to_error(const Error& error, const Request& request, Exchange& exchange,
-                             CancelState* token) {
-    // A client that leaves in the middle of a body has cut it off, whichever the handler was told
-    // first: the end of its context or that of the body.
-    if (watch_.has_left() && !exchange.body.is_finished()) {
+Response Connection::response_to_error(const Error& error, const Request& request,
+                                       Exchange& exchange, CancelState* token) {
+    // A client that leaves in the middle of a body has cut it off, whichever the handler learned of
+    // first: the end of its context or the end of the body.
+    if (watch_.has_fired() && !exchange.body.is_finished()) {
         const ServerLimits& limits = shard_.core().limits();
         Deadline deadline = Deadline::after(limits.linger_time);
-        // Whatever its length was to be: no more comes than what the kernel has.
+        // Without a limit on bytes: no more can come than what the kernel has received.
         shield(deadline, [&] { exchange.body.drop_rest(UINT64_MAX, deadline); });
     }
     if (exchange.body.has_failed() && exchange.body.failure_status() != 0) {
@@ -577,8 +411,7 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
 Connection::Next Connection::run_upgrade(const Request& request, Exchange& exchange,
                                        Response& response) {
     const ServerLimits& limits = shard_.core().limits();
-    // RFC 9110 §7.8: the other protocol begins behind the request, with whose body it would be
-    // mistaken; and a client that expects 100 gets it before the 101.
+    // RFC 9110 §7.8: the other protocol begins behind the request, and would be taken for its body; and a client that expects 100 gets it before the 101.
     IncomingBody& body = exchange.body;
     if (!body.is_finished()) {
         if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
@@ -588,7 +421,7 @@ Connection::Next Connection::run_upgrade(const Request& request, Exchange& excha
     ResponseWriter writer(*stream_, exchange, limits, {});
     if (!writer.write_response(response)) return Next::End;
     bool sent = send_output(*stream_, exchange.output, limits.write_time).has_value();
-    // Now, and not when the other protocol has ended, which may be tomorrow.
+    // Reported now: the other protocol may go on for days.
     if (shard_.core().options().on_access) {
         report({.request = &request,
                 .peer = peer_,
@@ -611,10 +444,57 @@ Connection::Next Connection::run_upgrade(const Request& request, Exchange& excha
     return Next::End;
 }
 
-// What the client still sends is read and dropped for a while: to close with unread bytes would
-// send a reset, and the client might lose the response to it.
+// ---------------------------------------------------------------- after the response
+
+// Reads and drops what the handler has left of the request's body, so that the next request can be
+// read; or ends the connection.
+Connection::Next Connection::drop_unread(Exchange& exchange, KeepAlive keep_alive,
+                                         MayWait may_wait) {
+    const ServerLimits& limits = shard_.core().limits();
+    bool unread = !exchange.body.is_finished();
+    if (keep_alive == KeepAlive::No) {
+        // A client that did not expect this response to be the last may have sent its next request.
+        bool may_send =
+            exchange.parser.head().keep_alive && !WEFT_PLANTED("server.ends_without_a_word");
+        if (unread || !exchange.buffer.empty() || may_send) {
+            if (may_wait == MayWait::No) return Next::Linger;
+            linger(exchange);
+        }
+        return Next::End;
+    }
+    if (unread) {
+        if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
+        if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) {
+            linger(exchange);
+            return Next::End;
+        }
+    }
+    exchange.buffer.release();
+    exchange.parser.reset();
+    return Next::Proceed;
+}
+
+// The scope of a request ends when its response is written: what the handler has spawned and not
+// joined is cancelled and waited for, and its cleanups run. The client does not wait for that.
+void Connection::end_request(Exchange& exchange) {
+    exchange.body.release_memory();
+    if (!exchange.scope->has_round()) [[likely]]
+        return;
+    // An error shows again when the next is sent.
+    static_cast<void>(send_output(*stream_, exchange.output, shard_.core().limits().write_time));
+    exchange.scope->end_round();
+}
+
+bool Connection::may_go_on(Instant now) const {
+    const ServerCore& core = shard_.core();
+    return !core.is_draining() && requests_ < core.limits().requests_per_connection &&
+           !ends_at_.expired(now);
+}
+
+// Reads and drops for a while what the client still sends: closing with unread bytes would send a
+// reset, and the client might lose the response to it.
 void Connection::linger(Exchange& exchange) {
-    set_label(kConnectionLabel);
+    set_label(kLabel);
     const ServerLimits& limits = shard_.core().limits();
     if (!send_output(*stream_, exchange.output, limits.write_time)) return;
     Deadline deadline = Deadline::after(limits.linger_time);
@@ -638,45 +518,6 @@ void Connection::report(const AccessRecord& record) {
         log_limited(shard_.core().log_limit(), LogLevel::Error, why,
                     "http: the access log failed: {}", why);
     }
-}
-
-// ---------------------------------------------------------------- the client goes away
-
-void Connection::begin_watch(Exchange& exchange) {
-    watch_.token = exchange.scope->state();
-    // Relaxed: nobody else looks yet.
-    watch_.called.store(false, std::memory_order_relaxed);
-    auto tell = [](void* whom) { static_cast<Connection*>(whom)->watch(); };
-    if (!exchange.scope->notify_when_observed(tell, this)) watch();
-}
-
-// Who has not asked by now has no way to: whatever outlives this time came to its context by one of
-// those who count as asking. So nobody is in watch().
-void Connection::end_watch(Exchange& exchange) {
-    exchange.scope->stop_telling();
-    stop_watching();
-}
-
-void Connection::watch() {
-    if (WEFT_PLANTED("server.watches_nobody")) return;
-    watch_.on_ready = [](Dormant& dormant, std::uint8_t) {
-        auto& self = static_cast<Watch&>(dormant);
-        self.token->cancel(CancelReason::Cancelled);
-        // Release: the last touch; pairs with stop_watching().
-        self.called.store(true, std::memory_order_release);
-    };
-    bool half = shard_.core().options().half_close == HalfClose::IsAllowed;
-    auto events = static_cast<std::uint8_t>(half ? kFailed : kHangUp | kFailed);
-    auto armed = stream_->descriptor().arm(watch_, events);
-    watching_ = armed && *armed;
-    // It may have gone before.
-    if (armed && !*armed) watch_.on_ready(watch_, kHangUp);
-}
-
-void Connection::stop_watching() {
-    if (!std::exchange(watching_, false)) return;
-    if (stream_->descriptor().disarm(watch_)) return;
-    for (unsigned attempt = 0; !watch_.has_left();) env::spin_pause(attempt++);
 }
 
 }  // namespace weft::http

@@ -1,11 +1,17 @@
-// Connection: one client of a server, asleep or awake.
+// Connection: one client of a server.
 //
-// Asleep it is an entry in a list of its shard and a Dormant of its descriptor; bytes give it a
-// fiber, which owns it until it sleeps again or ends. Whoever takes it out of the list, the bytes
-// or the one who closes idle connections, is its owner from then on: one of the two, by the lock.
+// It is idle or active. An idle one has neither a fiber nor a buffer: it is an entry in a list of
+// its shard and a Dormant of its descriptor. Its next bytes make it active: it gets an Exchange and
+// a fiber, which owns it until it is idle again or ends. An idle connection is made active by its
+// bytes, or closed by whoever closes idle ones; the lock of the shard decides which of the two
+// takes it out of its list and owns it from then on.
 //
-// Where the server has a loop handler, bytes give it a turn in its worker's loop first, which is
-// its owner then, and gets it a fiber if it cannot do all without a wait (connection_loop.cpp).
+// Where the server has a loop handler, its bytes first give it a turn in the loop of its worker,
+// which owns it then and starts a fiber only for what has to wait.
+//
+// connection.cpp is the path of a request on a fiber, connection_loop.cpp that in the loop, and
+// connection_lifecycle.cpp how a connection begins, changes between idle and active, and ends. It
+// destroys itself in end().
 #pragma once
 
 #include <cstdint>
@@ -16,12 +22,17 @@
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/fiber/io.h"
+#include "weft/http/internal/descriptor_watch.h"
 #include "weft/http/request.h"
 #include "weft/http/response.h"
 #include "weft/http/server/internal/exchange.h"
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/net/address.h"
 #include "weft/net/stream.h"
+
+namespace weft {
+class FiberLabel;
+}
 
 namespace weft::net::tls {
 class ServerContext;
@@ -35,58 +46,58 @@ struct AccessRecord;
 
 class Connection : public Dormant {
 public:
-    // Of the one who has admitted it. A connection destroys itself.
+    // For a client that ServerCore::admit() has let in, and for which its shard was chosen.
     static void begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
                       std::shared_ptr<net::tls::ServerContext> tls);
 
     net::Stream& stream() { return *stream_; }
-    bool is_fresh() const { return requests_ == 0; }
-    // By its owner, while it is asleep or before it has begun.
+    bool is_fresh() const { return requests_ == 0; }  // no request has come yet
+    // Closes and destroys it. By its owner, when no fiber of it runs.
     static void end(Connection& connection);
-    // The same for one whose time is over, or that drains: what has come by now is served.
+    // Ends an idle one whose time is over. In a drain it is served once more instead, because bytes
+    // may have come by now.
     void close_idle();
-    // The same for one that is stranded: it gets a fiber if there is memory for one by now.
+    // Starts the fiber of a stranded one, if there is memory for it by now.
     void retry_stranded();
-    // The loop of its worker looks at it soon. By the owner, or for a request that is kept: any
+    // Gives it a turn in the loop of its worker soon. By its owner; for a request that is kept, any
     // thread.
     void queue_for_loop();
-    // In that loop.
-    void run_in_loop();
+    void run_in_loop();  // that turn
     const ServerLimits& limits() const;
 
-    // Under the lock of the shard.
+    // Under the lock of the shard, from here to `link`.
     enum class State : std::uint8_t { Active, Idle, Closing };
     State state = State::Active;
-    bool had_last_read = false;  // the server drains, and it was woken for a last look
-    Instant idle_since{};   // or stranded
+    bool had_last_read = false;  // the server drains, and this was made active to read once more
+    Instant idle_since{};        // or stranded since
     ListLink link;
-    std::int64_t ready_ns = 0;  // 0: not measured; by its owner
-    // Of one that is stranded: until when a fiber is to be had for it.
+    // Its owner's. When the worker learned of its bytes; 0: not measured.
+    std::int64_t ready_ns = 0;
+    // Of a stranded one: when it is closed unless it has got a fiber.
     Deadline stranded_until = Deadline::never();
 
 private:
-    // Ends the request's context when the client goes away.
-    struct Watch : Dormant {
-        // Acquire: the caller of on_ready() does not touch this any more.
-        bool has_left() const { return called.load(std::memory_order_acquire); }
-        CancelState* token = nullptr;
-        Atomic<bool> called{false};
-    };
+    // What the connection does next.
     enum class Next : std::uint8_t {
-        Sleep,
-        Again,
+        Idle,     // there is nothing to read for now
+        Proceed,  // the next phase, or the next request
         End,
-        Loop,  // the next request has come, and the loop looks at it
+        Loop,  // the next request has come, and the loop serves it
         // In the loop alone.
-        Linger,
-        Fiber,  // from Exchange::start on
-        Kept,
+        Linger,  // a fiber lingers, then ends the connection
+        Fiber,   // a fiber goes on at Exchange::start
+        Kept,    // the loop handler answers later
     };
     enum class MayWait : bool { No, Yes };
+    enum class KeepAlive : bool { No, Yes };
 
     Connection(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
                std::shared_ptr<net::tls::ServerContext> tls);
     ~Connection();
+
+    // ---- lifecycle
+
+    static const FiberLabel kLabel;  // of its fiber while there is no request
 
     static void on_bytes(Dormant& dormant, std::uint8_t events);
     bool is_for_loop() const;
@@ -95,15 +106,11 @@ private:
     void strand(std::unique_ptr<Exchange> exchange);
     CancelState* make_token(Exchange& exchange);
     void run(std::unique_ptr<Exchange> exchange);  // on its fiber; destroys it at the end
-    bool serve_until_idle(std::unique_ptr<Exchange>& exchange);
-    Next serve(Exchange& exchange);
     bool handshake();
 
-    Next resume_from_loop(Exchange& exchange);
-    Next read_head(Exchange& exchange);
-    Next receive_available(Exchange& exchange, ByteSpace space);
-    Next answer(Exchange& exchange, EarlySender& early);
-    // What leaves before the response, and behind those to earlier requests.
+    // ---- a request on the fiber, in the order of its phases; see connection.cpp
+
+    // Sends informational responses, behind the responses to earlier requests.
     struct InterimSender final : InformationalSender {
         InterimSender(Connection& its_connection, Exchange& its_exchange, EarlySender& its_early)
             : connection(its_connection), exchange(its_exchange), early(its_early) {}
@@ -118,30 +125,45 @@ private:
         Connection& connection;
         Exchange& exchange;
     };
-    void end_request(Exchange& exchange);
+    struct HeldPermit;
+
+    bool serve_until_idle(std::unique_ptr<Exchange>& exchange);
+    Next serve(Exchange& exchange);
+    Next read_head(Exchange& exchange);
+    Next receive_available(Exchange& exchange, ByteSpace space);
+    bool context_has_ended() const;
+
+    Next serve_request(Exchange& exchange, EarlySender& early);
     void begin_request(Exchange& exchange);
     void count_request();
     void begin_body(Exchange& exchange, InterimSender* interim);
-    Next finish(Request& request, Exchange& exchange, Result<Response>& outcome, Instant begun,
-                MayWait may_wait);
-    Result<Response> call_handler(Request& request, async::Context& context);
-    Response shed();
+
+    Result<Response> admit_and_call(Request& request, Exchange& exchange, EarlySender& early);
+    std::optional<Response> admit(const Exchange& exchange, HeldPermit& permit);
     std::optional<Response> refuse_before_call(const Exchange& exchange);
-    Result<Response> call_in_turn(Request& request, Exchange& exchange, EarlySender& early);
+    bool is_within_reserve() const;
+    Response shed();
+    Result<Response> call(Request& request, Exchange& exchange, EarlySender& early);
+
+    Next write(Request& request, Exchange& exchange, Result<Response>& outcome, Instant begun,
+               MayWait may_wait);
+    Result<void> write_watched(ResponseWriter& writer, Response& response, Exchange& exchange);
     void replace_unsendable(Result<Response>& outcome, const Request& request, Exchange& exchange);
     Response response_to_error(const Error& error, const Request& request, Exchange& exchange,
-                     CancelState* token);
-    Result<void> write_watched(ResponseWriter& writer, Response& response, Exchange& exchange);
+                               CancelState* token);
     Next refuse(Exchange& exchange, std::uint16_t status, std::string_view reason);
     Next run_upgrade(const Request& request, Exchange& exchange, Response& response);
-    bool may_go_on(Instant now) const;
-    bool context_has_ended() const;
-    bool is_within_reserve() const;
-    void linger(Exchange& exchange);
     void report(const AccessRecord& record);
 
-    // In its time the client is watched from the moment when somebody could notice that it has
-    // left: a handler that neither waits nor asks pays nothing.
+    Next drop_unread(Exchange& exchange, KeepAlive keep_alive, MayWait may_wait);
+    void end_request(Exchange& exchange);
+    bool may_go_on(Instant now) const;
+    void linger(Exchange& exchange);
+
+    // ---- the disconnect watch
+
+    // While one exists, the client is watched from the moment when somebody could notice that it
+    // has left: a handler that neither waits nor asks pays nothing.
     class WatchScope {
     public:
         WatchScope(Connection& connection, Exchange& exchange)
@@ -158,35 +180,36 @@ private:
     };
     void begin_watch(Exchange& exchange);
     void end_watch(Exchange& exchange);
-    void watch();
-    void stop_watching();
+    void arm_watch();
 
-    // In the loop.
-    void abandon(std::unique_ptr<Exchange> exchange);
+    // ---- a request in the loop, in the order of its phases; see connection_loop.cpp
+
     void serve_in_loop(std::unique_ptr<Exchange>& exchange);
     Next read_head_in_loop(Exchange& exchange);
     Next serve_request_in_loop(Exchange& exchange);
-    LoopOutcome call_loop_handler(Exchange& exchange);
+    bool admit_in_loop(Exchange& exchange);
+    LoopOutcome call_in_loop(Exchange& exchange);
+    Next write_in_loop(Exchange& exchange, Result<Response>& outcome);
+    void leave_loop(std::unique_ptr<Exchange> exchange, Next next);
+    Next resume_from_loop(Exchange& exchange);
+
     Next keep(Exchange& exchange);
     void resume_kept(std::unique_ptr<Exchange>& exchange);
     void end_kept(Exchange& exchange);
-    bool try_take_permit(Exchange& exchange);
     void give_permit_back(Exchange& exchange);
-    Next write_in_loop(Exchange& exchange, Result<Response>& outcome);
-    void leave_loop(std::unique_ptr<Exchange> exchange, Next next);
+    void abandon(std::unique_ptr<Exchange> exchange);
     Result<bool> try_send_output(Exchange& exchange);
     void send_by_fiber(Exchange& exchange);
 
     ServerShard& shard_;
     std::unique_ptr<net::Stream> stream_;
-    // With the server; null: plain, or the handshake is over.
+    // Shared with the acceptor; null: plain, or the handshake is over.
     std::shared_ptr<net::tls::ServerContext> tls_;
     const net::Address peer_;
     const Instant begun_ = Clock::now();
-    Deadline ends_at_;  // its age
+    Deadline ends_at_;  // by ServerLimits::connection_age
     std::uint64_t requests_ = 0;
-    Watch watch_;
-    bool watching_ = false;
+    DescriptorWatch watch_;  // the disconnect watch
     const bool has_loop_handler_;
     std::unique_ptr<Exchange> exchange_;  // kept for its turn in the loop, or while stranded
 };

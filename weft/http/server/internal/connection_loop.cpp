@@ -30,7 +30,7 @@ bool has_small_body(const wire::RequestHead& head) {
            !head.expects_continue;
 }
 
-// Whether finish() could do without a wait; the body of the request has been read.
+// Whether write() could do without a wait; the body of the request has been read.
 bool is_quick(const Result<Response>& outcome) {
     if (!outcome) return true;
     if (outcome->upgrade || outcome->afterwards) return false;
@@ -120,14 +120,14 @@ Connection::Next Connection::read_head_in_loop(Exchange& exchange) {
 }
 
 Connection::Next Connection::serve_request_in_loop(Exchange& exchange) {
-    if (!is_whole(exchange) || !try_take_permit(exchange)) {
+    if (!admit_in_loop(exchange)) {
         exchange.start = Exchange::Start::Admit;
         return Next::Fiber;
     }
     LoopRequest& loop = exchange.loop;
     begin_request(exchange);
     begin_body(exchange, nullptr);
-    LoopOutcome outcome = call_loop_handler(exchange);
+    LoopOutcome outcome = call_in_loop(exchange);
     switch (outcome.kind()) {
     case LoopOutcome::Kind::ByFiber:
         end_watch(exchange);
@@ -149,7 +149,16 @@ Connection::Next Connection::serve_request_in_loop(Exchange& exchange) {
     return write_in_loop(exchange, outcome.result());
 }
 
-LoopOutcome Connection::call_loop_handler(Exchange& exchange) {
+// False: the body has not come, or the request has to wait for a permit.
+bool Connection::admit_in_loop(Exchange& exchange) {
+    if (!is_whole(exchange)) return false;
+    if (is_within_reserve()) [[likely]]
+        return true;
+    exchange.loop.has_permit = shard_.core().permits().try_take(shard_.index());
+    return exchange.loop.has_permit;
+}
+
+LoopOutcome Connection::call_in_loop(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
     loop.state = LoopRequest::State::Called;
     loop.connection = this;
@@ -201,7 +210,7 @@ void Connection::resume_kept(std::unique_ptr<Exchange>& exchange) {
 
 void Connection::end_kept(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
-    bool gone = watch_.has_left() || loop.has_failed_to_send;
+    bool gone = watch_.has_fired() || loop.has_failed_to_send;
     bool server_goes_on = async::reason_of(exchange.scope->state()) == CancelReason::None;
     KeptEnd why = gone             ? KeptEnd::ClientGone
                   : server_goes_on ? KeptEnd::OutOfTime
@@ -216,14 +225,6 @@ void Connection::end_kept(Exchange& exchange) {
         log_limited(shard_.core().log_limit(), LogLevel::Error, what,
                     "http: what was to be done at the end of a request failed: {}", what);
     }
-}
-
-// False: whoever needs one has to wait for it.
-bool Connection::try_take_permit(Exchange& exchange) {
-    if (is_within_reserve()) [[likely]]
-        return true;
-    exchange.loop.has_permit = shard_.core().permits().try_take(shard_.index());
-    return exchange.loop.has_permit;
 }
 
 void Connection::give_permit_back(Exchange& exchange) {
@@ -246,7 +247,7 @@ Connection::Next Connection::write_in_loop(Exchange& exchange, Result<Response>&
         exchange.start = Exchange::Start::Write;
         return Next::Fiber;
     }
-    Next next = finish(*loop.request, exchange, outcome, loop.begun, MayWait::No);
+    Next next = write(*loop.request, exchange, outcome, loop.begun, MayWait::No);
     end_request(exchange);
     loop.clear();
     return next;
@@ -267,7 +268,7 @@ Connection::Next Connection::resume_from_loop(Exchange& exchange) {
     Next next = Next::End;
     {
         RequestEnd at_end{*this, exchange};
-        next = finish(*loop.request, exchange, *loop.outcome, loop.begun, MayWait::Yes);
+        next = write(*loop.request, exchange, *loop.outcome, loop.begun, MayWait::Yes);
     }
     loop.clear();
     if (next != Next::Proceed) return next;
