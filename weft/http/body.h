@@ -1,8 +1,8 @@
 // Bodies: what follows the head of a message, as a stream.
 //
-// A BodyReader gives what the other side sends, a BodyWriter takes what it shall get; both wait for
-// the other side, so memory stays bounded whatever the size. A Body is what a message is sent with:
-// a text, a piece of a file, or a function that writes it piece by piece.
+// A BodyReader gives what the peer sends, and a BodyWriter takes what is sent to the peer. Both
+// wait for the peer, so memory stays bounded whatever the size. A Body is the body of a message
+// that is to be sent: a text, a part of a file, or a function that writes it piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -22,63 +22,63 @@
 
 namespace weft::http {
 
-// Owned by the fiber that reads it.
+// Owned by the fiber that reads the body.
 class BodyReader {
 public:
     virtual ~BodyReader() = default;
 
     // At least one byte, or 0 at the end. After an error every call gives the same error: Limit
-    // (too large), TimedOut (too slow), Closed (cut off), Other (malformed). But what only the end
-    // of the reader's context has interrupted can go on in another context.
+    // (too large), TimedOut (too slow), Closed (cut off), Other (malformed). Only a wait that the
+    // end of the caller's context has interrupted can be repeated, in another context.
     virtual Result<std::size_t> read(ByteSpace space) = 0;
-    // What the head says about its size; nothing if it will be seen.
+    // The size by the head of the message; nothing if only the end of the body will show it.
     virtual std::optional<std::uint64_t> size() const = 0;
     // Of a chunked body, after its end.
     virtual const Headers& trailers() const = 0;
 
-    // Instead of the server's limit, before the first read: of a route that takes more, or less.
+    // Replaces the server's limit, for a route that takes more or less. Before the first read.
     virtual void set_bytes_max(std::uint64_t bytes_max) { static_cast<void>(bytes_max); }
 
     // All of it, Limit if it is more than that.
     Result<std::string> read_all(std::size_t bytes_max = SIZE_MAX);
 
 protected:
-    // So many more of its bytes are kept in memory. Limit when that is too much for whoever counts.
+    // read_all() keeps so many more bytes in memory. Limit when all bodies together hold too much.
     virtual Result<void> hold(std::uint64_t bytes) {
         static_cast<void>(bytes);
         return {};
     }
 };
 
-// Owned by the fiber that writes it. An error means that the other side is gone.
+// Owned by the fiber that writes the body. An error means that the peer is gone.
 class BodyWriter {
 public:
     virtual ~BodyWriter() = default;
 
-    // Waits while the other side is slow. Small pieces are gathered until flush() or the end.
+    // Waits while the peer is slow. Small pieces are gathered until flush() or the end.
     virtual Result<void> write(Bytes bytes) = 0;
     Result<void> write(std::string_view text) { return write(as_bytes(text)); }
-    // What was written is on its way.
+    // Sends what was gathered.
     virtual Result<void> flush() = 0;
     // Sent after a body whose size was not given; set them before the producer returns.
     virtual Headers& trailers() = 0;
-    // Cancelled when the server drains: a body that has no end of its own ends then.
+    // Cancelled when the server drains: a body without an end of its own shall end then.
     virtual CancelToken drain() const { return {}; }
 
-    // Called once, when the other side does not take at once what is written: whoever writes can
-    // have prepared meanwhile what comes next.
+    // Called once, before the first wait for a slow peer: the caller can prepare there what it
+    // writes next.
     using BeforeWait = std::move_only_function<void()>;
     virtual void set_before_wait(BeforeWait before_wait) { static_cast<void>(before_wait); }
 };
 
 class Body {
 public:
-    // Writes the body, on the fiber of the connection, after the head has been sent. Its error cuts
-    // the body off, and the other side sees that.
+    // Writes the body, on the fiber of the connection. Its error cuts the body off, in a way that
+    // the peer can see.
     using Producer = std::move_only_function<Result<void>(BodyWriter&)>;
 
     struct FilePart {
-        std::shared_ptr<const File> file;  // with a cache of open files
+        std::shared_ptr<const File> file;  // shared with a cache of open files
         std::uint64_t offset = 0;
         std::uint64_t count = 0;
     };
@@ -88,7 +88,7 @@ public:
     };
 
     Body() = default;  // empty
-    // Without a look at all that it could be, where it is a text of somebody else.
+    // A borrowed text, the usual body, is moved without a dispatch over all kinds of content.
     Body(Body&& other) noexcept
         : content_(other.is_borrowed() ? Content(*std::get_if<0>(&other.content_))
                                        : Content(std::move(other.content_))) {}
@@ -103,10 +103,9 @@ public:
     ~Body() = default;
     Body(std::string text) : content_(std::move(text)) {}
     Body(const char* text) : content_(std::string(text)) {}
-    // The text outlives the message: a literal, for one.
+    // The text outlives the message, for example a literal.
     static Body borrowed(std::string_view text) { return Body(Content(text)); }
-    // The text lives as long as its owner, which whoever shares it holds: a cache of files, for
-    // one.
+    // The text lives as long as `owner`, which others may share, for example a cache of files.
     static Body shared(std::shared_ptr<const void> owner, std::string_view text) {
         return Body(Content(SharedText{std::move(owner), text}));
     }
@@ -122,13 +121,13 @@ public:
             return borrowed->size();
         return size_of_others();
     }
-    // The whole body where it lies in memory.
+    // The whole body, if it is in memory.
     std::optional<std::string_view> text() const {
         if (const auto* borrowed = std::get_if<std::string_view>(&content_)) [[likely]]
             return *borrowed;
         return text_of_others();
     }
-    // Whether the text is somebody else's, who may want it back.
+    // Whether the body holds an owner that others may wait for.
     bool is_shared() const { return std::holds_alternative<SharedText>(content_); }
     FilePart* as_file() { return std::get_if<FilePart>(&content_); }
     Produced* as_produced() { return std::get_if<Produced>(&content_); }

@@ -50,7 +50,7 @@ Headers& Headers::operator=(Headers&& other) noexcept {
     return *this;
 }
 
-// The last step of a move: the fields and their texts. The other is empty afterwards.
+// The last step of a move: takes the fields and their texts. `other` is empty afterwards.
 void Headers::take_storage(Headers& other) {
     if (other.fields_ != other.inline_fields()) {
         fields_ = std::exchange(other.fields_, other.inline_fields());
@@ -108,7 +108,7 @@ void Headers::set(std::string_view name, std::string_view value) {
     auto same = [&](const Field& field) { return equal_without_case(field.name, name); };
     Field* end = fields_ + size_;
     Field* first = std::find_if(fields_, end, same);
-    // Kept before the others go: the name or the value may be one of theirs.
+    // Stored before the others are removed: the name or the value may be a view of one of them.
     Field kept{store(name), store(value)};
     if (first == end) return append(kept);
     *first = kept;
@@ -124,7 +124,7 @@ void Headers::remove(std::string_view name) {
 void Headers::clear_overflow() {
     owner_.reset();
     if (!overflow_) return;
-    // The last chunk is the largest; one that is cleared again and again allocates no more.
+    // The last chunk is the largest and is kept, so that reused headers stop allocating.
     overflow_->full_chunks.clear();
     overflow_->chunk.clear();
 }

@@ -1,13 +1,13 @@
-// Headers: the fields of a message, in their order, names without regard to case.
+// Headers: the fields of a message, in their order; names are compared without regard to case.
 //
 //     response.headers.set("cache-control", "no-store");
 //     if (auto type = request.headers().get("content-type")) ...
 //
-// The texts of added fields are copied; those that a parser borrows point into its buffer. A field
-// that could not be sent as it stands (a name that is no token; CR, LF or NUL in a value) is not
-// added, and is_valid() says so from then on: a server answers 500 instead of sending such a
-// response, a client refuses to send such a request. A value with one owner; views of its fields
-// live until it is changed, moved or destroyed.
+// The texts of added fields are copied; borrowed texts, as a parser adds them, are not. A field
+// that could not be sent as it is (a name that is no token, a control character in a value) is not
+// added, and is_valid() is false from then on: a server answers 500 instead of sending such a
+// response, and a client refuses to send such a request. A value with one owner; views of its
+// fields live until it is changed, moved or destroyed.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline bool equal_without_case(std::string_view a, std::string_view b) {
     return a.size() == b.size() && equal_letters_without_case(a.data(), b.data(), a.size());
 }
 bool is_token(std::string_view text);
-// No control characters but the tab.
+// No control characters except the tab.
 bool is_field_value(std::string_view text);
 
 class Headers {
@@ -52,7 +52,7 @@ public:
     Headers copy() const;  // owns all its texts
 
     void add(std::string_view name, std::string_view value);
-    void set(std::string_view name, std::string_view value);  // instead of all of that name
+    void set(std::string_view name, std::string_view value);  // replaces all fields of that name
     void remove(std::string_view name);
     void clear() {
         size_ = 0;
@@ -63,14 +63,13 @@ public:
     void reserve(std::size_t fields) {
         if (fields > capacity_) grow(fields);
     }
-    // The caller has checked the field.
+    // For a field that the caller has checked; its texts are copied.
     void add_checked(std::string_view name, std::string_view value) {
         append({store(name), store(value)});
     }
-    // The same, and its text outlives this object (or the next clear()).
+    // For a checked field whose texts outlive this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
-    // What borrowed texts lie in: kept as long as this object (or until the next clear()), together
-    // with whoever else shares it.
+    // Keeps what borrowed texts lie in alive as long as this object (or until the next clear()).
     void hold(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
 
     std::optional<std::string_view> get(std::string_view name) const;  // the first
@@ -91,7 +90,7 @@ private:
     // A small response has room in the object: neither its fields nor their texts are allocated.
     static constexpr std::size_t kInlineFields = 8;
     static constexpr std::size_t kInlineTextBytes = 128;
-    // Where that is not enough.
+    // What does not fit there.
     struct Overflow {
         std::unique_ptr<Field[]> fields;
         std::vector<char> chunk;  // never grows: its texts stay where they are
@@ -110,7 +109,7 @@ private:
     std::string_view store(std::string_view text) {
         if (text.size() > kInlineTextBytes - inline_text_size_) [[unlikely]]
             return store_in_overflow(text);
-        // An empty view may be null, which memcpy() must not be given.
+        // An empty view may be null, which memcpy() does not allow.
         char* kept = inline_text_ + inline_text_size_;
         if (!text.empty()) std::memcpy(kept, text.data(), text.size());
         inline_text_size_ = static_cast<std::uint8_t>(inline_text_size_ + text.size());
@@ -125,7 +124,7 @@ private:
     std::shared_ptr<const void> owner_;
     bool valid_ = true;
     std::uint8_t inline_text_size_ = 0;
-    // Not initialized: what lies behind size_ and inline_text_size_ is nobody's.
+    // Not initialized beyond size_ and inline_text_size_.
     alignas(Field) std::byte inline_field_bytes_[kInlineFields * sizeof(Field)];
     char inline_text_[kInlineTextBytes];
 };

@@ -1,7 +1,7 @@
-// Request: what a client asks of a handler.
+// Request: a request of a client, as a handler sees it.
 //
 // Its views live as long as the request, which lives until its response has been written. Owned by
-// the fiber that handles it.
+// the fiber or the loop that handles it.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace weft::http {
 
-// For servers: sends what comes before a response.
+// For servers: sends informational responses.
 class InformationalSender {
 public:
     virtual ~InformationalSender() = default;
@@ -33,7 +33,7 @@ class Request {
 public:
     std::string_view method() const { return head_->method; }
     std::string_view target() const { return head_->target; }  // as it was sent
-    // As it was sent, "/a%20b", without the part that whoever mounted this handler has matched.
+    // As it was sent, "/a%20b", without the prefix at which this handler is mounted.
     std::string_view path() const { return target_.path.substr(mounted_bytes_); }
     std::string_view whole_path() const { return target_.path; }
     std::string_view query() const { return target_.query; }  // without '?'
@@ -47,36 +47,36 @@ public:
     bool upgrades() const { return head_->upgrades; }
 
     BodyReader& body() { return *body_; }
-    // The client waits for 100 (Continue) before it sends its body. The server says that when the
+    // The client waits for 100 (Continue) before it sends its body. The server sends that when the
     // body is read for the first time.
     bool expects_continue() const { return head_->expects_continue; }
 
-    // A response of the 1xx kind before the real one, sent at once: 103 (Early Hints) with Link
-    // fields, for one. Clients of HTTP/1.0 know none and get none. Misuse for 100 and 101, which
-    // are the server's, for what is not 1xx, for a field that cannot be sent or that frames a
+    // Sends an informational response at once, for example 103 (Early Hints) with Link fields.
+    // Clients of HTTP/1.0 do not know them and get none. Misuse for 100 and 101, which only the
+    // server sends, for a status that is not 1xx, for a field that cannot be sent or that frames a
     // message, and after the handler has returned. By the fiber of the handler.
     Result<void> send_informational(std::uint16_t status, const Headers& headers = {});
 
-    // What the router found in the path, decoded: of "/users/:id" the "id".
+    // What the router found in the path for "id" of "/users/:id", decoded.
     std::optional<std::string_view> parameter(std::string_view name) const;
     void set_parameters(std::vector<std::pair<std::string, std::string>> parameters) {
         parameters_ = std::move(parameters);
     }
 
-    // Instead of an outer router's of the same name.
+    // It hides a parameter of an outer router with the same name.
     void add_parameter(std::string_view name, std::string value) {
         parameters_.emplace_back(name, std::move(value));
     }
-    // For middleware: by which name the log shall tell of it if it fails; empty: none was given.
+    // For middleware: the id of the request in the log if it fails; empty: none was given.
     void set_id(std::string id) { id_ = std::move(id); }
     std::string_view id() const { return id_; }
-    // For routers: the first bytes of the path are matched, and not the next handler's business.
+    // For routers: path() begins so many bytes later from here on.
     void mount(std::size_t bytes) { mounted_bytes_ += bytes; }
 
     const net::Address& peer() const { return *peer_; }
     const net::TlsSession* tls() const { return tls_; }  // null: plain
 
-    // For servers: what the request is made of. All outlive it.
+    // For servers: the parts of the request, all of which outlive it.
     struct Parts {
         wire::RequestHead& head;
         const wire::Target& target;
@@ -94,7 +94,7 @@ public:
           informational_(parts.informational) {}
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;
-    // For servers: the response begins.
+    // For servers: the response begins, so send_informational() is Misuse from here on.
     void end_informational() { informational_ = nullptr; }
 
 private:

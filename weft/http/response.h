@@ -1,4 +1,4 @@
-// Response and Handler: what a handler gives back, and what a handler is.
+// Response: what a handler returns. Handler and Middleware: the types of such functions.
 //
 //     Response hello(Request& request, async::Context&) {
 //         return Response::text("hello, " + std::string(request.path()));
@@ -24,10 +24,11 @@ namespace weft::http {
 
 class Request;
 
-// After 101, or 2xx to CONNECT: the connection belongs to the function, until it returns.
+// For a 101, or a 2xx to CONNECT: the connection is the function's until it returns, and is closed
+// then.
 struct Upgraded {
     net::Stream& stream;
-    Bytes early;             // what the client has already sent behind its request
+    Bytes early;             // what the client has sent behind its request by now
     CancelToken drain = {};  // cancelled when the server drains
 };
 using Upgrade = std::move_only_function<void(Upgraded& connection)>;
@@ -37,14 +38,14 @@ struct Response {
     Headers headers;
     Body body;
     Upgrade upgrade;
-    // Called when the response has been sent, by the fiber of the connection, which then goes on to
-    // the next request: what is still to be read of this one's body can be read.
+    // Called by the fiber of the connection when the response has been sent, and before the next
+    // request is read: what is left of this request's body can be read in it.
     std::move_only_function<void()> afterwards;
 
     static Response text(std::string text, std::uint16_t status = 200);
     static Response html(std::string text, std::uint16_t status = 200);
     static Response json(std::string text, std::uint16_t status = 200);
-    // Without a body of its own: the reason phrase as text, where the status allows a body.
+    // The body is the reason phrase, where the status allows a body.
     static Response plain(std::uint16_t status);
     static Response redirect(std::string_view location, std::uint16_t status = 302);
     static Response stream(std::string_view content_type, Body::Producer producer);
@@ -57,12 +58,13 @@ struct Response {
 };
 
 // Called on the fiber of the connection; it may wait. The context ends when the client goes away,
-// the server is shut down or the time for the request is over, and is the ambient one, so waits
-// honour it unasked. An error becomes 500, or the status that a failed read of the body deserves.
+// the server is shut down or the time for the request is over. It is the ambient context, so waits
+// honour it unasked. An error is answered with 500, or with the status for a body that could not be
+// read.
 // One handler is called by many fibers at once.
 using Handler = std::function<Result<Response>(Request&, async::Context&)>;
 
-// Wraps a handler in something that happens before and after: a plain function.
+// A function that wraps a handler in one that does something before and after it.
 using Middleware = std::function<Handler(Handler)>;
 
 }  // namespace weft::http

@@ -1,4 +1,5 @@
-// BodyMemory: how much the bodies of all requests of a server hold in memory together. Any thread.
+// BodyMemory: bounds how much memory the bodies of all requests of a server hold together. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@ namespace weft::http {
 
 class BodyMemory {
 public:
-    // What one body holds is taken in such parts, and its first bytes are nobody's business: small
-    // bodies do not meet here.
+    // A body takes its memory in such parts. Its first bytes are not counted, so that small bodies
+    // do not write the shared counter.
     static constexpr std::uint64_t kPartBytes = 64 * 1024;
     static constexpr std::uint64_t kUncountedBytes = 16 * 1024;
 

@@ -1,5 +1,5 @@
-// DescriptorWatch: cancels a token at the first of some events of a descriptor, while its owner does
-// something else: the peer has hung up, or has sent something.
+// DescriptorWatch: cancels a token at the first of some events of a descriptor, while its owner
+// does something else: the peer has hung up, or has sent something.
 //
 // begin(), arm() and stop() are for its owner, one fiber or loop at a time. The token is cancelled
 // by any worker, or by whoever closes the descriptor; stop() waits until that call is over. Token

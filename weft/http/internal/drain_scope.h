@@ -1,7 +1,7 @@
-// DrainScope: what runs in it is cancelled when the server drains, besides all that would cancel it
-// otherwise. For streams that have no end of their own, and would hold the drain to its deadline.
+// DrainScope: cancels what the fiber does in it when the server drains, too. For streams that have
+// no end of their own, and would let the drain wait for its whole limit.
 //
-// Owned by the fiber that runs in it; scopes are left in the reverse order of their beginning.
+// Owned by the fiber that runs in it; scopes end in the reverse order of their beginning.
 #pragma once
 
 #include "weft/fiber/cancel.h"
@@ -10,7 +10,7 @@ namespace weft::http {
 
 class DrainScope : private CancelListener {
 public:
-    // The token of the one who drains; one that is never cancelled where nobody does.
+    // `drain` is cancelled when the drain begins; an empty token where there is no drain.
     explicit DrainScope(const CancelToken& drain)
         : CancelListener(on_drain), drain_(drain), scope_(source_.token()) {
         if (drain_.state()) listen(drain_.state());

@@ -76,7 +76,7 @@ public:
         if (parsed) {
             parsed_ = *parsed;
         } else {
-            // As a parser would never let it through: handlers must stand it all the same.
+            // A parser would refuse such a target; handlers must cope with it all the same.
             parsed_.path = target_;
         }
         request_.emplace(Request::Parts{head_, parsed_, body_, peer_, nullptr});

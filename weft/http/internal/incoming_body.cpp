@@ -35,7 +35,7 @@ void IncomingBody::begin(net::Stream& stream, ReadBuffer& buffer, Framing framin
     if (framing == Framing::Chunked) decoder_ = wire::ChunkedDecoder(limits.chunked);
 }
 
-// It is finished: nothing asks for its limits any more, nor for where it would come from.
+// Limits and stream are left as they are: a finished body uses neither.
 void IncomingBody::begin_without_body() {
     release_memory();
     framing_ = Framing::None;
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> IncomingBody::size() const {
 }
 
 Result<std::size_t> IncomingBody::read(ByteSpace space) {
-    // What has come with the head, or with the chunk before, is read without a wait.
+    // Counts against the turn, since what is in the buffer is read without a wait.
     turn::may_wait("body.read", this);
     if (failed_) return error_;
     if (finished_ || space.empty()) return 0;
@@ -68,7 +68,7 @@ Result<std::size_t> IncomingBody::read(ByteSpace space) {
 std::optional<Result<std::size_t>> IncomingBody::read_buffered(ByteSpace space) {
     only_buffered_ = true;
     Result<std::size_t> count = read(space);
-    // receive() has taken it back.
+    // receive() has cleared it, instead of reading the stream.
     if (!std::exchange(only_buffered_, false)) return std::nullopt;
     return count;
 }
@@ -127,7 +127,7 @@ Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
 
 Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
     for (;;) {
-        // Content that does not fit must be seen again: only so much is shown to the decoder.
+        // Content that does not fit must be decoded later, so the decoder gets no more than fits.
         std::string_view bytes = buffer_->view();
         auto step = decoder_.decode(bytes.substr(0, std::max<std::size_t>(space.size(), 1)));
         buffer_->consume(step.used);
@@ -163,7 +163,7 @@ Result<std::size_t> IncomingBody::take_until_close(ByteSpace space) {
     return count_received(count);
 }
 
-// From the stream; a failure is remembered.
+// Reads from the stream. A failure is kept for later calls.
 Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     if (std::exchange(only_buffered_, false)) return ErrorKind::Cancelled;
     if (before_wait_) {
@@ -173,22 +173,22 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     Instant begun = Clock::now();
     auto count = stream_->read(space, next_deadline(begun));
     if (count && has_rate()) count_rate(*count, Clock::now() - begun);
-    // One whose wait was cut short, by the end of its context, may go on later.
+    // A wait that the end of the caller's context has interrupted is no failure of the body.
     if (count || CancelToken::current().is_cancelled()) return count;
     return fail(count.error(), count.error().kind() == ErrorKind::TimedOut ? 408 : 0);
 }
 
-// The next byte must come before the sender has been silent for too long, and before the time is
-// over in which it owes so many. Only the time of waiting counts: a reader that is slow itself
-// holds the sender back.
+// The next byte must come within the idle limit, and before the end of the time over which the rate
+// is measured. Only the time of waiting counts, because a slow reader holds the sender back.
 Deadline IncomingBody::next_deadline(Instant now) const {
     Deadline deadline = std::min(deadline_, Deadline::after(limits_.idle, now));
     if (!has_rate()) return deadline;
     return std::min(deadline, Deadline::after(limits_.grace - rate_waited_, now));
 }
 
-// What has come early does not count later: one who sends all but the end at once and then falls
-// silent would be waited for as long as the whole may take.
+// Each measurement begins anew when its bytes have come, so bytes that came early do not count
+// later. Otherwise a sender that sends all but the end and then stops would be waited for as long
+// as the whole body may take.
 void IncomingBody::count_rate(std::size_t count, Nanoseconds waited) {
     rate_bytes_ += count;
     rate_waited_ = std::min(rate_waited_ + waited, limits_.grace);

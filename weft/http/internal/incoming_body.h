@@ -1,8 +1,8 @@
-// IncomingBody: the body of a message that is being received, by whichever side.
+// IncomingBody: the body of a message that is being received, by a server or a client.
 //
-// Reads from the buffer first, then from the stream; a body of known length goes straight into the
+// It reads from the buffer first, then from the stream; a body of known length is received into the
 // reader's memory. It ends exactly where the message ends: what follows stays in the buffer.
-// Owned by one fiber at a time.
+// Owned by one fiber or loop at a time. begin() makes it ready for the next message.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ namespace weft::http {
 
 struct IncomingLimits {
     std::uint64_t bytes_max = UINT64_MAX;
-    Nanoseconds idle = Nanoseconds::max();  // without a byte
-    // In each such time of waiting for the sender the rate must have been kept.
+    Nanoseconds idle = Nanoseconds::max();  // how long no byte may come
+    // The rate is measured over each such time of waiting for the sender.
     Nanoseconds grace = Nanoseconds::max();
     std::uint64_t bytes_per_second = 0;  // 0: any rate will do
-    BodyMemory* memory = nullptr;        // null: no bound on what is held
+    BodyMemory* memory = nullptr;        // null: no bound on what read_all() holds
     wire::ChunkedLimits chunked;
 };
 
 class IncomingBody final : public BodyReader {
 public:
-    // Called once, before the first wait for the other side.
+    // Called once, before the first wait for the peer.
     using BeforeWait = std::move_only_function<Result<void>()>;
 
     void begin(net::Stream& stream, ReadBuffer& buffer, wire::Framing framing, std::uint64_t length,
@@ -45,29 +45,29 @@ public:
     bool has_before_wait() const { return static_cast<bool>(before_wait_); }
 
     Result<std::size_t> read(ByteSpace space) override;
-    // The same with what has already come: nothing where the stream would have to be asked.
+    // The same without waiting, from the buffer alone; nothing where the stream would be read.
     std::optional<Result<std::size_t>> read_buffered(ByteSpace space);
     std::optional<std::uint64_t> size() const override;
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes) override { limits_.bytes_max = bytes; }
-    // The message is over, and what was held of it is nobody's any more.
+    // Gives back what read_all() was counted for. The message is over.
     void release_memory();
 
-    // The whole body where it lies in the buffer, if nothing of it was read and all of it has come
-    // with its head; it is then finished. The text lives until the buffer lets go of the head.
+    // The whole body in the buffer, which finishes it, if nothing of it was read and all of it has
+    // come with the head. The text lives until the buffer releases the head.
     std::optional<std::string_view> take_whole();
 
     bool is_finished() const { return finished_; }
     bool has_failed() const { return failed_; }
     std::uint64_t received() const { return received_; }
-    // The status that the sender deserves after a failure: 400, 408, 413; 0 if it is just gone.
+    // After a failure, the status of the response: 400, 408, 413 or 503; 0 if the sender is gone.
     std::uint16_t failure_status() const { return failure_status_; }
     const Error& error() const { return error_; }  // of a failure
-    // Whether drop_rest() may find its end; not where the sender waits for a word before it sends.
+    // Whether drop_rest() can succeed; false also where the sender waits for 100 (Continue).
     bool can_be_dropped(std::uint64_t bytes_max) const;
     // Reads and drops the rest. False when it is more than `bytes_max` or failed.
     bool drop_rest(std::uint64_t bytes_max, Deadline deadline);
-    // The same with what has already come: true if that was all.
+    // Drops what is in the buffer, without waiting. True: that was the rest.
     bool drop_buffered();
 
 private:
@@ -96,12 +96,12 @@ private:
     std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
-    // Since the rate was last kept for so long: what has come, and the time it was waited for.
+    // Of the current measurement of the rate: the bytes that have come, and the time of waiting.
     std::uint64_t rate_bytes_ = 0;
     Nanoseconds rate_waited_{};
     std::uint64_t held_ = 0;          // by read_all()
-    std::uint64_t memory_taken_ = 0;  // for it
-    Deadline deadline_;                  // of all that is read
+    std::uint64_t memory_taken_ = 0;  // of limits_.memory, for what is held
+    Deadline deadline_;               // of the whole body
     IncomingLimits limits_;
     wire::ChunkedDecoder decoder_;
     Headers trailers_;

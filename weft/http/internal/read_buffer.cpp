@@ -10,7 +10,8 @@
 namespace weft::http {
 namespace {
 
-// Less room than this behind a held head is not worth a read of its own.
+// With less room than this behind a held head the unread bytes are moved, because a read of so few
+// bytes is not worth a system call.
 constexpr std::size_t kRoomMin = 2 * 1024;
 
 }  // namespace
@@ -39,7 +40,7 @@ bool ReadBuffer::move_to(std::size_t capacity) {
     std::size_t unread = end_ - begin_;
     if (unread) std::memcpy(memory.get(), begin(), unread);
     memory_.swap(memory);
-    // The first one is the one that the head lies in.
+    // The first memory that is replaced has the head in it.
     if (is_held_ && !held_memory_) held_memory_ = std::move(memory);
     capacity_ = capacity;
     held_end_ = begin_ = 0;
@@ -50,7 +51,7 @@ bool ReadBuffer::move_to(std::size_t capacity) {
 void ReadBuffer::clear() {
     release();
     begin_ = end_ = 0;
-    // One that had to grow is not kept for the next connection.
+    // Memory that had to grow is not kept for the next connection.
     if (capacity_ > kReadBufferBytes) {
         memory_.reset();
         capacity_ = 0;

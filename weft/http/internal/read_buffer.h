@@ -1,8 +1,8 @@
-// ReadBuffer: what a connection has received and nobody has used yet.
+// ReadBuffer: the bytes that a connection has received and that are not consumed yet.
 //
-// Bytes come in at the back and are consumed at the front. While a head is held, its bytes stay
-// where they are, because a request points into them; what comes later goes behind it, or into new
-// memory. Owned by one fiber at a time.
+// Bytes are added at the back and consumed at the front. While a head is held, its bytes stay where
+// they are, because the views of a request point to them; what is received later goes behind it, or
+// into new memory. Owned by one fiber or loop at a time.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ public:
     std::string_view view() const { return {begin(), end_ - begin_}; }
     bool empty() const { return begin_ == end_; }
     void consume(std::size_t count) { begin_ += count; }
-    // What was consumed last comes back, if nothing was received since.
+    // Makes the bytes that were consumed last unread again. Only if space() was not called since.
     void give_back(std::size_t count) { begin_ -= count; }
 
-    // Where the next bytes go: at least one, after the oldest were moved to the front or, for a
-    // head that does not fit, into a larger place. Empty when the memory is refused.
+    // Where the next bytes go: room for at least one. Unread bytes may be moved to the front, or
+    // into larger memory. Empty without memory.
     ByteSpace space();
     void filled(std::size_t count) { end_ += count; }
 
-    // What was consumed stays where it is.
+    // What was consumed so far stays where it is until release().
     void hold() {
         is_held_ = true;
         held_end_ = begin_;
@@ -46,7 +46,7 @@ private:
     std::unique_ptr<char[]> memory_;
     std::unique_ptr<char[]> held_memory_;
     std::size_t capacity_ = 0;
-    std::size_t held_end_ = 0;  // bytes before it are held
+    std::size_t held_end_ = 0;  // the bytes before it are held
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     bool is_held_ = false;

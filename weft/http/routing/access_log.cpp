@@ -18,13 +18,13 @@
 namespace weft::http {
 namespace {
 
-// A file that takes no bytes for so long has lost them; shutdown waits no longer than this.
+// Lines that the file has not taken after this are lost; so long a shutdown may wait for the file.
 constexpr std::chrono::seconds kWriteTimeMax{10};
 
 std::string_view cut(std::string_view text) { return text.substr(0, kAccessFieldBytesMax); }
 
-// Between quotation marks, as Apache and nginx do it: what is not plain ASCII, and what would end
-// the field or the line, in hexadecimal.
+// Appends the text in quotation marks, as Apache and nginx do: characters that are not printable
+// ASCII, and those that would end the field or the line, in hexadecimal.
 void append_quoted(std::string& line, std::string_view text) {
     line += '"';
     for (char c : cut(text)) {
@@ -37,8 +37,8 @@ void append_quoted(std::string& line, std::string_view text) {
     line += '"';
 }
 
-// RFC 8259 §7, and besides nothing that moves the cursor of a terminal (DEL, C1 controls) or that
-// some readers take for the end of a line (U+2028, U+2029).
+// RFC 8259 §7; and escapes what moves the cursor of a terminal (DEL, C1 controls) or what some
+// readers take for the end of a line (U+2028, U+2029).
 void append_json_text(std::string& line, std::string_view text) {
     std::string valid;
     wire::append_with_replacement(valid, cut(text));
@@ -174,7 +174,7 @@ void AccessLog::write(const AccessRecord& record) {
     bool is_first = false;
     bool is_half = false;
     {
-        // The memory was reserved, so this copies one line and nothing else.
+        // The memory was reserved, so the lock is held for copying one line.
         SpinGuard guard(lock_);
         std::size_t before = gathered_.text.size();
         if (closed_ || line.size() > options_.bytes_max - before) {
@@ -195,11 +195,11 @@ void AccessLog::write(const AccessRecord& record) {
 Result<void> AccessLog::run() {
     for (;;) {
         Result<void> waited = has_lines_.wait();
-        // Ends early when much has gathered, or nothing more will come.
+        // Ends early when the memory is half full, or the log is closed.
         if (waited) static_cast<void>(flush_early_.wait_for(options_.flush_time));
         if (!CancelToken::current().check()) close();
         Batch batch = take_batch();
-        // Also when the context has ended: half a line would be worse than a late end.
+        // Also when the context has ended: an incomplete line would be worse than a late end.
         shield(Deadline::after(kWriteTimeMax), [&] { write_out(batch); });
         if (batch.is_last) return {};
     }
@@ -208,7 +208,7 @@ Result<void> AccessLog::run() {
 AccessLog::Batch AccessLog::take_batch() {
     Batch batch;
     batch.text.reserve(options_.bytes_max);
-    // Before the exchange: what is gathered after it sets them again.
+    // Before the exchange: lines that are gathered after it set them again.
     has_lines_.reset();
     flush_early_.reset();
     SpinGuard guard(lock_);
@@ -231,8 +231,8 @@ void AccessLog::write_out(const Batch& batch) {
     }
 }
 
-// A disk that was full in the middle of a line has kept a part of it, which the next line would
-// follow: it is taken back. What is no regular file keeps it.
+// A disk that became full in the middle of a line has a part of it, which the next line would
+// follow. That part is cut off the file, if it is a regular one.
 void AccessLog::count_lost(std::string_view unwritten, std::size_t torn_bytes, const Error& why) {
     auto lines = static_cast<std::size_t>(std::ranges::count(unwritten, '\n'));
     counters_.lost.add(lines);

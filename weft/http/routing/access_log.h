@@ -1,16 +1,17 @@
-// AccessLog: one line for each request, in a file, without making any request wait.
+// AccessLog: writes a line for each request to a file. No request waits for the file.
 //
 //     auto log = WEFT_TRY(http::AccessLog::open("access.log", {.format = AccessFormat::Json}));
 //     options.on_access = [&](const http::AccessRecord& record) { log->write(record); };
 //     WEFT_TRY(scope.spawn("access log", [&] { return log->run(); }));
 //
-// write() formats the line and leaves it in memory; the fiber in run() writes what has gathered, at
-// the latest a second after the first line. When the disk is slower than the requests the memory
-// fills up, and further lines are dropped and counted. Whatever a client sends, a record is one
-// line, and its fields stay where they are. The file is opened for appending, so it may be
-// truncated by others.
+// write() formats the line and leaves it in memory; the fiber in run() writes the gathered lines,
+// at the latest AccessLogOptions::flush_time after the first of them. When the disk is slower than
+// the requests the memory fills up, and further lines are dropped and counted. Whatever a client
+// sends, a record is one line with its fields in their places. The file is opened for appending, so
+// others may truncate it.
 //
-// write(), close() and counters(): any thread. run(): one fiber. It must outlive both.
+// write(), close() and counters(): any thread. run(): one fiber. The log outlives all their
+// callers.
 #pragma once
 
 #include <cstddef>
@@ -35,10 +36,10 @@ enum class AccessFormat : std::uint8_t {
     Json,      // an object
 };
 
-// What a client has chosen (target, Host, Referer, User-Agent) is cut there.
+// Texts that a client has chosen (target, Host, Referer, User-Agent) are cut at this length.
 inline constexpr std::size_t kAccessFieldBytesMax = 2048;
 
-// With its end of line. `wall_ns` is the end of the request, since 1970.
+// The line with its end of line. `wall_ns` is the time when the request ended, since 1970.
 std::string format_access(AccessFormat style, const AccessRecord& record, std::int64_t wall_ns);
 
 struct AccessLogOptions {
@@ -83,9 +84,9 @@ private:
     const AccessLogOptions options_;
     AccessLogCounters counters_;
     Event has_lines_;
-    Event flush_early_;  // half full, or closed
+    Event flush_early_;  // the memory is half full, or the log is closed
     SpinLock lock_;
-    Batch gathered_;  // under the lock, as is the next
+    Batch gathered_;  // under the lock, as closed_
     bool closed_ = false;
     LogOnce loss_logged_;
 };

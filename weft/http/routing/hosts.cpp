@@ -14,12 +14,12 @@
 namespace weft::http {
 namespace {
 
-// RFC 1035 §2.3.4. What is longer is no host of anybody.
+// RFC 1035 §2.3.4: no name is longer.
 constexpr std::size_t kHostBytesMax = 255;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// A host as it is compared, without allocation.
+// A host in the form that is compared: lower case, no dot at its end. Not allocated.
 struct HostKey {
     std::array<char, kHostBytesMax> text;
     std::size_t size = 0;

@@ -1,4 +1,4 @@
-// Hosts: which handler answers for which host, so that one server is several.
+// Hosts: chooses the handler by the host of the request, for several sites on one server.
 //
 //     http::Hosts hosts;
 //     hosts.add("example.org", main_site);
@@ -6,11 +6,12 @@
 //     hosts.otherwise(unknown_site);
 //     http::Server server(WEFT_TRY(std::move(hosts).build()));
 //
-// A full name is preferred to a wildcard, and the longer wildcard to the shorter. Case, port and
-// the dot at the end of a full name do not count. Without otherwise(), a request for another host,
-// or for none, is answered with 421 (Misdirected Request).
+// A full name is preferred to a wildcard, and a longer wildcard to a shorter one. Case, port and a
+// dot at the end of the name do not count. Without otherwise(), a request for another host, or for
+// none, is answered with 421 (Misdirected Request).
 //
-// Filled by one fiber or thread; the handler that build() gives is for any number of fibers.
+// Filled by one fiber or thread; the handler that build() gives may be called by any number of
+// fibers.
 #pragma once
 
 #include <memory>
@@ -33,14 +34,14 @@ public:
     Hosts& add(std::string_view name, Handler handler);
     Hosts& otherwise(Handler handler);
 
-    // Misuse when a name is malformed or there twice.
+    // Misuse when a name is malformed, was added twice or has no handler. Once.
     Result<Handler> build() &&;
 
 private:
     class Table;
     // Shared by the copies of the handler that is built.
     std::shared_ptr<Table> table_;
-    std::string mistake_;  // the first
+    std::string mistake_;  // the first one, for build(); empty: none
 };
 
 }  // namespace weft::http

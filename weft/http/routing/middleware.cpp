@@ -17,8 +17,8 @@ std::string make_request_id() {
                   env::random(RandomStream::Workload));
 }
 
-// The context that has the name ends with the handler; whoever tells of its failure finds it in the
-// request.
+// The context that has the id ends with the handler. For a handler that fails the id is left in the
+// request, where the server finds it for its log.
 struct KeepId {
     ~KeepId() {
         if (!answered) [[unlikely]]

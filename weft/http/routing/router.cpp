@@ -17,7 +17,7 @@ namespace {
 
 bool is_dots(std::string_view segment) { return segment == "." || segment == ".."; }
 
-// Calls `use(segment)` for each, as they were sent, until it says false.
+// Calls `use(segment)` for each segment, as it was sent, until one call gives false.
 template <class Use>
 bool for_each_segment(std::string_view path, Use use) {
     while (!path.empty()) {
@@ -29,7 +29,7 @@ bool for_each_segment(std::string_view path, Use use) {
     return true;
 }
 
-// What the handlers behind the router can rely on, whatever they do with the path.
+// Handlers behind the router rely on this: no escape is broken, and no segment is "." or "..".
 bool is_sound_path(std::string_view path) {
     if (path.empty()) return true;
     if (path.front() != '/') return false;
@@ -58,8 +58,8 @@ Handler wrap(Handler handler, const std::vector<Middleware>& middleware) {
 
 }  // namespace
 
-// One node for each segment of a pattern. Each node stands at one depth, so a search visits it at
-// most once, and never more nodes than there are.
+// A tree with a node for each segment of a pattern. Each node is at one depth, so a search visits
+// it at most once.
 class Router::Tree {
 public:
     // Empty, or what is wrong with the route.
@@ -73,7 +73,7 @@ private:
         RouteOptions options;
         std::vector<std::string> names;  // of the parameters, in their order
         bool is_mount = false;
-        const FiberLabel* label;  // "GET /users/:id"; null: there are too many
+        const FiberLabel* label;  // "GET /users/:id"; null: there are too many labels
     };
     struct Node {
         std::vector<std::pair<std::string, std::unique_ptr<Node>>> fixed;  // sorted
@@ -93,14 +93,14 @@ private:
         std::size_t mounted_bytes = 0;
         std::array<std::string_view, kRouteSegmentsMax> values;  // as they were sent
         std::size_t value_count = 0;
-        std::set<std::string_view> methods;  // of what else is there
+        std::set<std::string_view> methods;  // of the routes on this path that have another method
 
         bool at(const Node& node, std::size_t begin);
         bool take(const std::vector<Endpoint>& endpoints);
     };
 
     Node root_;
-    std::set<std::string> methods_;  // all that somewhere has a route
+    std::set<std::string> methods_;  // of all routes
 };
 
 const Router::Tree::Node* Router::Tree::Node::find_fixed(std::string_view segment) const {
@@ -171,7 +171,7 @@ std::string Router::Tree::add(Route route) {
     return {};
 }
 
-// From here on or from nowhere: `path` either ends at `begin`, or has a slash there.
+// Searches below `node` for the rest of the path, which is empty or has a slash at `begin`.
 bool Router::Tree::Search::at(const Node& node, std::size_t begin) {
     if (begin == path.size()) {
         if (take(node.here)) return true;
@@ -254,7 +254,7 @@ Result<Response> Router::Tree::answer(Request& request, async::Context& context)
     if (!search.at(root_, 0)) return refusal(search.method, std::move(search.methods));
     const Endpoint& endpoint = *search.found;
     for (std::size_t i = 0; i < search.value_count; ++i) {
-        // It was found sound above.
+        // is_sound_path() has found that it can be decoded.
         request.add_parameter(endpoint.names[i], *wire::percent_decode(search.values[i]));
     }
     if (endpoint.options.body_bytes_max) {
@@ -309,7 +309,7 @@ Router& Router::group(std::string_view prefix, const std::function<void(Router& 
     if (mistake_.empty()) mistake_ = std::move(inner.mistake_);
     for (Route& route : inner.routes_) {
         route.pattern.insert(0, prefix);
-        // Without a handler it stays so, for build() to see.
+        // A missing handler stays missing, so that build() finds the mistake.
         if (route.handler) route.handler = wrap(std::move(route.handler), inner.middleware_);
         add(std::move(route));
     }

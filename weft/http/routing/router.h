@@ -1,4 +1,4 @@
-// Router: which handler answers which method on which path.
+// Router: chooses the handler by the method and the path of the request.
 //
 //     http::Router router;
 //     router.use(http::request_id());
@@ -12,18 +12,20 @@
 //     http::Server server(WEFT_TRY(std::move(router).build()));
 //
 // A path is split at its slashes, and then each segment is decoded: "%2F" does not split. A fixed
-// segment is preferred to a parameter, a parameter to "*rest", that to a mounted handler; but what
-// has no route for the method gives way to what has one. A parameter is not empty, the rest may be.
-// "/users" and "/users/" are two paths. A path with "." or ".." segments or a broken escape is
-// answered with 400.
+// segment is preferred to a parameter, a parameter to "*rest", and that to a mounted handler; but a
+// route for another method is passed over for one that has the method. A parameter is not empty,
+// the rest may be. "/users" and "/users/" are two paths. A path with "." or ".." segments or a
+// broken escape is answered with 400.
 //
 // HEAD is answered by GET's handler, OPTIONS by a list of the methods, unless there is a route; a
 // path that has only other methods gives 405 with Allow, any other 404.
 //
-// Dumps, reports of stalls and the message of an overflow call the fiber of a request by its route,
-// "GET /users/:id"; what is mounted "any /assets/*", or by the route of a router within.
+// In dumps, reports of stalls and the message of a stack overflow the fiber of a request has the
+// name of its route, "GET /users/:id"; with a mounted handler "any /assets/*", or the route of a
+// router inside.
 //
-// Filled by one fiber or thread; the handler that build() gives is for any number of fibers.
+// Filled by one fiber or thread; the handler that build() gives may be called by any number of
+// fibers.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +40,11 @@
 
 namespace weft::http {
 
-// Of one pattern; more is an error of build().
+// Of one pattern; with more build() gives Misuse.
 inline constexpr std::size_t kRouteSegmentsMax = 32;
 
 struct RouteOptions {
-    std::optional<std::uint64_t> body_bytes_max;  // instead of the server's
+    std::optional<std::uint64_t> body_bytes_max;  // instead of ServerLimits::body_bytes
 };
 
 class Router {
@@ -61,8 +63,9 @@ public:
     Router& mount(std::string_view prefix, Handler handler);
     // Routes below `prefix` that share middleware; there a pattern may be empty.
     Router& group(std::string_view prefix, const std::function<void(Router& group)>& fill);
-    // Around every route of this router, also of those before; the first is the outermost. That of
-    // the router itself is also around its 404 and the like, and runs before the path is matched.
+    // Wraps every route of this router, also those that were added before; the first middleware is
+    // the outermost. Outside of groups it runs before the path is matched, so it also wraps the
+    // router's own 404, 405 and 400.
     Router& use(Middleware middleware);
 
     // Misuse when a pattern is malformed or a method has two handlers for the same paths.
@@ -82,7 +85,7 @@ private:
 
     std::vector<Route> routes_;
     std::vector<Middleware> middleware_;
-    std::string mistake_;  // the first
+    std::string mistake_;  // the first one, for build(); empty: none
 };
 
 }  // namespace weft::http

@@ -10,22 +10,22 @@
 //     };
 //     http::Server server(ordinary_handler, std::move(options));
 //
-// For handlers that never wait, and for hosts whose code runs on the thread's own stack anyway: the
-// request costs no fiber. The same parser, writer and limits serve it as one with a fiber.
+// For handlers that never wait, and for hosts whose code runs on the thread's own stack anyway:
+// such a request costs no fiber. Parser, writer and limits are those of requests with a fiber.
 //
-// The handler is called in the loop of the worker that the connection lives with, on the thread's
-// own stack, never within another call of it on the same worker; by several workers at once if
-// several serve. It must not wait. It is called when the whole head has come, and the whole body
-// where there is one. Everything else goes to the ordinary handler, on a fiber, which must
-// therefore be able to answer every request: those whose body has not come with the head, is in
-// chunks or is waited for by Expect, those of TLS, those that wait for a permit
-// (ServerLimits::requests), those that somebody else has to serve because the worker is stuck, and
-// those that come at the last moment of a drain.
+// The handler is called in the loop of the connection's worker, on the thread's own stack, and
+// never within another call of it on the same worker; by several workers at once if several serve.
+// It must not wait. It is called when the whole head has come, and the whole body where there is
+// one. All other requests go to the ordinary handler, on a fiber, which must therefore be able to
+// answer every request: those whose body has not come with the head, comes in chunks or is held
+// back by Expect; those over TLS; those that have to wait for a permit (ServerLimits::requests);
+// those that another worker serves because their own is stuck; and those that come at the last
+// moment of a drain.
 //
-// What a handler throws is its error, and an error is 500, as with fibers. The answer is written at
-// once if it is a text of at most kSmallBodyBytes; longer ones, files, produced bodies, upgrades
-// and what the client does not take at once go on by a fiber, as does what was spawned in the
-// request's context: it ends with the response.
+// What a handler throws is its error, and an error is answered with 500, as on a fiber. The
+// response is written at once if its body is a text of at most kSmallBodyBytes. A fiber writes all
+// others, and what cannot be sent without waiting; a fiber also ends what was spawned in the
+// request's context, which ends with the response.
 #pragma once
 
 #include <cstdint>
@@ -48,28 +48,28 @@ struct LoopRequest;
 // Why a request that was kept ended before it was answered.
 enum class KeptEnd : std::uint8_t {
     ClientGone,    // hung up; the end of its bytes counts as gone, see ServerOptions::half_close
-    OutOfTime,     // ServerLimits::request_time; the server has answered 503
+    OutOfTime,     // ServerLimits::request_time has passed; the server answers 503
     ServerCloses,  // Server::close(), or the end of the context in which it serves; 503
 };
 
-// The right to answer a request that was kept, once. It ends without harm before or after the
-// request, connection and server do.
+// The right to answer a request that was kept, once. It may outlive the request, the connection and
+// the server.
 //
-// Owning worker only: it is used, moved and destroyed on the worker whose loop called the handler;
-// in the loop, or by a fiber that is pinned there.
+// Owning worker only: it is used, moved and destroyed on the worker whose loop called the handler,
+// in that loop or by a fiber that is pinned there.
 class Reply {
 public:
     Reply() = default;  // of no request
     Reply(Reply&& other) noexcept;
     Reply& operator=(Reply&& other) noexcept;
-    ~Reply();  // of a request that is still open: 500
+    ~Reply();  // a request that is still open is answered with 500
 
     // The request is still open: it was neither answered nor has it ended.
     explicit operator bool() const { return request_ != nullptr; }
 
-    // True: the response is taken. It is written in the same turn of the loop, when the caller has
-    // returned to that; nothing of the request may be touched any more. False: the request is over,
-    // and nobody was told. An error is answered as that of a handler would be.
+    // True: the response is taken, and is written when the caller has returned to the loop; nothing
+    // of the request may be touched any more. False: the request is over, and this had no effect.
+    // An error is answered as that of a handler would be.
     bool answer(Response&& response);
     bool answer(const Error& error);
 
@@ -81,7 +81,7 @@ private:
     explicit Reply(LoopRequest& request);
     LoopRequest* detach();
 
-    LoopRequest* request_ = nullptr;  // which knows where this is
+    LoopRequest* request_ = nullptr;  // points back here; see LoopRequest::reply
 };
 
 // What a loop handler can do with its request beside answering it. For the call only.
@@ -92,22 +92,22 @@ public:
     // the response.
     async::Context& context();
 
-    // When the worker came to the request; the same for all that it found at once.
+    // When the worker came to the request; requests that it found together may share one time.
     Instant begun() const;
 
-    // The whole body, where it was received; empty if there is none. Nothing if it has been read
-    // through request.body(), or has more bytes than the request may have; body().read_all() gives
-    // that error. The text lives as long as the request.
+    // The whole body, without copying it; empty if there is none. Nothing if it was read through
+    // request.body(), or has more bytes than allowed; body().read_all() gives that error. The text
+    // lives as long as the request.
     std::optional<std::string_view> take_body();
 
-    // For a handler that then gives Kept. `on_end` is called if the request ends before it is
-    // answered: in the loop, on the thread's own stack; the reply is then over, and the request
-    // lives until the function returns. Of the two, answer() that gives true and on_end(), exactly
-    // one comes about. Once for a request.
+    // For a handler that then returns Kept; once for a request. `on_end` is called if the request
+    // ends before it is answered: in the loop, on the thread's own stack. The reply has no effect
+    // any more by then, and the request lives until the function returns. Exactly one of the two
+    // happens: an answer() that gives true, or on_end().
     //
-    // The request and what it refers to live until one of the two. Meanwhile it counts as in
-    // flight: it has its place among ServerLimits::requests, and a drain waits for it. The next
-    // request of the connection is looked at when the answer is written.
+    // The request and what it refers to live until one of the two. Meanwhile it counts among
+    // ServerLimits::requests, and a drain waits for it. The next request of the connection is
+    // served after the response is written.
     using OnEnd = std::move_only_function<void(KeptEnd)>;
     Reply keep(OnEnd on_end);
 
@@ -119,7 +119,7 @@ private:
     LoopRequest& request_;
 };
 
-struct Kept {};     // a Reply will answer; see LoopCall::keep()
+struct Kept {};     // a Reply answers later; see LoopCall::keep()
 struct ByFiber {};  // the ordinary handler answers, on a fiber; it sees the whole request
 
 // What a loop handler gives: a response or an error, Kept or ByFiber.

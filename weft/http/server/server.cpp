@@ -10,7 +10,7 @@ namespace weft::http {
 Server::Server(Handler handler, ServerOptions options)
     : core_(std::make_unique<ServerCore>(std::move(handler), std::move(options))) {}
 
-// Volatile: otherwise the store would be dropped, as no one may read what has ended.
+// Volatile: otherwise the compiler would drop the store, since nothing may read an ended object.
 Server::~Server() { alive_ = 0; }
 
 Result<net::Address> Server::listen(const net::Address& address, net::ListenOptions options) {

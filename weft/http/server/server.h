@@ -8,24 +8,25 @@
 //         return server.serve();            // until drain() or close()
 //     });
 //
-// Each worker of the runtime has a listener of its own (SO_REUSEPORT; only the own worker for a
+// Each worker of the runtime has a listener of its own (SO_REUSEPORT; only its own worker for a
 // pinned fiber), and hands a new connection to the worker that has the fewest. An idle connection
-// owns neither a fiber nor a buffer: it sleeps in the reactor, and its next bytes start a fiber
-// that reads, calls the handler and writes. A fiber waits in the handler as long as it likes; its
-// context ends when the client goes away. What is answered without a wait needs no fiber:
+// owns neither a fiber nor a buffer: it waits in the reactor, and its next bytes start a fiber that
+// reads, calls the handler and writes. A handler may wait as long as it needs; its context ends
+// when the client goes away. Requests that are answered without waiting need no fiber: see
 // loop_handler.h.
 //
 // drain() stops accepting, closes idle connections at once and lets the others finish the request
 // they are in, with Connection: close; serve() returns when the last is gone. Wire it to SIGTERM
 // with weft::on_drain (fiber/graceful_stop.h), whose hook is declared after the server.
 //
-// A server owns what it serves: its destructor closes it, and waits until serve() has returned and
-// the last request has ended. It learns of a serve() when that is called; so one that is to run
-// beside the caller is started with start(), which counts from the call on, and not with a spawn(),
-// whose fiber might begin when the server is gone. A handler must not destroy its own server.
+// The destructor of a server closes it, and waits until serve() has returned and the last request
+// has ended. It waits for a serve() that was called; so to serve beside the caller use start(),
+// which counts from the call on, and not spawn(), whose fiber might call serve() after the server
+// has ended. A handler must not destroy its own server.
 //
 // The constructor: anywhere. listen(), serve() and start(): a fiber of the runtime that serves.
-// drain(), close() and counters(): any thread. The destructor: where one can wait.
+// drain(), close() and counters(): any thread. The destructor: a fiber, or a plain thread that may
+// block.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ namespace weft::http {
 class Request;
 class ServerCore;
 
-// What became of a request; for the access log.
+// One request and its response, for the access log.
 struct AccessRecord {
     const Request* request = nullptr;  // null when there was none to be read
     const net::Address& peer;
@@ -62,23 +63,23 @@ struct AccessRecord {
     bool complete = false;  // the whole response was handed to the kernel
 };
 
-// What a client that half-closes is to the server.
+// Whether a client that closes its sending side counts as gone, or still gets its response.
 enum class HalfClose : bool { IsGone, IsAllowed };
 
 struct ServerOptions {
     ServerLimits limits;
     std::string server_name;  // the Server field; empty: none
     HalfClose half_close = HalfClose::IsGone;
-    // Of the fiber that calls the handler; 0: the runtime's default. As large as that of a thread
-    // of other programs, so that a handler may call what they call: std::regex takes 3 MiB for 4
-    // KiB of text. It is address space, of which only what was touched costs memory (and 4 KiB of
-    // page tables); a connection that waits for its next request has no stack at all.
+    // The stack of the fiber that calls the handler; 0: the runtime's default. It is as large as
+    // that of a usual thread, so that a handler may call any library: std::regex takes 3 MiB for 4
+    // KiB of text. It is address space, of which only touched pages cost memory (and 4 KiB of page
+    // tables); an idle connection has no stack at all.
     std::size_t stack_bytes = 4 * 1024 * 1024;
-    // Called after each response, by whoever has written it: the fiber of the connection, or the
-    // loop of its worker where it must not wait.
+    // Called after each response by the fiber of the connection, or in the loop of its worker,
+    // where it must not wait.
     std::function<void(const AccessRecord&)> on_access;
-    // Called in the loop of the connection's worker, before the handler; see loop_handler.h. None:
-    // every request has a fiber.
+    // Called in the loop of the connection's worker, in place of the handler where it answers; see
+    // loop_handler.h. None: every request has a fiber.
     LoopHandler loop_handler;
 };
 
@@ -93,9 +94,9 @@ struct ServerCounters {
     std::uint64_t timeouts = 0;       // header, body, handler
     std::uint64_t gone = 0;           // the client went away during a request
     std::uint64_t accept_pauses = 0;  // out of descriptors or memory
-    std::uint64_t evicted = 0;        // idle ones that made room for new ones
-    // There was no memory for the fiber of a connection: tried again until queue_delay has passed,
-    // then closed.
+    std::uint64_t evicted = 0;        // idle ones that were closed to make room for new ones
+    // How often there was no memory for the fiber of a connection. It is tried again until
+    // queue_delay has passed, then the connection is closed.
     std::uint64_t stranded = 0;
 };
 
@@ -130,13 +131,12 @@ public:
     void close();
 
     ServerCounters counters() const;
-    // The same for each of the workers that serve; those who were refused count where they knocked.
+    // The same for each of the workers that serve; refused connections count where they came in.
     std::vector<ServerCounters> worker_counters() const;
     std::size_t connections() const;
 
 private:
-    // So that a serve() which begins after the end is told from any other, as long as the memory is
-    // still there to be looked at.
+    // By it serve() recognizes that its server has ended, as far as the memory still shows that.
     static constexpr std::uint32_t kAlive = 0x5E27E2A1;
     volatile std::uint32_t alive_ = kAlive;
     std::unique_ptr<ServerCore> core_;

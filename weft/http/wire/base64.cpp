@@ -8,7 +8,7 @@
 namespace weft::http::wire {
 namespace {
 
-// OpenSSL counts in int: long texts are coded in steps, each of whole groups.
+// OpenSSL counts in int, so long texts are coded in steps, each of whole groups.
 constexpr std::size_t kGroupsMax = 1 << 20;
 
 const unsigned char* as_octets(const void* bytes) {
@@ -23,7 +23,7 @@ std::string base64_encode(Bytes bytes) {
         Bytes some = bytes.first(std::min(bytes.size(), 3 * kGroupsMax));
         bytes = bytes.subspan(some.size());
         std::size_t before = text.size();
-        // With the zero byte that it writes behind the text.
+        // One more for the zero byte that OpenSSL writes behind the text.
         text.resize(before + (some.size() + 2) / 3 * 4 + 1);
         ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + before),
                           as_octets(some.data()), static_cast<int>(some.size()));
@@ -45,12 +45,12 @@ std::optional<std::string> base64_decode(std::string_view text) {
         if (count < 0) return {};
         bytes.resize(before + static_cast<std::size_t>(count));
     }
-    // It gives a zero byte for each character of padding.
+    // OpenSSL gives a zero byte for each character of padding.
     std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
     if (padding > bytes.size()) return {};
     bytes.resize(bytes.size() - padding);
-    // NB: it takes more than it makes: blanks around the text, padding anywhere, bits that belong
-    // to no byte.
+    // NB: OpenSSL also decodes texts that it would not make: with blanks around them, padding
+    // anywhere, bits that belong to no byte.
     if (base64_encode(as_bytes(bytes)) != text) return {};
     return bytes;
 }

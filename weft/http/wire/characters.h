@@ -87,15 +87,15 @@ inline bool consists_of(Class which, std::string_view text) {
     return skip(which, text.data(), text.data() + text.size()) == text.data() + text.size();
 }
 
-// Eight characters as one number, for questions about all of them at once. A "yes" is sure; after a
-// "no" each has to be looked at.
+// Eight characters as one number, to test all of them at once. True is certain; after false each
+// character must be tested by itself.
 class EightCharacters {
 public:
     explicit EightCharacters(const char* text) { std::memcpy(&word_, text, sizeof word_); }
 
     // Letters, digits, '-' and '.': what most names of fields and hosts are made of.
     bool are_letters_digits_dashes_dots() const {
-        // Without the topmost bits no sum below reaches into the next character.
+        // Without the topmost bits no sum below carries into the next character.
         if (word_ & kTop) return false;
         std::uint64_t letters = between(word_ | all(0x20), 'a', 'z');
         std::uint64_t others = between(word_, '0', '9') | between(word_, '-', '.');
@@ -113,7 +113,7 @@ private:
     static constexpr std::uint64_t all(std::uint64_t character) {
         return 0x0101010101010101U * character;
     }
-    // The topmost bit of each character that lies there.
+    // Sets the topmost bit of each character from `first` to `last`.
     static constexpr std::uint64_t between(std::uint64_t word, std::uint64_t first,
                                            std::uint64_t last) {
         return (word + all(0x80 - first)) & ~(word + all(0x7f - last));
@@ -123,7 +123,7 @@ private:
     std::uint64_t word_;
 };
 
-// What is left of a head is often shorter than sixteen.
+// The end of a run: what is left of a head is often shorter than sixteen bytes.
 inline const char* skip_rest_of_field_value(const char* at, const char* end) {
     while (end - at >= 8 && EightCharacters(at).are_visible_or_blank()) at += 8;
     return skip(Class::FieldValue, at, end);
@@ -134,7 +134,8 @@ inline const char* skip_rest_of_token(const char* at, const char* end) {
 }
 
 #ifdef __SSE2__
-// Sixteen at a time: values and targets are long, and most of the bytes of a head.
+// Sixteen characters at a time, for values and targets: they are long, and most of the bytes of a
+// head.
 namespace characters_internal {
 
 inline __m128i load(const char* text) {
@@ -142,19 +143,20 @@ inline __m128i load(const char* text) {
 }
 inline __m128i all(char c) { return _mm_set1_epi8(c); }
 inline unsigned mask_of(__m128i marks) { return static_cast<unsigned>(_mm_movemask_epi8(marks)); }
-// Counted from the first, without a sign, what lies before it lies far behind the last.
+// Those from `first` to `last`. As unsigned distances from `first`, characters before it are far
+// behind `last`.
 inline __m128i between(__m128i text, char first, char last) {
     __m128i distance = _mm_sub_epi8(text, all(first));
     return _mm_cmpeq_epi8(_mm_min_epu8(distance, all(static_cast<char>(last - first))), distance);
 }
 
-// Those of sixteen characters that the class does not have.
+// A bit for each of sixteen characters that is not of the class.
 inline unsigned not_of_field_value(__m128i text) {
     __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(text, all(0x1f)), text);
     return mask_of(_mm_or_si128(_mm_andnot_si128(_mm_cmpeq_epi8(text, all('\t')), control),
                                 _mm_cmpeq_epi8(text, all(0x7f))));
 }
-// Compared with signs, what lies above ASCII lies below the blank too.
+// In a signed comparison the bytes above ASCII are below the blank, too.
 inline __m128i not_of_target(__m128i text) {
     __m128i quote_or_hash = _mm_cmpeq_epi8(_mm_and_si128(text, all(~1)), all('"'));
     __m128i angle = _mm_cmpeq_epi8(_mm_and_si128(text, all(~2)), all('<'));
@@ -168,15 +170,15 @@ inline unsigned not_of_plain_path(__m128i text) {
                      _mm_or_si128(_mm_cmpeq_epi8(text, all('?')), _mm_cmpeq_epi8(text, all('\\'))));
     return mask_of(_mm_or_si128(not_of_target(text), special));
 }
-// Those that are neither letters nor digits nor '-' nor '.', which most names are made of.
+// A bit for each that is neither a letter nor a digit, '-' or '.', which most names are made of.
 inline unsigned not_usual_in_names(__m128i text) {
     __m128i letters = between(_mm_or_si128(text, all(0x20)), 'a', 'z');
     __m128i others = _mm_or_si128(between(text, '0', '9'), between(text, '-', '.'));
     return mask_of(_mm_or_si128(letters, others)) ^ 0xffffU;
 }
 
-// Whether `bad` finds none in a text of at least eight; where it is no multiple of sixteen, some
-// are looked at twice.
+// Whether `bad` finds none in a text of at least eight characters. Where their number is no
+// multiple of sixteen, some are tested twice.
 template <class Bad>
 inline bool has_none(std::string_view text, Bad bad) {
     if (text.size() < 8) return false;
@@ -229,7 +231,7 @@ inline const char* skip_token(const char* at, const char* end) {
     }
     return skip_rest_of_token(at, end);
 }
-// A "yes" is sure; after a "no" each character has to be looked at.
+// True is certain; after false each character must be tested by itself.
 inline bool is_usual_name(std::string_view text) {
     using namespace characters_internal;
     return has_none(text, not_usual_in_names);

@@ -19,7 +19,8 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
         names, [&](std::string_view other) { return equal_without_case(name, other); });
 }
 
-// Where a message ends, where it goes and what becomes of the connection was settled by the head.
+// Fields that decide where a message ends, where it goes and whether the connection is kept. The
+// head has decided that.
 bool changes_the_message(std::string_view name) {
     static constexpr std::array<std::string_view, 9> kNames = {
         "connection", "content-length", "host",    "keep-alive",       "proxy-connection",
@@ -27,7 +28,8 @@ bool changes_the_message(std::string_view name) {
     return is_one_of(name, kNames);
 }
 
-// RFC 9110 §6.5.1: modifiers, authentication and the format of the content come too late here.
+// RFC 9110 §6.5.1: as trailers, request modifiers, authentication and the format of the content
+// come too late.
 bool comes_too_late(std::string_view name) {
     static constexpr std::array<std::string_view, 22> kNames = {"age",
                                                                 "authorization",
@@ -130,7 +132,7 @@ bool ChunkedDecoder::take_size(char c) {
 }
 
 // RFC 9112 §7.1.1: *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] ), here without
-// blanks before the first ';'. Extensions are dropped; they are read only because everybody must
+// blanks before the first ';'. Extensions are dropped; they are parsed because all parties must
 // agree on where they end.
 bool ChunkedDecoder::take_extension(char c) {
     ++extension_bytes_;

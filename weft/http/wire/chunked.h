@@ -1,10 +1,10 @@
 // The chunked transfer coding (RFC 9112 §7.1), both ways.
 //
-// The decoder is given bytes as they come and says how many it has used and which part of them is
-// content; it never looks behind. Strict: CRLF only, hexadecimal digits only, extensions are read
-// by their grammar, bounded and dropped. Trailer fields are kept if they may stand there; those
-// that would change framing, routing or the connection are an error, others that must not stand
-// there (RFC 9110 §6.5.1) are dropped.
+// The decoder is given bytes as they come, and says how many of them it has used and which part of
+// them is content; it uses nothing behind the end of the body. Strict: CRLF only, hexadecimal
+// digits only, extensions are parsed by their grammar, bounded and dropped. Trailer fields are kept
+// if they are allowed there; those that would change framing, routing or the connection are an
+// error, others that are not allowed (RFC 9110 §6.5.1) are dropped.
 //
 // Owned by one fiber at a time.
 #pragma once
@@ -32,12 +32,12 @@ public:
     explicit ChunkedDecoder(const ChunkedLimits& limits = {}) : limits_(limits) {}
 
     struct Step {
-        std::size_t used = 0;      // of the bytes given; the rest comes again
+        std::size_t used = 0;      // of the bytes given; the rest is to be given again
         std::string_view content;  // lies in the bytes given
         Progress progress = Progress::NeedMore;
     };
-    // At most one piece of content at a time, so with NeedMore call again until all is used. Done:
-    // the body ended with the last byte used, and there is no content.
+    // Gives at most one piece of content, so after NeedMore call it again until all bytes are used.
+    // Done: the body ended with the last byte used, and the step has no content.
     Step decode(std::string_view bytes);
     const ParseError& error() const { return error_; }
     Headers& trailers() { return trailers_; }  // after Done; owns its texts
@@ -73,17 +73,17 @@ private:
 
     ChunkedLimits limits_;
     State state_ = State::Size;
-    std::uint64_t left_ = 0;  // of the content; before, what its size is so far
+    std::uint64_t left_ = 0;  // of the content; in State::Size, its size as far as it was read
     unsigned digits_ = 0;
     std::size_t extension_bytes_ = 0;
     std::size_t extension_bytes_total_ = 0;
-    std::string line_;  // of a trailer, as far as it came
+    std::string line_;  // of a trailer, as far as it has come
     std::size_t trailer_bytes_ = 0;
     Headers trailers_;
     ParseError error_;
 };
 
-// What stands before a chunk of `bytes` bytes: at most 18 characters.
+// The size line before a chunk of `bytes` bytes: at most 18 characters.
 struct ChunkHead {
     std::array<char, 18> text;
     std::uint8_t size = 0;
@@ -92,7 +92,7 @@ struct ChunkHead {
 inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 ChunkHead chunk_head(std::uint64_t bytes);
 inline constexpr std::string_view kChunkEnd = "\r\n";
-// Ends the body; with trailers, they stand between this "0\r\n" and an empty line.
+// Ends a body without trailers; these would come between its "0\r\n" and the empty line.
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 }  // namespace weft::http::wire

@@ -44,7 +44,7 @@ std::optional<int> weight_of(const ListMember& member) {
     return parse_weight(*parameter.value);
 }
 
-// What a client said of each coding; the first word counts.
+// The weight that a client gave to each coding; where it gave several, the first.
 struct Weights {
     std::array<std::optional<int>, 5> listed;
     std::optional<int> others;

@@ -30,8 +30,8 @@ enum class Coding : std::uint8_t { Identity, Gzip, Deflate, Brotli, Zstd };
 std::string_view to_string(Coding coding);  // as fields name it: "identity", "gzip", "br", ...
 std::optional<Coding> parse_coding(std::string_view name);  // "x-gzip" is gzip
 
-// The coding of a Content-Encoding field. More than one layer is Limit, since each multiplies what
-// a byte can cost; a coding that is not known is Unavailable.
+// The coding of a Content-Encoding field. More than one layer is Limit, because each layer
+// multiplies the size to which a byte can be decoded; an unknown coding is Unavailable.
 Result<Coding> parse_content_encoding(std::string_view field);
 
 // The best of the codings for a client with this Accept-Encoding field (RFC 9110 §12.5.3): the one
@@ -42,15 +42,16 @@ std::optional<Coding> choose_coding(std::string_view accept_encoding,
 
 struct DecoderLimits {
     std::uint64_t content_bytes = 16 * 1024 * 1024;
-    // Content may not be larger than this many times what it was decoded from; looked at only
-    // from ratio_from_bytes of content on, for the beginning of any text may repeat itself.
+    // Content may not be larger than this many times what it was decoded from. Checked only from
+    // ratio_from_bytes of content on, because the beginning of any text may repeat itself.
     std::uint64_t ratio = 100;
     std::uint64_t ratio_from_bytes = 1024 * 1024;
 };
 
-// Bounded in memory as well: a window is at most 32 KiB (gzip, deflate), 16 MiB (br) or 8 MiB
-// (zstd, RFC 9659); a stream that asks for more is refused. Gzip may have several members, zstd
-// several frames. The zlib header of deflate may be missing, as browsers allow.
+// Decodes a stream of one coding. Its memory is bounded too: a window is at most 32 KiB (gzip,
+// deflate), 16 MiB (br) or 8 MiB (zstd, RFC 9659); a stream that asks for more is refused. Gzip may
+// have several members, zstd several frames. The zlib header of deflate may be missing, as browsers
+// allow.
 class Decoder {
 public:
     static Result<Decoder> create(Coding coding, const DecoderLimits& limits = {});
@@ -62,9 +63,9 @@ public:
         std::size_t used = 0;  // of the bytes given; all of them unless the space is full
         std::size_t made = 0;  // at the beginning of the space
     };
-    // When the space has been filled there may be more to come, also without more bytes.
-    // Limit for content that is too large, by size or ratio; Other for what is no such stream,
-    // and for anything behind its end. After an error nothing else is to be asked.
+    // When the space was filled there may be more content, also without more bytes. Limit for
+    // content that is too large, by size or ratio; Other for bytes that are not such a stream, and
+    // for anything behind its end. After an error neither function may be called.
     Result<Step> decode(Bytes bytes, ByteSpace space);
     // There are no more bytes: Other if the stream was cut off. No bytes at all are no content.
     Result<void> finish() const;
@@ -80,16 +81,16 @@ private:
     std::uint64_t made_ = 0;
 };
 
-// What an Encoder shall have put out when it is done.
+// What an Encoder must have written when encode() is done.
 enum class Until : std::uint8_t {
     Convenient,  // whatever compresses best
-    Flushed,     // all that was given can be decoded: for streams whose reader waits
+    Flushed,     // all bytes given can be decoded: for streams whose reader waits for them
     Finished,    // the end of the stream
 };
 
 class Encoder {
 public:
-    // The space for encode() is at least so large.
+    // The space given to encode() is at least so large.
     static constexpr std::size_t kSpaceBytesMin = 64;
 
     // Levels as the coding counts them: 1 to 9, br 0 to 11, zstd 1 to 19; Misuse for others. The
@@ -104,7 +105,7 @@ public:
         std::size_t made = 0;
         bool done = false;  // all bytes were used, and `until` was reached
     };
-    // To be repeated with the rest of the bytes and the same `until` until it is done.
+    // Call it again with the rest of the bytes and the same `until`, until it is done.
     Result<Step> encode(Bytes bytes, ByteSpace space, Until until);
 
     class Engine;

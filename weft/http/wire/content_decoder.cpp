@@ -13,11 +13,11 @@
 
 namespace weft::http::wire {
 
-// Decodes without limits on the content.
+// Decodes one coding, without limits on the content.
 class Decoder::Engine {
 public:
     virtual ~Engine() = default;
-    // Takes off the bytes what it uses and off the space what it fills, until one is empty.
+    // Removes from `bytes` what it uses and from `space` what it fills, until one of them is empty.
     virtual Result<void> decode(Bytes& bytes, ByteSpace& space) = 0;
     // Whether the stream may end here.
     virtual bool is_complete() const = 0;
@@ -182,7 +182,7 @@ public:
     }
 
     Result<void> decode(Bytes& bytes, ByteSpace& space) override {
-        // A call that cannot go on counts against the stream in libzstd.
+        // libzstd fails a stream after several calls that could not make progress.
         while (!bytes.empty() || (filled_ && !space.empty())) {
             if (magic_bytes_ < kMagic.size()) WEFT_TRY(check_magic(bytes));
             ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
@@ -205,7 +205,7 @@ private:
     static constexpr std::array<std::uint8_t, 4> kMagic = {0x28, 0xb5, 0x2f, 0xfd};
     static constexpr std::array<std::uint8_t, 4> kSkippable = {0x50, 0x2a, 0x4d, 0x18};
 
-    // libzstd reads frames of its own past as well; they are no part of the coding.
+    // libzstd also reads formats of its older versions, which are not part of the coding.
     Result<void> check_magic(Bytes bytes) {
         for (; magic_bytes_ < kMagic.size() && !bytes.empty(); ++magic_bytes_) {
             auto value = std::to_integer<std::uint8_t>(bytes.front());
@@ -231,7 +231,7 @@ private:
 
     ZSTD_DCtx* context_;
     bool ended_ = false;
-    bool filled_ = false;  // the last space was; there may be more
+    bool filled_ = false;  // the last space was filled; there may be more content
     bool skippable_ = false;
     std::uint8_t magic_bytes_ = 0;  // of the frame's magic number that have come
 };
@@ -268,7 +268,7 @@ Result<Decoder> Decoder::create(Coding coding, const DecoderLimits& limits) {
 }
 
 Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
-    // One byte more than allowed is room enough to see that there is more.
+    // Room for one byte more than allowed is enough to see that there is more.
     std::uint64_t allowed = limits_.content_bytes - made_;
     if (space.size() > allowed) space = space.first(static_cast<std::size_t>(allowed) + 1);
     Bytes bytes_left = bytes;
@@ -281,7 +281,7 @@ Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
         return Error::limit("the decoded content has more bytes than", limits_.content_bytes,
                             "DecoderLimits::content_bytes");
     }
-    // Divided, for the product could overflow.
+    // A division, because the product could overflow.
     if (made_ > limits_.ratio_from_bytes && made_ / limits_.ratio > used_) {
         return Error::limit("the content is compressed by more than the factor", limits_.ratio,
                             "DecoderLimits::ratio");

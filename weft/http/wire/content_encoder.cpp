@@ -64,7 +64,7 @@ public:
                     : until == Until::Flushed    ? Z_SYNC_FLUSH
                                                  : Z_FINISH;
         int status = deflate(&stream_, flush);
-        // Nothing to do is no error: what was flushed is flushed again.
+        // Z_BUF_ERROR with nothing to do, such as a second flush, is no error.
         bool refused = status == Z_BUF_ERROR && stream_.avail_in != 0 && stream_.avail_out != 0;
         if (status == Z_STREAM_ERROR || refused) {
             return Error(ErrorKind::Misuse, "bytes for a stream that has ended");
@@ -121,7 +121,7 @@ public:
 
 private:
     static constexpr int kLevel = 4;
-    static constexpr std::uint32_t kWindowLog = 19;  // 512 KiB: memory of every answer
+    static constexpr std::uint32_t kWindowLog = 19;  // 512 KiB, which every response allocates
 
     BrotliEncoderState* state_;
 };
@@ -142,7 +142,7 @@ public:
     }
 
     Result<Encoder::Step> encode(Bytes bytes, ByteSpace space, Until until) override {
-        // Another frame would be begun by it.
+        // libzstd would begin another frame.
         if (finished_ && !bytes.empty()) {
             return Error(ErrorKind::Misuse, "bytes for a stream that has ended");
         }

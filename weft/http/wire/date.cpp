@@ -22,7 +22,7 @@ void put_two(char* out, unsigned value) {
     out[1] = static_cast<char>('0' + value % 10);
 }
 
-// Takes a text apart from its beginning; once something was not there, all is lost.
+// Reads a text from its beginning. After the first mismatch every call fails.
 class Reader {
 public:
     explicit Reader(std::string_view text) : rest_(text) {}

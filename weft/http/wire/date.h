@@ -1,4 +1,4 @@
-// HTTP-date (RFC 9110 §5.6.7).
+// HTTP-date (RFC 9110 §5.6.7). Any thread.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct DateText {
 };
 // "Sun, 06 Nov 1994 08:49:37 GMT" of seconds since 1970.
 DateText format_date(std::int64_t unix_seconds);
-// All three forms; nothing for anything else.
+// Parses all three forms; nothing for anything else. `now` resolves years of two digits.
 std::optional<std::int64_t> parse_date(std::string_view text, std::int64_t now_unix_seconds);
 
 }  // namespace weft::http::wire

@@ -20,7 +20,8 @@ void for_each_member(std::string_view list, Visit visit) {
     }
 }
 
-// Of a name of four characters. It is a token, so no other than a letter is made one by the bit.
+// For a name of four characters. The name is a token, and no other character of tokens becomes one
+// of these letters by setting the bit.
 bool is_host(std::string_view name) {
     std::uint32_t word = 0;
     std::uint32_t host = 0;
@@ -29,7 +30,7 @@ bool is_host(std::string_view name) {
     return (word | 0x20202020U) == host;
 }
 
-// Of the names that note_more() knows, as bits.
+// The sizes of the names that note_more() knows, as bits.
 constexpr std::uint32_t kNotedSizes = 1U << 6 | 1U << 7 | 1U << 10 | 1U << 14 | 1U << 17;
 
 }  // namespace
@@ -58,7 +59,7 @@ FieldReader::Line FieldReader::next(Headers::Field& field) {
     return read;
 }
 
-// What stands on this line from `begin` on; afterwards at_ is behind the line.
+// Reads the value from `begin` to the end of the line; afterwards at_ is behind the line.
 FieldReader::Line FieldReader::read_value(const char* begin, std::string_view& value) {
     while (begin != end_ && is_blank(*begin)) ++begin;
     const char* cr = skip_field_value(begin, end_);

@@ -1,5 +1,5 @@
-// The lines of fields that heads and trailers share (RFC 9112 §5), and what they say about framing
-// and about the connection.
+// Field lines, which heads and trailers share (RFC 9112 §5), and what they say about framing and
+// the connection.
 //
 // Used by the parsers of this folder only.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace weft::http::wire {
 
-// Whether what some old servers send is read as RFC 9112 wants it read in responses: a field that
-// goes on in the next line (§5.2) and a blank before the colon (§5.1).
+// Whether two things that some old servers send are repaired as RFC 9112 requires for responses: a
+// field that goes on in the next line (§5.2) and a blank before the colon (§5.1).
 enum class OldForms : bool { Refuse, Repair };
 
-// Reads one line after another. A line ends with CRLF and nothing else, has no control character
-// but the tab, and unless that is repaired it is not folded and has no blank before its colon.
+// Reads one line after another. A line ends with CRLF and nothing else, and has no control
+// character but the tab; without repair it is not folded and has no blank before its colon.
 class FieldReader {
 public:
     enum class Line : std::uint8_t { Field, End, NeedMore, Malformed };
@@ -28,7 +28,7 @@ public:
         : at_(begin), end_(end), old_forms_(old_forms) {}
 
     Line next(Headers::Field& field);
-    // The value of the last field is the reader's, until the next: its lines are joined.
+    // The value of the last field was joined from several lines, and lives until the next call.
     bool is_unfolded() const { return is_unfolded_; }
     const char* at() const { return at_; }          // behind the last whole line
     const char* reason() const { return reason_; }  // of Malformed
@@ -50,7 +50,7 @@ private:
     const char* reason_ = "";
 };
 
-// What was said by the fields that decide where a message ends and what becomes of the connection.
+// What the fields say that decide where a message ends and whether the connection is kept.
 struct MessageFields {
     std::string_view host;
     std::string_view content_length;
@@ -58,7 +58,7 @@ struct MessageFields {
     unsigned hosts = 0;
     unsigned content_lengths = 0;
     unsigned transfer_encodings = 0;
-    bool has_more = false;          // a field besides Host that may be one of these, by its size
+    bool has_more = false;          // a field besides Host may be one of these, by its size
     bool close = false;             // Connection: close
     bool keep_alive = false;        // Connection: keep-alive
     bool upgrade_option = false;    // Connection: upgrade
@@ -67,7 +67,7 @@ struct MessageFields {
     bool expects_continue = false;  // Expect: 100-continue
     bool expects_other = false;     // any other expectation
 
-    // A single Host, and nothing else that could matter here.
+    // There is a single Host, and no other field that could matter here.
     bool is_host_alone() const { return hosts == 1 && !has_more; }
 
     void note(const Headers::Field& field);

@@ -115,7 +115,7 @@ template <std::size_t kBytes>
     std::memcpy(out + size - kBytes, text + size - kBytes, kBytes);
 }
 
-// Names and values are short: a call of memcpy() would cost more than the copying.
+// Names and values are short: for them a call of memcpy() costs more than these copies.
 [[gnu::always_inline]] inline char* put(char* out, std::string_view text) {
     std::size_t size = text.size();
     if (size > 64) {

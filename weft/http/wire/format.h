@@ -5,8 +5,8 @@
 //     append_fields(out, response.headers);
 //     out += kHeadEnd;
 //
-// Nothing is checked here: Headers has checked its fields, and a parser those that it lent. Each
-// call grows the buffer at most once and allocates nothing else. Any thread.
+// Fields are not checked here: Headers has checked those that were added, and a parser those that
+// it borrows. Each call grows the buffer at most once and allocates nothing else. Any thread.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ void append_field(std::string& out, std::string_view name, std::uint64_t value);
 void append_fields(std::string& out, const Headers& headers);
 inline constexpr std::string_view kHeadEnd = "\r\n";
 
-// All of a response's head at once, which costs a fraction of the calls above.
+// The whole head of a response in one call, which costs a fraction of the calls above.
 struct ResponseHeadText {
     unsigned status = 200;
     const Headers& headers;

@@ -11,9 +11,9 @@ namespace {
 
 enum class NewBytes : std::uint8_t { None, Line, BareLf, Control };
 
-// What the bytes behind `seen` bring. Only a line that they end can make a difference: the start
-// line, or the empty one behind the fields. So a head that comes byte by byte is looked at once,
-// not once a byte.
+// What the bytes behind `seen` add. Only the end of a line can make a difference: of the start
+// line, or of the empty line behind the fields. So a head that comes byte by byte is parsed a few
+// times, and not once for each byte.
 NewBytes classify_new_bytes(std::string_view bytes, std::size_t seen, bool line_parsed) {
     for (std::size_t at = seen; at < bytes.size(); ++at) {
         std::size_t lf = bytes.find('\n', at);
@@ -32,8 +32,8 @@ NewBytes classify_new_bytes(std::string_view bytes, std::size_t seen, bool line_
     return NewBytes::None;
 }
 
-// Most fields: a name, a colon, a value, and behind it what is no fold. False for anything else,
-// which is then looked at closely.
+// The fast path for most fields: a name, a colon, a value, and no fold behind it. False for
+// anything else, which FieldReader then reads.
 bool read_usual_field(const char*& at, const char* end, const HeadLimits& limits,
                       OldForms old_forms, Headers& headers, MessageFields& said) {
     const char* name_end = skip_token(at, end);
@@ -54,7 +54,7 @@ bool read_usual_field(const char*& at, const char* end, const HeadLimits& limits
     return true;
 }
 
-// Everything behind the start line. `error` is set with Failed.
+// Parses everything behind the start line. `error` is set with Failed.
 Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits,
                       OldForms old_forms, Headers& headers, MessageFields& said,
                       ParseError& error) {
@@ -100,7 +100,7 @@ Progress parse_fields(const char*& at, const char* end, const HeadLimits& limits
 
 constexpr const char* kNoVersion = "a blank in the target, or no HTTP version behind it";
 
-// Of a first character that ends the method, which has begun before it or not.
+// What is wrong with a character that ends the method; `is_first`: no character came before it.
 const char* why_no_method(char c, bool is_first) {
     constexpr char kTlsHandshake = 0x16;
     if (is_first && c == kTlsHandshake) return "TLS, where plain HTTP is spoken";
@@ -128,8 +128,8 @@ bool is_version(const char* text) {
 // RFC 9110 §2.5: a later minor version of the same major one is read as the one that we know.
 Version version_of(const char* text) { return text[7] == '0' ? Version::Http10 : Version::Http11; }
 
-// RFC 9112 §6.3, but for the rules about methods and statuses. `framing` stays as it is where
-// neither field was sent.
+// RFC 9112 §6.3, except the rules about methods and statuses. `framing` is left alone where neither
+// field was sent.
 ParseError frame(const MessageFields& said, Version version, Framing& framing,
                  std::uint64_t& length) {
     if (said.has_bad_option) return {400, "a Connection that is no list of tokens"};
@@ -157,7 +157,7 @@ bool stays_open(const MessageFields& said, Version version) {
     return !said.close && (version == Version::Http11 || said.keep_alive);
 }
 
-// Four numbers as everybody writes them.
+// Four decimal numbers of at most 255, without leading zeros.
 bool is_usual_ipv4(std::string_view host) {
     unsigned dots = 0;
     unsigned number = 0;
@@ -178,11 +178,11 @@ bool is_usual_ipv4(std::string_view host) {
     return dots == 3 && digits != 0;
 }
 
-// A "yes" is sure. What else may be a number, by the begin of its last label, is looked at more
-// closely.
+// True is certain. Where the last label could be a number, only a usual IPv4 address is usual; the
+// caller parses all others.
 bool is_usual_host(std::string_view host) {
     if (!is_usual_name(host)) return false;
-    // What no number ends with: most names are told by it.
+    // A last character that no number ends with tells most names.
     char last = host.back();
     if (hex_value(last) < 0 && last != 'x' && last != 'X' && last != '.') return true;
     std::size_t label = host.rfind('.') + 1;
@@ -286,8 +286,8 @@ Progress RequestParser::attempt(std::string_view bytes) {
     return finish(said);
 }
 
-// A path without escapes, and HTTP/1.1: what nearly all ask with, in one pass. False for anything
-// else, which is then looked at closely.
+// The fast path for most request lines: a path without escapes, and HTTP/1.1. False for anything
+// else, which parse_line() then parses.
 bool RequestParser::parse_usual_line(const char*& at, const char* end) {
     constexpr std::string_view kRest = " HTTP/1.1\r\n";
     const char* method_end = skip_token(at, end);
@@ -345,7 +345,7 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
     constexpr std::string_view kVersion = "HTTP/1.1\r\n";
     std::string_view rest(at, std::min(kVersion.size(), static_cast<std::size_t>(end - at)));
     if (rest.size() < kVersion.size()) {
-        // Anything else than a beginning of it is refused right away.
+        // What is not the beginning of a version is refused before all of it has come.
         for (std::size_t i = 0; i < rest.size(); ++i) {
             bool digit = i == 5 || i == 7;
             if (digit ? !is_digit(rest[i]) : rest[i] != kVersion[i]) {
@@ -362,7 +362,7 @@ Progress RequestParser::parse_version(const char*& at, const char* end) {
 }
 
 Progress RequestParser::finish(const MessageFields& said) {
-    // Nothing but a host was said that needs a closer look: most requests without a body.
+    // The fast path for most requests without a body: only Host has to be checked.
     if (said.is_host_alone() && head_.version == Version::Http11 &&
         target_.form == Target::Form::Origin && is_usual_host(said.host)) [[likely]] {
         head_.host = said.host;
@@ -508,7 +508,7 @@ Progress ResponseParser::finish(const MessageFields& said, std::string_view requ
     head_.keep_alive = stays_open(said, head_.version);
     bool never_has_body = status < 200 || status == 204;
     bool has_none = never_has_body || status == 304 || request_method == "HEAD" || is_tunnel;
-    // One that says what it cannot mean may well send the body, which nobody would read.
+    // A server that announces a body here may well send it, and nothing would read that.
     bool announces = head_.framing == Framing::Chunked || head_.length != 0;
     if (never_has_body && announces) head_.keep_alive = false;
     if (has_none) head_.framing = Framing::None;

@@ -2,9 +2,9 @@
 //
 // A parser is given all bytes of the head that have come so far, again from the beginning each
 // time, until it is done. It does no I/O, allocates nothing for a field, and keeps views into the
-// bytes it was last given. It is strict: what two implementations could read in two ways is an
-// error, with the status that the sender deserves, and the connection must be closed after it. What
-// is wrong for sure is refused before the head is whole, but not each such thing at once.
+// bytes that it was given last. It is strict: what two implementations could read in two ways is an
+// error, with the status of the response, and the connection must be closed after it. Many errors
+// are found before the whole head has come.
 //
 // Refused though some accept it: bare LF, folded fields and blanks before a colon in requests,
 // several Content-Length fields even if they are equal, Content-Length beside Transfer-Encoding,
@@ -12,8 +12,8 @@
 // parameter), any in HTTP/1.0, an empty or repeated Host, a Host that is not that of the absolute
 // target.
 //
-// In responses folded fields are unfolded and blanks before colons removed, as RFC 9112 §5 wants of
-// clients and proxies; a status above 599 is one. HTTP/1.2 to 1.9 are read as 1.1.
+// In responses folded fields are unfolded and blanks before colons removed, as RFC 9112 §5 requires
+// of clients and proxies; a status above 599 is accepted. HTTP/1.2 to 1.9 are read as 1.1.
 //
 //     switch (parser.parse(received)) {
 //         case Progress::NeedMore: read more; break;
@@ -43,12 +43,12 @@ enum class Version : std::uint8_t { Http10, Http11 };
 struct ParseError {
     std::uint16_t status = 0;  // 400, 414, 417, 431, 501, 505; for responses always 502
     const char* reason = "";   // for people: "two different Content-Length fields"
-    // Of a limit that was passed: its name and number; null when there was none.
+    // The name and value of the limit that was passed; null when there was none.
     const char* limit_name = nullptr;
     std::size_t limit = 0;
 
     std::string text() const;  // the reason, with the number of a limit
-    // Limit or Other; `what` stands before the reason of what is no limit.
+    // Limit or Other; `what` is put before the reason where no limit was passed.
     Error to_error(std::string_view what) const;
 };
 
@@ -65,7 +65,7 @@ struct HeadLimits {
     std::size_t line_bytes = 8 * 1024;   // the request line; more is 414
     std::size_t field_bytes = 8 * 1024;  // one field; more is 431
     std::size_t fields = 100;            // more is 431
-    // Of requests: targets as some clients send them, with UTF-8 that is not escaped.
+    // Of requests: whether targets may have UTF-8 that is not escaped, as some clients send it.
     Utf8Targets utf8_targets = Utf8Targets::Refuse;
 };
 

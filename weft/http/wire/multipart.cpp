@@ -25,8 +25,8 @@ bool is_boundary(std::string_view text) {
            });
 }
 
-// A quoted string from behind its first quote to behind its last. Browsers leave a backslash as it
-// is, others escape it: only before a quote or another it escapes anything.
+// Reads a quoted string from behind its first quote to behind its last. Browsers leave a backslash
+// as it is, others escape it; so it escapes only a quote or another backslash.
 bool read_quoted(std::string_view& text, std::string& value) {
     while (!text.empty()) {
         char c = text.front();
@@ -81,7 +81,7 @@ MultipartStep MultipartParser::begin(std::string_view bytes) {
     if (count < whole.size()) return {};
     state_ = State::Delimited;
     MultipartStep step = end_delimiter(bytes.substr(count));
-    // Both at once, so that a step that uses bytes also tells something.
+    // Both in one step, so that a step that uses bytes always has an event.
     if (step.event == Event::NeedMore) {
         state_ = State::Begin;
         return {};
@@ -211,7 +211,7 @@ MultipartStep MultipartParser::read_content(std::string_view bytes) {
         return {Event::PartEnd, delimiter_.size()};
     }
     if (at == bytes.npos) {
-        // What could be the beginning of a boundary waits for the rest: from the last CR on.
+        // Bytes that could be the beginning of a boundary, from the last CR on, wait for the rest.
         at = bytes.size();
         std::size_t last = bytes.rfind('\r');
         if (last != bytes.npos && delimiter_.starts_with(bytes.substr(last))) at = last;

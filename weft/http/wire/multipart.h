@@ -2,14 +2,14 @@
 //
 //     MultipartParser parser(boundary);
 //     for (;;) {
-//         MultipartStep step = parser.next(bytes);       // all that has come and was not used
+//         MultipartStep step = parser.next(bytes);       // all bytes that have come and are unused
 //         bytes.remove_prefix(step.used);
 //         switch (step.event) ...
 //     }
 //
-// Strict, since a filter in front may read the same body: no text before the first boundary or
+// Strict, because a filter in front may parse the same body: no text before the first boundary or
 // behind the last, no blanks behind a boundary, no folded fields, one name for each part and none
-// of its parameters twice, no transfer encodings. Bare CR or LF end nothing.
+// of its parameters twice, no transfer encodings. A bare CR or LF does not end a line.
 //
 // Owned by one fiber at a time.
 #pragma once
@@ -34,17 +34,17 @@ struct MultipartLimits {
 struct MultipartPart {
     std::string name;
     std::optional<std::string>
-        file_name;             // as the client says: it is no path, see safe_file_name()
+        file_name;             // as the client sent it: not a path, see safe_file_name()
     std::string content_type;  // empty: text/plain
 };
 
 struct MultipartStep {
     enum class Event : std::uint8_t {
-        NeedMore,  // nothing was used, and more is wanted than there is
+        NeedMore,  // nothing was used, and more bytes are needed
         Part,      // the head of a part: part()
         Content,   // of the part: `content`
         PartEnd,
-        End,     // of the whole; whatever follows is Failed
+        End,     // of the form; whatever follows it is Failed
         Failed,  // error()
     };
     Event event = Event::NeedMore;
@@ -57,7 +57,7 @@ public:
     explicit MultipartParser(std::string_view boundary, const MultipartLimits& limits = {});
 
     MultipartStep next(std::string_view bytes);
-    // There are no more bytes but these, which were not used: Other unless that is the whole.
+    // Only these unused bytes are left: Other unless the form has ended.
     Result<void> finish(std::string_view unused) const;
 
     const MultipartPart& part() const { return part_; }
@@ -93,8 +93,8 @@ private:
 // Other for one without a proper boundary.
 Result<std::string> parse_multipart_type(std::string_view content_type);
 
-// The last part of a file's name that a client gave; nothing if that is no name: empty, "." or
-// "..", with control characters. Nor does it begin with a dot.
+// The last segment of a file name that a client gave; nothing if it is empty, begins with a dot or
+// has control characters.
 std::optional<std::string> safe_file_name(std::string_view file_name);
 
 }  // namespace weft::http::wire

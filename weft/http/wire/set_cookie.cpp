@@ -11,7 +11,7 @@
 namespace weft::http::wire {
 namespace {
 
-// The digits at the beginning, if they are so many and no digit follows.
+// The digits at the beginning, if they are `least` to `most` and no digit follows.
 std::optional<int> read_number(std::string_view& text, std::size_t least, std::size_t most) {
     std::size_t count = 0;
     int number = 0;
@@ -62,7 +62,7 @@ struct DateParts {
     std::optional<unsigned> month;
     std::optional<int> year;
 
-    // Each token is the first that is missing of what it could be.
+    // A token is the first of time, day, month and year that is still missing and that it can be.
     void take(std::string_view token) {
         if (!time && (time = parse_time(token))) return;
         std::string_view rest = token;

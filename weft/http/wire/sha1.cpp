@@ -12,7 +12,7 @@ Result<std::array<std::byte, 20>> sha1(Bytes bytes) {
         ::EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
                      &written, ::EVP_sha1(), nullptr);
     if (done == 1 && written == digest.size()) return digest;
-    ::ERR_clear_error();  // or the next who looks, TLS for one, takes it for its own
+    ::ERR_clear_error();  // or the next reader of the queue, such as TLS, takes it for its own
     return Error(ErrorKind::Unavailable,
                  "OpenSSL is configured to refuse SHA-1, by which a WebSocket is opened");
 }

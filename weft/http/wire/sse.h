@@ -21,7 +21,7 @@ class EventStreamParser {
 public:
     static constexpr std::size_t kEventBytesMax = 256 * 1024;
 
-    // The id is that of the last event before this stream: events without one go on with it.
+    // `last_event_id` is that of the last event before this stream, for events without an id.
     explicit EventStreamParser(std::size_t event_bytes_max = kEventBytesMax,
                                std::string_view last_event_id = {})
         : event_bytes_max_(event_bytes_max), id_(last_event_id), last_event_id_(last_event_id) {}
@@ -32,15 +32,15 @@ public:
         std::string_view data;
         std::string_view last_event_id;
     };
-    // The next event of the stream, of which these bytes come next; what was used is taken off
-    // their front. Nothing: all were used, and there is none yet. An event that the stream ends in
-    // is none. Limit when an event needs more memory than allowed; then nothing else is to be
-    // asked.
+    // Parses the next bytes of the stream up to the next event; what was used is removed from
+    // `bytes`. Nothing: all were used, and there is no event yet. An event that the end of the
+    // stream cuts off is not given. Limit when an event needs more memory than allowed; after that
+    // this must not be called.
     Result<std::optional<Event>> next(Bytes& bytes);
 
-    // To be sent as Last-Event-ID when the stream is asked for again.
+    // To be sent as Last-Event-ID when the stream is requested again.
     std::string_view last_event_id() const { return last_event_id_; }
-    // How long to wait before that, if the stream has said it.
+    // How long to wait before that, if the stream has set it.
     std::optional<std::chrono::milliseconds> retry() const { return retry_; }
 
 private:
@@ -69,14 +69,14 @@ private:
 struct OutgoingEvent {
     std::optional<std::string_view> id = {};
     std::optional<std::string_view> type = {};
-    // Any text; its lines come back separated by LF, however they ended. Without it nothing is
-    // dispatched at the other side, though id and retry are noted.
+    // Any text; the receiver gets its lines separated by LF, however they ended. Without data the
+    // receiver dispatches nothing, but takes id and retry.
     std::optional<std::string_view> data = {};
     std::optional<std::chrono::milliseconds> retry = {};
 };
 // Misuse if it could not be read back: CR, LF or NUL in id or type, a retry below zero.
 Result<std::string> format_event(const OutgoingEvent& event);
-// A comment, which keeps the connection alive and is no event. Its lines become comments each.
+// A comment, which keeps the connection alive and is no event. Each line becomes a comment.
 std::string format_comment(std::string_view text = {});
 
 }  // namespace weft::http::wire

@@ -25,8 +25,8 @@ bool is_ipv4(std::string_view text) {
     return false;
 }
 
-// How many groups of sixteen bits stand there, separated by colons, the last two perhaps as an
-// IPv4 address; -1 if it is anything else.
+// Counts groups of sixteen bits that are separated by colons; the last two may be an IPv4 address.
+// -1 for anything else.
 int count_groups(std::string_view text) {
     if (text.empty()) return 0;
     for (int groups = 1;; ++groups) {
@@ -68,9 +68,9 @@ bool has_sound_escapes(std::string_view text) {
     return true;
 }
 
-// Sets path and query, or says what is wrong. In a query anything goes that a target can have,
-// because browsers send it so; a path is what files and routes are found by, so nobody may be in
-// doubt about it.
+// Sets path and query, or gives what is wrong. A query may have all characters of targets, because
+// browsers send it so. A path is stricter: files and routes are found by it, so it must have one
+// meaning only.
 const char* split_path(std::string_view text, Target& target) {
     std::size_t question = text.find('?');
     target.has_query = question != text.npos;
@@ -96,7 +96,7 @@ const char* parse_absolute(std::string_view text, Target& target) {
     return nullptr;
 }
 
-// Sets the target, or says what is wrong.
+// Sets the target, or gives what is wrong.
 const char* parse_any(std::string_view method, std::string_view text, Target& target) {
     if (method == "CONNECT") {
         std::optional<HostPort> authority = parse_host_port(text);

@@ -26,16 +26,16 @@ struct Target {
 // Whether a path or query may have UTF-8 that is not escaped.
 enum class Utf8Targets : bool { Refuse, Allow };
 
-// Nothing if it is none: characters that a target cannot have, a fragment, user information, an
-// authority that is no host[:port]. CONNECT takes the authority form and nothing else does.
-// `reason` is then set, for people.
+// Nothing if the text is not a target: characters that a target cannot have, a fragment, user
+// information, an authority that is no host[:port]. CONNECT has the authority form, and no other
+// method does. `reason` is then set, for people.
 std::optional<Target> parse_target(std::string_view method, std::string_view target,
                                    Utf8Targets utf8 = Utf8Targets::Refuse,
                                    const char** reason = nullptr);
 
 enum class Transport : std::uint8_t { Plain, Secured };
-// RFC 9110 §7.4: whether its scheme is none that may be asked for here. What is https MUST NOT be
-// given away over a connection that is not secured.
+// RFC 9110 §7.4: whether the scheme of the target must not be served here. A resource of https MUST
+// NOT be sent over a connection that is not secured.
 bool is_misdirected(const Target& target, Transport transport);
 
 struct HostPort {
@@ -50,13 +50,13 @@ std::optional<HostPort> parse_host_port(std::string_view text);
 // Of http, https, ws and wss; 0 for other schemes.
 std::uint16_t default_port(std::string_view scheme);
 
-// http, https, ws and wss URLs of clients. No user information, no fragment is sent. A value that
-// is made by parse() alone: what is in it can be sent as it is.
+// An http, https, ws or wss URL of a client. It has no user information, and its fragment is not
+// sent. A value that only parse() and resolve() make, so its parts can be sent as they are.
 class Url {
 public:
     static Result<Url> parse(std::string_view text);
-    // What a Location field with this text means for somebody at this URL (RFC 3986 §5). What
-    // should have been escaped in it is escaped, as browsers do.
+    // Resolves the text of a Location field against this URL (RFC 3986 §5). Characters that should
+    // have been escaped are escaped, as browsers do.
     Result<Url> resolve(std::string_view reference) const;
     Url(std::string_view text) = delete;  // a text is read by Url::parse(text)
     Url(const char* text) = delete;       // a text is read by Url::parse(text)
@@ -70,7 +70,7 @@ public:
     bool is_secure() const { return scheme_ == "https" || scheme_ == "wss"; }
     std::string authority() const;  // host[:port], without the scheme's own port, with brackets
     std::string to_string() const;
-    // For texts that others read: what is secret is often in the query.
+    // For logs and messages: the query often has secrets.
     std::string without_query() const;
 
     friend bool operator==(const Url&, const Url&) = default;

@@ -1,4 +1,4 @@
-// The URLs of clients: struct Url of target.h.
+// The URLs of clients: class Url of target.h.
 #include <algorithm>
 
 #include "weft/http/headers.h"
@@ -14,7 +14,7 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// The text before ':' if a URL of its own begins so, else empty (RFC 3986 §4.1).
+// The text before ':' if it is a scheme, else empty (RFC 3986 §4.1).
 std::string_view scheme_of(std::string_view text) {
     if (text.empty() || !is_alpha(text[0])) return {};
     std::size_t colon = text.find_first_of(":/?#");
@@ -42,8 +42,8 @@ std::string remove_dot_segments(std::string_view path) {
     return result;
 }
 
-// As browsers do (https://url.spec.whatwg.org): blanks around it and ends of lines within do not
-// count, and what a URL cannot have is escaped.
+// As browsers do (https://url.spec.whatwg.org): blanks around the text and ends of lines in it are
+// removed, and characters that a URL cannot have are escaped.
 std::string with_escapes(std::string_view reference) {
     reference = trim_blanks(reference);
     std::string escaped;
@@ -101,7 +101,7 @@ Result<Url> Url::parse(std::string_view given) {
 Result<Url> Url::resolve(std::string_view given) const {
     std::string escaped = with_escapes(given.substr(0, given.find('#')));
     std::string_view reference = escaped;
-    // RFC 3986 §5.2.2, step by step; what has a host of its own is a URL that parse() can read.
+    // RFC 3986 §5.2.2, step by step; a reference with a host is a URL that parse() can read.
     Url url = *this;
     std::size_t base_question = std::min(target_.find('?'), target_.size());
     std::string_view base_path = std::string_view(target_).substr(0, base_question);

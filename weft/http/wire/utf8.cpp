@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// How many bytes at the beginning are ASCII for sure; the next few may be as well.
+// How many bytes at the beginning are certainly ASCII; the next few may be, too.
 std::size_t ascii_prefix(std::string_view text) {
     constexpr std::uint64_t kHighBits = 0x8080808080808080;
     std::size_t count = 0;

@@ -8,8 +8,8 @@
 
 namespace weft::http::wire {
 
-// Says of a text that comes in parts, as early as can be said, that it is not UTF-8: at the first
-// byte that no valid text could have there. Owned by one fiber at a time.
+// Validates a text that comes in parts. It fails as early as possible: at the first byte that no
+// valid text could have there. Owned by one fiber at a time; the functions are for any thread.
 class Utf8Validator {
 public:
     // False from the first wrong byte on.
@@ -29,7 +29,7 @@ private:
 
 bool is_utf8(std::string_view text);
 
-// Appends the text to `out`, with U+FFFD for each maximal part of a character that is wrong.
+// Appends the text to `out`, with U+FFFD in place of each maximal part of an invalid character.
 void append_with_replacement(std::string& out, std::string_view text);
 
 }  // namespace weft::http::wire

@@ -18,7 +18,7 @@ constexpr std::uint8_t kLength64 = 127;
 constexpr std::size_t kControlBytesMax = 125;
 // A message buffer up to this size is kept for the next message.
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
-// So much is unmasked and decompressed at once.
+// How many bytes are unmasked and decompressed at once.
 constexpr std::size_t kPartBytes = 16 * 1024;
 
 std::uint64_t big_endian(const std::uint8_t* bytes, std::size_t count) {
@@ -237,7 +237,7 @@ std::optional<Event> Receiver::add_to_message(Bytes part) {
 }
 
 std::optional<Event> Receiver::fail_decompression(const Error& error, std::size_t from) {
-    // What was wrong first is told, however the bytes were cut.
+    // The first error in the text is given, wherever the bytes were cut into parts.
     if (auto failed = check_text(from)) return failed;
     switch (error.kind()) {
     case ErrorKind::Limit: return fail_message_size();

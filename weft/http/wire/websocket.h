@@ -32,7 +32,7 @@
 
 namespace weft::http::wire::websocket {
 
-enum class Role : std::uint8_t { Server, Client };  // what we are
+enum class Role : std::uint8_t { Server, Client };  // our own side
 enum class MessageType : std::uint8_t { Text, Binary };
 
 // Status codes of a Close (RFC 6455 §7.4.1).
@@ -51,9 +51,9 @@ inline constexpr std::uint16_t kInternalError = 1011;
 // Whether a Close may carry it: 1000 to 1003, 1007 to 1014 and 3000 to 4999.
 bool is_close_code(std::uint16_t code);
 
-// What we take; more is answered with kTooBig.
+// What a Receiver accepts; more is answered with kTooBig.
 struct Limits {
-    std::size_t frame_bytes = 4 * 1024 * 1024;    // many send a message in one frame
+    std::size_t frame_bytes = 4 * 1024 * 1024;    // as message_bytes: many send just one frame
     std::size_t message_bytes = 4 * 1024 * 1024;  // decompressed
     std::size_t fragments = 1024;                 // of one message
 };
@@ -62,12 +62,12 @@ struct Event {
     enum class Kind : std::uint8_t { NeedMore, Message, Ping, Pong, Close, Failed };
     Kind kind = Kind::NeedMore;
     MessageType type = MessageType::Binary;  // of a Message
-    // Of a Message, Ping or Pong; the reason of a Close or, for people, of Failed. Lives until the
-    // next call. What is Text is UTF-8.
+    // Of a Message, Ping or Pong; the reason of a Close, or of Failed, for people. Lives until the
+    // next call. That of a Text is UTF-8.
     std::string_view payload = {};
     // Close: the peer's, or kNoStatus. Failed: the one to be sent.
     std::uint16_t close_code = 0;
-    // Failed, by a limit that was passed: its name and number.
+    // Failed because a limit was passed: its name and value.
     const char* limit_name = nullptr;
     std::size_t limit = 0;
 };
@@ -77,11 +77,11 @@ public:
     explicit Receiver(Role role, const Limits& limits = {},
                       const std::optional<DeflateParameters>& deflate = {});
 
-    // The next event of the stream, of which these bytes come next; what was used is taken off
-    // their front. An error is given as soon as it is seen, also in the middle of a message. After
-    // Close or Failed all that comes is dropped.
+    // Parses the next bytes of the stream up to the next event; what was used is removed from
+    // `bytes`. An error is given as soon as it is seen, also in the middle of a message. After
+    // Close or Failed all bytes are dropped.
     Event receive(Bytes& bytes);
-    // The payload of the Message that was just given, without copying it.
+    // The payload of the last event, which was a Message, without copying it.
     std::string take_message();
 
 private:
@@ -92,7 +92,7 @@ private:
     std::optional<Event> fail(std::uint16_t code, std::string_view why);
     std::optional<Event> fail_limit(std::string_view why, const char* name, std::size_t limit);
     std::optional<Event> fail_message_size();
-    // Each gives an event if there is one.
+    // Each of these gives an event if there is one.
     std::optional<Event> read_head(Bytes& bytes);
     std::optional<Event> check_first_byte(std::uint8_t byte);
     std::optional<Event> check_second_byte(std::uint8_t byte);
@@ -119,16 +119,16 @@ private:
     std::uint64_t left_ = 0;  // of its payload
     std::uint32_t mask_ = 0;
     std::size_t mask_offset_ = 0;
-    std::string control_;  // the payload, if it is a control frame
+    std::string control_;  // the payload of a control frame
 
     // The message.
     bool inside_ = false;  // its first frame has come, its last has not
-    bool given_ = false;   // and is to be forgotten
+    bool given_ = false;   // it was given out, and is cleared by the next receive()
     bool compressed_ = false;
     MessageType type_ = MessageType::Binary;
     std::size_t fragments_ = 0;
     std::string message_;
-    std::string masked_;  // a part that waits to be decompressed
+    std::string masked_;  // a part that is unmasked and then decompressed
     Utf8Validator text_;
 };
 
@@ -137,7 +137,7 @@ struct SenderOptions {
     int level = 6;                          // of zlib, 1 to 9
     std::size_t compress_from_bytes = 128;  // smaller messages are sent as they are
     std::size_t frame_bytes = 1024 * 1024;  // larger messages are sent in fragments
-    // Clients: gives a new key for each frame, which nobody can foresee (RFC 6455 §10.3).
+    // For clients: gives a new, unpredictable key for each frame (RFC 6455 §10.3).
     std::function<std::uint32_t()> mask_key = {};
 };
 
@@ -145,8 +145,8 @@ class Sender {
 public:
     explicit Sender(Role role, const SenderOptions& options = {});
 
-    // Each appends whole frames to `out`. Misuse if it must not be sent: text that is not UTF-8,
-    // more than 125 bytes in a Ping or Pong, a code that is none, a reason above 123 bytes.
+    // Each appends whole frames to `out`. Misuse for what must not be sent: text that is not UTF-8,
+    // more than 125 bytes in a Ping or Pong, a code that is not one, a reason above 123 bytes.
     Result<void> message(std::string& out, MessageType type, std::string_view payload);
     Result<void> ping(std::string& out, std::string_view payload = {});
     Result<void> pong(std::string& out, std::string_view payload = {});

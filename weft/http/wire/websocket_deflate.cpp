@@ -9,7 +9,7 @@
 namespace weft::http::wire::websocket {
 namespace {
 
-// RFC 7692 §7.2.1: what a flush ends with is not sent.
+// RFC 7692 §7.2.1: these bytes, with which a flush ends, are not sent.
 constexpr std::string_view kTail("\0\0\xff\xff", 4);
 constexpr std::size_t kStepBytes = 16 * 1024;
 constexpr int kMemoryLevel = 8;
@@ -18,8 +18,8 @@ Bytef* writable(const std::byte* bytes) {
     return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
 }
 
-// zlib cannot make a raw stream with a window of 8 bits. One of 9 bits will do: it refers no
-// further back than 2^9 - 262 bytes (MIN_LOOKAHEAD of zlib), which 2^8 bytes hold.
+// zlib cannot make a raw stream with a window of 8 bits. One of 9 bits does as well: it refers back
+// by at most 2^9 - 262 bytes (MIN_LOOKAHEAD of zlib), which is within 2^8 bytes.
 int raw_deflate_bits(std::uint8_t window_bits) { return -std::max<int>(window_bits, 9); }
 
 }  // namespace
@@ -47,8 +47,8 @@ Result<void> Compressor::compress(Bytes message, std::string& out) {
     WEFT_ASSERT(message.size() <= UINT32_MAX, "a message is in memory, and far smaller");
     stream_->next_in = writable(message.data());
     stream_->avail_in = static_cast<uInt>(message.size());
-    // Mostly enough for all; a flush whose space was full to the last byte begins another one,
-    // which is an empty block more and does no harm.
+    // Mostly enough for all. A flush that fills the space to the last byte is followed by another
+    // one, which adds an empty block and does no harm.
     std::size_t step = deflateBound(stream_.get(), message.size()) + 16;
     do {
         std::size_t size = out.size();
@@ -81,7 +81,7 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
     stream_->next_in = writable(part.data());
     stream_->avail_in = static_cast<uInt>(part.size());
     do {
-        // One byte more than allowed is room enough to see that there is more.
+        // Room for one byte more than allowed is enough to see that there is more.
         std::size_t size = out.size();
         std::size_t step = std::min(kStepBytes - 1, bytes_max - size) + 1;
         int status = Z_OK;
@@ -95,8 +95,8 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
             return Error::limit("a message has more bytes than", bytes_max,
                                 "Limits::message_bytes");
         if (status == Z_STREAM_END) {
-            // RFC 7692 §7.2.3.4: a block may say that it is the last, and is not; what comes next
-            // may still refer to what came before.
+            // RFC 7692 §7.2.3.4: a block may be marked as the last although it is not; the next one
+            // may still refer to content before it.
             inflateResetKeep(stream_.get());
         } else if (status != Z_OK && status != Z_BUF_ERROR) {
             return Error(ErrorKind::Other, "the compressed message is corrupt");
@@ -107,8 +107,8 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
 
 Result<void> Decompressor::finish(std::string& out, std::size_t bytes_max) {
     WEFT_TRY(add(as_bytes(kTail), out, bytes_max));
-    // zlib's data_type: 128 between two blocks, and the number of bits not used in the low ones.
-    // Anywhere else the tail was taken for something else, and so would be the next message.
+    // zlib's data_type: 128 between two blocks, and in the low bits the number of unused bits. In
+    // any other state the tail was taken for content, and so would be the next message.
     if ((stream_->data_type & (128 | 7)) != 128) {
         return Error(ErrorKind::Other, "the compressed message is cut off");
     }

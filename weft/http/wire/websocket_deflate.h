@@ -1,7 +1,7 @@
 // The compression of WebSocket messages (RFC 7692 §7.2). Used by websocket.h.
 //
-// Each is one direction of one connection, and is owned by one fiber at a time. The memory of zlib
-// is asked for with the first message: up to 256 KiB to compress, 40 KiB to decompress.
+// Each is for one direction of one connection, and is owned by one fiber at a time. The memory of
+// zlib is allocated with the first message: up to 256 KiB to compress, 40 KiB to decompress.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ enum class Context : bool { Keep, Drop };
 
 class Compressor {
 public:
-    // Level as zlib counts, 1 to 9.
+    // `level` is that of zlib, 1 to 9.
     Compressor(Context context, std::uint8_t window_bits, int level)
         : context_(context), window_bits_(window_bits), level_(level) {}
 
-    // Appends the payload that stands for the message.
+    // Appends the payload for the message.
     Result<void> compress(Bytes message, std::string& out);
 
 private:
@@ -43,10 +43,10 @@ public:
     Decompressor(Context context, std::uint8_t window_bits)
         : context_(context), window_bits_(window_bits) {}
 
-    // Appends what the next part of a payload stands for; Limit when `out` would become larger
-    // than `bytes_max`, Other if it is corrupt.
+    // Appends the content of the next part of a payload; Limit when `out` would become larger than
+    // `bytes_max`, Other if it is corrupt. `out` is not larger than that before.
     Result<void> add(Bytes part, std::string& out, std::size_t bytes_max);
-    // The same at the end of the payload. The next part is one of the next message.
+    // The same at the end of the payload. The next part is of the next message.
     Result<void> finish(std::string& out, std::size_t bytes_max);
 
 private:

@@ -26,9 +26,9 @@ Acceptor::Acceptor(ServerShard& shard, net::Listener listener,
 Result<void> Acceptor::begin() {
     WEFT_TRY(shard_.core().accepting().enter());
     has_begun_ = true;
-    // From here, not by a record for that worker: one that is stuck in a fiber would never begin,
-    // while the kernel gives its listener a share of all connections. What comes is then seen by
-    // whoever looks after the worker.
+    // Registered from here and not by a job for that worker: a worker that is stuck in a fiber
+    // would never begin, while the kernel gives its listener a share of all connections. What comes
+    // is then seen by the worker that polls for the stuck one.
     if (Result<void> watched = listener_.descriptor().watch_by(shard_.worker(), kReadable);
         !watched) {
         end();
@@ -59,7 +59,8 @@ void Acceptor::wait_for_connections() {
     Result<bool> armed = false;
     bool stopped = false;
     {
-        // Once it sleeps, another worker may wake it or end it: the lock is the last touch.
+        // Once the descriptor is armed, another worker may call or end this: the lock is the last
+        // touch.
         SpinGuard guard(lock_);
         armed = listener_.descriptor().arm(*this, kReadable);
         stopped = armed && *armed && stopping_.load(std::memory_order_seq_cst) &&
@@ -71,16 +72,16 @@ void Acceptor::wait_for_connections() {
 }
 
 void Acceptor::stop() {
-    // Who knocks at one that never began must not wait for ever.
+    // Clients in the backlog of an acceptor that never began must not wait for ever.
     if (!has_begun_) return listener_.close();
-    // seq_cst: either it is found asleep below, or it finds this after it has gone to sleep.
+    // seq_cst: either it is found armed below, or it finds this after it has armed the descriptor.
     stopping_.store(true, std::memory_order_seq_cst);
     if (is_backing_off()) return resume();
     if (listener_.descriptor().disarm(*this)) end_with_backlog();
 }
 
-// All of it: who is in there has been told by the kernel that he is connected. At most as many as a
-// backlog can hold, or those who keep coming would keep the server from its end.
+// Accepts the whole backlog, because the kernel has told those clients that they are connected; but
+// at most as many as a backlog can hold, or new clients would keep the server from its end.
 void Acceptor::end_with_backlog() {
     for (unsigned count = 0; count < kBacklogMax; count += kAcceptsAtOnceMax) {
         if (accept_some() != Backlog::More) break;
@@ -89,32 +90,33 @@ void Acceptor::end_with_backlog() {
 }
 
 void Acceptor::resume() {
-    // Relaxed: only the caller looks at it, until the next rest.
+    // Relaxed: only the caller reads it until the next back-off.
     is_backing_off_.store(false, std::memory_order_relaxed);
     post_turn();
 }
 
-// Not at once: the worker has others to look after. Any will do that is not stuck, so this one.
+// Accepts again later, because the worker has other things to run. Any worker will do that is not
+// stuck, so the one that runs this.
 void Acceptor::post_turn() {
     std::optional<unsigned> here = worker_here();
     if (!here || !post_here(*here, turn_)) end();
 }
 
 Acceptor::Backlog Acceptor::accept_some() {
-    bool in_vain = false;  // somebody was closed, and that did not help
+    bool in_vain = false;  // an idle connection was closed, and that did not help
     for (unsigned count = 0; count < kAcceptsAtOnceMax; ++count) {
         auto accepted = listener_.try_accept();
         if (!accepted) {
             ErrorKind kind = accepted.error().kind();
             bool later = kind == ErrorKind::OutOfFds || kind == ErrorKind::OutOfMemory;
             if (later && !std::exchange(in_vain, true) && shard_.core().evict()) continue;
-            // Relaxed: whoever rests in vain is woken once more.
+            // Relaxed: one that backs off although it is to stop is resumed by stop().
             bool stops = stopping_.load(std::memory_order_relaxed);
             return later && !stops ? Backlog::Failed : Backlog::Empty;
         }
         if (!*accepted) return Backlog::Empty;
         in_vain = false;
-        // Not by make_unique: in a worker's loop nobody would catch what that throws.
+        // Not by make_unique(), whose exception nobody would catch in a worker's loop.
         // tidy: allow new: owned at once
         std::unique_ptr<net::Socket> stream(new (std::nothrow) net::Socket(std::move(**accepted)));
         if (!stream) {
@@ -128,8 +130,8 @@ Acceptor::Backlog Acceptor::accept_some() {
         }
         ServerShard& home = shard_.core().choose_shard(shard_);
         home.tally.accepted.add();
-        // Without memory to hand it over it stays with the worker that runs this.
-        // What is for the loop of a worker is watched by that one, also if another has accepted it.
+        // Another worker is to poll this descriptor if the connection lives there, or is for the
+        // loop there. Without memory for that, the worker that runs this polls it.
         bool is_for_loop = shard_.core().options().loop_handler && !home.is_home();
         if (&home != &shard_ || is_for_loop)
             static_cast<void>(stream->descriptor().watch_by(home.worker(), kReadable));
@@ -139,7 +141,8 @@ Acceptor::Backlog Acceptor::accept_some() {
 }
 
 void Acceptor::end() {
-    // Whoever has put it to sleep has left.
+    // Taking the lock once guarantees that wait_for_connections() on another worker, which has
+    // armed the descriptor, does not touch this any more.
     { SpinGuard guard(lock_); }
     listener_.close();
     shard_.core().accepting().leave();

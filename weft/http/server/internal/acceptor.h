@@ -1,4 +1,11 @@
-// Acceptor: a listener of a server on one worker.
+// Acceptor: accepts connections from a listener of a server on one worker.
+//
+// It runs in the loop of that worker, without a fiber: it accepts until the backlog is empty, then
+// waits for its descriptor. Without descriptors or memory it backs off, until serve() resumes it.
+// It is inside ServerCore::accepting() from begin() until its listener is closed.
+//
+// begin(), stop() and resume(): the fiber of serve(). Everything else: the shard's worker, or one
+// that polls for it while it is stuck, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +27,19 @@ namespace weft::http {
 
 class ServerShard;
 
-// Accepts in the worker's loop, without a fiber, until there is nobody left in the backlog; then it
-// sleeps. It is inside its gate of the core until its listener is closed.
 class Acceptor : public Dormant {
 public:
-    // Without descriptors or memory; then accepting is tried again.
+    // After which accepting is tried again.
     static constexpr Nanoseconds kBackOff = std::chrono::milliseconds(50);
 
     Acceptor(ServerShard& shard, net::Listener listener,
              std::shared_ptr<net::tls::ServerContext> tls);
 
     Result<void> begin();
-    // Takes who is in the backlog, and ends; in its own time if it is at work.
+    // Accepts what is in the backlog, and ends. Where it is accepting at the moment it does so
+    // later by itself.
     void stop();
-    // It ran out of descriptors or memory; call resume() a little later.
+    // It ran out of descriptors or memory: call resume() when the back-off has passed.
     bool is_backing_off() const { return is_backing_off_.load(std::memory_order_acquire); }
     bool back_off_has_passed(Instant now) const { return back_off_until_ <= now; }
     void resume();
@@ -45,7 +51,7 @@ private:
     enum class Backlog : std::uint8_t { Empty, More, Failed };
 
     static void wake(Dormant& dormant, std::uint8_t events);
-    void accept();  // on the shard's worker, or on one that looks after it
+    void accept();
     void wait_for_connections();
     Backlog accept_some();
     void end_with_backlog();
@@ -54,10 +60,10 @@ private:
 
     ServerShard& shard_;
     net::Listener listener_;
-    const std::shared_ptr<net::tls::ServerContext> tls_;  // with whoever reloads it
+    const std::shared_ptr<net::tls::ServerContext> tls_;  // shared with whoever reloads it
     Turn turn_;
-    SpinLock lock_;           // held while it goes to sleep
-    bool has_begun_ = false;  // for the one that begins and stops it
+    SpinLock lock_;           // held while the descriptor is armed
+    bool has_begun_ = false;  // of serve()
     Atomic<bool> stopping_{false};
     Atomic<bool> is_backing_off_{false};
     Instant back_off_until_{};

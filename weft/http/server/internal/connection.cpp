@@ -411,7 +411,8 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
 Connection::Next Connection::run_upgrade(const Request& request, Exchange& exchange,
                                        Response& response) {
     const ServerLimits& limits = shard_.core().limits();
-    // RFC 9110 §7.8: the other protocol begins behind the request, and would be taken for its body; and a client that expects 100 gets it before the 101.
+    // RFC 9110 §7.8: the other protocol begins behind the request, and would be taken for its body;
+    // and a client that expects 100 gets it before the 101.
     IncomingBody& body = exchange.body;
     if (!body.is_finished()) {
         if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;

@@ -13,11 +13,11 @@
 namespace weft::http {
 namespace {
 
-// With fewer awake than this, nobody can have waited long for the worker.
+// With at most so many active connections, none can have waited long for the worker.
 constexpr std::size_t kActiveMeasuredMin = 32;
 
 Deadline age_limit(Nanoseconds age, Instant begun) {
-    // Give or take 15 %: those that came together do not all come back together.
+    // Give or take 15 %, so that clients that came together do not reconnect together.
     std::uint64_t percent = 85 + env::random(RandomStream::Workload) % 31;
     return Deadline::after(
         saturate(std::chrono::duration<double>(age) * (static_cast<double>(percent) / 100.0)),
@@ -40,8 +40,8 @@ Connection::~Connection() = default;
 
 void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, net::Address peer,
                        std::shared_ptr<net::tls::ServerContext> tls) {
-    // In a worker's loop nobody would catch an exception. The peer is kept for one who comes in
-    // vain.
+    // Not by make_unique(), whose exception nobody would catch in a worker's loop. The address is
+    // copied because the failed allocation has taken the other one with it.
     net::Address admitted = peer;
     auto* connection = new (std::nothrow)  // tidy: allow new: it destroys itself in end()
         Connection(shard, std::move(stream), std::move(peer), std::move(tls));
@@ -83,7 +83,8 @@ void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
     self.start_fiber(std::move(exchange));
 }
 
-// On another worker, which looks after one that is stuck, it must not wait for that one's loop.
+// Another worker, which polls for one that is stuck, serves the connection by a fiber of its own
+// instead of queueing it for the loop that is stuck.
 bool Connection::is_for_loop() const { return has_loop_handler_ && shard_.is_home(); }
 
 const ServerLimits& Connection::limits() const { return shard_.core().limits(); }
@@ -94,8 +95,8 @@ void Connection::close_idle() {
     start_fiber(shard_.take_exchange());
 }
 
-// The context for what it does next. A door for the exceptions of our own allocations: in a
-// worker's loop nobody else would catch them. Null without memory.
+// The token for what the connection does next; null without memory. Catches the exception of the
+// allocation, because nobody else would in a worker's loop.
 CancelState* Connection::make_token(Exchange& exchange) {
     try {
         return exchange.fresh_token(shard_.token());
@@ -107,8 +108,8 @@ CancelState* Connection::make_token(Exchange& exchange) {
 void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
     if (!exchange) return strand(nullptr);
     ready_ns = shard_.active() <= kActiveMeasuredMin ? 0 : last_look().time_since_epoch().count();
-    // One that has a request of the loop goes on in the context of that; so does one that was
-    // abandoned, if its request has left something.
+    // A request that was served in the loop is finished in its own context; so is one that was
+    // abandoned, if it has left jobs or cleanups.
     bool keeps = exchange->start == Exchange::Start::Write ||
                  (exchange->start == Exchange::Start::End && exchange->scope->has_round());
     CancelState* token = keeps ? exchange->scope->state() : make_token(*exchange);
@@ -120,12 +121,13 @@ void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
                        {.stack_bytes = shard_.core().options().stack_bytes,
                         .start = Start::InTurn,
                         .token = token,
-                        // Of the exchange, which goes when nothing is left to wait for.
+                        // Owned by the exchange, which outlives every wait of the fiber.
                         .token_use = TokenUse::Lent,
                         .label = &kLabel});
     if (started) return;
     exchange.reset(lent);
-    // What a request of the loop has left is waited for by the fiber that looks at stranded ones.
+    // What such a request has left is waited for in end(), by the fiber that closes stranded
+    // connections: not here, in the loop.
     bool left = keeps && exchange->scope->has_round();
     if (left || started.error().kind() == ErrorKind::OutOfMemory)
         return strand(std::move(exchange));
@@ -133,8 +135,8 @@ void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
     end(*this);
 }
 
-// There is no memory for its fiber, or for an exchange, which is null then. It waits for some in a
-// list; where it waits for too long, it is closed: see close_idle() of the shard.
+// There is no memory for its fiber, or for an exchange, which is null then. It waits for memory in
+// a list of the shard, and is closed if that takes too long: see ServerShard::close_idle().
 void Connection::strand(std::unique_ptr<Exchange> exchange) {
     if (exchange && exchange->is_bare()) {
         shard_.give_back(std::move(exchange));
@@ -148,8 +150,9 @@ void Connection::retry_stranded() {
     start_fiber(exchange_ ? std::move(exchange_) : shard_.take_exchange());
 }
 
-// A door for exceptions: user code has its own, so what comes here is memory that our own code did
-// not get. The connection would never end, and the server wait for it for ever.
+// The exceptions of user code are caught where it is called, so what is caught here is a failed
+// allocation of our own. Uncaught, the connection would never end, and the server would wait for
+// it.
 void Connection::run(std::unique_ptr<Exchange> exchange) {
     bool failed = false;
     bool is_ours = true;
@@ -166,10 +169,10 @@ void Connection::run(std::unique_ptr<Exchange> exchange) {
     end(*this);
 }
 
-// On the connection's own fiber: a client that is slow here holds nobody else up.
+// The TLS handshake, if there is one. False: it failed.
 bool Connection::handshake() {
     if (!tls_) return true;
-    // Since it was accepted: in a flood it may have waited for this fiber.
+    // Counted from accept() on: under load the connection may have waited for this fiber.
     Deadline deadline = Deadline::after(shard_.core().limits().handshake, begun_);
     auto secured = net::TlsStream::accept(std::move(stream_), *tls_, deadline);
     if (!secured) {

@@ -1,4 +1,11 @@
-// What a connection does in the loop of its worker, where nothing waits; see loop_handler.h.
+// The path of a request in the loop of the connection's worker, where nothing waits; see
+// loop_handler.h. The phases are those of connection.cpp:
+//
+//     read_head_in_loop()  receives and parses the head, and a small body
+//     admit_in_loop()      takes a permit, or leaves the request to a fiber
+//     call_in_loop()       the loop handler
+//     write_in_loop()      the response, or leaves it to a fiber
+//     leave_loop()         becomes idle, ends, or goes on by a fiber
 #include <new>
 #include <utility>
 
@@ -13,10 +20,10 @@
 namespace weft::http {
 namespace {
 
-// Of one connection, before the others have a turn.
+// How many requests of one connection are served before the others have a turn.
 constexpr unsigned kRequestsPerTurnMax = 32;
 
-// The whole request has come, and its sender waits for no word before.
+// The whole body has come with the head, and the client does not wait for 100 (Continue).
 bool is_whole(Exchange& exchange) {
     const wire::RequestHead& head = exchange.parser.head();
     if (head.framing == wire::Framing::None) return true;
@@ -24,13 +31,13 @@ bool is_whole(Exchange& exchange) {
     return head.framing == wire::Framing::Length && head.length <= behind && !head.expects_continue;
 }
 
-// One that may lie in the buffer beside its head.
+// A body that fits into the read buffer behind its head.
 bool has_small_body(const wire::RequestHead& head) {
     return head.framing == wire::Framing::Length && head.length <= kReadBufferBytes / 2 &&
            !head.expects_continue;
 }
 
-// Whether write() could do without a wait; the body of the request has been read.
+// Whether write() needs no wait, once the body of the request has been read.
 bool is_quick(const Result<Response>& outcome) {
     if (!outcome) return true;
     if (outcome->upgrade || outcome->afterwards) return false;
@@ -42,10 +49,10 @@ bool is_quick(const Result<Response>& outcome) {
 
 void Connection::queue_for_loop() { shard_.queue_for_loop(*this); }
 
-// A door for exceptions: user code has its own, so what comes here is memory that our own code did
-// not get, and nobody else would catch it in a worker's loop.
+// The exceptions of user code are caught where it is called, so what is caught here is a failed
+// allocation of our own, which nobody else would catch in a worker's loop.
 void Connection::run_in_loop() {
-    std::unique_ptr<Exchange> exchange;  // as long as it is ours
+    std::unique_ptr<Exchange> exchange;  // null once the connection was handed over
     try {
         if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept)
             return resume_kept(exchange);
@@ -60,7 +67,7 @@ void Connection::run_in_loop() {
     abandon(std::move(exchange));
 }
 
-// In the middle of a request: a fiber ends its connection, and what it has left behind.
+// Gives a request up in the middle: a fiber ends its scope and its connection.
 void Connection::abandon(std::unique_ptr<Exchange> exchange) {
     end_watch(*exchange);
     give_permit_back(*exchange);
@@ -75,13 +82,14 @@ void Connection::return_to_loop(std::unique_ptr<Exchange> exchange) {
     queue_for_loop();
 }
 
-// Until there is nothing more to read for now, or somebody has to wait.
+// Serves requests until there are no bytes to read for now, or something has to wait.
 void Connection::serve_in_loop(std::unique_ptr<Exchange>& exchange) {
     Next next = Next::Proceed;
     for (unsigned count = 0; next == Next::Proceed; ++count) {
         bool full = exchange->output.size() >= kWriteGatherBytes;
         if (count == kRequestsPerTurnMax || full) {
-            // The others first, or one who sends without a pause would keep the loop for himself.
+            // Other connections come first: a client that sends without a pause must not keep the
+            // loop.
             Result<bool> sent = try_send_output(*exchange);
             if (!sent) return leave_loop(std::move(exchange), Next::End);
             if (*sent) return return_to_loop(std::move(exchange));
@@ -95,7 +103,7 @@ void Connection::serve_in_loop(std::unique_ptr<Exchange>& exchange) {
     leave_loop(std::move(exchange), next);
 }
 
-// Again: the parser has a head. Fiber: it has not come as a whole, or is to be refused.
+// Proceed: the parser has a head. Fiber: the head has not come as a whole, or is to be refused.
 Connection::Next Connection::read_head_in_loop(Exchange& exchange) {
     ReadBuffer& buffer = exchange.buffer;
     wire::RequestParser& parser = exchange.parser;
@@ -111,7 +119,7 @@ Connection::Next Connection::read_head_in_loop(Exchange& exchange) {
         bool is_first = buffer.empty();
         ByteSpace space = buffer.space();
         if (space.empty()) return Next::Fiber;
-        // The head may lie elsewhere now.
+        // space() may have moved the head, whose parsed views are then invalid.
         if (done) parser.reset();
         Next next = receive_available(exchange, space);
         has_all = next != Next::Proceed;
@@ -187,10 +195,10 @@ Connection::Next Connection::keep(Exchange& exchange) {
     return Next::Kept;
 }
 
-// It was answered, or has ended, or both: then the answer counts.
+// A kept request was answered or has ended. Where both are true the answer counts.
 void Connection::resume_kept(std::unique_ptr<Exchange>& exchange) {
     LoopRequest& loop = exchange_->loop;
-    // Acquire: what the sender has left. It queues the connection when it is done.
+    // Acquire: sees what the sending fiber has done. It queues the connection when it is done.
     if (loop.is_sending.load(std::memory_order_acquire)) return;
     if (!loop.outcome && !loop.has_failed_to_send &&
         async::reason_of(loop.token()) == CancelReason::None)
@@ -232,8 +240,8 @@ void Connection::give_permit_back(Exchange& exchange) {
     shard_.core().permits().give_back(shard_.index());
 }
 
-// The request has its outcome, and is over unless a fiber has to finish it. The outcome may be the
-// one that lies in the exchange.
+// The request has its outcome, and is over here unless a fiber has to write it. `outcome` may be
+// the one in the exchange.
 Connection::Next Connection::write_in_loop(Exchange& exchange, Result<Response>& outcome) {
     LoopRequest& loop = exchange.loop;
     loop.detach_reply();
@@ -253,7 +261,8 @@ Connection::Next Connection::write_in_loop(Exchange& exchange, Result<Response>&
     return next;
 }
 
-// On the fiber of one that was in the loop before.
+// The first step of a fiber: what the loop has left of a request or of its output. Proceed: the
+// next phase is read_head().
 Connection::Next Connection::resume_from_loop(Exchange& exchange) {
     using Start = Exchange::Start;
     Start start = exchange.start;
@@ -262,7 +271,7 @@ Connection::Next Connection::resume_from_loop(Exchange& exchange) {
     if (start == Start::Idle) return Next::Idle;
     if (start == Start::Loop) return Next::Loop;
     if (start == Start::Linger) linger(exchange);
-    if (start == Start::End) end_request(exchange);  // of one that was abandoned
+    if (start == Start::End) end_request(exchange);  // it may have been abandoned
     if (start != Start::Write) return Next::End;
     LoopRequest& loop = exchange.loop;
     Next next = Next::End;
@@ -299,7 +308,7 @@ void Connection::leave_loop(std::unique_ptr<Exchange> exchange, Next next) {
     }
 }
 
-// True: nothing is left.
+// Sends what can be sent without waiting. True: nothing is left.
 Result<bool> Connection::try_send_output(Exchange& exchange) {
     std::string& output = exchange.output;
     if (output.empty()) return true;
@@ -310,16 +319,16 @@ Result<bool> Connection::try_send_output(Exchange& exchange) {
     return all;
 }
 
-// The answers to earlier requests must not wait for one that is kept.
+// A fiber sends the responses to earlier requests, which must not wait for a request that is kept.
 void Connection::send_by_fiber(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
     auto end = [this, &loop](bool failed) {
         loop.has_failed_to_send = failed;
-        // Release: publishes that, and the output. The connection is the loop's again.
+        // Release: publishes that, and the output. The exchange is the loop's again.
         loop.is_sending.store(false, std::memory_order_release);
         queue_for_loop();
     };
-    // Relaxed: nobody else looks yet.
+    // Relaxed: spawn_detached() publishes it to the fiber.
     loop.is_sending.store(true, std::memory_order_relaxed);
     Result<void> started =
         spawn_detached([this, &exchange,

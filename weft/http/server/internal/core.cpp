@@ -10,10 +10,11 @@
 namespace weft::http {
 namespace {
 
+// In a drain idle connections are closed when they have been idle for so long.
 constexpr Nanoseconds kDrainGrace = std::chrono::milliseconds(100);
-// One who has connected and said nothing for as long may be evicted.
+// A client that has connected and sent nothing for so long may be evicted.
 constexpr Nanoseconds kFreshEvictableAfter = std::chrono::milliseconds(250);
-// One of so many requests of a shard's even share is its own, and nobody else's.
+// This part of a shard's even share of ServerLimits::requests is reserved for it.
 constexpr std::size_t kReserveDivisor = 32;
 
 }  // namespace
@@ -24,7 +25,8 @@ ServerCore::ServerCore(Handler handler, ServerOptions options)
       source_(CancelToken()),
       body_memory_(limits().bodies_bytes) {}
 
-// Whoever serves or is about to is waited for; the leave of the gate is their last touch.
+// Waits for every serve(), also for those that are still to begin; their last touch is leaving the
+// gate.
 ServerCore::~ServerCore() {
     if (serving_.inside() != 0) {
         const CancelState* ambient = CancelToken::current().state();
@@ -46,8 +48,8 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
         source_ = CancelSource();
         places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
         reserved_permits_ = limits().requests / (workers.size() * kReserveDivisor);
-        permits_.configure(limits().requests - reserved_permits_ * workers.size(), limits().requests_waiting,
-                      workers.size());
+        permits_.configure(limits().requests - reserved_permits_ * workers.size(),
+                           limits().requests_waiting, workers.size());
         for (unsigned worker : workers) {
             shards_.push_back(
                 std::make_unique<ServerShard>(*this, worker, shards_.size(), source_.token()));
@@ -55,8 +57,8 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     }
     bool shared = address.kind() == net::Address::Kind::Ip && workers.size() > 1;
     if (shared) {
-        // Our listeners share the port among themselves, which would also let them join those of
-        // another server: first see that it is free.
+        // The listeners of the shards share the port, and could therefore join those of another
+        // server. An exclusive listener finds out first whether the port is free.
         bool exclusive = options.reuse_port == net::ReusePort::No && address.port() != 0;
         if (exclusive) WEFT_TRY(net::Listener::open(address, options));
         options.reuse_port = net::ReusePort::Yes;
@@ -80,7 +82,7 @@ Result<void> ServerCore::serve() {
     return serve_inside();
 }
 
-// The hold goes with the function, also where that never runs.
+// The function owns the hold, which therefore ends also where the function never runs.
 Future<void> ServerCore::start() {
     Result<Gate::Hold> hold = serving_.hold();
     if (!hold) return Future<void>(hold.error());
@@ -98,7 +100,7 @@ Result<void> ServerCore::serve_inside() {
         outcome = woken.error();
         break;
     }
-    // The end of the ambient context reaches the requests by itself.
+    // The requests are below the ambient context, so its end cancels them, too.
     drain();
     shield(Deadline::never(), [this] { end_connections(); });
     return outcome;
@@ -111,7 +113,7 @@ Result<void> ServerCore::begin_accepting() {
     return {};
 }
 
-// Those whose back-off has passed; the others a little later.
+// Resumes the acceptors whose back-off has passed. Gives when to check the others.
 Deadline ServerCore::resume_acceptors(Instant now) {
     Deadline next = Deadline::never();
     for (auto& shard : shards_) {
@@ -127,9 +129,9 @@ Deadline ServerCore::resume_acceptors(Instant now) {
     return next;
 }
 
-// Who has just been answered may have sent his next request already, and who has just connected his
-// first: they have a moment, and what comes in it is served; also those who connect at the end of
-// it. All others are closed at once.
+// A client that has just been answered may have sent its next request already, and one that has
+// just connected its first. So idle connections have until kDrainGrace, and what comes by then is
+// served, also of those who connect at the end of it.
 void ServerCore::end_connections() {
     Instant begun = Clock::now();
     for (;;) {
@@ -143,7 +145,7 @@ void ServerCore::end_connections() {
         for (auto& acceptor : shard->acceptors) acceptor->stop();
     }
     static_cast<void>(accepting_.close());
-    // Twice, for one who was woken for nothing and sleeps anew.
+    // Twice the time, for a connection that was made active for nothing and became idle again.
     Deadline last_word = Deadline::after(2 * kDrainGrace);
     for (;;) {
         Deadline next = close_idle();
@@ -153,7 +155,7 @@ void ServerCore::end_connections() {
         static_cast<void>(wake_.wait_until(std::min(next, last_word)));
         wake_.reset();
     }
-    // seq_cst: from here on nobody goes to sleep any more; those who did are in their lists.
+    // seq_cst: from here on no connection becomes idle; those that did are in their lists.
     closing_.store(true, std::memory_order_seq_cst);
     for (;;) {
         Deadline next = close_idle();
@@ -161,7 +163,7 @@ void ServerCore::end_connections() {
         static_cast<void>(wake_.wait_until(next));
         wake_.reset();
     }
-    // They are on their way out.
+    // The last ones have given their places back and are about to leave the gate.
     static_cast<void>(gate_.close());
 }
 
@@ -172,7 +174,7 @@ Nanoseconds ServerCore::idle_limit(bool fresh) const {
 }
 
 Deadline ServerCore::close_idle() {
-    // Whoever goes to sleep from here on compares with this; see note_deadline().
+    // A connection that becomes idle from here on is compared with this; see note_deadline().
     next_check_ns_.store(kNeverNs, std::memory_order_seq_cst);
     Instant now = Clock::now();
     Deadline next = Deadline::never();
@@ -184,14 +186,15 @@ Deadline ServerCore::close_idle() {
 }
 
 void ServerCore::note_deadline(Deadline until) {
-    // seq_cst, as the stores in close_idle(): either it sees the sleeper in its list, or the
-    // sleeper sees that nobody is going to look in time.
+    // seq_cst, as the stores in close_idle(): either that finds the idle connection in its list, or
+    // the load here sees that serve() would not check it in time.
     if (until.instant().time_since_epoch().count() < next_check_ns_.load(std::memory_order_seq_cst))
         wake_.set();
 }
 
 void ServerCore::drain() {
-    // seq_cst: whoever goes to sleep computes until when after that, or is found in its list.
+    // seq_cst: a connection that becomes idle computes its deadline after this store, or is found
+    // in its list.
     draining_.store(true, std::memory_order_seq_cst);
     drain_.cancel(CancelReason::Shutdown);
     wake_.set();
@@ -207,14 +210,15 @@ bool ServerCore::admit(const net::Address& peer) {
     Places::Taken taken = places_.take(peer);
     if (taken == Places::Taken::Full && evict()) taken = places_.take(peer);
     if (taken != Places::Taken::Yes) return false;
-    // Closed only when no acceptor is left.
+    // The gate is closed only after the last acceptor has ended.
     if (gate_.enter()) return true;
     places_.give_back(peer);
     return false;
 }
 
-// Those that wait for their next request first; then those that have connected and said nothing for
-// a while, which one who has something to say does not. Not in a drain, which has a word for each.
+// Closes connections that wait for their next request first; then those that have sent nothing for
+// a while after connecting, which a client with a request does not do. Never in a drain, which
+// serves or closes each by itself.
 bool ServerCore::evict() {
     if (is_draining()) return false;
     using IdleKind = ServerShard::IdleKind;
@@ -240,7 +244,7 @@ void ServerCore::refuse(ServerShard& home, const net::Address& peer) {
 }
 
 void ServerCore::leave(const net::Address& peer) {
-    // Either end_connections() sees that nobody is left, or this one sees that it waits.
+    // Either end_connections() sees that no connection is left, or this sees that it waits.
     if (places_.give_back(peer) && is_closing()) wake_.set();
     gate_.leave();
 }

@@ -1,7 +1,12 @@
-// The core of a server: its shards, and what they share.
+// ServerCore: the core of a server, with its shards and what they share.
+// ServerShard: the part of a server that belongs to one worker.
 //
-// A shard belongs to one worker: it has a listener there for each address, the connections that
-// came through it, and their pool of exchanges. Its lock guards lists for a few instructions.
+// A shard has a listener on its worker for each address, the connections that live on that worker,
+// and their pool of exchanges. Its lock guards lists and the states of connections, for a few
+// instructions; no callback runs and no fiber waits under it.
+//
+// Any thread, unless a function says otherwise. Both are built by listen() and end with the server,
+// whose destructor waits until the last connection has left the gate.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +37,8 @@ namespace weft::http {
 
 class ServerCore;
 
-// A counter that one worker writes much more often than all others: its own adding locks nothing.
+// A counter that one worker writes much more often than all others. That worker, which says
+// `is_home`, adds without a locked instruction.
 class HomeCounter {
 public:
     void add(bool is_home) { is_home ? home_.add_as_owner() : others_.add(); }
@@ -45,7 +51,7 @@ private:
 
 class ServerShard {
 public:
-    // Of this worker; `index` counts the shards of the server.
+    // `worker` is its number in the runtime, `index` the shard's number in the server.
     ServerShard(ServerCore& core, unsigned worker, std::size_t index, const CancelToken& parent);
     ~ServerShard();
 
@@ -54,58 +60,60 @@ public:
     std::size_t index() const { return index_; }
     CancelState* token() const { return token_state_; }
 
-    // The connections that live here.
+    // How many connections live here, idle ones included.
     std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
     void add_connection() { connections_.fetch_add(1, std::memory_order_relaxed); }
     void remove_connection() { connections_.fetch_sub(1, std::memory_order_relaxed); }
 
     ServerCounters counters() const;
 
-    // For a connection that is to be awake, until it is given back. Null without memory.
+    // An exchange for a connection that becomes active, to be given back when it does not need it
+    // any more. Null without memory.
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
-    // The same for one in which something is left that nobody knows of.
+    // Destroys it instead, because a failure has left it in an unknown state.
     void drop(std::unique_ptr<Exchange> exchange);
 
-    // A connection that was just accepted, or has nothing more to read, until its next bytes.
-    // Asleep: it is no longer the caller's, nor is its exchange, which may be null. Ready: there
-    // are bytes. End: it has had its last look.
+    // Makes a connection idle that was just accepted or has nothing more to read. Idle: it waits
+    // for its next bytes, and neither it nor its exchange, which may be null, is the caller's any
+    // more. Ready: it has bytes to read. End: the server closes, and it was read for the last time.
     enum class Idling : std::uint8_t { Idle, Ready, End };
     Idling make_idle(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
-    // Its bytes have come. False: somebody is closing it, and the caller does that now. The
-    // exchange is null without memory.
+    // By the callback of an idle connection whose bytes have come: it is the caller's now, with an
+    // exchange, which is null without memory. False: it is being closed, and the caller does that.
     bool make_active(Connection& connection, std::unique_ptr<Exchange>& exchange);
-    // The same for one that goes on in the loop of the worker. False: somebody is closing it.
+    // The same for one that goes on in the loop of the worker, where it gets its exchange.
     bool make_active_in_loop(Connection& connection);
-    // It has a turn in the loop of the worker soon, once. Any thread.
+    // Queues the connection for one turn in the loop of the worker, unless it is queued already.
     void queue_for_loop(Connection& connection);
-    void take_from_queue(Connection& connection);  // if it is there
-    // The time in a turn of the loop; the clock is read for some of its requests alone.
+    void take_from_queue(Connection& connection);  // if it is queued
+    // The time in a turn of the loop. Several requests share one reading of the clock. In that
+    // loop only.
     Instant time_in_loop();
-    // There is no memory for its fiber: it is tried again a little later, and closed after
-    // queue_delay. It is no longer the caller's.
+    // For a connection without memory for its fiber: it is tried again a little later, and closed
+    // after ServerLimits::queue_delay. It is not the caller's any more.
     void strand(Connection& connection, Instant now);
-    // Connections with an exchange; a moment's truth.
+    // How many connections have an exchange; it may have changed when the caller sees it.
     std::size_t active() const { return active_.load(std::memory_order_relaxed); }
 
-    bool has_idle();  // a moment's truth
-    // Of the one that has slept for longest among those that wait for their next request, or for
-    // their first; nothing if there is none.
+    bool has_idle();  // it may have changed when the caller sees it
+    // Since when the connection has been idle that has been so for longest, among those that wait
+    // for their next request (KeepAlive) or for their first (Fresh); nothing if there is none.
     enum class IdleKind : bool { KeepAlive, Fresh };
     std::optional<Instant> oldest_idle(IdleKind which);
-    // Closes it, or the next one if its bytes are just coming.
+    // Closes that connection, or the next one if bytes of it are just coming. False: none was left.
     bool evict(IdleKind which);
 
-    // Those whose time is over, and spare exchanges; and stranded ones are tried again. Gives when
-    // the next one is due.
+    // Closes the idle connections whose time is over, tries the stranded ones again, and frees
+    // spare exchanges. Gives when the next of these is due. By serve() alone.
     Deadline close_idle(Instant now);
 
     struct Tally {
         HomeCounter requests, responses;
         Counter accepted, refused, bad, shed, timeouts, gone, accept_pauses, stranded, evicted;
     } tally;
-    // Whether the caller runs on the shard's own worker, as nearly all that is done for it does;
-    // until its next wait.
+    // Whether the caller runs on the shard's own worker, as nearly all callers do; true until the
+    // caller's next wait.
     bool is_home() const { return home_.is_here(); }
     std::vector<std::unique_ptr<Acceptor>> acceptors;
 
@@ -115,7 +123,6 @@ private:
     // Under the lock.
     std::unique_ptr<Exchange> take_pooled();
     void pool(std::unique_ptr<Exchange>& exchange);
-
     bool enqueue(Connection& connection);
     void post_turn();
     void take_turn();
@@ -127,7 +134,7 @@ private:
     void uncount_exchange();
     static void destroy(std::unique_ptr<Exchange> chain);
     Deadline retry_stranded_ones(Instant now);
-    // Frees what a burst has left in the pool. Gives when to look again.
+    // Frees the exchanges that a burst has left in the pool. Gives when to check again.
     Deadline free_spare(Instant now);
 
     ServerCore& core_;
@@ -138,19 +145,20 @@ private:
     CancelState* const token_state_ = token_.token().state();  // lives with the source
     Atomic<std::size_t> connections_{0};
     SpinLock lock_;
-    ConnectionList fresh_;  // have not sent anything yet; both in the order of their deadlines
-    ConnectionList keep_alive_;
-    ConnectionList stranded_;  // in the order of their last trial
+    // Under the lock, from here to active_. The first two in the order of their deadlines.
+    ConnectionList fresh_;       // have not sent a request yet
+    ConnectionList keep_alive_;  // wait for their next request
+    ConnectionList stranded_;    // in the order of their last trial
     ConnectionList loop_queue_;
-    bool turn_is_posted_ = false;  // the turn in which they are looked at
-    std::int64_t posted_ns_ = 0;
+    bool turn_is_posted_ = false;  // the turn that serves loop_queue_
+    std::int64_t posted_ns_ = 0;   // when that was
     Turn turn_;
-    // Of the loop alone.
+    // The loop's own, without the lock.
     Instant loop_time_{};
     unsigned loop_requests_ = 0;
     std::unique_ptr<Exchange> pool_;
     std::size_t pooled_ = 0;
-    std::size_t spare_ = 0;  // the fewest that were in the pool since then
+    std::size_t spare_ = 0;  // the fewest that were in the pool since spare_since_
     Instant spare_since_{};
     Atomic<std::size_t> active_{0};  // written under the lock
 };
@@ -178,34 +186,35 @@ public:
     bool is_closing() const { return closing_.load(std::memory_order_seq_cst); }
     // Cancelled when the drain begins.
     CancelState* drain_token() const { return drain_state_; }
-    // How long a connection may be asleep.
+    // How long a connection may be idle; `fresh`: before its first request.
     Nanoseconds idle_limit(bool fresh) const;
     Permits& permits() { return permits_; }  // of requests in handlers
-    // A shard where so few connections are awake needs no permits: as many requests are set aside
-    // for each.
+    // While no more connections of a shard are active than this, its requests need no permits: so
+    // many of ServerLimits::requests are set aside for each shard.
     std::size_t reserved_permits() const { return reserved_permits_; }
     BodyMemory& body_memory() { return body_memory_; }
     std::size_t connections() const { return places_.taken(); }
 
-    // Of a new connection; false when there are too many.
+    // Counts a new connection. False: there are too many, and it is to be closed.
     bool admit(const net::Address& peer);
     // Closes the one that has been idle for longest, to make room. False if there is none.
     bool evict();
-    // Where a connection that came through `here` is to live: where the fewest do. It is counted
-    // there.
+    // The shard with the fewest connections, for one that was accepted by `here`; counts it there.
     ServerShard& choose_shard(ServerShard& here);
-    // For one who was admitted and lives there: there is no memory for more.
+    // Takes back admit() and choose_shard() for a client that there is no memory for.
     void refuse(ServerShard& home, const net::Address& peer);
-    // The caller's last touch of the core.
+    // Takes back admit(). The server may end during the call: the caller touches nothing of it
+    // afterwards.
     void leave(const net::Address& peer);
-    // Of a turn in a loop that is to come, for a connection that is there; it keeps the server.
+    // Keeps the server from ending until leave_turn(), for a turn in a loop that was posted. The
+    // caller has a connection, so the gate is open. leave_turn() is the caller's last touch.
     void enter_turn() { static_cast<void>(gate_.enter()); }
-    void leave_turn() { gate_.leave(); }      // the caller's last touch
-    Gate& accepting() { return accepting_; }  // of the acceptors
+    void leave_turn() { gate_.leave(); }
+    Gate& accepting() { return accepting_; }  // entered by each acceptor that has begun
     LogLimit& log_limit() { return log_limit_; }
-    // An acceptor rests.
+    // Has serve() check acceptors and idle connections at once.
     void wake_serve() { wake_.set(); }
-    // Somebody has gone to sleep until then.
+    // A connection has become idle until then at most: serve() checks it in time.
     void note_deadline(Deadline until);
 
 private:
@@ -217,23 +226,23 @@ private:
 
     const Handler handler_;
     const ServerOptions options_;
-    CancelSource source_;  // of all requests
+    CancelSource source_;  // cancels all requests
     CancelSource drain_ = CancelSource::detached();
     CancelState* const drain_state_ = drain_.token().state();  // lives with the source
     std::vector<std::unique_ptr<ServerShard>> shards_;
     Atomic<bool> draining_{false};
-    Atomic<bool> closing_{false};  // nobody sleeps any more
+    Atomic<bool> closing_{false};  // no connection becomes idle any more
     Places places_;
-    SpinLock placing_;  // one after the other, so that all see the same
+    SpinLock placing_;  // held by choose_shard(): two at once would choose the same shard
     BodyMemory body_memory_;
     Permits permits_;
     std::size_t reserved_permits_ = 0;
-    Atomic<std::int64_t> next_check_ns_{kNeverNs};  // when serve() looks for idle ones again
+    Atomic<std::int64_t> next_check_ns_{kNeverNs};  // when serve() checks idle connections again
     LogLimit log_limit_;
     Event wake_;
     Gate accepting_;
-    Gate gate_;     // of the connections; closed after the other
-    Gate serving_;  // of calls of serve(), and of fibers that are to call it
+    Gate gate_;     // entered by connections and posted turns; closed after accepting_
+    Gate serving_;  // entered by calls of serve(), and by fibers that are to call it
 };
 
 }  // namespace weft::http

@@ -11,7 +11,7 @@ namespace weft::http {
 Result<void> EarlySender::lend_output() {
     if (change(State::Idle, State::Lent)) return {};
     join();
-    // Relaxed: the fiber sees it by its start.
+    // Relaxed: spawn() publishes it to the fiber.
     state_.store(State::Lent, std::memory_order_relaxed);
     fiber_ = spawn([this] { run(); }, {.token = token_});
     if (fiber_) return {};
@@ -21,7 +21,7 @@ Result<void> EarlySender::lend_output() {
 
 Result<void> EarlySender::take_output_back() {
     if (change(State::Lent, State::Idle)) return {};
-    // Relaxed: only a sender that has begun leaves it like that.
+    // Relaxed: the fiber does not change it any more, and join() synchronizes with its end.
     if (state_.load(std::memory_order_relaxed) != State::Sending) return {};
     if (WEFT_PLANTED("server.writes_while_it_sends")) return {};
     join();
@@ -40,11 +40,11 @@ void EarlySender::run() {
     }
 }
 
-// Not cancellable: the fiber works on what is the connection's, and its context reaches it by
-// itself.
+// Not cancellable, because the fiber uses the stream and the output of the connection. Its own
+// token ends its waits.
 void EarlySender::join() {
     if (fiber_) static_cast<void>(shield(Deadline::never(), [this] { return fiber_.join(); }));
-    // Relaxed: nobody else is left.
+    // Relaxed: the fiber has ended.
     state_.store(State::Absent, std::memory_order_relaxed);
 }
 

@@ -1,4 +1,7 @@
-// Exchange: what a connection needs while it is awake, and gives back before it sleeps.
+// Exchange: what a connection needs while it is active, and gives back before it becomes idle:
+// parser, buffers and the scope of its requests. Pooled by the shard.
+//
+// Owned by the fiber or the loop that serves the connection.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +24,22 @@
 namespace weft::http {
 
 struct Exchange {
-    // Where a fiber begins that is given the exchange.
+    // At which phase a fiber begins that is given the exchange; see connection.cpp.
     enum class Start : std::uint8_t {
         ReadHead,
-        Answer,  // the head is parsed
-        Finish,  // the request was served in the loop, and has its outcome
+        Admit,   // the head is parsed
+        Write,   // the request was served in the loop, and has its outcome
         Linger,  // the last response is written
-        Sleep,   // what is left of the output is sent before it sleeps, ends, goes on in the loop
+        // What is left of the output is sent. Then the connection becomes idle, ends, or goes on in
+        // the loop.
+        Idle,
         End,
         Loop,
     };
 
     explicit Exchange(const ServerLimits& limits) : parser(limits.head) {}
 
-    // Nothing of its connection would be lost with it.
+    // It holds nothing of its connection, which can therefore do with another one.
     bool is_bare() const { return start == Start::ReadHead && buffer.empty() && output.empty(); }
 
     // For the next connection.
@@ -46,8 +51,8 @@ struct Exchange {
         if (output.capacity() > 2 * kWriteGatherBytes) output.shrink_to_fit();
     }
 
-    // The context of what the exchange is used for next, the scope of its requests: a new one only
-    // if the last was cancelled or somebody still holds it.
+    // The token of the scope for the next requests. It is made anew only if the last one was
+    // cancelled or somebody still holds it.
     CancelState* fresh_token(CancelState* parent) {
         bool reusable =
             scope && scope->is_unshared() && scope->state()->peek() == CancelReason::None;
@@ -71,7 +76,7 @@ struct Exchange {
     ReadBuffer buffer;
     IncomingBody body;
     std::string output;  // gathered, not sent yet
-    Instant now{};       // of the request
+    Instant now{};       // when the worker came to the request
     Start start = Start::ReadHead;
     LoopRequest loop;
     std::unique_ptr<Exchange> next;              // in the pool

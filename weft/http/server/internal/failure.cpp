@@ -12,7 +12,7 @@
 namespace weft::http {
 namespace {
 
-// Others write these: a line of the log stays a line.
+// Of a path, which a client has chosen, in a line of the log.
 constexpr std::size_t kPathBytesMax = 256;
 
 std::string id_of(const Request& request, const Headers* response) {
@@ -27,7 +27,7 @@ std::string id_of(const Request& request, const Headers* response) {
 void log_failure(const Request& request, std::string_view id, std::string_view why,
                  LogLimit& limit) {
     std::string_view target = request.target();
-    // What is secret is often in the query.
+    // Without the query, which often has secrets.
     std::string_view path = target.substr(0, std::min(target.find('?'), kPathBytesMax));
     log_limited(limit, LogLevel::Error, why, "http: {} {} failed (request {}): {}",
                 request.method(), path, id, why);

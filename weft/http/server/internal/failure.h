@@ -1,4 +1,5 @@
-// What becomes of a request whose handler failed.
+// The responses to requests whose handlers failed, and the lines that the log has about them. The
+// fiber or loop that serves the request.
 #pragma once
 
 #include <string_view>
@@ -12,16 +13,16 @@ namespace weft::http {
 class IncomingBody;
 class Request;
 
-// 500, and one line in the log with the method, the path and the id of the request: what the
-// response that it was to have calls it, else what request_id() does, else what it came with
-// (X-Request-Id), else a new one. The 500 has it as well. Whoever knows a request that fails can
-// send it for ever: the log takes only so many lines of each cause.
+// 500, and one line in the log with the method, the path and the id of the request. The id is the
+// X-Request-Id of `response`, the one that cannot be sent, if there is one; else that of the
+// middleware request_id(); else that of the request; else a new one. The 500 has it as well. A
+// client can repeat a request that fails for ever, so the log takes only so many lines of a cause.
 Response failure_response(const Request& request, const Headers* response, std::string_view why,
                           LogLimit& log_limit);
-// Of a body that could not be read, with what was wrong.
+// To a request whose body could not be read; its text says what was wrong.
 Response bad_body_response(const IncomingBody& body);
-// One line in the log for a body that was cut off because its producer failed. How streams end
-// whose time, reader or source is gone is no failure.
+// One line in the log for a body that was cut off because its producer failed. Errors by which
+// streams usually end, because their time is over or the other side is gone, are not logged.
 void log_failed_body(const Request& request, const Headers& response, const Error& error,
                      LogLimit& log_limit);
 

@@ -1,6 +1,6 @@
-// LoopRequest: a request that is served in the loop of a worker. It lies in its exchange.
+// LoopRequest: a request that is served in the loop of a worker. It is a part of its exchange.
 //
-// Owning worker only, but for `is_sending`.
+// Owning worker only, except `is_sending`.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,18 @@ struct Exchange;
 struct LoopRequest {
     enum class State : std::uint8_t {
         None,    // there is no request
-        Called,  // the handler has it
-        Kept,
+        Called,  // the handler is being called, or its outcome is written
+        Kept,    // a Reply will answer it
     };
 
-    // The context with the time that a request has; made when somebody wants it.
+    // The context, with the time limit of a request; made at the first call.
     async::Context& context();
     CancelState* token() { return context().token().state(); }
-    // By its reply. In the handler's call the outcome is just there; later the connection goes on.
+    // Called by its reply. For a request that is kept the connection gets a turn in the loop, which
+    // writes the outcome.
     void answer(Response&& response);
     void answer(const Error& error);
-    // From here on a reply answers in vain.
+    // A reply to it has no effect from here on.
     void detach_reply();
     void clear();
 
@@ -47,7 +48,7 @@ struct LoopRequest {
     State state = State::None;
     bool was_kept = false;  // keep() was called
     bool has_permit = false;
-    bool has_failed_to_send = false;  // what came before the answer; read when that is over
+    bool has_failed_to_send = false;  // the responses before it; read when is_sending is false
     Connection* connection = nullptr;
     Exchange* exchange = nullptr;
     Instant begun{};

@@ -5,7 +5,7 @@
 namespace weft::http {
 namespace {
 
-// So many times a shard borrows before it has had its even share.
+// After so many times of borrowing a shard has had an even share of all permits.
 constexpr std::size_t kBatchesOfShare = 8;
 
 }  // namespace
@@ -15,11 +15,11 @@ void Permits::configure(std::size_t permits, std::size_t waiting_max, std::size_
     shards_ = shards;
     batch_ = std::max<std::size_t>(permits / (shards * kBatchesOfShare), 1);
     waiting_max_ = waiting_max;
-    // Relaxed: nobody else looks yet.
+    // Relaxed: no other thread uses this yet.
     unassigned_.store(std::max<std::size_t>(permits, 1), std::memory_order_relaxed);
 }
 
-// How many it could take. seq_cst: see give_back().
+// Takes at most so many, and gives how many. seq_cst: see give_back().
 std::uint64_t Permits::take_from(Count& count, std::uint64_t most) {
     std::uint64_t there = count.load(std::memory_order_seq_cst);
     while (there != 0) {
@@ -31,16 +31,16 @@ std::uint64_t Permits::take_from(Count& count, std::uint64_t most) {
     return 0;
 }
 
-// One to use, and a few more for the hand.
+// Takes one permit for the caller, and a few more for the shard's share.
 bool Permits::borrow(std::size_t shard) {
     std::uint64_t taken = take_from(unassigned_, batch_);
     for (std::size_t step = 1; taken == 0 && step < shards_; ++step)
         taken = take_from(shares_[(shard + step) % shards_].permits, batch_);
-    // One may have been offered to somebody who does not wait any more.
+    // One may have been offered to a request that has stopped waiting.
     if (taken == 0) return queue_.try_acquire();
     if (taken > 1) {
         shares_[shard].permits.fetch_add(taken - 1, std::memory_order_seq_cst);
-        // Who came to wait meanwhile has not seen them.
+        // A request that has begun to wait meanwhile has not seen them.
         if (waiting_.load(std::memory_order_seq_cst) != 0) offer_to_waiters(shares_[shard].permits);
     }
     return true;
@@ -48,7 +48,7 @@ bool Permits::borrow(std::size_t shard) {
 
 bool Permits::take_slow(std::size_t shard, Nanoseconds wait_max) {
     if (borrow(shard)) return true;
-    // seq_cst: said before the last look; see give_back().
+    // seq_cst: counted before the last try; see give_back().
     bool taken = false;
     if (waiting_.fetch_add(1, std::memory_order_seq_cst) < waiting_max_) {
         taken = take_one(shares_[shard].permits) || borrow(shard) ||
@@ -58,7 +58,8 @@ bool Permits::take_slow(std::size_t shard, Nanoseconds wait_max) {
     return taken;
 }
 
-// To those who wait; what they do not take stays there for the next one, see borrow().
+// Moves permits into the queue for the waiting requests. Those that nobody takes stay there for the
+// next one, see borrow().
 void Permits::offer_to_waiters(Count& count) {
     std::uint64_t taken = take_from(count, waiting_.load(std::memory_order_seq_cst));
     if (taken != 0) queue_.release(taken);

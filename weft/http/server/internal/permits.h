@@ -1,11 +1,11 @@
-// Permits: how many requests of a server may be in handlers at once, whichever shard they are of.
+// Permits: bounds how many requests of a server are in handlers at once, over all its shards.
 //
-// Each shard has some in hand, and takes and gives them back there, on a cache line of its own. One
-// whose hand is empty borrows a few of those that are left, or of another's; where there are none,
-// its request waits in the one queue of the server, first come, first served. So a shard that has
-// much to do has the permits of those that have little.
+// Each shard has a share of permits, and takes and returns them there, on a cache line of its own.
+// A shard whose share is empty borrows a few that are not assigned to any shard, or of another
+// shard's share. Where there are none, its request waits in the one queue of the server, first
+// come, first served. So a busy shard gets the permits of those that have little to do.
 //
-// Any fiber; the number of a shard says whose hand is looked at first.
+// Any fiber. The number of a shard says whose share is tried first.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ public:
     Permits(const Permits&) = delete;
     Permits& operator=(const Permits&) = delete;
 
-    // Before the first is taken. At most `waiting_max` wait.
+    // Once, before the first is taken. At most `waiting_max` requests wait for one.
     void configure(std::size_t permits, std::size_t waiting_max, std::size_t shards);
 
     bool take(std::size_t shard, Nanoseconds wait_max) {
@@ -32,16 +32,16 @@ public:
             return true;
         return take_slow(shard, wait_max);
     }
-    // Without waiting.
+    // The same without waiting.
     bool try_take(std::size_t shard) { return take_one(shares_[shard].permits) || borrow(shard); }
     void give_back(std::size_t shard) {
-        // seq_cst: either one who waits sees it in the hand, or this sees that somebody waits.
+        // seq_cst: either a waiting request sees it in the share, or this sees that one waits.
         shares_[shard].permits.fetch_add(1, std::memory_order_seq_cst);
         if (waiting_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
             offer_to_waiters(shares_[shard].permits);
     }
 
-    // A moment's values.
+    // They may have changed when the caller sees them.
     std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
     std::size_t available() const;
 
@@ -59,11 +59,11 @@ private:
 
     std::unique_ptr<Share[]> shares_;
     std::size_t shards_ = 0;
-    std::uint64_t batch_ = 1;  // borrowed at once
+    std::uint64_t batch_ = 1;  // how many are borrowed at once
     std::size_t waiting_max_ = 0;
     alignas(64) Count unassigned_{0};
     Atomic<std::size_t> waiting_{0};
-    Semaphore queue_{0};  // what was offered to those who wait
+    Semaphore queue_{0};  // permits that were offered to waiting requests
 };
 
 }  // namespace weft::http

@@ -8,13 +8,13 @@ namespace weft::http {
 namespace {
 
 constexpr std::size_t kConnectionsDefaultMax = 65'536;
-// For everything else that needs descriptors: files, and connections to others.
+// Descriptors for everything else: files, and connections to other servers.
 constexpr std::size_t kReservedMin = 32;
-constexpr std::size_t kReservedShare = 8;  // the eighth part
+constexpr std::size_t kReservedShare = 8;  // an eighth of them
 constexpr std::size_t kOfAddressMin = 64;
 constexpr std::size_t kOfAddressShare = 4;
 
-// Who has one address of IPv6 has the 2^64 of its network as well.
+// A client that has one IPv6 address has the 2^64 addresses of its network as well.
 net::IpAddress counted_as(const net::IpAddress& ip) {
     net::IpAddress plain = ip.unmapped();
     if (plain.is_v4()) return plain;
@@ -36,7 +36,7 @@ Places::Limits Places::limits_for(const ServerLimits& limits, std::size_t descri
 }
 
 Places::Taken Places::take(const net::Address& peer) {
-    // Relaxed: a number; what belongs to a connection is published otherwise.
+    // Relaxed: a count; nothing is published by it.
     if (taken_.fetch_add(1, std::memory_order_relaxed) >= limits_.connections) {
         taken_.fetch_sub(1, std::memory_order_relaxed);
         return Taken::Full;
@@ -52,13 +52,13 @@ Places::Taken Places::take(const net::Address& peer) {
         }
         if (!count) taken = Taken::Full;
     }
-    // Relaxed: a number; nothing is read through it.
+    // Relaxed: as above.
     taken_.fetch_sub(1, std::memory_order_relaxed);
     return taken;
 }
 
-// Null without memory. A door for the exceptions of our own allocations: the acceptor calls this in
-// a worker's loop, where nobody else would catch them.
+// Null without memory. Catches the exception of the allocation, because the acceptor calls this in
+// a worker's loop, where nobody else would.
 std::uint32_t* Places::count_of(const net::IpAddress& ip) {
     try {
         return &of_addresses_[counted_as(ip)];

@@ -1,7 +1,6 @@
-// Places: how many connections a server has, in all and of each address.
+// Places: counts the connections of a server, in all and of each address, and bounds both.
 //
-// Any thread. The lock is held for a look into a map, once when a connection comes and once when it
-// goes.
+// Any thread. The lock is held for one access to a map, when a connection comes and when it goes.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,18 @@ public:
         std::size_t connections = 0;
         std::size_t of_address = 0;
     };
-    // What ServerLimits say, in a process that may have so many descriptors.
+    // The limits by ServerLimits, in a process that may have so many descriptors.
     static Limits limits_for(const ServerLimits& limits, std::size_t descriptors);
 
-    void set_limits(const Limits& limits) { limits_ = limits; }  // before anybody comes
+    void set_limits(const Limits& limits) { limits_ = limits; }  // before the first take()
     const Limits& limits() const { return limits_; }
     std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
-    // Full: also without memory to count the address.
+    // Full is also given where there is no memory to count the address.
     enum class Taken : std::uint8_t { Yes, Full, AddressIsFull };
     Taken take(const net::Address& peer);
-    // True: it was the last. seq_cst, as is_empty(): see ServerCore::leave().
+    // After a take() that gave Yes. True: it was the last connection. seq_cst, as is_empty(): see
+    // ServerCore::leave().
     bool give_back(const net::Address& peer);
     bool is_empty() const { return taken_.load(std::memory_order_seq_cst) == 0; }
 

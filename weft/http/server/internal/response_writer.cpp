@@ -21,10 +21,11 @@ std::string_view connection_with_upgrade(std::string_view connection) {
     return connection == "close" ? "upgrade, close" : "upgrade, keep-alive";
 }
 
-// Where "\r\n" and the digits of most chunks will stand; what needs more or fewer is moved.
+// The room for the head of a chunk that is being gathered: two digits and "\r\n", which is enough
+// for most chunks. A larger or smaller head moves the content.
 constexpr std::string_view kChunkHeadRoom = "----";
 
-// What the client takes at once; gives the rest.
+// Sends what can be sent without waiting; gives the rest.
 Result<std::span<Bytes>> try_send(net::Stream& stream, std::span<Bytes> parts) {
     std::size_t sent = WEFT_TRY(stream.try_write(parts));
     while (!parts.empty() && sent >= parts.front().size()) {
@@ -35,7 +36,7 @@ Result<std::span<Bytes>> try_send(net::Stream& stream, std::span<Bytes> parts) {
     return parts;
 }
 
-// The parts in slices, each of which has `time` to get away.
+// Sends the parts in slices, each of which may take `time`.
 Result<void> send_in_slices(net::Stream& stream, std::span<Bytes> parts, Nanoseconds time) {
     for (Bytes part : parts) {
         while (!part.empty()) {
@@ -53,7 +54,7 @@ Result<void> send_in_slices(net::Stream& stream, std::span<Bytes> parts, Nanosec
     return send_in_slices(stream, rest, time);
 }
 
-// What was gathered, which is cleared. Mostly the client takes all of it at once.
+// Sends what was gathered, and clears it. Mostly all of it can be sent without waiting.
 [[gnu::always_inline]] inline Result<void> send_gathered(net::Stream& stream, std::string& output,
                                                          Nanoseconds time,
                                                          BodyWriter::BeforeWait* before_wait) {
@@ -142,8 +143,8 @@ Result<void> ResponseWriter::write_response(Response& response) {
     }
     if (written) [[likely]]
         return {};
-    // A client that does not read shall not have its data kept for it in the kernel; nor shall one
-    // take a part for the whole.
+    // The kernel must not keep data for a client that does not read; and a client must not take a
+    // part of a body that ends with the connection for the whole.
     if (coding_ == Coding::UntilClose || written.error().kind() == ErrorKind::TimedOut)
         static_cast<void>(stream_.reset_on_close());
     return written;
@@ -170,7 +171,8 @@ void ResponseWriter::write_head(const Response& response) {
                                 .headers = response.headers,
                                 .date_line = has_date ? std::string_view() : exchange_.date_line(),
                                 .server = has_server ? std::string_view() : options_.server_name,
-                                .connection = has_upgrade ? connection_with_upgrade(connection) : connection,
+                                .connection =
+                                    has_upgrade ? connection_with_upgrade(connection) : connection,
                                 .length = has_length ? std::optional(length_) : std::nullopt,
                                 .is_chunked = coding_ == Coding::Chunked});
 }
@@ -192,7 +194,8 @@ Result<void> ResponseWriter::write_text(Response& response, std::string_view tex
     return sent;
 }
 
-// Of a text whose reader is slow. It may lie in what others wait for: then it goes back first.
+// Sends the rest of a text to a slow reader. A small shared text is copied first, so that its owner
+// (a buffer that others wait for) is released before the wait.
 Result<void> ResponseWriter::send_rest_of_text(Response& response, std::span<Bytes> parts) {
     std::size_t size = 0;
     for (Bytes part : parts) size += part.size();
@@ -225,11 +228,11 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
     } catch (...) {  // user code: what it throws cuts the body off, as its errors do
         outcome = Error::from_current_exception();
     }
-    // After a failure as well: half a chunk must not leave, it could be taken for something else.
+    // After a failure as well: without its end a chunk could be taken for something else.
     exchange_.output.append(end_chunk(0));
     producer_failed_ = !outcome && !has_failed_to_send_;
     WEFT_TRY(outcome);
-    // Whatever the producer says: nothing can follow half a piece.
+    // Whatever the producer returns: nothing can follow a piece that was sent in part.
     if (has_failed_to_send_) return ErrorKind::Closed;
     if (coding_ == Coding::Chunked) return end_chunks();
     // What is left waits in the output: the next response may leave with it.
@@ -239,7 +242,8 @@ Result<void> ResponseWriter::write_produced(Body::Produced& produced) {
 }
 
 Result<void> ResponseWriter::write(Bytes bytes) {
-    // What is gathered, or taken by the kernel at once, is written without a wait.
+    // Otherwise a producer would never yield: what is gathered, or taken by the kernel at once, is
+    // written without a wait.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
     if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
@@ -262,7 +266,7 @@ Result<void> ResponseWriter::flush() {
     return sent;
 }
 
-// What was gathered and `more`, in one chunk where there are chunks.
+// Sends what was gathered and `more`, in one chunk where the body is chunked.
 Result<void> ResponseWriter::send(Bytes more) {
     begin_chunk();
     std::string_view chunk_end = end_chunk(more.size());
@@ -277,16 +281,16 @@ Result<void> ResponseWriter::send(Bytes more) {
     return sent;
 }
 
-// Content is gathered behind the place of its chunk's head, so that all leaves in one piece: the
-// kernel takes one faster than several.
+// Leaves room for the head of a chunk before its content is gathered, so that both are sent in one
+// piece: the kernel takes one faster than several.
 inline void ResponseWriter::begin_chunk() {
     if (coding_ != Coding::Chunked || chunk_begin_ != kNoChunk) return;
     chunk_begin_ = exchange_.output.size();
     exchange_.output.append(kChunkHeadRoom);
 }
 
-// Its head, now that the size is known: `more` bytes follow what was gathered. Gives what must
-// stand behind them.
+// Writes the head of the gathered chunk, whose size is now known: `more` bytes follow what was
+// gathered. Gives what must follow them.
 inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
     if (chunk_begin_ == kNoChunk) return {};
     std::string& output = exchange_.output;

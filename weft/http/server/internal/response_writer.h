@@ -1,8 +1,8 @@
 // ResponseWriter: writes one response, whatever its body is made of.
 //
-// Small responses are gathered in the exchange's output; the connection sends that when it has
-// nothing more to read. Bodies that are produced go out in chunks, or as they are where their size
-// is known or the client speaks HTTP/1.0. Owned by the fiber of the connection.
+// Small responses are gathered in the exchange's output, which the connection sends when it has
+// nothing more to read. Produced bodies are sent in chunks, or without them where their size is
+// known or the client speaks HTTP/1.0. Owned by the fiber or the loop that serves the connection.
 #pragma once
 
 #include <cstddef>
@@ -22,24 +22,26 @@
 
 namespace weft::http {
 
-// Sends what was gathered; `time` is what a piece may take without progress.
+// Sends what was gathered and clears it, also after an error; `time` is how long a piece may make
+// no progress.
 Result<void> send_output(net::Stream& stream, std::string& output, Nanoseconds time);
 
-// Fields that are the server's to write.
+// Whether there are fields among them that only the server may write.
 bool sets_framing(const Headers& headers);
 
-// Behind what `output` holds; nothing for HTTP/1.0 (RFC 9110 §15.2). Misuse for fields that cannot
-// be sent, or not with 1xx.
+// Appends the response to `output`; nothing for HTTP/1.0 (RFC 9110 §15.2). Misuse for fields that
+// cannot be sent, or not with 1xx. `status` is 100 to 199.
 Result<void> append_informational(std::string& output, wire::Version version, std::uint16_t status,
                                   const Headers& headers);
 
-// RFC 9110 §9.3.6: a 2xx to CONNECT makes a tunnel of the connection, and here nobody has taken it.
+// RFC 9110 §9.3.6: a 2xx to CONNECT makes a tunnel of the connection. True for such a response
+// without an upgrade function that would serve the tunnel.
 inline bool is_false_tunnel(std::string_view method, const Response& response) {
     return method == "CONNECT" && response.status >= 200 && response.status < 300 &&
            !response.upgrade;
 }
 
-// What a response wants done when it has been sent.
+// Calls response.afterwards; what it throws is logged.
 void call_afterwards(Response& response, LogLimit& log_limit);
 
 class ResponseWriter final : public BodyWriter {
@@ -56,10 +58,12 @@ public:
                    const Options& options)
         : stream_(stream), exchange_(exchange), limits_(limits), options_(options) {}
 
-    // The whole response; false in `keep_alive()` afterwards: it ends with the connection.
+    // The whole response, once.
     Result<void> write_response(Response& response);
+    // Afterwards; false: the response ends with the connection.
     bool keep_alive() const { return options_.keep_alive; }
-    // The producer of a body gave up by itself: neither the client nor the network was at fault.
+    // The producer of the body has failed by itself: neither the client nor the network was at
+    // fault.
     bool producer_failed() const { return producer_failed_; }
     std::uint64_t body_bytes() const { return body_bytes_; }
 
@@ -92,7 +96,7 @@ private:
     bool has_failed_to_send_ = false;
     bool producer_failed_ = false;
     static constexpr std::size_t kNoChunk = SIZE_MAX;
-    std::size_t chunk_begin_ = kNoChunk;  // in the output: the chunk that is being gathered
+    std::size_t chunk_begin_ = kNoChunk;  // where in the output the gathered chunk begins
     Headers trailers_;
     BeforeWait before_wait_;
 };

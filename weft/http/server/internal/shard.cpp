@@ -1,4 +1,5 @@
-// A shard of a server: its connections, idle and in the loop, and its pool of exchanges; see core.h.
+// A shard of a server: its connections, idle and in the loop, and its pool of exchanges; see
+// core.h.
 #include <algorithm>
 #include <array>
 #include <new>
@@ -11,13 +12,13 @@ namespace weft::http {
 namespace {
 
 constexpr std::size_t kExchangesPooledMax = 256;  // by a shard
-// Exchanges that nobody has needed for as long are freed.
+// Exchanges that were not needed for so long are freed.
 constexpr Nanoseconds kSpareTime = std::chrono::seconds(10);
-// Without memory for a fiber; then a connection is tried again, so many at a time.
+// A connection that got no memory for its fiber is tried again after this, so many at a time.
 constexpr Nanoseconds kStrandedRetryDelay = std::chrono::milliseconds(10);
 constexpr unsigned kStrandedAtOnceMax = 64;
-// Connections that are looked at in a turn of the loop, and their requests that share a look at the
-// clock.
+// How many connections one turn of the loop serves, and how many of their requests share one
+// reading of the clock.
 constexpr std::size_t kConnectionsPerTurnMax = 64;
 constexpr unsigned kRequestsPerClockRead = 16;
 
@@ -36,7 +37,7 @@ ServerShard::ServerShard(ServerCore& core, unsigned worker, std::size_t index,
 
 ServerShard::~ServerShard() { destroy(std::move(pool_)); }
 
-// One by one: a long chain of owners would be destroyed recursively.
+// One by one, because each owns the next: destroying the first would recurse through the chain.
 void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
     while (chain) chain = std::move(chain->next);
 }
@@ -52,7 +53,7 @@ std::unique_ptr<Exchange> ServerShard::take_pooled() {
     return taken;
 }
 
-// Leaves it to the caller if there are enough: it is destroyed when the lock is free again.
+// With a full pool the exchange stays the caller's, who destroys it when the lock is free again.
 void ServerShard::pool(std::unique_ptr<Exchange>& exchange) {
     // Relaxed: as above.
     active_.store(active_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
@@ -72,7 +73,7 @@ std::unique_ptr<Exchange> ServerShard::take_exchange() {
     return taken;
 }
 
-// Not by make_unique: in a worker's loop nobody would catch what that throws.
+// Not by make_unique(), whose exception nobody would catch in a worker's loop.
 std::unique_ptr<Exchange> ServerShard::make_exchange() {
     // tidy: allow new: owned at once
     std::unique_ptr<Exchange> made(new (std::nothrow) Exchange(core_.limits()));
@@ -80,7 +81,7 @@ std::unique_ptr<Exchange> ServerShard::make_exchange() {
     return made;
 }
 
-// It was counted, and there is none.
+// Takes an exchange out of active_ that was counted there and does not exist (any more).
 void ServerShard::uncount_exchange() {
     SpinGuard guard(lock_);
     // Relaxed: written under the lock only.
@@ -98,8 +99,9 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
     pool(exchange);
 }
 
-// Under the lock: whoever wakes it or closes it must find it in its list; and once that can be
-// done, the server may end, so nothing of it is touched after the lock.
+// Arms the descriptor under the lock: whoever makes the connection active or closes it must find it
+// in its list. From then on the connection and the server may end, so nothing of them is touched
+// after the lock.
 ServerShard::Idling ServerShard::make_idle(Connection& connection,
                                             std::unique_ptr<Exchange>& exchange, Instant now) {
     bool fresh = connection.is_fresh();
@@ -115,7 +117,7 @@ ServerShard::Idling ServerShard::make_idle(Connection& connection,
     ConnectionList& list = fresh ? fresh_ : keep_alive_;
     bool first = list.empty();
     list.push_back(connection);
-    // Behind others it is looked at when they are.
+    // Those ahead of it in the list are due earlier, and serve() checks it when it checks them.
     if (first) core_.note_deadline(Deadline::after(core_.idle_limit(fresh), now));
     if (exchange) pool(exchange);
     return Idling::Idle;
@@ -156,7 +158,7 @@ void ServerShard::queue_for_loop(Connection& connection) {
     if (first) post_turn();
 }
 
-// Under the lock. True: the caller posts the turn.
+// Under the lock. True: no turn is posted yet, and the caller posts it after the lock.
 bool ServerShard::enqueue(Connection& connection) {
     loop_queue_.push_back(connection);
     bool first = !std::exchange(turn_is_posted_, true);
@@ -170,23 +172,24 @@ void ServerShard::take_from_queue(Connection& connection) {
     if (connection.link.is_linked()) loop_queue_.erase(connection);
 }
 
-// Whoever posts it is the only one who can let those in the queue go on, so the server is there.
+// The server exists: the connections in the queue cannot end before the turn that is posted here.
 void ServerShard::post_turn() {
     core_.enter_turn();
     home_.post(turn_);
 }
 
-// Some of them; the others have to wait for another turn, so that the worker's fibers have theirs.
-// The turn is inside the gate: what it calls may end the last connection.
+// Serves some of the queue. The others wait for another turn, so that the worker's fibers run in
+// between. The turn is inside the gate, because what it calls may end the last connection.
 void ServerShard::take_turn() {
     std::array<Connection*, kConnectionsPerTurnMax> taken;
     std::size_t count = 0;
     bool more = false;
     {
         SpinGuard guard(lock_);
-        while (count < taken.size() && !loop_queue_.empty()) taken[count++] = loop_queue_.pop_front();
+        while (count < taken.size() && !loop_queue_.empty())
+            taken[count++] = loop_queue_.pop_front();
         more = turn_is_posted_ = !loop_queue_.empty();
-        // Those who come from now on have not waited since the queue was empty for the last time.
+        // Those who are queued from now on have not waited since the first turn was posted.
         if (more) posted_ns_ = last_look().time_since_epoch().count();
     }
     if (more) post_turn();
@@ -196,14 +199,15 @@ void ServerShard::take_turn() {
 }
 
 Instant ServerShard::time_in_loop() {
-    // A turn begins soon after the look that has found its connections.
+    // A turn begins soon after the poll that has found its connections.
     if (loop_requests_ % kRequestsPerClockRead == 0)
         loop_time_ = loop_requests_ == 0 ? last_look() : Clock::now();
     ++loop_requests_;
     return loop_time_;
 }
 
-// Under the lock, as in make_idle(): whoever looks may end it, and the server with it.
+// After the lock nothing of the connection is touched, as in make_idle(): close_idle() may end it,
+// and the server with it.
 void ServerShard::strand(Connection& connection, Instant now) {
     tally.stranded.add();
     SpinGuard guard(lock_);
@@ -214,7 +218,7 @@ void ServerShard::strand(Connection& connection, Instant now) {
     core_.note_deadline(Deadline::after(kStrandedRetryDelay, now));
 }
 
-// Some of them; each is stranded anew, or has its fiber.
+// Tries some of them; each gets its fiber, or is stranded anew.
 Deadline ServerShard::retry_stranded_ones(Instant now) {
     ConnectionList trying;
     ConnectionList closing;
@@ -250,8 +254,8 @@ Deadline ServerShard::close_idle(Instant now) {
                 }
                 first->state = Connection::State::Closing;
                 list->erase(*first);
-                // If it is being called at this moment, it finds the state and closes itself; it
-                // must not be in a list then.
+                // Where this fails its callback is running: that finds the state Closing, and
+                // closes the connection, which must not be in a list then.
                 if (first->stream().descriptor().disarm(*first)) closing.push_back(*first);
             }
         }
