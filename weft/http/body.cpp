@@ -22,6 +22,7 @@ Result<std::string> BodyReader::read_all(std::size_t bytes_max) {
         std::size_t before = text.size();
         text.resize(before + kStep);
         std::size_t count = WEFT_TRY(read(std::as_writable_bytes(std::span(text).subspan(before))));
+        WEFT_ASSERT(count <= kStep, "a reader gives no more bytes than there is room for");
         text.resize(before + count);
         if (count == 0) return text;
         if (text.size() > bytes_max) return too_large(bytes_max);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/base/function.h"
 #include "weft/base/result.h"
@@ -110,9 +111,11 @@ public:
         return Body(Content(SharedText{std::move(owner), text}));
     }
     static Body file(std::shared_ptr<const File> file, std::uint64_t offset, std::uint64_t count) {
+        WEFT_ASSERT(file, "a part of a file has a file");
         return Body(Content(FilePart{std::move(file), offset, count}));
     }
     static Body produced(Producer producer, std::optional<std::uint64_t> size = {}) {
+        WEFT_ASSERT(producer, "a produced body has a producer");
         return Body(Content(Produced{std::move(producer), size}));
     }
 

@@ -52,6 +52,8 @@ Headers& Headers::operator=(Headers&& other) noexcept {
 
 // The last step of a move: takes the fields and their texts. `other` is empty afterwards.
 void Headers::take_storage(Headers& other) {
+    WEFT_DASSERT(other.size_ == 0 && other.inline_text_size_ == 0 && !other.overflow_,
+                 "sizes and overflow were taken before");
     if (other.fields_ != other.inline_fields()) {
         fields_ = std::exchange(other.fields_, other.inline_fields());
         capacity_ = std::exchange(other.capacity_, kInlineFields);
@@ -74,9 +76,12 @@ void Headers::take_storage(Headers& other) {
 }
 
 void Headers::grow(std::size_t capacity) {
+    WEFT_ASSERT(capacity > capacity_ && capacity <= UINT32_MAX, "the room for fields only grows");
     if (!overflow_) overflow_ = std::make_unique<Overflow>();
     auto larger = std::make_unique_for_overwrite<Field[]>(capacity);
     std::copy_n(fields_, size_, larger.get());
+    WEFT_DASSERT(fields_ == inline_fields() || fields_ == overflow_->fields.get(),
+                 "fields are in the object or in the overflow");
     overflow_->fields = std::move(larger);
     fields_ = overflow_->fields.get();
     capacity_ = static_cast<std::uint32_t>(capacity);
@@ -88,6 +93,7 @@ Headers Headers::copy() const {
     result.reserve(size_);
     for (const Field& field : *this)
         result.append({result.store(field.name), result.store(field.value)});
+    WEFT_DASSERT(result.size_ == size_);
     return result;
 }
 
@@ -174,6 +180,8 @@ std::string_view Headers::store_in_overflow(std::string_view text) {
         chunk.reserve(std::max(size, text.size()));
     }
     std::size_t begin = chunk.size();
+    WEFT_DASSERT(chunk.capacity() - begin >= text.size(),
+                 "a chunk never grows, or its texts would move");
     chunk.insert(chunk.end(), text.begin(), text.end());
     return {chunk.data() + begin, text.size()};
 }

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
+
 namespace weft::http {
 
 bool equal_letters_without_case(const char* a, const char* b, std::size_t size);
@@ -101,12 +103,14 @@ private:
     void append(const Field& field) {
         if (size_ == capacity_) [[unlikely]]
             grow(std::size_t{capacity_} * 2);
+        WEFT_DASSERT(size_ < capacity_);
         std::construct_at(fields_ + size_++, field);
     }
     void grow(std::size_t capacity);
     void take_storage(Headers& other);
     void clear_overflow();
     std::string_view store(std::string_view text) {
+        WEFT_DASSERT(inline_text_size_ <= kInlineTextBytes);
         if (text.size() > kInlineTextBytes - inline_text_size_) [[unlikely]]
             return store_in_overflow(text);
         // An empty view may be null, which memcpy() does not allow.

@@ -59,5 +59,6 @@ inline constexpr std::size_t kWriteGatherBytes = 16 * 1024;
 inline constexpr std::size_t kSmallBodyBytes = 4 * 1024;
 // What is given to the kernel at once; write_time is for each slice.
 inline constexpr std::size_t kWriteSliceBytes = 256 * 1024;
+static_assert(kSmallBodyBytes <= kWriteGatherBytes, "a small body can be gathered");
 
 }  // namespace weft::http

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/http/body.h"
 #include "weft/http/headers.h"
@@ -34,7 +35,10 @@ public:
     std::string_view method() const { return head_->method; }
     std::string_view target() const { return head_->target; }  // as it was sent
     // As it was sent, "/a%20b", without the prefix at which this handler is mounted.
-    std::string_view path() const { return target_.path.substr(mounted_bytes_); }
+    std::string_view path() const {
+        WEFT_DASSERT(mounted_bytes_ <= target_.path.size());
+        return target_.path.substr(mounted_bytes_);
+    }
     std::string_view whole_path() const { return target_.path; }
     std::string_view query() const { return target_.query; }  // without '?'
     wire::Version version() const { return head_->version; }
@@ -71,7 +75,10 @@ public:
     void set_id(std::string id) { id_ = std::move(id); }
     std::string_view id() const { return id_; }
     // For routers: path() begins so many bytes later from here on.
-    void mount(std::size_t bytes) { mounted_bytes_ += bytes; }
+    void mount(std::size_t bytes) {
+        WEFT_ASSERT(bytes <= path().size(), "what was matched is a part of the path");
+        mounted_bytes_ += bytes;
+    }
 
     const net::Address& peer() const { return *peer_; }
     const net::TlsSession* tls() const { return tls_; }  // null: plain

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 
 namespace weft::http {
@@ -27,7 +28,10 @@ public:
         give_back(kPartBytes);
         return false;
     }
-    void give_back(std::uint64_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+    void give_back(std::uint64_t bytes) {
+        std::uint64_t before = taken_.fetch_sub(bytes, std::memory_order_relaxed);
+        WEFT_ASSERT(before >= bytes, "what is given back was taken");
+    }
 
 private:
     const std::uint64_t bytes_max_;

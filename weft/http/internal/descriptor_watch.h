@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/async/context.h"
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/result.h"
@@ -20,11 +21,13 @@ namespace weft::http {
 class DescriptorWatch : private Dormant {
 public:
     DescriptorWatch() : Dormant{on_event} {}
+    ~DescriptorWatch() { WEFT_DASSERT(!is_armed_, "a watch is stopped before it ends"); }
     DescriptorWatch(const DescriptorWatch&) = delete;
     DescriptorWatch& operator=(const DescriptorWatch&) = delete;
 
     // Which token the next arm() is for; has_fired() is false from here on.
     void begin(CancelState* token) {
+        WEFT_DASSERT(!is_armed_, "the last watch was stopped");
         token_ = token;
         // Relaxed: nothing is armed, so nobody else reads it.
         fired_.store(false, std::memory_order_relaxed);
@@ -32,6 +35,7 @@ public:
     // True: armed, until stop(). False: one of the events may have come before, and nothing was
     // armed. An error: there is no scheduler, or the descriptor is closed.
     Result<bool> arm(Descriptor& descriptor, std::uint8_t events) {
+        WEFT_DASSERT(token_ && !is_armed_, "begin() comes first, and one watch at a time");
         Result<bool> armed = descriptor.arm(*this, events);
         is_armed_ = armed && *armed;
         return armed;

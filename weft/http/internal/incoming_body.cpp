@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/turn.h"
@@ -66,6 +67,7 @@ Result<std::size_t> IncomingBody::read(ByteSpace space) {
 }
 
 std::optional<Result<std::size_t>> IncomingBody::read_buffered(ByteSpace space) {
+    WEFT_DASSERT(!only_buffered_);
     only_buffered_ = true;
     Result<std::size_t> count = read(space);
     // receive() has cleared it, instead of reading the stream.
@@ -74,6 +76,7 @@ std::optional<Result<std::size_t>> IncomingBody::read_buffered(ByteSpace space) 
 }
 
 Result<std::size_t> IncomingBody::fail(Error error, std::uint16_t status) {
+    WEFT_ASSERT(!failed_, "a body fails once");
     failed_ = true;
     failure_status_ = status;
     error_ = std::move(error);
@@ -111,6 +114,7 @@ std::optional<std::string_view> IncomingBody::take_whole() {
 }
 
 Result<std::size_t> IncomingBody::take_known(ByteSpace space) {
+    WEFT_DASSERT(left_ > 0 && left_ <= length_, "a body that is not finished has bytes left");
     if (length_ > limits_.bytes_max) return fail_too_large();
     space = space.first(std::min<std::uint64_t>(space.size(), left_));
     std::size_t count = 0;
@@ -138,6 +142,7 @@ Result<std::size_t> IncomingBody::take_chunked(ByteSpace space) {
         finished_ = step.progress == Progress::Done;
         if (finished_) trailers_ = std::move(decoder_.trailers());
         if (!step.content.empty()) {
+            WEFT_ASSERT(step.content.size() <= space.size(), "the decoder gives what it was given");
             std::memcpy(space.data(), step.content.data(), step.content.size());
             return count_received(step.content.size());
         }
@@ -172,6 +177,7 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
     }
     Instant begun = Clock::now();
     auto count = stream_->read(space, next_deadline(begun));
+    WEFT_ASSERT(!count || *count <= space.size(), "a stream gives no more than there is room for");
     if (count && has_rate()) count_rate(*count, Clock::now() - begun);
     // A wait that the end of the caller's context has interrupted is no failure of the body.
     if (count || CancelToken::current().is_cancelled()) return count;
@@ -183,6 +189,7 @@ Result<std::size_t> IncomingBody::receive(ByteSpace space) {
 Deadline IncomingBody::next_deadline(Instant now) const {
     Deadline deadline = std::min(deadline_, Deadline::after(limits_.idle, now));
     if (!has_rate()) return deadline;
+    WEFT_DASSERT(rate_waited_ <= limits_.grace);
     return std::min(deadline, Deadline::after(limits_.grace - rate_waited_, now));
 }
 
@@ -215,6 +222,7 @@ Result<void> IncomingBody::hold(std::uint64_t bytes) {
 
 void IncomingBody::release_memory() {
     held_ = 0;
+    WEFT_DASSERT(memory_taken_ == 0 || limits_.memory, "memory is given back where it was taken");
     if (memory_taken_ != 0) limits_.memory->give_back(std::exchange(memory_taken_, 0));
 }
 

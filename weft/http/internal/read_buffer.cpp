@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 
 namespace weft::http {
@@ -17,6 +18,7 @@ constexpr std::size_t kRoomMin = 2 * 1024;
 }  // namespace
 
 ByteSpace ReadBuffer::space() {
+    WEFT_DASSERT(held_end_ <= begin_ && begin_ <= end_ && end_ <= capacity_);
     if (begin_ == end_) begin_ = end_ = held_end_;
     std::size_t wanted = is_held_ ? kRoomMin : 1;
     if (capacity_ - end_ < wanted && begin_ > held_end_) {
@@ -29,6 +31,7 @@ ByteSpace ReadBuffer::space() {
         std::size_t capacity = std::max(kReadBufferBytes, unread + unread);
         if (!move_to(capacity)) return {};
     }
+    WEFT_DASSERT(end_ < capacity_, "there is room for at least one byte");
     return {reinterpret_cast<std::byte*>(memory_.get()) + end_, capacity_ - end_};
 }
 
@@ -38,6 +41,7 @@ bool ReadBuffer::move_to(std::size_t capacity) {
     std::unique_ptr<char[]> memory(new (std::nothrow) char[capacity]);
     if (!memory) return false;
     std::size_t unread = end_ - begin_;
+    WEFT_ASSERT(unread < capacity, "the new memory has room for more");
     if (unread) std::memcpy(memory.get(), begin(), unread);
     memory_.swap(memory);
     // The first memory that is replaced has the head in it.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/http/limits.h"
 
@@ -18,14 +19,23 @@ class ReadBuffer {
 public:
     std::string_view view() const { return {begin(), end_ - begin_}; }
     bool empty() const { return begin_ == end_; }
-    void consume(std::size_t count) { begin_ += count; }
+    void consume(std::size_t count) {
+        WEFT_DASSERT(count <= end_ - begin_, "what is consumed was received");
+        begin_ += count;
+    }
     // Makes the bytes that were consumed last unread again. Only if space() was not called since.
-    void give_back(std::size_t count) { begin_ -= count; }
+    void give_back(std::size_t count) {
+        WEFT_ASSERT(count <= begin_, "what is given back was consumed");
+        begin_ -= count;
+    }
 
     // Where the next bytes go: room for at least one. Unread bytes may be moved to the front, or
     // into larger memory. Empty without memory.
     ByteSpace space();
-    void filled(std::size_t count) { end_ += count; }
+    void filled(std::size_t count) {
+        WEFT_DASSERT(count <= capacity_ - end_, "a stream gives no more than there is room for");
+        end_ += count;
+    }
 
     // What was consumed so far stays where it is until release().
     void hold() {

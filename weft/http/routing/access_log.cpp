@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
@@ -177,10 +178,13 @@ void AccessLog::write(const AccessRecord& record) {
         // The memory was reserved, so the lock is held for copying one line.
         SpinGuard guard(lock_);
         std::size_t before = gathered_.text.size();
+        WEFT_DASSERT(before <= options_.bytes_max);
         if (closed_ || line.size() > options_.bytes_max - before) {
             counters_.dropped.add();
             return;
         }
+        WEFT_DASSERT(gathered_.text.capacity() >= options_.bytes_max,
+                     "nothing is allocated under the lock");
         gathered_.text += line;
         ++gathered_.lines;
         is_first = before == 0;
@@ -225,8 +229,9 @@ void AccessLog::write_out(const Batch& batch) {
             std::string_view written(batch.text.data(), batch.text.size() - left.size());
             std::size_t whole = written.rfind('\n') + 1;  // 0 where there is none
             return count_lost(std::string_view(batch.text).substr(whole), written.size() - whole,
-                        count.error());
+                              count.error());
         }
+        WEFT_ASSERT(*count <= left.size(), "a file takes no more than it is given");
         left.remove_prefix(*count);
     }
 }
@@ -234,6 +239,7 @@ void AccessLog::write_out(const Batch& batch) {
 // A disk that became full in the middle of a line has a part of it, which the next line would
 // follow. That part is cut off the file, if it is a regular one.
 void AccessLog::count_lost(std::string_view unwritten, std::size_t torn_bytes, const Error& why) {
+    WEFT_ASSERT(torn_bytes <= unwritten.size(), "a line that was written in part is unwritten");
     auto lines = static_cast<std::size_t>(std::ranges::count(unwritten, '\n'));
     counters_.lost.add(lines);
     log_once(loss_logged_, LogLevel::Error, "access log: {} lines lost: {}", lines, why.message());

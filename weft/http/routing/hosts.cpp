@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/request.h"
 #include "weft/http/wire/target.h"
@@ -80,6 +81,7 @@ Hosts::Hosts(Hosts&&) noexcept = default;
 Hosts& Hosts::operator=(Hosts&&) noexcept = default;
 
 Hosts& Hosts::add(std::string_view name, Handler handler) {
+    WEFT_ASSERT(table_, "hosts that were built or moved are not used again");
     auto refuse = [&](std::string_view why) -> Hosts& {
         if (mistake_.empty()) mistake_ = format("host {}: {}", name, why);
         return *this;
@@ -99,12 +101,14 @@ Hosts& Hosts::add(std::string_view name, Handler handler) {
 }
 
 Hosts& Hosts::otherwise(Handler handler) {
+    WEFT_ASSERT(table_, "hosts that were built or moved are not used again");
     if (table_->otherwise && mistake_.empty()) mistake_ = "two handlers for all other hosts";
     table_->otherwise = std::move(handler);
     return *this;
 }
 
 Result<Handler> Hosts::build() && {
+    WEFT_ASSERT(table_, "hosts are built once");
     if (!mistake_.empty()) return Error(ErrorKind::Misuse, mistake_);
     return Handler([table = std::shared_ptr<const Table>(std::move(table_))](
                        Request& request, async::Context& context) -> Result<Response> {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/fiber/naming.h"
 #include "weft/http/headers.h"
@@ -168,11 +169,13 @@ std::string Router::Tree::add(Route route) {
                                         : format("{} {}", route.method, route.pattern));
     place->push_back({std::move(route.method), std::move(route.handler), route.options,
                       std::move(names), route.is_mount, label});
+    WEFT_ASSERT(!route.is_mount || place->size() == 1, "one handler is mounted at a node");
     return {};
 }
 
 // Searches below `node` for the rest of the path, which is empty or has a slash at `begin`.
 bool Router::Tree::Search::at(const Node& node, std::size_t begin) {
+    WEFT_DASSERT(begin == path.size() || path[begin] == '/');
     if (begin == path.size()) {
         if (take(node.here)) return true;
         mounted_bytes = begin;
@@ -189,6 +192,8 @@ bool Router::Tree::Search::at(const Node& node, std::size_t begin) {
         fixed = node.find_fixed(segment);
     }
     if (fixed && at(*fixed, end)) return true;
+    WEFT_DASSERT(value_count < values.size() || (!node.parameter && node.rest.empty()),
+                 "a pattern has at most kRouteSegmentsMax parameters");
     if (node.parameter && !segment.empty()) {
         values[value_count++] = segment;
         if (at(*node.parameter, end)) return true;
@@ -253,6 +258,7 @@ Result<Response> Router::Tree::answer(Request& request, async::Context& context)
     search.path = path;
     if (!search.at(root_, 0)) return refusal(search.method, std::move(search.methods));
     const Endpoint& endpoint = *search.found;
+    WEFT_DASSERT(endpoint.names.size() == search.value_count, "each parameter has its value");
     for (std::size_t i = 0; i < search.value_count; ++i) {
         // is_sound_path() has found that it can be decoded.
         request.add_parameter(endpoint.names[i], *wire::percent_decode(search.values[i]));

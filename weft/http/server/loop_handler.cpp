@@ -10,7 +10,10 @@ namespace weft::http {
 
 // ---------------------------------------------------------------- the reply
 
-Reply::Reply(LoopRequest& request) : request_(&request) { request.reply = this; }
+Reply::Reply(LoopRequest& request) : request_(&request) {
+    WEFT_ASSERT(!request.reply, "a request has one reply");
+    request.reply = this;
+}
 
 Reply::Reply(Reply&& other) noexcept : request_(other.detach()) {
     if (request_) request_->reply = this;
@@ -29,6 +32,7 @@ Reply::~Reply() {
 }
 
 LoopRequest* Reply::detach() {
+    WEFT_DASSERT(!request_ || request_->reply == this, "reply and request point to each other");
     if (request_) request_->reply = nullptr;
     return std::exchange(request_, nullptr);
 }
@@ -47,17 +51,22 @@ bool Reply::answer(const Error& error) {
 
 // ---------------------------------------------------------------- the call
 
-async::Context& LoopCall::context() { return request_.context(); }
+async::Context& LoopCall::context() {
+    WEFT_DASSERT(request_.state == LoopRequest::State::Called, "a LoopCall is for the call only");
+    return request_.context();
+}
 
 Instant LoopCall::begun() const { return request_.begun; }
 
 std::optional<std::string_view> LoopCall::take_body() {
+    WEFT_DASSERT(request_.state == LoopRequest::State::Called, "a LoopCall is for the call only");
     IncomingBody& body = request_.exchange->body;
     if (body.size() == 0U) return std::string_view();
     return body.take_whole();
 }
 
 Reply LoopCall::keep(OnEnd on_end) {
+    WEFT_ASSERT(request_.state == LoopRequest::State::Called, "a LoopCall is for the call only");
     WEFT_ASSERT(!request_.was_kept, "a request is kept once");
     request_.was_kept = true;
     request_.on_end = std::move(on_end);
@@ -81,13 +90,20 @@ async::Context& LoopRequest::context() {
 }
 
 void LoopRequest::answer(Response&& response) {
+    check_answer();
     outcome.emplace(std::move(response));
     if (state == State::Kept) connection->queue_for_loop();
 }
 
 void LoopRequest::answer(const Error& error) {
+    check_answer();
     outcome.emplace(error);
     if (state == State::Kept) connection->queue_for_loop();
+}
+
+void LoopRequest::check_answer() const {
+    WEFT_ASSERT(state != State::None && !outcome, "a request is answered once");
+    WEFT_DASSERT(connection->is_on_its_worker(), "a reply is used on the worker of its request");
 }
 
 void LoopRequest::detach_reply() {
@@ -95,7 +111,11 @@ void LoopRequest::detach_reply() {
 }
 
 void LoopRequest::clear() {
+    WEFT_DASSERT(!has_permit, "a request gives its permit back before it is over");
+    // Relaxed: for the assertion; the fiber that wrote it has published that by queueing.
+    WEFT_DASSERT(!is_sending.load(std::memory_order_relaxed), "a fiber still sends for it");
     detach_reply();
+    WEFT_DASSERT(!reply);
     state = State::None;
     was_kept = has_failed_to_send = false;
     request.reset();

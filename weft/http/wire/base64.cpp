@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "weft/base/assert.h"
+
 namespace weft::http::wire {
 namespace {
 
@@ -25,9 +27,11 @@ std::string base64_encode(Bytes bytes) {
         std::size_t before = text.size();
         // One more for the zero byte that OpenSSL writes behind the text.
         text.resize(before + (some.size() + 2) / 3 * 4 + 1);
-        ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + before),
-                          as_octets(some.data()), static_cast<int>(some.size()));
+        int written =
+            ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + before),
+                              as_octets(some.data()), static_cast<int>(some.size()));
         text.pop_back();
+        WEFT_ASSERT(static_cast<std::size_t>(written) == text.size() - before);
     }
     return text;
 }
@@ -43,6 +47,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
         int count = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data() + before),
                                       as_octets(some.data()), static_cast<int>(some.size()));
         if (count < 0) return {};
+        WEFT_ASSERT(before + static_cast<std::size_t>(count) <= bytes.size());
         bytes.resize(before + static_cast<std::size_t>(count));
     }
     // OpenSSL gives a zero byte for each character of padding.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/fields.h"
 
@@ -71,6 +72,7 @@ void ChunkedDecoder::reset() {
 }
 
 bool ChunkedDecoder::fail(const ParseError& error) {
+    WEFT_ASSERT(error.status != 0 && error_.status == 0, "a decoder fails once, with a status");
     error_ = error;
     return false;
 }
@@ -81,6 +83,7 @@ ChunkedDecoder::Step ChunkedDecoder::decode(std::string_view bytes) {
     while (state_ != State::Done) {
         if (at == bytes.size()) return {at, {}, Progress::NeedMore};
         if (state_ == State::Content) {
+            WEFT_DASSERT(left_ > 0, "a chunk without content is the last one");
             std::string_view content = bytes.substr(at, std::min<std::uint64_t>(left_, bytes.npos));
             left_ -= content.size();
             if (left_ == 0) state_ = State::ContentEnd;
@@ -92,6 +95,7 @@ ChunkedDecoder::Step ChunkedDecoder::decode(std::string_view bytes) {
 }
 
 bool ChunkedDecoder::take(char c) {
+    WEFT_DASSERT(state_ != State::Content && state_ != State::Done);
     switch (state_) {
     case State::Size: return take_size(c);
     case State::SizeEnd:
@@ -116,6 +120,7 @@ bool ChunkedDecoder::take(char c) {
 bool ChunkedDecoder::take_size(char c) {
     if (int value = hex_value(c); value >= 0) {
         if (++digits_ > kSizeDigitsMax) return fail(400, "a chunk size of too many digits");
+        WEFT_DASSERT(left_ >> 60 == 0, "sixteen digits do not overflow");
         left_ = left_ * 16 + static_cast<unsigned>(value);
         if (left_ > kSizeMax) return fail(400, "a chunk size that is too large");
         return true;
@@ -201,6 +206,7 @@ bool ChunkedDecoder::take_trailer(char c) {
 }
 
 bool ChunkedDecoder::end_trailer() {
+    WEFT_DASSERT(line_.ends_with('\n'), "the line has come as a whole");
     FieldReader reader(line_.data(), line_.data() + line_.size());
     Headers::Field field;
     switch (reader.next(field)) {
@@ -224,6 +230,7 @@ bool ChunkedDecoder::end_trailer() {
 ChunkHead chunk_head(std::uint64_t bytes) {
     auto digits = std::max(1U, (static_cast<unsigned>(std::bit_width(bytes)) + 3) / 4);
     ChunkHead head;
+    WEFT_DASSERT(digits + kChunkEnd.size() <= head.text.size());
     for (unsigned i = 0; i < digits; ++i)
         head.text[i] = kHexDigits[bytes >> (digits - 1 - i) * 4 & 15];
     std::ranges::copy(kChunkEnd, head.text.begin() + digits);

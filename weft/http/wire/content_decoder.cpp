@@ -268,12 +268,14 @@ Result<Decoder> Decoder::create(Coding coding, const DecoderLimits& limits) {
 }
 
 Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
+    WEFT_ASSERT(engine_, "a decoder that was moved is not used");
     // Room for one byte more than allowed is enough to see that there is more.
     std::uint64_t allowed = limits_.content_bytes - made_;
     if (space.size() > allowed) space = space.first(static_cast<std::size_t>(allowed) + 1);
     Bytes bytes_left = bytes;
     ByteSpace space_left = space;
     WEFT_TRY(engine_->decode(bytes_left, space_left));
+    WEFT_ASSERT(bytes_left.size() <= bytes.size() && space_left.size() <= space.size());
     Step step{.used = bytes.size() - bytes_left.size(), .made = space.size() - space_left.size()};
     used_ += step.used;
     made_ += step.made;
@@ -290,6 +292,7 @@ Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
 }
 
 Result<void> Decoder::finish() const {
+    WEFT_ASSERT(engine_, "a decoder that was moved is not used");
     if (used_ == 0 || engine_->is_complete()) return {};
     return Error(ErrorKind::Other, "the encoded content is cut off");
 }

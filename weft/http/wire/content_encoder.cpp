@@ -200,7 +200,11 @@ Result<Encoder> Encoder::create(Coding coding, std::optional<int> level) {
 
 Result<Encoder::Step> Encoder::encode(Bytes bytes, ByteSpace space, Until until) {
     WEFT_ASSERT(space.size() >= kSpaceBytesMin);
-    return engine_->encode(bytes, space, until);
+    WEFT_ASSERT(engine_, "an encoder that was moved is not used");
+    Result<Step> step = engine_->encode(bytes, space, until);
+    WEFT_ASSERT(!step || (step->used <= bytes.size() && step->made <= space.size()));
+    WEFT_ASSERT(!step || !step->done || step->used == bytes.size(), "done: all bytes were used");
+    return step;
 }
 
 }  // namespace weft::http::wire

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/characters.h"
 
 namespace weft::http::wire {
@@ -18,6 +19,7 @@ constexpr std::int64_t kEarliest = -62167219200;
 constexpr std::int64_t kLatest = 253402300799;
 
 void put_two(char* out, unsigned value) {
+    WEFT_DASSERT(value < 100);
     out[0] = static_cast<char>('0' + value / 10);
     out[1] = static_cast<char>('0' + value % 10);
 }

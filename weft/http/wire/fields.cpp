@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/characters.h"
 
 namespace weft::http::wire {
@@ -23,6 +24,7 @@ void for_each_member(std::string_view list, Visit visit) {
 // For a name of four characters. The name is a token, and no other character of tokens becomes one
 // of these letters by setting the bit.
 bool is_host(std::string_view name) {
+    WEFT_DASSERT(name.size() == 4);
     std::uint32_t word = 0;
     std::uint32_t host = 0;
     std::memcpy(&word, name.data(), sizeof word);
@@ -36,6 +38,7 @@ constexpr std::uint32_t kNotedSizes = 1U << 6 | 1U << 7 | 1U << 10 | 1U << 14 | 
 }  // namespace
 
 FieldReader::Line FieldReader::next(Headers::Field& field) {
+    WEFT_DASSERT(at_ <= end_);
     if (at_ == end_) return Line::NeedMore;
     if (*at_ == '\r') {
         if (end_ - at_ < 2) return Line::NeedMore;
@@ -56,6 +59,7 @@ FieldReader::Line FieldReader::next(Headers::Field& field) {
     Line read = read_value(colon + 1, field.value);
     if (read == Line::Field && old_forms_ == OldForms::Repair) read = unfold(field.value);
     if (read != Line::Field) at_ = line;
+    WEFT_DASSERT((at_ > line) == (read == Line::Field), "only a field takes its line");
     return read;
 }
 
@@ -94,6 +98,7 @@ FieldReader::Line FieldReader::unfold(std::string_view& value) {
 }
 
 FieldReader::Line FieldReader::refuse_name(const char* stop) {
+    WEFT_DASSERT(stop != end_, "a name that is not complete is not refused");
     if (stop == at_) {
         if (is_blank(*stop)) return malformed("a folded field");
         if (*stop == ':') return malformed("a field without a name");

@@ -104,7 +104,9 @@ void append(std::string& out, std::size_t bytes, Write write) {
     // Doubled here, because resize_and_overwrite() may give exactly what was asked for.
     if (out.capacity() < before + bytes) out.reserve(std::max(before * 2, before + bytes));
     out.resize_and_overwrite(before + bytes, [&](char* text, std::size_t) {
-        return static_cast<std::size_t>(write(text + before) - text);
+        auto size = static_cast<std::size_t>(write(text + before) - text);
+        WEFT_DASSERT(size >= before && size <= before + bytes, "what is written has room");
+        return size;
     });
 }
 
@@ -189,6 +191,8 @@ void append_fields(std::string& out, const Headers& headers) {
 
 void append_response_head(std::string& out, const ResponseHeadText& head) {
     WEFT_ASSERT(head.status >= kStatusMin && head.status <= 999);
+    WEFT_DASSERT(!head.length || !head.is_chunked, "a response has one framing");
+    WEFT_DASSERT(head.date_line.empty() || head.date_line.ends_with("\r\n"));
     constexpr std::string_view kLength = "Content-Length: ";
     constexpr std::string_view kChunked = "Transfer-Encoding: chunked\r\n";
     constexpr std::string_view kServer = "Server";

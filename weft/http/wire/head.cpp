@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/fields.h"
 
@@ -15,6 +16,7 @@ enum class NewBytes : std::uint8_t { None, Line, BareLf, Control };
 // line, or of the empty line behind the fields. So a head that comes byte by byte is parsed a few
 // times, and not once for each byte.
 NewBytes classify_new_bytes(std::string_view bytes, std::size_t seen, bool line_parsed) {
+    WEFT_DASSERT(seen <= bytes.size(), "a parser is given all bytes again");
     for (std::size_t at = seen; at < bytes.size(); ++at) {
         std::size_t lf = bytes.find('\n', at);
         if (!line_parsed) {
@@ -46,6 +48,7 @@ bool read_usual_field(const char*& at, const char* end, const HeadLimits& limits
     const char* line_end = cr + 2;
     if (static_cast<std::size_t>(line_end - at) > limits.field_bytes + 2) return false;
     if (headers.size() == limits.fields) return false;
+    WEFT_DASSERT(at < name_end && value <= cr && line_end <= end);
     while (cr != value && is_blank(cr[-1])) --cr;
     Headers::Field field{{at, name_end}, {value, cr}};
     headers.add_borrowed(field.name, field.value);
@@ -212,6 +215,7 @@ Error ParseError::to_error(std::string_view what) const {
 }
 
 Progress RequestParser::fail(const ParseError& error) {
+    WEFT_ASSERT(error.status != 0, "a failure has a status");
     error_ = error;
     return Progress::Failed;
 }
@@ -283,6 +287,7 @@ Progress RequestParser::attempt(std::string_view bytes) {
     progress = parse_fields(at, end, limits_, OldForms::Refuse, head_.headers, said, error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
+    WEFT_DASSERT(consumed_ > 0 && consumed_ <= bytes.size());
     return finish(said);
 }
 
@@ -371,6 +376,9 @@ Progress RequestParser::finish(const MessageFields& said) {
     if (ParseError error = frame(said, head_.version, head_.framing, head_.length); error.status) {
         return fail(error);
     }
+    WEFT_DASSERT(head_.framing != Framing::UntilClose &&
+                     (head_.length == 0 || head_.framing == Framing::Length),
+                 "a request says where its body ends");
     bool has_body = head_.framing == Framing::Chunked || head_.length != 0;
     if (has_body && head_.method == "CONNECT") return fail(400, "a CONNECT with a body");
     if (Progress progress = finish_host(said); progress != Progress::Done) return progress;
@@ -458,6 +466,7 @@ Progress ResponseParser::attempt(std::string_view bytes, std::string_view reques
     if (progress == Progress::Failed) return fail(error_);
     if (progress != Progress::Done) return progress;
     consumed_ = static_cast<std::size_t>(at - bytes.data());
+    WEFT_DASSERT(consumed_ > 0 && consumed_ <= bytes.size());
     return finish(said, request_method);
 }
 
@@ -499,6 +508,7 @@ Progress ResponseParser::parse_line(const char*& at, const char* end) {
 
 Progress ResponseParser::finish(const MessageFields& said, std::string_view request_method) {
     unsigned status = head_.status;
+    WEFT_DASSERT(status >= 100 && status <= 999);
     head_.framing = Framing::UntilClose;
     // RFC 9110 §9.3.6: a client MUST ignore what is said of a body where a tunnel begins.
     bool is_tunnel = request_method == "CONNECT" && status >= 200 && status < 300;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/list_field.h"
@@ -50,7 +51,9 @@ bool is_kept_as_it_is(std::string_view encoding) {
 }  // namespace
 
 MultipartParser::MultipartParser(std::string_view boundary, const MultipartLimits& limits)
-    : limits_(limits), delimiter_(std::string("\r\n--").append(boundary)) {}
+    : limits_(limits), delimiter_(std::string("\r\n--").append(boundary)) {
+    WEFT_ASSERT(!boundary.empty(), "a form has a boundary");
+}
 
 MultipartStep MultipartParser::fail(Error error) {
     state_ = State::Failed;
@@ -59,6 +62,13 @@ MultipartStep MultipartParser::fail(Error error) {
 }
 
 MultipartStep MultipartParser::next(std::string_view bytes) {
+    MultipartStep step = take_step(bytes);
+    WEFT_ASSERT(step.used <= bytes.size() && step.content.size() <= step.used);
+    WEFT_ASSERT(step.event != Event::NeedMore || step.used == 0);
+    return step;
+}
+
+MultipartStep MultipartParser::take_step(std::string_view bytes) {
     switch (state_) {
     case State::Begin: return begin(bytes);
     case State::Delimited: return end_delimiter(bytes);

@@ -72,6 +72,7 @@ private:
 
     MultipartStep fail(Error error);
     MultipartStep fail(const char* reason) { return fail(Error(ErrorKind::Other, reason)); }
+    MultipartStep take_step(std::string_view bytes);
     MultipartStep begin(std::string_view bytes);
     MultipartStep end_delimiter(std::string_view bytes);
     MultipartStep read_head(std::string_view bytes);

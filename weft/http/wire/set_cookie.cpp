@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/characters.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 // The digits at the beginning, if they are `least` to `most` and no digit follows.
 std::optional<int> read_number(std::string_view& text, std::size_t least, std::size_t most) {
+    WEFT_DASSERT(least <= most && most <= 8, "the number fits");
     std::size_t count = 0;
     int number = 0;
     while (count < text.size() && is_digit(text[count]) && count <= most) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/utf8.h"
 
 namespace weft::http::wire {
@@ -91,6 +92,7 @@ bool EventStreamParser::is_within_limit() const {
 // "Parsing an event stream", the steps for a line.
 std::optional<EventStreamParser::Event> EventStreamParser::end_line() {
     if (std::exchange(comment_, false)) {
+        WEFT_DASSERT(line_.empty(), "nothing of a comment is kept");
         first_line_ = false;
         return {};
     }
@@ -139,6 +141,7 @@ std::optional<EventStreamParser::Event> EventStreamParser::dispatch() {
     given_type_ = std::exchange(type_, {});
     given_data_ = std::exchange(data_, {});
     if (given_data_.empty()) return {};
+    WEFT_DASSERT(given_data_.back() == '\n', "each line of data ends with LF");
     given_data_.pop_back();
     return Event{.type = given_type_.empty() ? "message" : std::string_view(given_type_),
                  .data = given_data_,

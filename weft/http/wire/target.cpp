@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/utf8.h"
@@ -193,6 +194,7 @@ std::optional<std::string> percent_decode(std::string_view text) {
             result.push_back(text[at]);
             continue;
         }
+        WEFT_DASSERT(text.size() - at >= 3, "escapes are sound");
         int value = hex_value(text[at + 1]) * 16 + hex_value(text[at + 2]);
         if (value == 0) return std::nullopt;
         result.push_back(static_cast<char>(value));
@@ -232,6 +234,7 @@ std::optional<std::string> normalize_path(std::string_view path) {
         bool is_last = rest.empty();
         if (segment == "..") {
             if (result.empty()) return std::nullopt;
+            WEFT_DASSERT(result.front() == '/');
             result.resize(result.rfind('/'));
         } else if (segment != ".") {
             result.append("/").append(segment);

@@ -1,6 +1,7 @@
 // The URLs of clients: class Url of target.h.
 #include <algorithm>
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/target.h"
@@ -25,6 +26,7 @@ std::string_view scheme_of(std::string_view text) {
 
 // RFC 3986 §5.2.4. The path begins with '/'.
 std::string remove_dot_segments(std::string_view path) {
+    WEFT_DASSERT(path.empty() || path.front() == '/');
     std::string result;
     result.reserve(path.size());
     while (!path.empty()) {
@@ -95,6 +97,7 @@ Result<Url> Url::parse(std::string_view given) {
     if (url.port_ == 0) return malformed(given, "its port is 0");
     text.remove_prefix(authority_end);
     url.target_ = text.starts_with('/') ? std::string(text) : "/" + std::string(text);
+    WEFT_DASSERT(url.port_ != 0 && !url.host_.empty());
     return url;
 }
 
@@ -125,6 +128,7 @@ Result<Url> Url::resolve(std::string_view given) const {
     std::string merged;
     if (!path.starts_with('/')) merged = base_path.substr(0, base_path.rfind('/') + 1);
     url.target_ = remove_dot_segments(merged.append(path)).append(query);
+    WEFT_DASSERT(url.target_.starts_with('/'));
     return url;
 }
 

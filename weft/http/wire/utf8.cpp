@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "weft/base/assert.h"
+
 namespace weft::http::wire {
 namespace {
 
@@ -24,6 +26,7 @@ std::size_t ascii_prefix(std::string_view text) {
 
 // https://encoding.spec.whatwg.org/#utf-8-decoder
 bool Utf8Validator::add_byte(std::uint8_t byte) {
+    WEFT_DASSERT(needed_ <= 3 && lower_ <= upper_);
     if (needed_ != 0) {
         if (byte < lower_ || byte > upper_) return false;
         lower_ = 0x80;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::http::wire::websocket {
 namespace {
 
@@ -22,12 +24,14 @@ constexpr std::size_t kKeptBytesMax = 64 * 1024;
 constexpr std::size_t kPartBytes = 16 * 1024;
 
 std::uint64_t big_endian(const std::uint8_t* bytes, std::size_t count) {
+    WEFT_DASSERT(count <= sizeof(std::uint64_t));
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < count; ++i) value = value << 8 | bytes[i];
     return value;
 }
 
 ByteSpace last_bytes(std::string& text, std::size_t count) {
+    WEFT_DASSERT(count <= text.size());
     return std::as_writable_bytes(std::span(text)).last(count);
 }
 
@@ -67,7 +71,10 @@ Receiver::Receiver(Role role, const Limits& limits, const std::optional<DeflateP
         role == Role::Server ? deflate->client_max_window_bits : deflate->server_max_window_bits);
 }
 
-std::string Receiver::take_message() { return std::exchange(message_, {}); }
+std::string Receiver::take_message() {
+    WEFT_DASSERT(given_, "the last event was a Message");
+    return std::exchange(message_, {});
+}
 
 Event Receiver::receive(Bytes& bytes) {
     if (std::exchange(given_, false)) {
@@ -111,6 +118,7 @@ std::optional<Event> Receiver::read_head(Bytes& bytes) {
         if (bytes.empty()) return {};
         auto byte = std::to_integer<std::uint8_t>(bytes.front());
         bytes = bytes.subspan(1);
+        WEFT_DASSERT(head_bytes_all_ <= head_.size());
         head_[head_bytes_++] = byte;
         std::optional<Event> failed;
         if (head_bytes_ == 1) failed = check_first_byte(byte);
@@ -193,6 +201,7 @@ std::optional<Event> Receiver::begin_payload() {
         return fail_limit("a frame has more bytes than", "Limits::frame_bytes",
                           limits_.frame_bytes);
     }
+    WEFT_ASSERT(message_.size() <= limits_.message_bytes, "a message stays within its limit");
     if (!is_control() && !compressed_ && left_ > limits_.message_bytes - message_.size()) {
         return fail_message_size();
     }
@@ -223,6 +232,7 @@ std::optional<Event> Receiver::read_payload(Bytes& bytes) {
 }
 
 std::optional<Event> Receiver::add_to_message(Bytes part) {
+    WEFT_DASSERT(inside_ && !given_, "a message has begun, and is not given out yet");
     std::size_t size = message_.size();
     if (compressed_) {
         masked_ = as_text(part);
@@ -255,6 +265,7 @@ std::optional<Event> Receiver::check_text(std::size_t from) {
 }
 
 std::optional<Event> Receiver::end_frame() {
+    WEFT_DASSERT(state_ == State::Payload && left_ == 0);
     state_ = State::Head;
     head_bytes_ = 0;
     head_bytes_all_ = 2;
@@ -269,6 +280,7 @@ std::optional<Event> Receiver::end_frame() {
 }
 
 std::optional<Event> Receiver::end_message() {
+    WEFT_DASSERT(inside_ && !given_, "a message has begun, and is not given out yet");
     if (compressed_) {
         std::size_t size = message_.size();
         auto result = decompressor_->finish(message_, limits_.message_bytes);

@@ -77,6 +77,7 @@ Result<void> Decompressor::add(Bytes part, std::string& out, std::size_t bytes_m
         if (status != Z_OK) return ErrorKind::OutOfMemory;
         stream_.reset(stream.release());
     }
+    WEFT_ASSERT(out.size() <= bytes_max, "what was decompressed before is within the limit");
     WEFT_ASSERT(part.size() <= UINT32_MAX, "a part is in memory, and far smaller");
     stream_->next_in = writable(part.data());
     stream_->avail_in = static_cast<uInt>(part.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/http/wire/base64.h"
 #include "weft/http/wire/list_field.h"
@@ -67,6 +68,7 @@ std::optional<Written> read_parameters(const ListMember& member) {
 }
 
 std::string write_parameters(const Written& written) {
+    WEFT_ASSERT(!written.client_max_window_bits || written.client_window);
     std::string text(kDeflate);
     if (written.server_no_context_takeover) text += "; server_no_context_takeover";
     if (written.client_no_context_takeover) text += "; client_no_context_takeover";

@@ -88,6 +88,8 @@ Result<void> Sender::control(std::string& out, std::uint8_t opcode, std::string_
 
 // RFC 6455 §5.2.
 void Sender::frame(std::string& out, std::uint8_t first_byte, std::string_view payload) {
+    WEFT_DASSERT((first_byte & 0x08) == 0 || payload.size() <= kControlBytesMax,
+                 "a control frame is small");
     std::uint8_t mask_bit = role_ == Role::Client ? kMaskBit : 0;
     out += static_cast<char>(first_byte);
     if (payload.size() <= kControlBytesMax) {

@@ -4,7 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "weft/fiber/schedule/placement.h"
+#include "weft/base/assert.h"
+#include "weft/fiber/placement.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/core.h"
 
@@ -90,6 +91,7 @@ void Acceptor::end_with_backlog() {
 }
 
 void Acceptor::resume() {
+    WEFT_ASSERT(is_backing_off(), "nothing else runs while it backs off");
     // Relaxed: only the caller reads it until the next back-off.
     is_backing_off_.store(false, std::memory_order_relaxed);
     post_turn();

@@ -11,11 +11,9 @@
 // connection_lifecycle.cpp, its requests in the loop of the worker are in connection_loop.cpp.
 #include "weft/http/server/internal/connection.h"
 
-#include <algorithm>
-#include <chrono>
-#include <new>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
@@ -28,7 +26,6 @@
 #include "weft/http/server/internal/failure.h"
 #include "weft/http/server/internal/response_writer.h"
 #include "weft/http/server/server.h"
-#include "weft/net/tls/tls_stream.h"
 
 namespace weft::http {
 namespace {
@@ -132,6 +129,7 @@ Connection::Next Connection::serve(Exchange& exchange) {
     }
     Result<void> sent = send_output(*stream_, exchange.output, write_time);
     early.end();
+    WEFT_DASSERT(exchange.output.empty(), "everything gathered was sent, or its client is gone");
     return sent ? next : Next::End;
 }
 
@@ -206,6 +204,7 @@ Connection::Next Connection::serve_request(Exchange& exchange, EarlySender& earl
 
 // The head is consumed, and stays where it is until the response is written.
 void Connection::begin_request(Exchange& exchange) {
+    WEFT_DASSERT(exchange.parser.consumed() > 0, "the parser has a head");
     exchange.buffer.consume(exchange.parser.consumed());
     exchange.buffer.hold();
 }
@@ -310,6 +309,9 @@ Connection::Next Connection::write(Request& request, Exchange& exchange, Result<
     if (!outcome || !can_be_sent(request.method(), *outcome)) [[unlikely]]
         replace_unsendable(outcome, request, exchange);
     Response& response = *outcome;
+    WEFT_DASSERT(may_wait == MayWait::Yes || (!response.upgrade && !response.afterwards &&
+                                              response.body.text().has_value()),
+                 "what waits is left to a fiber");
     if (response.upgrade) return run_upgrade(request, exchange, response);
     bool keep_alive = head.keep_alive && may_go_on(exchange.now) &&
                       exchange.body.can_be_dropped(limits.linger_bytes);
@@ -361,6 +363,7 @@ void Connection::replace_unsendable(Result<Response>& outcome, const Request& re
                                    shard_.core().log_limit());
     }
     if (is_false_tunnel(request.method(), *outcome)) outcome = Response::plain(501);
+    WEFT_ASSERT(outcome && can_be_sent(request.method(), *outcome), "the replacement can be sent");
 }
 
 Response Connection::response_to_error(const Error& error, const Request& request,
@@ -409,7 +412,7 @@ Connection::Next Connection::refuse(Exchange& exchange, std::uint16_t status,
 }
 
 Connection::Next Connection::run_upgrade(const Request& request, Exchange& exchange,
-                                       Response& response) {
+                                         Response& response) {
     const ServerLimits& limits = shard_.core().limits();
     // RFC 9110 §7.8: the other protocol begins behind the request, and would be taken for its body;
     // and a client that expects 100 gets it before the 101.
@@ -464,6 +467,7 @@ Connection::Next Connection::drop_unread(Exchange& exchange, KeepAlive keep_aliv
         return Next::End;
     }
     if (unread) {
+        WEFT_DASSERT(may_wait == MayWait::Yes, "in the loop the body was read before the response");
         if (!send_output(*stream_, exchange.output, limits.write_time)) return Next::End;
         if (!exchange.body.drop_rest(limits.linger_bytes, Deadline::after(limits.linger_time))) {
             linger(exchange);

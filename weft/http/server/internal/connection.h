@@ -64,6 +64,7 @@ public:
     void queue_for_loop();
     void run_in_loop();  // that turn
     const ServerLimits& limits() const;
+    bool is_on_its_worker() const;  // the caller is, until its next wait
 
     // Under the lock of the shard, from here to `link`.
     enum class State : std::uint8_t { Active, Idle, Closing };

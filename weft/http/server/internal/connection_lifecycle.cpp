@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/base/planted.h"
 #include "weft/http/server/internal/connection.h"
@@ -58,7 +59,9 @@ void Connection::begin(ServerShard& shard, std::unique_ptr<net::Stream> stream, 
 
 void Connection::end(Connection& connection) {
     ServerCore& core = connection.shard_.core();
+    WEFT_ASSERT(!connection.link.is_linked(), "a connection that ends is in no list");
     if (std::unique_ptr<Exchange> left = std::move(connection.exchange_)) {
+        WEFT_ASSERT(!left->loop.has_permit, "a request that was left to a fiber has no permit");
         if (left->start == Exchange::Start::Write) connection.end_request(*left);
         left->loop.clear();
         connection.shard_.give_back(std::move(left));
@@ -88,8 +91,10 @@ void Connection::on_bytes(Dormant& dormant, std::uint8_t) {
 bool Connection::is_for_loop() const { return has_loop_handler_ && shard_.is_home(); }
 
 const ServerLimits& Connection::limits() const { return shard_.core().limits(); }
+bool Connection::is_on_its_worker() const { return shard_.is_home(); }
 
 void Connection::close_idle() {
+    WEFT_ASSERT(state == State::Closing, "it was taken out of its list to be closed");
     if (!shard_.core().is_draining()) return end(*this);
     had_last_read = true;
     start_fiber(shard_.take_exchange());
@@ -106,12 +111,14 @@ CancelState* Connection::make_token(Exchange& exchange) {
 }
 
 void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
+    WEFT_DASSERT(!link.is_linked(), "a connection that becomes active is in no list");
     if (!exchange) return strand(nullptr);
     ready_ns = shard_.active() <= kActiveMeasuredMin ? 0 : last_look().time_since_epoch().count();
     // A request that was served in the loop is finished in its own context; so is one that was
     // abandoned, if it has left jobs or cleanups.
     bool keeps = exchange->start == Exchange::Start::Write ||
                  (exchange->start == Exchange::Start::End && exchange->scope->has_round());
+    WEFT_DASSERT(!keeps || exchange->scope, "a request of the loop has a scope");
     CancelState* token = keeps ? exchange->scope->state() : make_token(*exchange);
     if (!token) return strand(std::move(exchange));
     Exchange* lent = exchange.release();
@@ -138,6 +145,7 @@ void Connection::start_fiber(std::unique_ptr<Exchange> exchange) {
 // There is no memory for its fiber, or for an exchange, which is null then. It waits for memory in
 // a list of the shard, and is closed if that takes too long: see ServerShard::close_idle().
 void Connection::strand(std::unique_ptr<Exchange> exchange) {
+    WEFT_ASSERT(!exchange_, "a connection has one exchange");
     if (exchange && exchange->is_bare()) {
         shard_.give_back(std::move(exchange));
     } else {
@@ -165,6 +173,7 @@ void Connection::run(std::unique_ptr<Exchange> exchange) {
                     why);
     }
     if (!is_ours) return;
+    WEFT_ASSERT(exchange && !exchange_, "a connection that ends was not handed over");
     failed ? shard_.drop(std::move(exchange)) : shard_.give_back(std::move(exchange));
     end(*this);
 }

@@ -52,6 +52,7 @@ void Connection::queue_for_loop() { shard_.queue_for_loop(*this); }
 // The exceptions of user code are caught where it is called, so what is caught here is a failed
 // allocation of our own, which nobody else would catch in a worker's loop.
 void Connection::run_in_loop() {
+    WEFT_DASSERT(shard_.is_home(), "the loop is that of the connection's worker");
     std::unique_ptr<Exchange> exchange;  // null once the connection was handed over
     try {
         if (exchange_ && exchange_->loop.state == LoopRequest::State::Kept)
@@ -78,6 +79,7 @@ void Connection::abandon(std::unique_ptr<Exchange> exchange) {
 }
 
 void Connection::return_to_loop(std::unique_ptr<Exchange> exchange) {
+    WEFT_DASSERT(!exchange_, "a connection has one exchange");
     exchange_ = std::move(exchange);
     queue_for_loop();
 }
@@ -168,6 +170,9 @@ bool Connection::admit_in_loop(Exchange& exchange) {
 
 LoopOutcome Connection::call_in_loop(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
+    WEFT_DASSERT(loop.state == LoopRequest::State::None && !loop.request && !loop.outcome &&
+                     !loop.reply && !loop.was_kept,
+                 "nothing is left of the request before");
     loop.state = LoopRequest::State::Called;
     loop.connection = this;
     loop.exchange = &exchange;
@@ -176,9 +181,9 @@ LoopOutcome Connection::call_in_loop(Exchange& exchange) {
                                         exchange.body, peer_, nullptr});
     begin_watch(exchange);
     if (std::optional<Response> refused = refuse_before_call(exchange)) return std::move(*refused);
-    LoopCall call(loop);
+    LoopCall loop_call(loop);
     try {
-        return shard_.core().options().loop_handler(*loop.request, call);
+        return shard_.core().options().loop_handler(*loop.request, loop_call);
     } catch (...) {  // user code: what it throws is its error
         return Error::from_current_exception();
     }
@@ -187,6 +192,8 @@ LoopOutcome Connection::call_in_loop(Exchange& exchange) {
 // The client is watched from here on: the listener counts as one who asks.
 Connection::Next Connection::keep(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
+    WEFT_ASSERT(loop.state == LoopRequest::State::Called && loop.reply,
+                "a request that is kept has a reply");
     loop.state = LoopRequest::State::Kept;
     loop.listener.connection = this;
     CancelState* token = loop.token();
@@ -207,6 +214,7 @@ void Connection::resume_kept(std::unique_ptr<Exchange>& exchange) {
     shard_.take_from_queue(*this);
     exchange = std::move(exchange_);
     if (!loop.outcome) end_kept(*exchange);
+    WEFT_ASSERT(loop.outcome, "a kept request that is over has its outcome");
     exchange->now = shard_.time_in_loop();
     Next next = write_in_loop(*exchange, *loop.outcome);
     if (next == Next::Proceed && !exchange->buffer.empty()) {
@@ -244,6 +252,7 @@ void Connection::give_permit_back(Exchange& exchange) {
 // the one in the exchange.
 Connection::Next Connection::write_in_loop(Exchange& exchange, Result<Response>& outcome) {
     LoopRequest& loop = exchange.loop;
+    WEFT_DASSERT(loop.state != LoopRequest::State::None && loop.request);
     loop.detach_reply();
     end_watch(exchange);
     give_permit_back(exchange);
@@ -274,6 +283,7 @@ Connection::Next Connection::resume_from_loop(Exchange& exchange) {
     if (start == Start::End) end_request(exchange);  // it may have been abandoned
     if (start != Start::Write) return Next::End;
     LoopRequest& loop = exchange.loop;
+    WEFT_ASSERT(loop.request && loop.outcome, "the loop leaves a request with its outcome");
     Next next = Next::End;
     {
         RequestEnd at_end{*this, exchange};
@@ -287,6 +297,8 @@ Connection::Next Connection::resume_from_loop(Exchange& exchange) {
 // ---------------------------------------------------------------- what comes after a turn
 
 void Connection::leave_loop(std::unique_ptr<Exchange> exchange, Next next) {
+    WEFT_DASSERT(next != Next::Proceed && next != Next::Loop, "there is nothing left for the loop");
+    WEFT_DASSERT(!exchange_, "a connection has one exchange");
     if (next == Next::Linger) exchange->start = Exchange::Start::Linger;
     if (next == Next::Linger || next == Next::Fiber) return start_fiber(std::move(exchange));
     Result<bool> sent = try_send_output(*exchange);
@@ -314,6 +326,7 @@ Result<bool> Connection::try_send_output(Exchange& exchange) {
     if (output.empty()) return true;
     Bytes part = as_bytes(output);
     std::size_t count = WEFT_TRY(stream_->try_write(std::span(&part, 1)));
+    WEFT_DASSERT(count <= output.size(), "a stream takes no more than it is given");
     bool all = count == output.size();
     all ? output.clear() : static_cast<void>(output.erase(0, count));
     return all;

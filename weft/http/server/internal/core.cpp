@@ -45,9 +45,12 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     std::vector<unsigned> workers = WEFT_TRY(workers_here());
     net::raise_descriptor_limit();
     if (shards_.empty()) {
+        WEFT_ASSERT(!workers.empty(), "a fiber has a worker");
         source_ = CancelSource();
         places_.set_limits(Places::limits_for(limits(), net::descriptor_limit()));
         reserved_permits_ = limits().requests / (workers.size() * kReserveDivisor);
+        WEFT_ASSERT(reserved_permits_ * workers.size() <= limits().requests,
+                    "no more is reserved than there is");
         permits_.configure(limits().requests - reserved_permits_ * workers.size(),
                            limits().requests_waiting, workers.size());
         for (unsigned worker : workers) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/log_limit.h"
@@ -63,7 +64,10 @@ public:
     // How many connections live here, idle ones included.
     std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
     void add_connection() { connections_.fetch_add(1, std::memory_order_relaxed); }
-    void remove_connection() { connections_.fetch_sub(1, std::memory_order_relaxed); }
+    void remove_connection() {
+        std::size_t before = connections_.fetch_sub(1, std::memory_order_relaxed);
+        WEFT_ASSERT(before > 0, "the connection was counted here");
+    }
 
     ServerCounters counters() const;
 
@@ -208,7 +212,10 @@ public:
     void leave(const net::Address& peer);
     // Keeps the server from ending until leave_turn(), for a turn in a loop that was posted. The
     // caller has a connection, so the gate is open. leave_turn() is the caller's last touch.
-    void enter_turn() { static_cast<void>(gate_.enter()); }
+    void enter_turn() {
+        [[maybe_unused]] Result<void> entered = gate_.enter();
+        WEFT_DASSERT(entered, "a connection that is there keeps the gate open");
+    }
     void leave_turn() { gate_.leave(); }
     Gate& accepting() { return accepting_; }  // entered by each acceptor that has begun
     LogLimit& log_limit() { return log_limit_; }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/server/internal/response_writer.h"
@@ -9,6 +10,10 @@
 namespace weft::http {
 
 Result<void> EarlySender::lend_output() {
+    // Relaxed: only the caller leaves these two states.
+    WEFT_ASSERT(state_.load(std::memory_order_relaxed) == State::Idle ||
+                    state_.load(std::memory_order_relaxed) == State::Absent,
+                "the output was taken back before it is lent again");
     if (change(State::Idle, State::Lent)) return {};
     join();
     // Relaxed: spawn() publishes it to the fiber.

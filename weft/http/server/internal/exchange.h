@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "weft/async/recurring_scope.h"
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/time.h"
 #include "weft/fiber/cancel.h"
@@ -44,6 +45,8 @@ struct Exchange {
 
     // For the next connection.
     void clear() {
+        WEFT_DASSERT(loop.state == LoopRequest::State::None && !loop.request,
+                     "no request is left in it");
         parser.reset();
         buffer.clear();
         output.clear();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/http/internal/incoming_body.h"
@@ -44,6 +45,7 @@ Response failure_response(const Request& request, const Headers* response, std::
 
 Response bad_body_response(const IncomingBody& body) {
     std::uint16_t status = body.failure_status();
+    WEFT_ASSERT(status >= 400 && status < 600, "the body failed by its sender's fault");
     std::string why =
         status == 408 ? "the body of the request took too long" : body.error().message();
     return Response::text(why + "\n", status);

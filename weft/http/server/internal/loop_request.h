@@ -34,6 +34,7 @@ struct LoopRequest {
     // writes the outcome.
     void answer(Response&& response);
     void answer(const Error& error);
+    void check_answer() const;
     // A reply to it has no effect from here on.
     void detach_reply();
     void clear();

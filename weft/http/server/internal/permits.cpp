@@ -11,6 +11,7 @@ constexpr std::size_t kBatchesOfShare = 8;
 }  // namespace
 
 void Permits::configure(std::size_t permits, std::size_t waiting_max, std::size_t shards) {
+    WEFT_ASSERT(!shares_ && shards > 0, "permits are configured once");
     shares_ = std::make_unique<Share[]>(shards);
     shards_ = shards;
     batch_ = std::max<std::size_t>(permits / (shards * kBatchesOfShare), 1);
@@ -25,7 +26,7 @@ std::uint64_t Permits::take_from(Count& count, std::uint64_t most) {
     while (there != 0) {
         std::uint64_t taken = std::min(there, most);
         if (count.compare_exchange_weak(there, there - taken, std::memory_order_seq_cst,
-                                       std::memory_order_seq_cst))
+                                        std::memory_order_seq_cst))
             return taken;
     }
     return 0;
@@ -54,7 +55,8 @@ bool Permits::take_slow(std::size_t shard, Nanoseconds wait_max) {
         taken = take_one(shares_[shard].permits) || borrow(shard) ||
                 queue_.acquire_for(wait_max).has_value();
     }
-    waiting_.fetch_sub(1, std::memory_order_seq_cst);
+    std::size_t waited = waiting_.fetch_sub(1, std::memory_order_seq_cst);
+    WEFT_ASSERT(waited > 0, "this one was counted");
     return taken;
 }
 

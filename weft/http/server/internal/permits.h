@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/time.h"
 #include "weft/sync/semaphore.h"
@@ -28,13 +29,18 @@ public:
     void configure(std::size_t permits, std::size_t waiting_max, std::size_t shards);
 
     bool take(std::size_t shard, Nanoseconds wait_max) {
+        WEFT_DASSERT(shard < shards_);
         if (take_one(shares_[shard].permits)) [[likely]]
             return true;
         return take_slow(shard, wait_max);
     }
     // The same without waiting.
-    bool try_take(std::size_t shard) { return take_one(shares_[shard].permits) || borrow(shard); }
+    bool try_take(std::size_t shard) {
+        WEFT_DASSERT(shard < shards_);
+        return take_one(shares_[shard].permits) || borrow(shard);
+    }
     void give_back(std::size_t shard) {
+        WEFT_DASSERT(shard < shards_);
         // seq_cst: either a waiting request sees it in the share, or this sees that one waits.
         shares_[shard].permits.fetch_add(1, std::memory_order_seq_cst);
         if (waiting_.load(std::memory_order_seq_cst) != 0) [[unlikely]]

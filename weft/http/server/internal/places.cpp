@@ -71,10 +71,14 @@ bool Places::give_back(const net::Address& peer) {
     if (peer.kind() == net::Address::Kind::Ip) {
         SpinGuard guard(lock_);
         auto found = of_addresses_.find(counted_as(peer.ip()));
+        WEFT_ASSERT(found != of_addresses_.end() && found->second > 0,
+                    "a place is given back once, for the address that it was taken for");
         if (--found->second == 0) of_addresses_.erase(found);
     }
     // seq_cst: see ServerCore::leave().
-    return taken_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    std::size_t before = taken_.fetch_sub(1, std::memory_order_seq_cst);
+    WEFT_ASSERT(before > 0, "a place is given back once");
+    return before == 1;
 }
 
 }  // namespace weft::http

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/spin_lock.h"
 #include "weft/http/limits.h"
@@ -23,7 +24,11 @@ public:
     // The limits by ServerLimits, in a process that may have so many descriptors.
     static Limits limits_for(const ServerLimits& limits, std::size_t descriptors);
 
-    void set_limits(const Limits& limits) { limits_ = limits; }  // before the first take()
+    // Before the first take().
+    void set_limits(const Limits& limits) {
+        WEFT_ASSERT(taken() == 0, "limits are set before the first connection");
+        limits_ = limits;
+    }
     const Limits& limits() const { return limits_; }
     std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 

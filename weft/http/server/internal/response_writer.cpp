@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/base/time.h"
 #include "weft/fiber/turn.h"
@@ -61,6 +62,7 @@ Result<void> send_in_slices(net::Stream& stream, std::span<Bytes> parts, Nanosec
     Bytes part = as_bytes(output);
     Result<std::size_t> taken = stream.try_write(std::span(&part, 1));
     Result<void> sent;
+    WEFT_DASSERT(!taken || *taken <= part.size(), "a stream takes no more than it is given");
     if (!taken) [[unlikely]] {
         sent = taken.error();
     } else if (*taken != part.size()) [[unlikely]] {
@@ -88,6 +90,7 @@ bool sets_framing(const Headers& headers) {
 
 Result<void> append_informational(std::string& output, wire::Version version, std::uint16_t status,
                                   const Headers& headers) {
+    WEFT_ASSERT(status >= 100 && status < 200, "an informational response is 1xx");
     // Upgrade would need a Connection that names it.
     if (!headers.is_valid() || sets_framing(headers) || headers.has("upgrade"))
         return Error(ErrorKind::Misuse, "a field cannot be sent with an informational response");
@@ -109,6 +112,8 @@ void call_afterwards(Response& response, LogLimit& log_limit) {
 }
 
 Result<void> ResponseWriter::write_response(Response& response) {
+    WEFT_DASSERT(coding_ == Coding::None && body_bytes_ == 0 && chunk_begin_ == kNoChunk,
+                 "a writer writes one response");
     if (response.upgrade) {
         coding_ = Coding::None;
         write_head(response);
@@ -246,6 +251,7 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     // written without a wait.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
+    WEFT_DASSERT(coding_ != Coding::Length || body_bytes_ <= length_);
     if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
         return Error(ErrorKind::Misuse, "a body is longer than its handler said");
     body_bytes_ += bytes.size();
@@ -295,6 +301,8 @@ inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
     if (chunk_begin_ == kNoChunk) return {};
     std::string& output = exchange_.output;
     std::size_t begin = std::exchange(chunk_begin_, kNoChunk);
+    WEFT_DASSERT(output.size() >= begin + kChunkHeadRoom.size(),
+                 "nothing was sent since the room for the head was made");
     std::size_t size = output.size() - begin - kChunkHeadRoom.size() + more;
     if (size >= 0x10 && size <= 0xff) [[likely]] {
         char* head = output.data() + begin;
@@ -310,6 +318,7 @@ inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
 
 // The last chunk waits in the output: the next response may leave with it.
 Result<void> ResponseWriter::end_chunks() {
+    WEFT_DASSERT(chunk_begin_ == kNoChunk, "the last chunk with content has ended");
     if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
     std::string& output = exchange_.output;
     output.append("0\r\n");

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/server/internal/core.h"
 
 namespace weft::http {
@@ -35,7 +36,11 @@ ServerShard::ServerShard(ServerCore& core, unsigned worker, std::size_t index,
     turn_.run = [](Completion& turn) { static_cast<Turn&>(turn).shard->take_turn(); };
 }
 
-ServerShard::~ServerShard() { destroy(std::move(pool_)); }
+ServerShard::~ServerShard() {
+    WEFT_ASSERT(connections() == 0, "a shard ends after its last connection");
+    WEFT_DASSERT(!turn_is_posted_, "a turn of the loop would find no shard");
+    destroy(std::move(pool_));
+}
 
 // One by one, because each owns the next: destroying the first would recurse through the chain.
 void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
@@ -45,6 +50,7 @@ void ServerShard::destroy(std::unique_ptr<Exchange> chain) {
 std::unique_ptr<Exchange> ServerShard::take_pooled() {
     // Relaxed: written under the lock only.
     active_.store(active_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    WEFT_DASSERT((pooled_ == 0) == !pool_, "the pool has as many exchanges as were counted");
     if (!pool_) return nullptr;
     std::unique_ptr<Exchange> taken = std::move(pool_);
     pool_ = std::move(taken->next);
@@ -55,6 +61,7 @@ std::unique_ptr<Exchange> ServerShard::take_pooled() {
 
 // With a full pool the exchange stays the caller's, who destroys it when the lock is free again.
 void ServerShard::pool(std::unique_ptr<Exchange>& exchange) {
+    WEFT_DASSERT(active() > 0 && !exchange->next, "an exchange is in use or in the pool");
     // Relaxed: as above.
     active_.store(active_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     if (pooled_ == kExchangesPooledMax) return;
@@ -84,6 +91,7 @@ std::unique_ptr<Exchange> ServerShard::make_exchange() {
 // Takes an exchange out of active_ that was counted there and does not exist (any more).
 void ServerShard::uncount_exchange() {
     SpinGuard guard(lock_);
+    WEFT_ASSERT(active() > 0, "the exchange was counted");
     // Relaxed: written under the lock only.
     active_.store(active_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
@@ -103,8 +111,10 @@ void ServerShard::give_back(std::unique_ptr<Exchange> exchange) {
 // in its list. From then on the connection and the server may end, so nothing of them is touched
 // after the lock.
 ServerShard::Idling ServerShard::make_idle(Connection& connection,
-                                            std::unique_ptr<Exchange>& exchange, Instant now) {
+                                           std::unique_ptr<Exchange>& exchange, Instant now) {
     bool fresh = connection.is_fresh();
+    WEFT_DASSERT(connection.state != Connection::State::Idle && !connection.link.is_linked(),
+                 "the connection is the caller's");
     if (exchange) exchange->clear();
     SpinGuard guard(lock_);
     if (core_.is_closing())
@@ -127,6 +137,7 @@ bool ServerShard::make_active(Connection& connection, std::unique_ptr<Exchange>&
     {
         SpinGuard guard(lock_);
         if (connection.state == Connection::State::Closing) return false;
+        WEFT_DASSERT(connection.state == Connection::State::Idle, "an idle one is called, once");
         connection.state = Connection::State::Active;
         (connection.is_fresh() ? fresh_ : keep_alive_).erase(connection);
         exchange = take_pooled();
@@ -140,6 +151,7 @@ bool ServerShard::make_active_in_loop(Connection& connection) {
     {
         SpinGuard guard(lock_);
         if (connection.state == Connection::State::Closing) return false;
+        WEFT_DASSERT(connection.state == Connection::State::Idle, "an idle one is called, once");
         connection.state = Connection::State::Active;
         (connection.is_fresh() ? fresh_ : keep_alive_).erase(connection);
         first = enqueue(connection);
@@ -160,6 +172,7 @@ void ServerShard::queue_for_loop(Connection& connection) {
 
 // Under the lock. True: no turn is posted yet, and the caller posts it after the lock.
 bool ServerShard::enqueue(Connection& connection) {
+    WEFT_DASSERT(connection.state != Connection::State::Idle, "an idle one is in another list");
     loop_queue_.push_back(connection);
     bool first = !std::exchange(turn_is_posted_, true);
     if (first) posted_ns_ = last_look().time_since_epoch().count();
@@ -186,6 +199,7 @@ void ServerShard::take_turn() {
     bool more = false;
     {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(turn_is_posted_, "a turn runs once for each time that it was posted");
         while (count < taken.size() && !loop_queue_.empty())
             taken[count++] = loop_queue_.pop_front();
         more = turn_is_posted_ = !loop_queue_.empty();
@@ -199,6 +213,7 @@ void ServerShard::take_turn() {
 }
 
 Instant ServerShard::time_in_loop() {
+    WEFT_DASSERT(is_home(), "the loop's own");
     // A turn begins soon after the poll that has found its connections.
     if (loop_requests_ % kRequestsPerClockRead == 0)
         loop_time_ = loop_requests_ == 0 ? last_look() : Clock::now();
@@ -252,6 +267,8 @@ Deadline ServerShard::close_idle(Instant now) {
                     next = std::min(next, until);
                     break;
                 }
+                WEFT_ASSERT(first->state == Connection::State::Idle,
+                            "the lists have idle connections");
                 first->state = Connection::State::Closing;
                 list->erase(*first);
                 // Where this fails its callback is running: that finds the state Closing, and
@@ -285,6 +302,7 @@ bool ServerShard::evict(IdleKind which) {
             if (one->stream().descriptor().disarm(*one)) evicted = one;
         }
         if (!evicted) return false;
+        WEFT_ASSERT(evicted->state == Connection::State::Idle, "the lists have idle connections");
         evicted->state = Connection::State::Closing;
         list.erase(*evicted);
     }
@@ -299,6 +317,7 @@ Deadline ServerShard::free_spare(Instant now) {
     {
         SpinGuard guard(lock_);
         if (now >= spare_since_ + kSpareTime) {
+            WEFT_ASSERT(spare_ <= pooled_, "spare exchanges are in the pool");
             pooled_ -= spare_;
             for (; spare_ > 0; --spare_) {
                 std::unique_ptr<Exchange> first = std::move(pool_);
