@@ -8,6 +8,7 @@
 #include "weft/base/assert.h"
 #include "weft/http/wire/characters.h"
 #include "weft/http/wire/fields.h"
+#include "weft/http/wire/format.h"
 
 namespace weft::http::wire {
 namespace {
@@ -236,6 +237,12 @@ ChunkHead chunk_head(std::uint64_t bytes) {
     std::ranges::copy(kChunkEnd, head.text.begin() + digits);
     head.size = static_cast<std::uint8_t>(digits + kChunkEnd.size());
     return head;
+}
+
+void append_last_chunk(std::string& out, const Headers& trailers) {
+    out.append("0\r\n");
+    append_fields(out, trailers);
+    out.append(kHeadEnd);
 }
 
 }  // namespace weft::http::wire

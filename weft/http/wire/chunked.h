@@ -92,7 +92,7 @@ struct ChunkHead {
 inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 ChunkHead chunk_head(std::uint64_t bytes);
 inline constexpr std::string_view kChunkEnd = "\r\n";
-// Ends a body without trailers; these would come between its "0\r\n" and the empty line.
-inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+// Ends the body: the last chunk, the trailers, which may be none, and the empty line.
+void append_last_chunk(std::string& out, const Headers& trailers);
 
 }  // namespace weft::http::wire

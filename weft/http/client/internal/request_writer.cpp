@@ -10,7 +10,6 @@
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
 #include "weft/http/wire/chunked.h"
-#include "weft/http/wire/format.h"
 
 namespace weft::http {
 
@@ -123,9 +122,7 @@ Result<void> RequestWriter::end() {
         output.append(wire::kChunkEnd);
         gathered_.clear();
     }
-    output.append("0\r\n");
-    wire::append_fields(output, trailers_);
-    output.append(wire::kHeadEnd);
+    wire::append_last_chunk(output, trailers_);
     return send_head();
 }
 

@@ -321,9 +321,7 @@ Result<void> ResponseWriter::end_chunks() {
     WEFT_DASSERT(chunk_begin_ == kNoChunk, "the last chunk with content has ended");
     if (!trailers_.is_valid()) return Error(ErrorKind::Misuse, "a trailer cannot be sent");
     std::string& output = exchange_.output;
-    output.append("0\r\n");
-    wire::append_fields(output, trailers_);
-    output.append("\r\n");
+    wire::append_last_chunk(output, trailers_);
     if (output.size() < kWriteGatherBytes) return {};
     return send_output(stream_, output, limits_.write_time);
 }
