@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kAcceptedCodings = "gzip, br, zstd";
 
-// A request without content says so only where content would be expected.
+// For these methods a request without content still sends Content-Length: 0.
 bool expects_content(std::string_view method) {
     return method == "POST" || method == "PUT" || method == "PATCH";
 }
@@ -77,15 +77,15 @@ bool is_same_origin(const Url& a, const Url& b) {
 
 }  // namespace
 
-// What is the same for all attempts of one request.
+// The state of one request through its attempts and redirects.
 struct Client::Attempt {
     const ClientTimeouts& timeouts;
     Deadline total;
     std::string_view method;  // a redirect may change it
     bool with_body = true;    // a redirect may drop it
     bool foreign = false;     // a redirect has led to another origin
-    bool fresh = false;       // on a new connection
-    bool may_repeat = false;  // the last failure was one of a kept connection
+    bool fresh = false;       // this attempt uses a new connection
+    bool may_repeat = false;  // the last attempt failed because a reused connection was closed
 
     WholeTime whole() const { return {total, timeouts.total}; }
 };
@@ -95,7 +95,7 @@ namespace {
 void append_own_fields(std::string& output, const ClientRequest& request, bool with_body,
                        bool foreign) {
     for (const Headers::Field& field : request.headers) {
-        // Secrets are for the origin that they were given for.
+        // Credentials are only sent to the origin that the caller gave them for.
         if (foreign && (equal_without_case(field.name, "authorization") ||
                         equal_without_case(field.name, "cookie")))
             continue;
@@ -106,7 +106,7 @@ void append_own_fields(std::string& output, const ClientRequest& request, bool w
     }
 }
 
-// None for a request that does not ask.
+// Empty if the request has no callback.
 ClientConnection::OnInformational hearer_of(ClientRequest& request) {
     if (!request.on_informational) return {};
     return [&request](const wire::ResponseHead& head) -> Result<void> {
@@ -121,7 +121,7 @@ ClientConnection::OnInformational hearer_of(ClientRequest& request) {
 
 }  // namespace
 
-// The head of the request, in the output of the connection.
+// Appends the head of the request to the output of the connection.
 void Client::compose(std::string& output, const Url& url, const ClientRequest& request,
                      const Attempt& attempt, const ForwardProxy* proxy) const {
     const ClientOptions& options = pool_->options();
@@ -166,7 +166,7 @@ bool Client::decodes(const ClientRequest& request) const {
 
 // ---------------------------------------------------------------- one exchange
 
-// Whether the server takes the body of a request whose head it has, or answers without it.
+// Waits for the server's reaction to the head. False: it has answered without wanting the body.
 Result<bool> Client::is_wanted(ClientConnection& connection, const Attempt& attempt) const {
     using Word = ClientConnection::Word;
     Deadline patience = earlier(attempt.total, Deadline::after(attempt.timeouts.expect));
@@ -174,7 +174,8 @@ Result<bool> Client::is_wanted(ClientConnection& connection, const Attempt& atte
     if (word && *word == Word::Silence && attempt.total.expired(Clock::now()))
         word = ErrorKind::TimedOut;
     if (!word) return in_phase(word.error(), {"wait for 100 (Continue)"}, attempt.whole());
-    // It does not want the body; whether it waits for one, nobody can tell.
+    // The server may or may not still wait for the body that is not sent, so that the connection
+    // cannot be used again.
     if (*word == Word::Answer) connection.keep_alive = false;
     return *word != Word::Answer;
 }
@@ -204,7 +205,8 @@ Result<void> Client::exchange(ClientConnection& connection, ClientRequest& reque
     return {};
 }
 
-// A connection that was kept may have been closed by its server at the very moment it was used.
+// A server may close an idle connection at the very moment the client reuses it. The request may
+// then be repeated, if no byte of a response has come and repeating it is harmless.
 bool Client::may_repeat(ClientConnection& connection, const ClientRequest& request,
                         const Attempt& attempt, const Error& error) const {
     bool cut = error.kind() == ErrorKind::Closed || error.kind() == ErrorKind::Reset;
@@ -243,7 +245,7 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
     if (auto field = head.headers.get("content-encoding"); field && decodes(request)) {
         bool several = head.headers.count("content-encoding") > 1;
         auto parsed = wire::parse_content_encoding(*field);
-        // Layers that we have not asked for are not ours to take off.
+        // The client asked for one coding at most, and does not decode several layers.
         if (several || (!parsed && parsed.error().kind() == ErrorKind::Limit))
             return Error::limit("the response has more content codings than", 1, "one is decoded");
         if (parsed && *parsed != wire::Coding::Identity) coding = *parsed;
@@ -285,7 +287,8 @@ Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, A
 
 // ---------------------------------------------------------------- redirects
 
-// What the request is after a redirect with this status; false: it cannot be sent again.
+// Changes the attempt to what a redirect with this status asks for. False: the request cannot be
+// sent again, because its body is not in memory.
 bool Client::follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
     bool drops = status == 303 ? attempt.method != "HEAD" && attempt.method != "GET"
                                : (status == 301 || status == 302) && attempt.method == "POST";
@@ -305,7 +308,7 @@ Result<ClientResponse> Client::send(ClientRequest& request) {
     return response;
 }
 
-// `url` becomes the one that was asked last.
+// Follows redirects. `url` becomes the URL of the last attempt.
 Result<ClientResponse> Client::send_from(Url& url, ClientRequest& request) {
     const ClientOptions& options = pool_->options();
     const ClientTimeouts& timeouts = request.timeouts ? *request.timeouts : options.timeouts;

@@ -1,4 +1,4 @@
-// Many requests under one deadline: what ends with it has timed out, and nothing else.
+// Many requests under one deadline: those that it ends have timed out, and no other error occurs.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using async::Context;
 
-// Numbers only: nothing is read through them.
+// The atomics only count; no other memory is read through them.
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 struct Tally {
@@ -42,7 +42,7 @@ struct Tally {
     }
 };
 
-// More than the server can answer in time, each tried again while there is time.
+// Sends more requests than the server can answer before the deadline, and repeats each until then.
 Result<void> ask_many(Client& client, const std::string& url, Nanoseconds time, Tally& tally) {
     auto limited = Context::current().with_timeout(time);
     async::Pool pool =
@@ -88,7 +88,7 @@ TEST(ClientDeadline, NET_3b_under_a_total_deadline_all_is_done_or_timed_out) {
         server.close();
         return serving.join();
     });
-    // Expected ends are counted, not logged.
+    // Requests that end as expected are counted, not logged.
     EXPECT_FALSE(captured.contains("ended with an error"));
     EXPECT_FALSE(captured.contains("failed"));
 }

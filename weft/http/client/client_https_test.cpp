@@ -1,5 +1,5 @@
-// An https URL as an ordinary program asks for it: nothing said about TLS, and the
-// system's authorities, which OpenSSL lets the environment name.
+// https URLs with default options: no TLS context is given, and the system's authorities are
+// trusted, whose files OpenSSL lets the environment name.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a client hears before a response.
+// Informational responses that a client receives before the final one.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ Url url_of(const net::Address& address, std::string_view target = "/") {
     return *Url::parse("http://" + address.to_string() + std::string(target));
 }
 
-// What came, as "103 </a>".
+// Records the informational responses, as "103 </a>".
 struct Heard {
     std::vector<std::string> all;
     auto ear() {
@@ -60,7 +60,7 @@ TEST(ClientInformational, HTTP_12c_a_client_that_asks_sees_each_as_it_comes) {
                     EXPECT_EQ(WEFT_TRY(response.read_all()), "page");
                     EXPECT_EQ(seen.all, (std::vector<std::string>{"102 -", "103 </a>", "103 -"}));
                 }
-                // One that does not ask gets its response all the same.
+                // A request without a callback gets its response all the same.
                 ClientResponse response = WEFT_TRY(client.send({.url = url_of(address)}));
                 EXPECT_EQ(WEFT_TRY(response.read_all()), "page");
                 EXPECT_EQ(client.counters().connected, 1U);
@@ -91,7 +91,7 @@ TEST(ClientInformational, HTTP_12c_what_its_function_throws_ends_the_request) {
     });
 }
 
-// Early hints say nothing about the body.
+// An early hint (103) does not tell the client to send the body.
 TEST(ClientInformational, HTTP_12c_a_body_that_waits_for_100_waits_on_after_others) {
     in_runtime(1, [] {
         return with_server(

@@ -1,4 +1,4 @@
-// Kept connections: reuse, ends, limits, repeats, cancellation.
+// Idle connections: reuse, closing, limits, repeated requests, cancellation.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -386,7 +386,8 @@ TEST(ClientPool, HTTP_5_many_fibers_share_a_client_while_connections_come_and_go
                     return {};
                 }));
             }
-            // What a closed connection fails is repeated on a new one, which answers at least once.
+            // A request that fails because its connection was closed is repeated on a new one,
+            // which answers at least one request.
             return group.wait();
         });
     });

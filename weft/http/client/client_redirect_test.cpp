@@ -1,4 +1,4 @@
-// Redirects and forward proxies: where a request goes, and what it takes along.
+// Redirects and forward proxies: where a request is sent, and with which fields.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -126,7 +126,7 @@ TEST(ClientRedirect, HTTP_5_a_body_that_cannot_be_sent_twice_is_not) {
     EXPECT_EQ(outcome.seen.size(), 1U);
 }
 
-// Says 421 until there is another connection.
+// A server that answers 421 on its first connection only.
 struct Misdirected {
     int connections = 0;
     std::vector<std::string> seen;
@@ -177,13 +177,13 @@ TEST(ClientRedirect, HTTP_5_other_statuses_and_a_missing_location_are_not_follow
     for (const char* status : {"300", "304", "305", "306", "309"}) {
         Outcome outcome = follow(status, "GET");
         ASSERT_TRUE(outcome.response) << status;
-        // The response itself, and where it came from: not what it points to.
+        // The caller gets the response itself and its own URL, not the one that it points to.
         EXPECT_EQ(std::to_string(outcome.response->status), status);
         EXPECT_EQ(outcome.response->url.target(), "/") << status;
         EXPECT_EQ(outcome.response->headers.get("location"), "/there") << status;
         EXPECT_EQ(outcome.seen.size(), 1U) << status;
     }
-    // A status that is followed, without a place to go to.
+    // A status that would be followed, without a Location.
     std::vector<std::string> seen;
     in_runtime(1, [&] {
         auto nowhere = [&seen](Peer& peer) {

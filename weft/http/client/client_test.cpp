@@ -25,7 +25,7 @@ Url url_of(const net::Address& address, std::string_view target = "/") {
     return *Url::parse("http://" + address.to_string() + std::string(target));
 }
 
-// Answers everything with these bytes, once, and closes.
+// A server that answers one request with these bytes, and closes.
 auto answers_with(std::string bytes) {
     return [bytes](Peer& peer) {
         if (peer.read_request().empty()) return;
@@ -33,7 +33,7 @@ auto answers_with(std::string bytes) {
     };
 }
 
-// What a slow server does.
+// Delays a slow server. False: its context has ended.
 bool pause(Nanoseconds time) {
     auto waited = Event().wait_for(time);
     return waited || waited.error().kind() == ErrorKind::TimedOut;
@@ -44,7 +44,7 @@ Result<std::string> fetch(Client& client, const net::Address& address) {
     return response.read_all();
 }
 
-// What a client makes of a server that sends these bytes and closes.
+// The outcome of a request to a server that sends these bytes and closes.
 Result<std::string> fetch_of(const std::string& bytes, ClientOptions options = {}) {
     Result<std::string> outcome = ErrorKind::Other;
     in_runtime(1, [&] {
@@ -161,12 +161,12 @@ TEST(Client, HTTP_5_a_head_that_does_not_come_times_out_and_says_so) {
     });
 }
 
-// The queue of a listener that accepts nobody is full: the kernel drops who comes.
+// When the backlog of a listener that never accepts is full, the kernel drops further connections.
 TEST(Client, HTTP_5_a_connection_that_does_not_come_about_times_out_and_says_so) {
     in_runtime(1, []() -> Result<void> {
         net::Listener hole = WEFT_TRY(net::Listener::open(Address::loopback(0), {.backlog = 1}));
         std::vector<net::Socket> waiting;
-        // One alone may have been let in, and noticed that too late.
+        // A single time-out is no proof: that connection may have been accepted just too late.
         int dropped = 0;
         for (int i = 0; i < 10 && dropped < 2; ++i) {
             auto socket = net::Socket::connect(hole.address(), Deadline::after(milliseconds(30)));
@@ -212,7 +212,7 @@ TEST(Client, NET_3b_a_text_is_read_as_a_url_and_an_error_names_it) {
     });
 }
 
-// It is made by parse() alone.
+// A Url can only be made by parse().
 static_assert(!std::is_aggregate_v<Url> && !std::is_default_constructible_v<Url>);
 static_assert(!std::is_constructible_v<Url, const char*>);
 static_assert(!std::is_constructible_v<Url, std::string>);

@@ -1,4 +1,4 @@
-// https, straight and through a proxy; and the client against Weft's own server.
+// https, directly and through a proxy; and the client against Weft's own server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(ClientTls, HTTP_5_a_server_that_does_not_shake_hands_times_out) {
     });
 }
 
-// A proxy that knows CONNECT only, and always connects to `target`.
+// A proxy that supports CONNECT only, and always connects to `target`.
 auto tunnel_to(const Address& target, Atomic<unsigned>& tunnels) {
     return [target, &tunnels](Peer& peer) {
         if (!peer.read_head().starts_with("CONNECT example.test:443 HTTP/1.1\r\n")) return;

@@ -43,10 +43,10 @@ bool begins_without_case(std::string_view text, std::string_view prefix) {
            equal_without_case(text.substr(0, prefix.size()), prefix);
 }
 
-// RFC 6265bis §5.7: what a name promises is true.
+// RFC 6265bis §5.7: whether the cookie has the attributes that the prefix of its name requires.
 bool keeps_its_prefix(const wire::SetCookie& cookie, bool host_only) {
     std::string_view name = cookie.name;
-    // A server would take the beginning of the value for the name.
+    // A cookie without a name is sent as its bare value, which a server may read as "name=value".
     if (name.empty() && (begins_without_case(cookie.value, "__secure-") ||
                          begins_without_case(cookie.value, "__host-")))
         return false;
@@ -73,7 +73,7 @@ bool CookieJar::keep(const wire::Url& url, std::string_view set_cookie) {
     std::string domain = std::move(parsed->domain);
     bool is_shared = domain.find('.') == domain.npos ||
                      (options_.is_public_suffix && options_.is_public_suffix(domain));
-    // A host that is itself such a name may set cookies for itself alone.
+    // A host that is itself a public suffix may set cookies for itself alone.
     if (!domain.empty() && is_shared) {
         if (domain != url.host()) return false;
         domain.clear();
@@ -95,7 +95,8 @@ bool CookieJar::keep(const wire::Url& url, std::string_view set_cookie) {
     return true;
 }
 
-// RFC 6265bis §5.7, step 12: who listens in on http cannot plant a session.
+// RFC 6265bis §5.7, step 12: an attacker on a plain http connection cannot overwrite a Secure
+// cookie and so fix the session.
 bool CookieJar::would_replace_secure(const wire::Url& url, std::string_view domain,
                                      const Cookie& cookie) const {
     if (url.is_secure()) return false;
@@ -110,7 +111,7 @@ bool CookieJar::would_replace_secure(const wire::Url& url, std::string_view doma
     });
 }
 
-// In place of one of the same name, domain and path, whose age it then has.
+// Replaces a cookie of the same name, domain and path, and takes over its creation time.
 void CookieJar::insert(const std::string& domain, Cookie cookie, std::int64_t now) {
     cookie.created = cookie.used = ++count_;
     auto found = by_domain_.find(domain);
@@ -173,7 +174,7 @@ std::string CookieJar::cookies_for(const wire::Url& url) {
     std::string_view path = path_of(url);
     SpinGuard guard(lock_);
     std::vector<Cookie*> found;
-    // The host, and the domains above it.
+    // Try the host itself, then each domain above it.
     for (std::string_view domain = url.host(); !domain.empty();) {
         if (auto entry = by_domain_.find(domain);
             entry != by_domain_.end() && domain_matches(url.host(), domain)) {

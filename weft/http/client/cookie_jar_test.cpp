@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 Url url(std::string_view text) { return Url::parse(text).value(); }
 
-// What a jar sends to `asked` after `from` has set this.
+// The Cookie field that a jar sends to `asked` after `from` has set this cookie.
 std::string sent(std::string_view from, std::string_view set_cookie, std::string_view asked) {
     CookieJar jar;
     jar.keep(url(from), set_cookie);
@@ -53,7 +53,7 @@ TEST(CookieJar, HTTP_14b_nobody_sets_cookies_for_others) {
     EXPECT_FALSE(jar.keep(url("http://127.0.0.1/"), "k=v; Domain=0.0.1"));
     EXPECT_FALSE(jar.keep(url("http://[2001:db8::1]/"), "k=v; Domain=b8::1"));
     EXPECT_EQ(jar.size(), 0U);
-    // For itself alone it may.
+    // Such a host may set a cookie for itself alone.
     EXPECT_TRUE(jar.keep(url("http://localhost/"), "k=v; Domain=localhost"));
     EXPECT_EQ(jar.cookies_for(url("http://localhost/")), "k=v");
     EXPECT_EQ(jar.cookies_for(url("http://a.localhost/")), "");

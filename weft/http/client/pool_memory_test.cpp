@@ -1,4 +1,4 @@
-// What closes idle connections may be called where nothing may throw: it allocates nothing.
+// Closing idle connections allocates nothing, since it may be called where nothing may throw.
 #include "weft/testing/counted_allocations.h"
 #ifdef WEFT_COUNTS_ALLOCATIONS
 

@@ -28,8 +28,8 @@ Result<net::Socket> open_socket(ClientPool& pool, const std::string& host, std::
     return net::dial(pool.resolver(), host, port, deadline, options);
 }
 
-// Asks the proxy for a connection to the origin. Nothing may come behind its answer: the server
-// speaks only after us.
+// Asks the proxy for a connection to the origin. No byte may follow the proxy's answer: in TLS the
+// client speaks first, so such bytes cannot come from the origin.
 Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const ForwardProxy& proxy,
                             Deadline deadline) {
     std::string authority = origin.to_string();

@@ -1,4 +1,5 @@
-// Opens the connections of a client: names, TCP, the proxy's CONNECT, TLS.
+// Opens a client's connection: looks up the name, connects by TCP, asks a proxy by CONNECT where
+// there is one, and does the TLS handshake. Any fiber; it waits.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace weft::http {
 class Origin;
 struct ClientTimeouts;
 
-// An error says where to, and in which phase.
+// An error names the destination and the phase.
 Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
                                                      const ClientTimeouts& timeouts,
                                                      Deadline total);

@@ -38,7 +38,7 @@ void ClientConnection::begin(std::string_view method, bool upgrades) {
     output.clear();
 }
 
-// True: the parser has the head of the final response.
+// Parses what has been received. True: the parser has the head of the final response.
 Result<bool> ClientConnection::parse() {
     while (!buffer.empty()) {
         switch (parser_.parse(buffer.view(), method_)) {
@@ -97,7 +97,7 @@ Result<ClientConnection::Word> ClientConnection::wait_for_continue(Deadline dead
         if (may_continue_) return Word::Continue;
         Result<void> received = receive(deadline);
         if (received) continue;
-        // The end of the caller's own context is no silence.
+        // If the caller's own context has ended, the server may not have been silent.
         bool silent =
             received.error().kind() == ErrorKind::TimedOut && CancelToken::current().check();
         if (!silent) return received.error();
@@ -124,7 +124,7 @@ void ClientConnection::begin_body(const IncomingLimits& limits, Deadline deadlin
 bool ClientConnection::is_clean() {
     if (!keep_alive || !has_head_ || !head().keep_alive || !stream_) return false;
     if (head().status == 101 || head().framing == wire::Framing::UntilClose) return false;
-    // Bytes behind a response belong to no request.
+    // Bytes behind a response belong to no request, so they must not be there.
     return body.is_finished() && !body.has_failed() && buffer.empty();
 }
 

@@ -1,8 +1,8 @@
-// ClientConnection: a connection to an origin, with all that a request on it needs.
+// ClientConnection: a connection to an origin, with the buffers and parsers of a request.
 //
-// It is leased by one fiber at a time, or idle in its origin's pool: then it owns no fiber, and a
-// server that closes it or says something unasked ends it. What it holds is used again by the next
-// request, so a request on a kept connection allocates next to nothing.
+// It is leased by one fiber at a time, or idle in its origin's pool. An idle connection owns no
+// fiber; it is closed when its server closes it or sends bytes that nobody asked for. Its buffers
+// are reused by the next request, so a request on a reused connection allocates next to nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,53 +33,56 @@ public:
     ClientConnection(std::shared_ptr<Origin> origin, std::unique_ptr<net::Stream> stream,
                      const wire::HeadLimits& limits, Deadline ends_at);
 
-    // ------------------------------------------------------------ of the one who leased it
+    // ------------------------------------------------------------ for the fiber that leased it
 
-    // Forgets the last exchange. `method` is a view of the request's, or of a literal.
+    // Begins an exchange, and drops what is left of the last one. `method` must stay valid until
+    // the exchange ends: a view of the request's method, or of a literal.
     void begin(std::string_view method, bool upgrades);
 
-    // Whether the whole head of the final response has come, as far as can be said without waiting.
-    // Closed when the server has closed its side before.
+    // Reads what has arrived, without waiting. True: the whole head of the final response is here.
+    // Closed when the server has closed its side before that.
     Result<bool> look_for_head();
-    // Waits for it. After it, head() is its head, and lies in the buffer.
+    // Waits for the head of the final response, which is then head() and lies in the buffer.
     Result<void> receive_head(Deadline deadline);
-    // What the server says to a head whose body waits for it. Silence: nothing that counts, in
-    // time.
+    // How the server reacts to the head of a request whose body waits for 100 (Continue). Silence:
+    // neither a 100 nor a final response has come before the deadline.
     enum class Word : std::uint8_t { Continue, Answer, Silence };
     Result<Word> wait_for_continue(Deadline deadline);
 
-    // Called with each informational response; its error ends the exchange. Outlives the exchange.
+    // Called with each informational response; its error ends the exchange. Null: they are dropped.
+    // The function must outlive the exchange.
     using OnInformational = std::move_only_function<Result<void>(const wire::ResponseHead&)>;
     OnInformational* on_informational = nullptr;
 
     wire::ResponseHead& head() { return parser_.head(); }
     bool has_head() const { return has_head_; }
-    bool has_received() const { return has_received_; }  // a byte since begin()
+    bool has_received() const { return has_received_; }  // whether a byte came since begin()
 
-    // The body that follows head(); afterwards `body` can be read.
+    // Prepares `body` to read the body that follows head().
     void begin_body(const IncomingLimits& limits, Deadline deadline);
-    // Whether the connection stands where the next response begins.
+    // Whether the response ended exactly at the last received byte, and another may follow it: only
+    // then can the connection be used for another request.
     bool is_clean();
-    // Forgets the exchange, and where its head lies.
+    // Drops what the exchange holds, head() included, before the connection becomes idle.
     void rest();
 
     bool has_stream() const { return stream_ != nullptr; }
     net::Stream& stream() { return *stream_; }
     std::unique_ptr<net::Stream> take_stream() { return std::move(stream_); }
 
-    std::string output;  // the head of the request, and whatever leaves with it
+    std::string output;  // bytes to send: the head of the request, and what is sent with it
     ReadBuffer buffer;
     IncomingBody body;
     bool is_reused = false;
-    bool keep_alive = true;  // false: not to be used again, whatever the server says
+    bool keep_alive = true;  // false: it must not be reused, whatever the server says
 
-    // ------------------------------------------------------------ of the pool
+    // ------------------------------------------------------------ for the pool
 
-    const std::shared_ptr<Origin> origin;  // with the pool's map and the other connections
-    const Deadline ends_at;                // its age
+    const std::shared_ptr<Origin> origin;  // shared with the pool's map and other connections
+    const Deadline ends_at;                // from its maximal age
     enum class State : std::uint8_t { Leased, Idle, Closing };
-    bool has_place = true;        // of a lease: it counts among the origin's connections
-    State state = State::Leased;  // under the origin's lock, as are the next
+    bool has_place = true;        // while leased: it holds one of the origin's permits
+    State state = State::Leased;  // under the origin's lock, as are the members below
     ListLink link;
     unsigned shard = 0;
     Deadline idle_until;

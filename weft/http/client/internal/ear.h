@@ -1,7 +1,8 @@
-// Ear: cancels a token when the other side of a connection says something, or hangs up.
+// Ear: cancels a token when bytes from the peer of a connection arrive, or the peer closes it.
 //
-// For one who waits for something else meanwhile. Owned by one fiber; the descriptor outlives it,
-// and has no other dormant while the ear listens.
+// It lets a fiber wait for something else under that token and still notice the peer. Owned by one
+// fiber, which calls everything here. The descriptor outlives the watch, and nothing else may be
+// armed on it between start() and stop().
 #pragma once
 
 #include "weft/base/atomic.h"
@@ -20,21 +21,23 @@ public:
     Ear(const Ear&) = delete;
     Ear& operator=(const Ear&) = delete;
 
-    // False: it may have said something already. Where there is no scheduler nothing is heard.
+    // False: something may have arrived already, and nothing is watched; try to read. On a plain
+    // thread, which has no reactor, this returns true and nothing is ever noticed.
     bool listen() {
         auto armed = descriptor_.arm(*this, kReadable | kHangUp);
         if (!armed) return true;
         listens_ = *armed;
         return listens_;
     }
+    // Afterwards on_event() does not run any more. Idempotent.
     void stop() {
         if (!std::exchange(listens_, false) || descriptor_.disarm(*this)) return;
-        // Acquire: the callee has left; pairs with its release.
+        // Acquire: on_event() has finished with this object; pairs with its release.
         for (unsigned attempt = 0; !heard_.load(std::memory_order_acquire);)
             env::spin_pause(attempt++);
     }
 
-    // After stop().
+    // Whether something arrived. Ask after stop().
     bool has_heard() const { return heard_.load(std::memory_order_acquire); }
     CancelToken token() const { return source_.token(); }
 
@@ -42,7 +45,7 @@ private:
     static void on_event(Dormant& dormant, std::uint8_t) {
         auto& self = static_cast<Ear&>(dormant);
         self.source_.cancel();
-        // Release: the last touch; pairs with stop().
+        // Release: this is the last access to the object; pairs with the acquire in stop().
         self.heard_.store(true, std::memory_order_release);
     }
 

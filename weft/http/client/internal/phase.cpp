@@ -15,7 +15,8 @@ Error ran_out(Nanoseconds time, std::string_view limit) {
 
 Error in_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
     if (error.kind() != ErrorKind::TimedOut) return error.with_context(phase.doing);
-    // Not the text of whoever waited: it would say once more that a time ran out.
+    // The text of the original error is dropped: it would say a second time that a limit was
+    // exceeded.
     Error cause = ErrorKind::TimedOut;
     if (CancelToken::current().check()) {
         if (whole.deadline.expired(Clock::now())) {

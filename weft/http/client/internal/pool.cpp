@@ -19,15 +19,17 @@
 namespace weft::http {
 namespace {
 
-// Origins without connections are forgotten when there are more than this.
+// When there are more origins than this, those without connections are removed.
 constexpr std::size_t kOriginsKept = 256;
-// One that has just been used need not be looked at: its server had no reason to close it.
+// A connection that became idle so recently is not tested: its server had no reason to close it.
 constexpr Nanoseconds kSurelyOpen = std::chrono::milliseconds(1);
-// The server counts from when it sent; we begin to count later.
+// Subtracted from the server's keep-alive time, which began to run when the server sent its
+// response, earlier than ours.
 constexpr std::chrono::seconds kKeepAliveMargin{1};
+// The sweeping fiber runs at most this often.
 constexpr Nanoseconds kSweepPause = std::chrono::milliseconds(100);
 
-// What a server says in "Keep-Alive: timeout=5".
+// The time that a server announces by "Keep-Alive: timeout=5".
 std::optional<std::chrono::seconds> keep_alive_timeout(const Headers& headers) {
     auto field = headers.get("keep-alive");
     if (!field) return std::nullopt;
@@ -41,7 +43,8 @@ std::optional<std::chrono::seconds> keep_alive_timeout(const Headers& headers) {
     return std::chrono::seconds(seconds);
 }
 
-// Whether nothing came through an idle connection. TLS may have had a word with itself.
+// Whether no byte of a response has come through an idle connection. Reading is the only way to
+// know with TLS: its own records, such as session tickets, make the socket readable too.
 bool is_quiet(ClientConnection& connection) {
     ByteSpace space = connection.buffer.space();
     if (space.empty()) return false;
@@ -64,7 +67,7 @@ void EndLease::operator()(ClientConnection* connection) const {
 }
 
 void Origin::end_lease(ClientConnection* connection) {
-    // A stream that was handed over is somebody else's now.
+    // After ClientResponse::take_stream() the stream belongs to the caller.
     if (connection->has_stream()) connection->stream().close();
     bool had_place = connection->has_place;
     delete connection;  // tidy: allow delete: made by connect()
@@ -87,7 +90,7 @@ std::string Origin::to_string() const {
 
 Result<void> Origin::wait_in_line(const Wanted& wanted) {
     if (permits_.try_acquire()) return {};
-    // Relaxed, twice: a bound; nothing is read through it.
+    // Relaxed, twice: it only bounds the queue; no other memory is read through it.
     bool room = waiting_.fetch_add(1, std::memory_order_relaxed) <
                 pool_->options().limits.waiting_per_origin;
     Result<void> got;
@@ -141,8 +144,8 @@ ClientConnection* Origin::pop_idle() {
         while (ClientConnection* connection = list.front()) {
             remove_idle(*connection);
             connection->state = ClientConnection::State::Leased;
-            // Under the lock: if it is being called at this moment, the callee waits for the lock,
-            // then finds that it is not idle and ends it.
+            // Disarm under the lock. If on_event() is running for it already, that waits for the
+            // lock, then finds the connection no longer Idle, and closes it; take another one.
             if (WEFT_PLANTED("client.takes_without_the_lock")) return connection;
             if (connection->stream().descriptor().disarm(*connection)) return connection;
         }
@@ -174,14 +177,14 @@ Lease Origin::take_idle(bool careful) {
     return nullptr;
 }
 
-// ---------------------------------------------------------------- at rest
+// ---------------------------------------------------------------- idle connections
 
 void Origin::give_back(Lease lease) {
     ClientConnection& connection = *lease;
     if (!connection.is_clean() || connection.stream().has_buffered()) return;
     Instant now = Clock::now();
     if (connection.ends_at.expired(now)) return;
-    // One's own: the connection may be gone as soon as it rests.
+    // A reference of our own: another fiber may close the connection as soon as it is idle.
     std::shared_ptr<Origin> origin = connection.origin;
     bool had_place = connection.has_place;
     ClientPool& pool = *origin->pool_;
@@ -195,7 +198,8 @@ void Origin::give_back(Lease lease) {
     connection.rest();
     if (!pool.add_idle()) return;
     Rest rest = origin->put_to_rest(connection);
-    // Bytes may be there, or it is only not known that there are none.
+    // Ready: there may be bytes. If a read finds none, arming succeeds at the second attempt,
+    // unless something came meanwhile.
     if (rest == Rest::Ready && is_quiet(connection)) rest = origin->put_to_rest(connection);
     if (rest != Rest::Idle) return pool.remove_idle();
     static_cast<void>(lease.release());
@@ -203,7 +207,8 @@ void Origin::give_back(Lease lease) {
     pool.watch_idle();
 }
 
-// Under the lock: whoever wakes it or closes it must find it in its list.
+// Arms the connection and puts it into its list under one lock: on_event() and close_idle(), which
+// take the lock, must find it in the list.
 Origin::Rest Origin::put_to_rest(ClientConnection& connection) {
     unsigned shard = static_cast<unsigned>(worker_here().value_or(0) % kShards);
     SpinGuard guard(lock_);
@@ -249,7 +254,7 @@ Deadline Origin::close_idle(Instant now, bool all) {
                 if (all || connection->idle_until.expired(now)) {
                     remove_idle(*connection);
                     connection->state = ClientConnection::State::Closing;
-                    // If it is being called at this moment, the callee ends it; see pop_idle().
+                    // If on_event() is running for it already, that closes it; see pop_idle().
                     if (connection->stream().descriptor().disarm(*connection))
                         closing.push_back(*connection);
                 } else {
@@ -280,7 +285,7 @@ Result<std::shared_ptr<net::tls::ClientContext>> ClientPool::tls() {
         SpinGuard guard(lock_);
         if (tls_) return tls_;
     }
-    // It reads files: without the lock. Of two who make one, the first one's is used.
+    // Made without the lock, because it reads files. If two fibers make one, the first is used.
     auto made = std::make_shared<net::tls::ClientContext>(
         WEFT_TRY(net::tls::ClientContext::create({.alpn = {"http/1.1"}})));
     SpinGuard guard(lock_);
@@ -295,7 +300,7 @@ std::shared_ptr<Origin> ClientPool::origin(const OriginName& name) {
     if (found != origins_.end()) return found->second;
     if (origins_.size() >= kOriginsKept) {
         for (auto it = origins_.begin(); it != origins_.end();) {
-            // One who has it besides the map has a lease, or asks for one.
+            // A reference besides the map's belongs to a lease, or to a fiber that acquires one.
             bool unused = it->second.use_count() == 1 && it->second->is_unused();
             if (unused) forgotten.push_back(std::move(it->second));
             it = unused ? origins_.erase(it) : std::next(it);
@@ -308,7 +313,7 @@ std::shared_ptr<Origin> ClientPool::origin(const OriginName& name) {
 }
 
 bool ClientPool::add_idle() {
-    // Relaxed, here and below: a bound; nothing is read through it.
+    // Relaxed, here and below: it only bounds a number; no other memory is read through it.
     if (idle_.fetch_add(1, std::memory_order_relaxed) < options_.limits.idle) return true;
     idle_.fetch_sub(1, std::memory_order_relaxed);
     return false;
@@ -317,7 +322,7 @@ bool ClientPool::add_idle() {
 void ClientPool::remove_idle() { idle_.fetch_sub(1, std::memory_order_relaxed); }
 
 ClientCounters ClientPool::counters() const {
-    // Relaxed: a moment's value.
+    // Relaxed: statistics only.
     std::size_t idle = idle_.load(std::memory_order_relaxed);
     return {.connected = tally.connected.value(),
             .reused = tally.reused.value(),
@@ -327,8 +332,8 @@ ClientCounters ClientPool::counters() const {
 }
 
 void ClientPool::close() {
-    // seq_cst: before the look at the lists; one who puts a connection to rest after that look
-    // sees it under the lock of the origin.
+    // seq_cst: before close_idle() goes through the lists. A fiber that adds a connection to a list
+    // after that sees the store under the lock of the origin.
     closed_.store(true, std::memory_order_seq_cst);
     wake_.set();
     static_cast<void>(close_idle(Clock::now(), true));
@@ -337,15 +342,15 @@ void ClientPool::close() {
     origins.swap(origins_);
 }
 
-// The one that follows in the order of the map, or the first one; null behind the last.
+// The origin that follows in the order of the map, or the first one; null behind the last.
 std::shared_ptr<Origin> ClientPool::origin_after(const Origin* origin) const {
     SpinGuard guard(lock_);
     auto next = origin ? origins_.upper_bound(origin->name()) : origins_.begin();
     return next == origins_.end() ? nullptr : next->second;
 }
 
-// It allocates nothing, because do_without_sweep() must not throw. An origin that is forgotten
-// meanwhile has nothing to close.
+// Allocates nothing, because do_without_sweep() must not throw. An origin that is removed meanwhile
+// has no idle connection to close.
 Deadline ClientPool::close_idle(Instant now, bool all) {
     Deadline next = Deadline::never();
     for (auto origin = origin_after(nullptr); origin; origin = origin_after(origin.get()))
@@ -354,12 +359,12 @@ Deadline ClientPool::close_idle(Instant now, bool all) {
 }
 
 void ClientPool::watch_idle() {
-    // Relaxed: the common case, somebody looks already.
+    // Relaxed: the common case, the fiber runs already.
     if (sweeping_.load(std::memory_order_relaxed)) return;
-    // seq_cst, here and in sweep(): the connection is counted before this, and the sweeper counts
-    // after it has said that it ends; one of the two sees the other.
+    // seq_cst, here and in sweep(): the connection was counted before this exchange, and sweep()
+    // reads the count after it has cleared sweeping_. One of the two sees the other's store.
     if (sweeping_.exchange(true, std::memory_order_seq_cst)) return;
-    // Below nobody's context: it outlives the request that began it.
+    // In the background context, because the fiber outlives the request that starts it.
     async::Context root = async::Context::background();
     Result<void> started =
         spawn_detached([self = shared_from_this()] { self->sweep(); },
@@ -368,14 +373,16 @@ void ClientPool::watch_idle() {
     if (!started) do_without_sweep();
 }
 
-// Nobody would ever close them: so they are closed now, which also gives memory back. One that is
-// put to rest meanwhile is found in its list, or finds that nobody sweeps.
+// Called when the sweeping fiber cannot be started. Nothing would close the idle connections later,
+// so they are closed now, which also frees memory. A connection that becomes idle meanwhile is
+// either found in its list here, or its watch_idle() sees that no fiber runs and starts one.
 void ClientPool::do_without_sweep() {
     sweeping_.store(false, std::memory_order_seq_cst);
     static_cast<void>(close_idle(Clock::now(), true));
 }
 
-// The fiber that closes connections whose time is over, as long as there are any.
+// Runs on a fiber that closes the connections which have been idle for too long. It ends when there
+// are no idle connections, and watch_idle() starts it again.
 void ClientPool::sweep() {
     for (;;) {
         Instant now = Clock::now();
@@ -387,7 +394,7 @@ void ClientPool::sweep() {
             if (ended || !more || sweeping_.exchange(true, std::memory_order_seq_cst)) return;
         }
         Deadline soon = Deadline::after(kSweepPause, now);
-        // One is counted that is not in its list yet.
+        // No deadline, but a connection is counted: it is not in its list yet, so check again soon.
         bool look_soon = next.is_never() && !WEFT_PLANTED("client.sweeps_no_more");
         static_cast<void>(wake_.wait_until(look_soon ? soon : std::max(next, soon)));
     }

@@ -1,8 +1,11 @@
-// The pool of a client: its origins, and the connections to each.
+// ClientPool and Origin: the connections of a client, by origin.
 //
-// An Origin is what connections are kept for: one server by one way. Leases are given out in the
-// order of asking; the connection that was used last is used first, and one that this worker used
-// before those of others. The lock of an origin is held for a few instructions, never over I/O.
+// An Origin is one server, reached by one route. Leases are granted in the order of the requests.
+// The connection used last is reused first, and one that this worker used is preferred to those of
+// other workers. The lock of an origin is held for a few instructions, never during I/O.
+//
+// Any fiber. A pool lives as long as its client or a connection; ClientPool::close() ends the idle
+// connections and lets no further one become idle.
 #pragma once
 
 #include <array>
@@ -29,17 +32,17 @@ namespace weft::http {
 class ClientPool;
 class Origin;
 
-// Hosts that begin with it are paths of Unix sockets.
+// A host that begins with this prefix is the path of a Unix socket.
 inline constexpr std::string_view kUnixPrefix = "unix:";
 
-// How connections get there.
+// How a connection reaches its origin.
 enum class Route : std::uint8_t {
     Direct,
     Tunnel,  // CONNECT through the client's proxy
 };
 
 struct OriginName {
-    std::string_view host;  // a name, a number, or "unix:/path"
+    std::string_view host;  // a name, an IP address, or "unix:/path"
     std::uint16_t port = 0;
     bool is_secure = false;
     Route route = Route::Direct;
@@ -47,7 +50,7 @@ struct OriginName {
     friend auto operator<=>(const OriginName&, const OriginName&) = default;
 };
 
-// Ends the lease by closing the connection; Origin::give_back() is the other way.
+// Ends a lease by closing the connection. Origin::give_back() keeps it for another request instead.
 struct EndLease {
     void operator()(ClientConnection* connection) const;
 };
@@ -66,19 +69,20 @@ public:
     struct Wanted {
         const ClientTimeouts& timeouts;
         Deadline total;
-        bool fresh = false;     // a new connection
-        bool careful = false;   // the request cannot be repeated: look well before using an old one
-        bool admitted = false;  // somebody else counts: neither wait in line nor take a place
+        bool fresh = false;     // use a new connection
+        bool careful = false;   // the request cannot be repeated: test an idle connection first
+        bool admitted = false;  // an Admission counts the connections: take no permit, do not queue
     };
     Result<Lease> acquire(const Wanted& wanted);
-    // Kept for the next request if it can be, else closed. Does not wait.
+    // Keeps the connection for another request if it can be reused, else closes it. Does not wait.
     static void give_back(Lease lease);
 
-    // Idle ones whose time is over, or all. Gives when the next one is due.
+    // Closes the idle connections that have reached their idle_until, or all. Returns when the next
+    // one must be closed.
     Deadline close_idle(Instant now, bool all);
-    bool is_unused() const;  // nothing idle; a moment's value
+    bool is_unused() const;  // whether no connection is idle at this moment
 
-    // Of an idle connection: its server closed it, or speaks unasked.
+    // Called by the reactor for an idle connection: its server has closed it or sent bytes.
     static void on_event(Dormant& dormant, std::uint8_t events);
 
 private:
@@ -90,22 +94,25 @@ private:
     Result<Lease> connect(const Wanted& wanted);
     Lease take_idle(bool careful);
     ClientConnection* pop_idle();
+    // Idle: it is in its list and watched. Ready: there may be bytes to read. Refused: it must be
+    // closed.
     enum class Rest : std::uint8_t { Idle, Ready, Refused };
     Rest put_to_rest(ClientConnection& connection);
     void remove_idle(ClientConnection& connection);  // with the lock held
     void end_lease(ClientConnection* connection);
 
-    const std::shared_ptr<ClientPool> pool_;  // with the client and the other origins
+    const std::shared_ptr<ClientPool> pool_;  // shared with the client and the other origins
     const std::string host_;
     const std::uint16_t port_;
     const bool is_secure_;
     const Route route_;
 
-    Semaphore permits_;
-    Atomic<std::size_t> waiting_{0};
-    mutable SpinLock lock_;  // idle_, idle_count_, and `state` to `idle_since` of connections
-    std::array<Idle, kShards> idle_;  // by worker; the last used in front
-    std::size_t idle_count_ = 0;
+    Semaphore permits_;               // one for each connection that may be leased
+    Atomic<std::size_t> waiting_{0};  // requests that wait for a permit
+    // Guards the members below, and `state` to `idle_since` of this origin's connections.
+    mutable SpinLock lock_;
+    std::array<Idle, kShards> idle_;  // by worker; the most recently used in front
+    std::size_t idle_count_ = 0;      // in all lists
 };
 
 class ClientPool : public std::enable_shared_from_this<ClientPool> {
@@ -114,19 +121,20 @@ public:
 
     const ClientOptions& options() const { return options_; }
     std::shared_ptr<Origin> origin(const OriginName& name);
-    // Idle connections are closed, those that come back as well.
+    // Closes the idle connections; one that is given back later is closed too. Idempotent.
     void close();
     bool is_closed() const { return closed_.load(std::memory_order_seq_cst); }
     ClientCounters counters() const;
 
     net::Resolver& resolver() { return *resolver_; }
-    // The options' context, or one that is made now.
+    // The context from the options, or one that the first call makes.
     Result<std::shared_ptr<net::tls::ClientContext>> tls();
 
-    // Of the idle connections: false when there are too many.
+    // Counts one idle connection more. False: ClientLimits::idle is reached, and it is not counted.
     bool add_idle();
     void remove_idle();
-    // One has been put to rest: somebody shall look when its time is over.
+    // To be called when a connection has become idle: starts the fiber that closes idle
+    // connections, unless it runs already.
     void watch_idle();
 
     struct Tally {
@@ -153,14 +161,14 @@ private:
     void do_without_sweep();
 
     const ClientOptions options_;
-    const std::shared_ptr<net::Resolver> resolver_;  // with whoever gave it
+    const std::shared_ptr<net::Resolver> resolver_;  // shared with who set the options
     Atomic<bool> closed_{false};
-    Atomic<std::size_t> idle_{0};
-    Atomic<bool> sweeping_{false};
-    Event wake_;             // of the sweeper, when the pool is closed
-    mutable SpinLock lock_;  // origins_, tls_
-    std::map<Name, std::shared_ptr<Origin>, Less> origins_;  // with their connections
-    std::shared_ptr<net::tls::ClientContext> tls_;           // with connections that shake hands
+    Atomic<std::size_t> idle_{0};        // connections that are idle or about to be
+    Atomic<bool> sweeping_{false};       // whether the fiber that runs sweep() exists
+    Event wake_;                         // set by close(), to end that fiber's wait
+    mutable SpinLock lock_;              // guards the members below
+    std::map<Name, std::shared_ptr<Origin>, Less> origins_;  // shared with their connections
+    std::shared_ptr<net::tls::ClientContext> tls_;           // shared with TLS handshakes
 };
 
 }  // namespace weft::http

@@ -44,7 +44,8 @@ Result<void> RequestWriter::send_text(std::string_view text) {
     return sent;
 }
 
-// The output was sent, or what is left of it and of all behind it is there again.
+// To be called after send_parts(). Empties the output; after an interruption the output becomes the
+// unsent bytes, those of the parts behind it included.
 void RequestWriter::settle() {
     connection_.output.clear();
     if (!rest_.empty()) connection_.output.swap(rest_);
@@ -66,7 +67,7 @@ Result<void> RequestWriter::send_file(const Body::FilePart& part) {
     return {};
 }
 
-// ---------------------------------------------------------------- written piece by piece
+// ---------------------------------------------------------------- a body in pieces
 
 void RequestWriter::begin(std::optional<std::uint64_t> size) {
     is_chunked_ = !size;
@@ -74,7 +75,7 @@ void RequestWriter::begin(std::optional<std::uint64_t> size) {
 }
 
 Result<void> RequestWriter::write(Bytes bytes) {
-    // What is gathered, or taken by the kernel at once, is written without a wait.
+    // Writes that are gathered, or that the kernel takes at once, never park: count them.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
     if (!is_chunked_ && bytes.size() > length_ - written_)
@@ -92,7 +93,7 @@ Result<void> RequestWriter::flush() {
     return send_gathered({});
 }
 
-// What was gathered and `more`, in one chunk where there are chunks.
+// Sends what was gathered and `more`, as one chunk if the body is chunked.
 Result<void> RequestWriter::send_gathered(Bytes more) {
     std::size_t size = gathered_.size() + more.size();
     if (size == 0 && connection_.output.empty()) return {};
@@ -126,7 +127,7 @@ Result<void> RequestWriter::end() {
     return send_head();
 }
 
-// ---------------------------------------------------------------- bytes
+// ---------------------------------------------------------------- sending bytes
 
 Result<void> RequestWriter::resume() {
     was_answered_ = false;
@@ -161,7 +162,7 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
             if (parts.front().empty()) parts = parts.subspan(1);
         }
         if (parts.empty()) return {};
-        // A server that takes everything at once must not keep the worker for ever.
+        // A server that takes everything at once must not keep this fiber on its worker for ever.
         if (*count > 0 && since_turn < kWriteSliceBytes) continue;
         if (*count > 0) {
             WEFT_TRY(checkpoint());
@@ -178,7 +179,7 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
     }
 }
 
-// Until the server takes more, or says something.
+// Waits until the server takes more, or has sent something.
 Result<void> RequestWriter::wait_for_room() {
     Descriptor& descriptor = connection_.stream().descriptor();
     Ear ear(descriptor);
@@ -203,7 +204,7 @@ Result<bool> RequestWriter::look_for_answer() {
     return heard;
 }
 
-// It takes no more. What it said before it closed may still be here.
+// The server takes no more. An answer that it sent before it closed may have arrived.
 Result<void> RequestWriter::stopped(const Error& error) {
     has_failed_ = true;
     if (auto heard = connection_.look_for_head(); heard && *heard) return answered();

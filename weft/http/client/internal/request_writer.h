@@ -1,8 +1,8 @@
 // RequestWriter: sends a request whose head lies in the connection's output, and its body.
 //
-// While it waits for the server to take more, it also listens: a server that answers before it has
-// read everything (and perhaps never will) is heard, and its answer is not lost to the reset that
-// may follow. Owned by the fiber that has the lease.
+// While it waits for the server to take more, it also reads. A server may answer before it has read
+// the whole request, and then close: the answer must be read before the reset that may follow
+// discards it. Owned by the fiber that has the lease.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,34 @@ namespace weft::http {
 class RequestWriter final : public BodyWriter {
 public:
     struct Pace {
-        Nanoseconds idle;  // without progress
+        Nanoseconds idle;  // the time limit without progress
         WholeTime whole;
     };
     RequestWriter(ClientConnection& connection, const Pace& pace)
         : connection_(connection), pace_(pace) {}
 
-    // The head, and the body if there is one. An error after which was_answered() is none: the
-    // head of the response has come, and the rest of the request need not be sent.
+    // Sends the head, and the body if there is one. If was_answered() is true after an error, the
+    // request has not failed: the head of the response has come before the request was sent whole.
     Result<void> send(Body& body);
-    // The head alone.
+    // Sends the head alone.
     Result<void> send_head();
-    // The head, and a body that is in memory.
+    // Sends the head, and a body that is in memory.
     Result<void> send_text(std::string_view text);
-    // A body that the caller writes: `size` bytes, or chunks. Then end().
+    // Begins a body that the caller writes: `size` bytes, or chunks. It is complete after end().
     void begin(std::optional<std::uint64_t> size);
     Result<void> end();
 
-    // For one who waits for more to write: whether the server has answered meanwhile.
+    // Whether the server has answered, for a caller that waits for more of the body to write.
     Result<bool> look_for_answer();
 
-    // For one who goes on after an answer: what it interrupts is kept. resume() sends that, and
-    // from then on nobody listens here, because somebody else reads the response.
+    // For a caller that goes on sending after an early answer: keeps the bytes that the answer
+    // interrupted. resume() sends them, and from then on nothing here reads from the connection,
+    // because another fiber reads the response.
     void keep_rest() { keeps_rest_ = true; }
     Result<void> resume();
 
     bool was_answered() const { return was_answered_; }
-    bool has_failed() const { return has_failed_; }  // the server is gone, or does not read
+    bool has_failed() const { return has_failed_; }  // the server has gone, or takes no more
 
     Result<void> write(Bytes bytes) override;
     Result<void> flush() override;
@@ -68,11 +69,11 @@ private:
     bool was_answered_ = false;
     bool has_failed_ = false;
     bool keeps_rest_ = false;
-    bool listens_ = true;
-    std::uint64_t length_ = 0;
-    std::uint64_t written_ = 0;
-    std::string gathered_;
-    std::string rest_;  // of what an answer has interrupted
+    bool listens_ = true;        // whether an answer is looked for while sending
+    std::uint64_t length_ = 0;   // of a body that is not chunked
+    std::uint64_t written_ = 0;  // by write(), gathered bytes included
+    std::string gathered_;       // small writes that are not sent yet
+    std::string rest_;           // the bytes that an early answer has interrupted
     Headers trailers_;
 };
 

@@ -32,7 +32,7 @@ ResponseBody::ResponseBody(Lease lease, const WholeTime& whole)
     if (lease_->body.is_finished() && !is_upgraded) finish();
 }
 
-// Whoever stops in the middle ends the connection, unless the rest has come already.
+// A body that was not read to its end closes the connection, unless the rest has been received.
 ResponseBody::~ResponseBody() {
     if (lease_ && lease_->head().status != 101 && lease_->body.drop_buffered()) finish();
 }
@@ -48,7 +48,7 @@ Result<std::size_t> ResponseBody::fail(const Error& error) {
     if (origin) doing += " of " + origin->to_string();
     Nanoseconds idle = lease_ ? lease_->body.idle() : Nanoseconds();
     Error named = in_phase(error, {doing, idle, "ClientTimeouts::idle"}, whole_);
-    // Only the reader's own context has ended: in another one it may go on.
+    // Only the reader's own context has ended; the body can be read on in another context.
     if (CancelToken::current().is_cancelled()) return named;
     error_ = named;
     lease_.reset();
@@ -68,7 +68,8 @@ std::optional<std::string> ResponseBody::take_whole() {
 }
 
 Result<std::size_t> ResponseBody::read(ByteSpace space) {
-    // Few coded bytes make many reads; and after the end there is nobody below who counts.
+    // Count this read: one read of coded bytes serves many of decoded bytes, and after the end no
+    // layer below is asked, which would count.
     if (decoder_ || !lease_) turn::may_wait("body.read", this);
     if (error_) return *error_;
     if (space.empty()) return 0;

@@ -1,7 +1,7 @@
-// ResponseBody: what a caller reads of a response, on the connection that it came by.
+// ResponseBody: the body of a client's response, read from the connection it arrives on.
 //
-// Decodes what was coded for the way. The connection goes back to the pool with the last byte, or
-// is closed. Owned by the fiber that has the response.
+// Decodes the content coding if the client asked for it. The connection goes back to the pool with
+// the last byte, or is closed. Owned by the fiber that has the response.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace weft::http {
 
 class ResponseBody final : public BodyReader {
 public:
-    // `coding` is how the content is to be decoded; nothing: it is given as it comes.
+    // `coding` is the content coding to decode; nothing: the content is returned as received.
     static Result<std::unique_ptr<ResponseBody>> create(Lease lease,
                                                         std::optional<wire::Coding> coding,
                                                         const WholeTime& whole);
@@ -32,7 +32,7 @@ public:
     const Headers& trailers() const override { return trailers_; }
     void set_bytes_max(std::uint64_t bytes_max) override { bytes_max_ = bytes_max; }
 
-    // See ClientResponse.
+    // See ClientResponse::take_whole().
     std::optional<std::string> take_whole();
 
     // Null once the body has ended.
@@ -53,10 +53,10 @@ private:
     std::optional<Error> error_;
 
     std::optional<wire::Decoder> decoder_;
-    std::unique_ptr<std::byte[]> coded_;  // received, not decoded yet
+    std::unique_ptr<std::byte[]> coded_;  // kReadBufferBytes, of which [begin, end) is not decoded
     std::size_t coded_begin_ = 0;
     std::size_t coded_end_ = 0;
-    bool may_have_more_ = false;  // in the decoder
+    bool may_have_more_ = false;  // the decoder may give more content without more bytes
 };
 
 }  // namespace weft::http
