@@ -27,7 +27,7 @@ ProxyOptions with(std::size_t connections, std::size_t waiting = 100) {
             .limits = {.connections_per_origin = connections, .waiting_per_origin = waiting}};
 }
 
-// How many it gets until it would have to wait.
+// Takes passes for a client until it would have to wait; returns how many it got.
 std::size_t take_all(Admission& admission, const std::string& ip, std::list<Pass>& passes) {
     for (std::size_t count = 0;; ++count) {
         auto pass = admission.enter(client(ip), Nanoseconds(0));
@@ -42,7 +42,7 @@ TEST(Admission, HTTP_7k_a_client_has_at_most_as_many_as_are_free_for_others) {
         std::list<Pass> passes;
         EXPECT_EQ(take_all(admission, "10.0.0.1", passes), 128U);
         EXPECT_EQ(take_all(admission, "10.0.0.2", passes), 64U);
-        // Every one more who comes gets at least one.
+        // Every further client gets at least one.
         for (int i = 3; i < 6; ++i)
             EXPECT_GE(take_all(admission, "10.0.0." + std::to_string(i), passes), 1U);
         passes.clear();
@@ -58,14 +58,14 @@ TEST(Admission, HTTP_7k_a_client_of_ipv6_is_the_first_half_of_its_address) {
         EXPECT_EQ(take_all(admission, "2001:db8::1", passes), 32U);
         EXPECT_EQ(take_all(admission, "2001:db8::ffff:2", passes), 0U);
         EXPECT_EQ(take_all(admission, "2001:db8:0:1::1", passes), 16U);
-        // The same client, however it is written.
+        // One client, in both notations of its address.
         EXPECT_EQ(take_all(admission, "10.0.0.1", passes), 8U);
         EXPECT_EQ(take_all(admission, "::ffff:10.0.0.1", passes), 0U);
         return {};
     });
 }
 
-// All who come through a Unix socket look alike: another proxy, most likely.
+// All clients of a Unix socket have the same address, most likely because of another proxy.
 TEST(Admission, HTTP_7k_clients_without_an_address_are_not_one_client) {
     in_runtime(1, []() -> Result<void> {
         Admission admission(with(8));
@@ -116,7 +116,7 @@ TEST(Admission, HTTP_7k_the_line_is_served_in_order_but_for_those_who_have_enoug
             }));
             yield();
         }
-        // The first in line has one already, and one is free: it waits on.
+        // One becomes free. The first client in the queue holds one already, so it goes on waiting.
         others.reset();
         EXPECT_TRUE(eventually([&] { return order.size() == 2; }));
         mine.reset();
@@ -147,7 +147,7 @@ TEST(Admission, HTTP_7k_one_client_does_not_fill_the_line) {
     });
 }
 
-// Whoever is let in at the moment his patience ends has a place, or somebody else has.
+// If a waiter is admitted at the moment its time runs out, it or another waiter has the place.
 TEST(Admission, HTTP_7k_no_place_is_lost_when_patience_ends_as_one_gets_free) {
     in_runtime(4, []() -> Result<void> {
         Admission admission(with(3));

@@ -1,4 +1,4 @@
-// Upstreams that answer before they have the whole request, and clients that never send it whole.
+// Upstreams that answer before they have the whole request, and clients that never complete it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +32,7 @@ std::string piece(bool chunked, std::size_t bytes, bool is_last) {
     return size + text + "\r\n" + (is_last ? "0\r\n\r\n" : "");
 }
 
-// The rest of a body in whatever framing the proxy has chosen: how many bytes of content.
+// Reads a body in either framing, as the proxy has chosen; returns the size of its content.
 std::size_t read_body(Peer& peer, const std::string& head) {
     if (!has(head, "Transfer-Encoding: chunked")) return peer.read_exactly(kBodyBytes).size();
     for (std::size_t total = 0;;) {
@@ -69,12 +69,12 @@ TEST(EarlyAnswer, HTTP_7i_the_upload_goes_on_while_the_upstream_reads) {
                     [&](const Address& address, ReverseProxy&) -> Result<void> {
                         RawPeer client = WEFT_TRY(RawPeer::connect(address));
                         client.say(upload_head(chunked) + piece(chunked, kFirstBytes, false));
-                        // The whole response is here before the request is.
+                        // The whole response has come before the request is complete.
                         std::string response = client.read_response();
                         EXPECT_TRUE(has(response, "early") || status_of(response) == 204);
                         client.say(piece(chunked, kBodyBytes - kFirstBytes, true));
                         EXPECT_TRUE(whole.wait_for(seconds(10))) << answer;
-                        // Both connections stand where the next exchange begins.
+                        // Both connections can be used for another exchange.
                         EXPECT_EQ(body_of(client.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")),
                                   "again");
                         return {};
@@ -85,7 +85,7 @@ TEST(EarlyAnswer, HTTP_7i_the_upload_goes_on_while_the_upstream_reads) {
     }
 }
 
-// Neither side waits for the end of the other.
+// Neither direction waits for the end of the other.
 TEST(EarlyAnswer, HTTP_7i_both_bodies_pass_at_the_same_time) {
     in_runtime(2, [] {
         return with_upstream(
@@ -123,7 +123,7 @@ TEST(EarlyAnswer, HTTP_7i_an_upstream_that_closes_after_its_answer_ends_the_uplo
                 RawPeer client = WEFT_TRY(RawPeer::connect(address));
                 client.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nhalf");
                 EXPECT_EQ(body_of(client.read_response()), "too large");
-                // Though the client neither sends more nor goes away.
+                // Even though the client neither sends more nor goes away.
                 EXPECT_TRUE(eventually([&] { return proxy.upstreams()[0].under_way == 0; }));
                 return {};
             },
@@ -152,8 +152,8 @@ TEST(EarlyAnswer, HTTP_7i_a_client_that_cuts_its_upload_off_leaves_no_whole_requ
     });
 }
 
-// Two things tell the proxy of it, the end of the stream and the end of the context, and the
-// upstream may be anywhere: the answer is one.
+// The proxy notices it by the end of the stream or by the end of the context, at any stage of the
+// upstream; the answer is always the same.
 TEST(EarlyAnswer, HTTP_7j_a_body_that_the_client_cuts_off_is_400_each_time) {
     for (HalfClose half_close : {HalfClose::IsGone, HalfClose::IsAllowed}) {
         for (std::size_t buffer : {std::size_t{0}, std::size_t{64 * 1024}}) {

@@ -1,4 +1,4 @@
-// What RFC 9110 §7 asks of one who passes messages on.
+// What RFC 9110 §7 requires of an intermediary.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-// More names than a Connection field may have.
+// More names than ConnectionOptions accepts.
 std::string many_names() {
     std::string names = "x0";
     for (int i = 1; i < 20; ++i) names += ", x" + std::to_string(i);
@@ -25,7 +25,7 @@ TEST(Forwarding, HTTP_7_a_response_that_cannot_be_passed_on_leaves_no_body_for_t
                 if (peer.number() > 0) return peer.respond("mine");
                 peer.say("HTTP/1.1 200 OK\r\nConnection: " + many_names() +
                          "\r\nContent-Length: 42\r\n\r\n");
-                // Of the first response still, whatever comes meanwhile.
+                // The body of the first response, although it looks like another response.
                 if (!peer.read_request().empty()) peer.respond("evil");
             },
             [&](const Address& address, ReverseProxy&) -> Result<void> {
@@ -101,7 +101,7 @@ TEST(Forwarding, HTTP_7_OPTIONS_and_TRACE_go_as_far_as_they_may) {
                     EXPECT_FALSE(has(answer_to(method, "1"), "Max-Forwards: 1\r\n"));
                     EXPECT_TRUE(has(answer_to(method, "some"), "Max-Forwards: some\r\n"));
                 }
-                // Of other methods it says nothing.
+                // For other methods the field has no meaning.
                 EXPECT_TRUE(has(answer_to("GET", "0"), "Max-Forwards: 0\r\n"));
                 return {};
             });

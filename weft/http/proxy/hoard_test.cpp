@@ -1,4 +1,4 @@
-// Clients that hold on to connections, and what is left for the others.
+// Clients that occupy many connections for long, and what is left for the others.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ constexpr std::string_view kUpgrade =
 constexpr std::string_view kGetEvents = "GET /events HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::string_view kGetLarge = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
 
-// More than the kernel takes for one who does not read.
+// A text larger than the kernel buffers for a client that does not read.
 const std::string& large_text() {
     static const std::string text = [] {
         std::string piece;
@@ -37,7 +37,7 @@ const std::string& large_text() {
     return text;
 }
 
-// Answers whatever the tests ask for, on connections that it keeps.
+// An upstream that answers all requests of these tests, and keeps its connections open.
 void serve_anything(Peer& peer) {
     for (std::string head = peer.read_head(); !head.empty(); head = peer.read_head()) {
         if (head.starts_with("GET /chat")) {
@@ -71,10 +71,10 @@ ProxyOptions few_connections() {
 
 struct Hoard {
     std::string_view request;
-    std::string_view seen = {};  // until this is read of the response, by those who get one
+    std::string_view seen = {};  // each greedy client reads its response up to this; empty: none
 };
 
-// Hoarders from 127.0.0.1, then one who asks from 127.0.0.`last`.
+// Many greedy clients from 127.0.0.1, then one client from 127.0.0.`last` that must get answers.
 void expect_answer_beside(const Hoard& hoard, std::uint8_t last, ProxyOptions options) {
     in_runtime(2, [&] {
         ServerOptions server_options;
@@ -90,7 +90,7 @@ void expect_answer_beside(const Hoard& hoard, std::uint8_t last, ProxyOptions op
                         EXPECT_FALSE(hoarders.back().read_until(hoard.seen).empty()) << i;
                     }
                 }
-                // As many as get one at all have theirs.
+                // Wait until the greedy clients have all the connections that they can get.
                 if (last != 1) {
                     EXPECT_TRUE(eventually(
                         [&] { return proxy.upstreams()[0].under_way >= kConnections / 2; }));
@@ -105,7 +105,7 @@ void expect_answer_beside(const Hoard& hoard, std::uint8_t last, ProxyOptions op
     });
 }
 
-// ---------------------------------------------------------------- those who hold none
+// ---------------------------------------------------------------- clients that hold none
 
 TEST(ProxyHoard, HTTP_7k_upgraded_connections_are_counted_apart) {
     expect_answer_beside({kUpgrade, "Upgrade: websocket\r\n"}, 1, few_connections());
@@ -123,7 +123,7 @@ TEST(ProxyHoard, HTTP_7k_a_small_upload_that_stalls_holds_no_connection) {
     }
 }
 
-// In one piece, or in chunks with a trailer.
+// Sends the large text by its length, or in chunks with a trailer.
 void say_large(Peer& peer, bool chunked) {
     const std::string& large = large_text();
     if (!chunked) return peer.respond(large);
@@ -173,7 +173,7 @@ TEST(ProxyHoard, HTTP_7k_a_response_that_fits_is_read_for_a_client_that_does_not
                     RawPeer slow = RawPeer::connect_from(1, address);
                     slow.say(kGetLarge);
                     EXPECT_TRUE(eventually([&] { return proxy.upstreams()[0].requests == 1; }));
-                    // The one connection serves the next, and then the first gets all of it.
+                    // The only connection serves the next client; the first still gets everything.
                     RawPeer quick = RawPeer::connect_from(1, address);
                     EXPECT_EQ(body_of(quick.ask(kGet)), "ok");
                     EXPECT_EQ(proxy.upstreams()[0].under_way, 1U);
@@ -185,7 +185,7 @@ TEST(ProxyHoard, HTTP_7k_a_response_that_fits_is_read_for_a_client_that_does_not
     }
 }
 
-// A response that came in one piece lies in the connection's own memory.
+// A response that arrives in one piece lies in the memory of the connection.
 TEST(ProxyHoard, HTTP_7k_responses_in_one_piece_hold_no_connection_either) {
     in_runtime(1, [] {
         ProxyOptions options = few_connections();
@@ -200,7 +200,7 @@ TEST(ProxyHoard, HTTP_7k_responses_in_one_piece_hold_no_connection_either) {
                 std::string requests;
                 for (int i = 0; i < 2000; ++i) requests += kGet;
                 slow.say(requests);
-                // It reads nothing, until nothing more is taken for it.
+                // The slow client reads nothing, until the proxy takes no more requests of it.
                 RawPeer quick = RawPeer::connect_from(1, address);
                 int quiet = 0;
                 for (int i = 0; i < 10'000 && quiet < 10; ++i) {
@@ -215,7 +215,7 @@ TEST(ProxyHoard, HTTP_7k_responses_in_one_piece_hold_no_connection_either) {
     });
 }
 
-// ---------------------------------------------------------------- those who hold their share
+// ---------------------------------------------------------------- clients that hold their share
 
 TEST(ProxyHoard, HTTP_7k_large_uploads_that_stall_leave_something_for_others) {
     std::string request =
@@ -246,7 +246,7 @@ TEST(ProxyHoard, HTTP_7k_more_streams_than_there_may_be_get_503) {
                         return status_of(head);
                     };
                     int good = request == kUpgrade ? 101 : 200;
-                    // One has half of them, the next half of the rest.
+                    // The first client gets half of them, the next one half of what is left.
                     EXPECT_EQ(status_for(1), good);
                     EXPECT_EQ(status_for(1), good);
                     EXPECT_EQ(status_for(1), 503);

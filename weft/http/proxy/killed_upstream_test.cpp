@@ -1,4 +1,4 @@
-// Upstreams that are processes of their own, and are killed under load.
+// Upstreams that run as separate processes, and are killed under load.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -30,7 +30,7 @@ constexpr int kClients = 12;
 TEST(KilledUpstream, DISABLED_upstream) {
     in_runtime(1, []() -> Result<void> {
         Server server([](Request&, async::Context&) -> Result<Response> {
-            // What a service does: a request is under way for a while.
+            // Each request takes a while, as in a real service.
             static_cast<void>(Event().wait_for(milliseconds(2)));
             return Response::text("served");
         });
@@ -47,10 +47,10 @@ struct Load {
     Atomic<int> good{0};
     Atomic<int> bad{0};
 
-    // By one client, with requests that may not be repeated, so that every failure is seen.
+    // Runs one client, whose requests are not idempotent, so that every failure is seen.
     Result<void> run(const Address& proxy) {
         RawPeer client = WEFT_TRY(RawPeer::connect(proxy));
-        // Relaxed, here and below: numbers; nothing is read through them.
+        // Relaxed, here and below: they only count.
         while (goes_on.load(std::memory_order_relaxed)) {
             bool answered = status_of(client.ask(kPost)) == 200;
             (answered ? good : bad).fetch_add(1, std::memory_order_relaxed);
@@ -84,8 +84,8 @@ TEST(KilledUpstream, HTTP_7_a_process_killed_under_load_fails_only_what_it_had) 
                     WEFT_TRY(upstreams[victim].process.kill(SIGKILL));
                     EXPECT_EQ(WEFT_TRY(upstreams[victim].process.wait(far())).signal, SIGKILL);
                     EXPECT_TRUE(load.serves(20 * kClients));
-                    // What it had, and what was sent to it before it was known to be gone: each
-                    // client has one request under way at a time.
+                    // The requests it had, and those sent to it before its end was noticed: each
+                    // client has one request in progress at a time.
                     int bad = load.bad.load(std::memory_order_relaxed) - bad_before;
                     EXPECT_LE(bad, 2 * kClients) << "victim " << victim;
                     EXPECT_FALSE(proxy.upstreams()[victim].is_well);

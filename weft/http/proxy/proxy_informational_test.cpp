@@ -1,4 +1,4 @@
-// What comes before a response: hints, and the word that a client waits for before its body.
+// Informational responses: early hints, and the 100 that a client waits for before its body.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,7 +38,7 @@ TEST(ProxyInformational, HTTP_12b_hints_leave_as_they_come) {
                 RawPeer client = WEFT_TRY(RawPeer::connect(address));
                 for (int i = 0; i < 2; ++i) {
                     client.say(kGet);
-                    // What is for one connection goes no further, with hints neither.
+                    // Hop-by-hop fields of hints are not forwarded either.
                     EXPECT_EQ(client.read_head(),
                               "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nVia: 1.1 weft\r\n\r\n");
                     seen.set();
@@ -96,7 +96,7 @@ TEST(ProxyInformational, HTTP_12b_the_upstream_is_asked_whether_it_wants_the_bod
             [&](Peer& peer) {
                 EXPECT_TRUE(has(peer.read_head(), "Expect: 100-continue\r\n"));
                 EXPECT_TRUE(asked.wait_for(seconds(10)));
-                // One word is enough for the client, however often it is said.
+                // The client gets one 100, however many the upstream sends.
                 peer.say("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
                 peer.say(kContinue);
                 peer.say(kContinue);
@@ -106,7 +106,7 @@ TEST(ProxyInformational, HTTP_12b_the_upstream_is_asked_whether_it_wants_the_bod
             [&](const Address& address, ReverseProxy&) -> Result<void> {
                 RawPeer client = WEFT_TRY(RawPeer::connect(address));
                 client.say(kExpecting);
-                // Nothing is said to the client before the upstream has spoken.
+                // The client gets nothing before the upstream has sent something.
                 std::byte byte[1];
                 EXPECT_EQ(kind_of(client.socket().read(byte, Deadline::after(milliseconds(30)))),
                           ErrorKind::TimedOut);
@@ -165,7 +165,7 @@ TEST(ProxyInformational, HTTP_12b_a_silent_upstream_gets_the_body_after_a_while)
     }
 }
 
-// Nothing of the body was read, so another upstream can have it.
+// Nothing of the body was read, so that it can be sent to another upstream.
 TEST(ProxyInformational, HTTP_12b_a_request_whose_body_is_waited_for_may_go_elsewhere) {
     in_runtime(1, [] {
         return with_server(

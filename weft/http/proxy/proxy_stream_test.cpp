@@ -1,4 +1,4 @@
-// What takes a while: events, uploads, early answers, upgraded connections.
+// Long exchanges: event streams, uploads, early answers, upgraded connections.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -103,7 +103,7 @@ TEST(ProxyStream, HTTP_4k_a_tunnel_with_a_websocket_is_told_when_the_proxy_drain
     EXPECT_EQ(code.load(std::memory_order_relaxed), 1001U);
 }
 
-// What is no WebSocket, and one whose frame would be cut, is just ended, on both sides.
+// A tunnel that is no WebSocket, or where a frame would be split, is closed without a Close.
 TEST(ProxyStream, HTTP_4k_a_tunnel_ends_when_the_proxy_drains) {
     constexpr std::string_view kHalfAFrame("\x81\x7E\x01", 3);
     for (std::string_view protocol : {"websocket", "else"}) {
@@ -165,7 +165,7 @@ TEST(ProxyStream, HTTP_7_a_client_that_goes_away_ends_the_event_stream) {
                 peer.read_request();
                 peer.say(kEventStream);
                 peer.say("9\r\ndata: 1\n\n\r\n");
-                // Nothing is said any more, and yet the end is noticed.
+                // No further event is sent, and yet the end is noticed.
                 EXPECT_TRUE(peer.wait_for_close());
                 closed.set();
             },
@@ -262,7 +262,7 @@ TEST(ProxyStream, HTTP_7_large_bodies_go_both_ways_and_wait_for_the_slower_side)
 }
 
 TEST(ProxyStream, HTTP_7_an_answer_before_the_end_of_an_upload_is_passed_on) {
-    // The client waits for the answer with half its body unsent, or does not stop sending.
+    // The client waits for the answer with half its body unsent, or goes on sending.
     for (bool floods : {false, true}) {
         in_runtime(2, [&] {
             return with_upstream(
@@ -301,7 +301,7 @@ TEST(ProxyStream, HTTP_7_an_upgraded_connection_is_passed_through) {
                     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
                     "Upgrade: websocket\r\nSec-WebSocket-Accept: y\r\n\r\nearly");
                 for (int i = 0; i < 100; ++i) peer.say(peer.read_exactly(4));
-                // The client has sent all it wants, and still listens.
+                // The client has ended its sending half, and still reads.
                 EXPECT_TRUE(peer.wait_for_close());
                 peer.say("bye");
             },
@@ -375,13 +375,13 @@ TEST(ProxyStream, HTTP_7_an_upgrade_that_is_refused_is_a_response_like_others) {
     });
 }
 
-// ---------------------------------------------------------------- many
+// ---------------------------------------------------------------- many streams
 
 TEST(ProxyStream, HTTP_7_two_thousand_event_streams_on_one_worker) {
-    // Each has a fiber in the proxy and one in the upstream.
+    // Each stream has a fiber in the proxy and one in the upstream.
     static constexpr std::size_t kStreams =
         weft::testing::kThreadSanitizer ? weft::testing::kThreadSanitizerFibersMax / 4 : 2000;
-    ServerOptions patient;  // all come at once, and nobody is to be shed
+    ServerOptions patient;  // all requests come at once, and none is to be refused
     patient.limits.queue_delay = seconds(60);
     in_runtime(1, [&] {
         Event all_there;

@@ -19,7 +19,8 @@
 namespace weft::http {
 namespace {
 
-// Of an answer to a health check, to use its connection again.
+// The body of an answer to a health check is read up to this size, so that its connection can be
+// reused.
 constexpr std::uint64_t kCheckBodyBytesMax = 64 * 1024;
 
 ClientOptions client_options(const ProxyOptions& options) {
@@ -36,7 +37,7 @@ Response failure_response(const Error& error) {
     switch (error.kind()) {
     case ErrorKind::TimedOut:
         return Response::text("504 Gateway Timeout: the upstream server took too long\n", 504);
-    case ErrorKind::Limit:  // it says too much
+    case ErrorKind::Limit:  // the response exceeds a limit
     case ErrorKind::Other:
         return Response::text("502 Bad Gateway: the upstream server's response is malformed\n",
                               502);
@@ -71,7 +72,7 @@ public:
     std::vector<UpstreamStatus> upstreams() const;
 
 private:
-    // Whether the response is final: no other upstream is to be asked.
+    // True: the response is final, and no other upstream is tried.
     bool ask(Upstream& upstream, Request& request, const BodyStart& start,
              Result<Response>& response);
     bool ask_once(Upstream& upstream, Request& request, const BodyStart& start,
@@ -81,7 +82,7 @@ private:
 
     const ProxyOptions options_;
     const Via via_;
-    const std::shared_ptr<ClientPool> pool_;  // with connections that are in use
+    const std::shared_ptr<ClientPool> pool_;  // shared with connections that are in use
     std::unique_ptr<Upstreams> upstreams_;
 };
 
@@ -89,19 +90,21 @@ private:
 
 Result<Response> ProxyCore::handle(Request& request) {
     std::uint64_t tried = 0;
-    // The only one that is returned, so that it is never moved.
+    // The only variable that is returned, so that it is built in place and never moved.
     Result<Response> response = ErrorKind::Unavailable;
     if (request.method() == "CONNECT") {
         response = Response::plain(501);
         return response;
     }
     if (forwards_left(request) == 0) {
-        // Then we are the one who is asked. We trace nothing: the answer would show secrets.
+        // The request is for this proxy itself. TRACE is refused, because echoing the request would
+        // disclose credentials.
         response = Response::plain(request.method() == "OPTIONS" ? 204 : 501);
         return response;
     }
     BodyStart start;
-    // One that waits for a word gets that from the upstream.
+    // If the client waits for 100 (Continue), the upstream decides: do not read the body yet, since
+    // reading sends a 100.
     if (request.body().size() != 0 && !request.expects_continue()) {
         auto read = BodyStart::read(request.body(), options_.request_buffer_bytes);
         if (!read) response = read.error();
@@ -119,8 +122,8 @@ Result<Response> ProxyCore::handle(Request& request) {
     return response;
 }
 
-// A kept connection may have been closed by the upstream at the very moment it was used: then a new
-// one is tried, and that is no failure of the upstream.
+// The upstream may close an idle connection at the very moment it is reused. Then a new one is
+// tried, and this does not count as a failure of the upstream.
 bool ProxyCore::ask(Upstream& upstream, Request& request, const BodyStart& start,
                     Result<Response>& response) {
     bool was_stale = false;
@@ -128,10 +131,10 @@ bool ProxyCore::ask(Upstream& upstream, Request& request, const BodyStart& start
     return was_stale ? ask_once(upstream, request, start, response, true, was_stale) : is_final;
 }
 
-// There is no connection; `response` is what the client is told.
+// Called when no connection could be opened; sets `response` to the answer for the client.
 bool ProxyCore::unreachable(Upstream& upstream, const Error& error, Result<Response>& response) {
     response = error;
-    // The client is gone: nobody waits for a response.
+    // The client has gone: nobody waits for a response.
     if (!CancelToken::current().check()) return true;
     upstream.failed(options_.health);
     log(LogLevel::Debug, "proxy: {}", error.message());
@@ -145,7 +148,7 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
     if (!pass) {
         response = pass.error();
         if (!CancelToken::current().check()) return true;
-        // The upstream may be quite well.
+        // All connections are in use, which says nothing about the upstream's health.
         log(LogLevel::Debug, "proxy: wait for a free connection to {}: {}",
             upstream.origin().to_string(), pass.error().message());
         response = full_response();
@@ -157,7 +160,7 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
                                             .careful = request.method() != "GET",
                                             .admitted = true});
     if (!lease) return unreachable(upstream, lease.error(), response);
-    // With the response.
+    // Shared with the parts of the response.
     auto relay = std::make_shared<Relay>(upstream, std::move(*pass), std::move(*lease));
     auto failure = relay->ask(request, start, options_, via_);
     if (!failure) {
@@ -169,7 +172,7 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
         return true;
     }
     response = failure->error;
-    // Its head, not its body: nothing has been read of that.
+    // The error is one of the request's head; an error of its body is answered by the server.
     if (failure->is_clients && failure->error.kind() == ErrorKind::Misuse)
         response = Response::text(format("400 Bad Request: {}\n", failure->error.message()), 400);
     if (failure->is_clients || !CancelToken::current().check()) return true;
@@ -179,7 +182,8 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
     upstream.failed(options_.health);
     log(LogLevel::Debug, "proxy: {}: {}", upstream.origin().to_string(), failure->error.message());
     response = failure_response(failure->error);
-    // One that timed out may be busy with it: to ask the next one as well would make it worse.
+    // After a time-out the upstream may still work on the request; another one is not tried, since
+    // that would only multiply the load.
     return !failure->may_repeat || failure->error.kind() == ErrorKind::TimedOut;
 }
 
@@ -233,7 +237,7 @@ std::vector<UpstreamStatus> ProxyCore::upstreams() const {
     return all;
 }
 
-// ---------------------------------------------------------------- the object
+// ---------------------------------------------------------------- ReverseProxy
 
 Result<ReverseProxy> ReverseProxy::create(ProxyOptions options) {
     return ReverseProxy(WEFT_TRY(ProxyCore::create(std::move(options))));
@@ -249,7 +253,7 @@ Handler ReverseProxy::handler() const {
 }
 
 Result<void> ReverseProxy::check_health() {
-    std::shared_ptr<ProxyCore> core = core_;  // this may end before the checks do
+    std::shared_ptr<ProxyCore> core = core_;  // this object may be destroyed before the checks end
     return core->check_health();
 }
 

@@ -116,7 +116,7 @@ TEST(ReverseProxy, HTTP_7_a_request_whose_body_is_bad_is_refused_and_the_upstrea
     });
 }
 
-// Whether the proxy reads when it learns that the client is gone differs from time to time.
+// The proxy may or may not be reading when it learns that the client has gone.
 TEST(ReverseProxy, HTTP_7_a_body_that_its_client_cuts_off_is_never_a_whole_one_to_the_upstream) {
     for (int round = 0; round < 50; ++round) {
         in_runtime(2, [] {
@@ -161,7 +161,7 @@ TEST(ReverseProxy, HTTP_7_what_old_and_odd_upstreams_say_is_repaired_and_passed_
     });
 }
 
-// What the upstream gets, and what the client gets for these fields of the upstream.
+// The request that the upstream gets, and the response that the client gets.
 struct Seen {
     std::string request;
     std::string response;

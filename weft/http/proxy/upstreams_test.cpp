@@ -1,4 +1,4 @@
-// Several upstreams: whose turn it is, who is well, and what is repeated.
+// Several upstreams: the choice between them, their health, and repeated requests.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
 
-// Servers that answer with their number, and can be ended one by one.
+// Servers that answer with their number, and can be stopped one by one.
 class Farm {
 public:
     static Result<std::unique_ptr<Farm>> start(std::size_t count) {
@@ -33,7 +33,7 @@ public:
         for (std::size_t i = 0; i < servers_.size(); ++i) WEFT_TRY(kill(i));
         return {};
     }
-    // Its requests are ended, and nobody listens there any more.
+    // Ends the requests of a server, and closes its listener.
     Result<void> kill(std::size_t index) {
         if (std::exchange(servers_[index]->is_dead, true)) return {};
         servers_[index]->server.close();
@@ -118,7 +118,7 @@ TEST(Upstreams, HTTP_7_the_one_with_the_fewest_requests_under_way) {
                       all = proxy.upstreams();
                       return all[0].under_way + all[1].under_way == 10;
                   }));
-                  // Two workers that choose at the same time may both choose the same.
+                  // Two workers that choose at the same time may choose the same upstream.
                   EXPECT_NEAR(all[0].under_way, 5, 2);
                   farm.hold(1).set();
                   EXPECT_TRUE(eventually([&] { return proxy.upstreams()[1].under_way == 0; }));
@@ -140,7 +140,7 @@ TEST(Upstreams, HTTP_7_a_dead_upstream_is_left_out_after_some_failures_and_tried
     with_farm(2, {.upstreams = {}, .health = {.failures = 2, .out_for = seconds(4)}},
               [](Farm& farm, const Address& address, ReverseProxy& proxy) -> Result<void> {
                   WEFT_TRY(farm.kill(0));
-                  // Nobody notices: what cannot be sent there goes to the other.
+                  // No client notices: a request that cannot be sent goes to the other.
                   EXPECT_EQ(answers(address, 20), (std::map<std::string, int>{{"1", 20}}));
                   EXPECT_FALSE(proxy.upstreams()[0].is_well);
                   std::uint64_t failures = proxy.upstreams()[0].failures;
@@ -289,7 +289,7 @@ TEST(Upstreams, HTTP_7_a_kept_connection_that_was_closed_is_no_failure_of_the_up
     in_runtime(1, [] {
         return with_upstream(
             [](Peer& peer) {
-                // Answers once on each connection, and closes at the second request.
+                // Answers one request on each connection, and closes at the second.
                 if (peer.read_request().empty()) return;
                 peer.respond("once");
                 peer.read_request();
@@ -314,7 +314,7 @@ TEST(Upstreams, HTTP_7_an_upstream_killed_under_load_fails_only_what_it_had) {
                       WEFT_TRY(group.go([&]() -> Result<void> {
                           RawPeer client = WEFT_TRY(RawPeer::connect(address));
                           for (int i = 0; i < kEach; ++i) {
-                              // A request that may not be repeated, so that a failure is seen.
+                              // The request is not idempotent, so that a failure is seen.
                               std::string response = client.ask(kPost);
                               bool answered = status_of(response) == 200;
                               (answered ? good : bad).fetch_add(1, std::memory_order_relaxed);
@@ -322,11 +322,11 @@ TEST(Upstreams, HTTP_7_an_upstream_killed_under_load_fails_only_what_it_had) {
                           return {};
                       }));
                   }
-                  // All wait for the one that will be killed, sooner or later.
+                  // Wait until every client has a request at the server that is killed.
                   EXPECT_TRUE(eventually([&] { return farm.server(0).connections() == 12; }));
                   farm.server(0).close();
                   WEFT_TRY(group.wait());
-                  // What it had, and until it is known to be gone what is sent to it just then.
+                  // The requests it had, and those sent to it before its end was noticed.
                   EXPECT_GE(bad.load(std::memory_order_relaxed), 12);
                   EXPECT_LE(bad.load(std::memory_order_relaxed), 24);
                   EXPECT_EQ(

@@ -36,7 +36,7 @@ void Shares::give_back(ClientKey client) {
     --second_[client.second];
 }
 
-// ---------------------------------------------------------------- the door
+// ---------------------------------------------------------------- admission
 
 Admission::Admission(const ProxyOptions& options)
     : seed_(env::random(RandomStream::Workload)),
@@ -48,7 +48,7 @@ Admission::Admission(const ProxyOptions& options)
 ClientKey Admission::key_of(const net::Address& client) const {
     if (client.kind() == net::Address::Kind::Unix) return {.is_known = false};
     net::IpAddress ip = client.ip().unmapped();
-    // Whoever has an IPv6 address has 2^64 of them.
+    // One IPv6 subscriber has at least 2^64 addresses, which share their first 64 bits.
     std::size_t count = ip.is_v4() ? 4 : 8;
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < count; ++i) number = number << 8 | ip.bytes()[i];
@@ -61,7 +61,8 @@ Result<Admission::Pass> Admission::enter(const net::Address& client, Nanoseconds
     ClientKey key = key_of(client);
     {
         SpinGuard guard(lock_);
-        // Nobody in the line could take it, or he would have it: see admit_next().
+        // This does not overtake anybody: a waiter that could take a free connection would have got
+        // it from admit_next() already.
         if (connections_.take(key)) return Pass(*this, key);
         if (!waiting_.take(key))
             return Error::limit("more requests wait for a connection than", waiting_max_,
@@ -77,7 +78,7 @@ Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
     {
         SpinGuard guard(lock_);
         line_.push_back(waiter);
-        // One may have left since we looked.
+        // A connection may have become free since enter() released the lock.
         admit_next(admitted);
     }
     wake(admitted);
@@ -91,12 +92,14 @@ Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
             return waited;
         }
     }
-    // Admitted at the last moment. Who did that may still be at it.
+    // Admitted at the last moment. The fiber that did it may not have called set() yet, which uses
+    // the waiter: it must be awaited before the waiter is destroyed.
     static_cast<void>(shield(Deadline::never(), [&] { return waiter.admitted.wait(); }));
     return {};
 }
 
-// Under the lock: the first who may take one, until there is none.
+// Under the lock: gives free connections to the waiters, in their order, that may take one. The
+// caller wakes `admitted` after the lock is released.
 void Admission::admit_next(Line& admitted) {
     for (Waiter* waiter = line_.front(); waiter && connections_.has_free();) {
         Waiter* next = Line::next(*waiter);

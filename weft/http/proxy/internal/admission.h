@@ -1,14 +1,15 @@
-// Admission: which clients have how many of the connections to one upstream.
+// Admission: how the connections to one upstream are shared out among clients.
 //
-// Nobody takes them all. A client (an address; of IPv6 the first 64 bits) has at most as many as
-// are free for others: of 256 one alone has 128, two have 85 each. So one who hoards slows itself
-// down, and somebody who comes later still gets one. The same rule holds for the places in the
-// line, and for streams (upgraded connections, events), which last for days and are counted apart.
+// No client takes them all. A client (an address; of IPv6 the first 64 bits) gets at most as many
+// as are free for others: of 256, a single client gets 128, two get 85 each. So a client that opens
+// too many connections slows itself down only, and another one that comes later still gets one. The
+// same rule holds for the places in the queue, and for streams (upgraded connections, events),
+// which can last for days and are counted apart.
 //
-// Clients are counted by two hashes of their address, of which the smaller number counts: nothing
-// is allocated for a client, and one whose counter is that of a hoarder most likely does not share
-// the other one as well. Any fiber; the lock is held for a few instructions, or for a look at the
-// line.
+// Clients are counted by two hashes of their address, and the smaller of the two counts is used:
+// nothing is allocated for a client, and one that shares a counter with a greedy client most likely
+// does not share the other. Any fiber; the lock is held for a few instructions, or while the queue
+// is searched.
 #pragma once
 
 #include <array>
@@ -25,24 +26,25 @@
 
 namespace weft::http {
 
-// Which counters are a client's.
+// The indices of a client's two counters.
 struct ClientKey {
     static constexpr std::size_t kCounters = 1024;
 
     std::uint16_t first = 0;
     std::uint16_t second = 0;
-    bool is_known = true;  // false: there is no telling who it is
+    bool is_known = true;  // false: all clients have this address, as with a Unix socket
 };
 
-// A number of equal things, and who has how many. Under its owner's lock.
+// A fixed number of equal things, and how many of them each client holds. Its owner's lock guards
+// it.
 class Shares {
 public:
     Shares(std::size_t total, ClientShare share)
         : free_(total), is_fair_(share == ClientShare::Fair) {}
 
     bool has_free() const { return free_ > 0; }
-    bool take(ClientKey client);
-    void give_back(ClientKey client);
+    bool take(ClientKey client);       // false: none is free, or the client has its share
+    void give_back(ClientKey client);  // one that take() gave this client
 
 private:
     std::size_t free_;
@@ -57,7 +59,8 @@ public:
     Admission(const Admission&) = delete;
     Admission& operator=(const Admission&) = delete;
 
-    // What a client has been given. A resource.
+    // The right of a client to one connection, or to one stream. A resource; the Admission outlives
+    // it. Owned by one fiber at a time.
     class Pass {
     public:
         Pass() = default;
@@ -65,10 +68,10 @@ public:
         Pass& operator=(Pass&&) = delete;
         ~Pass() { leave(); }
 
-        // From now on it counts among the streams. False when those are all taken, or the client's
-        // share of them.
+        // Gives the connection's place back and counts as a stream instead. False: all streams are
+        // taken, or the client's share of them.
         bool become_stream();
-        void leave();
+        void leave();  // gives the place back; idempotent
 
     private:
         friend class Admission;
@@ -79,7 +82,8 @@ public:
         bool is_stream_ = false;
     };
 
-    // Waits in line. Limit when that is full, TimedOut.
+    // Waits in a queue until the client may have a connection. Limit when the queue is full, or the
+    // client has its share of it; TimedOut after `patience`; Cancelled.
     Result<Pass> enter(const net::Address& client, Nanoseconds patience);
 
 private:
@@ -97,11 +101,11 @@ private:
     void admit_next(Line& admitted);
     static void wake(Line& admitted);
 
-    const std::uint64_t seed_;  // so that nobody can choose an address to share somebody's counters
+    const std::uint64_t seed_;  // of the hashes: nobody can choose an address to hit a counter
     const std::size_t waiting_max_;
-    SpinLock lock_;  // all below
+    SpinLock lock_;  // guards all members below
     Shares connections_;
-    Shares waiting_;
+    Shares waiting_;  // places in line_
     Shares streams_;
     Line line_;
 };

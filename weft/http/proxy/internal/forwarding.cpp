@@ -10,7 +10,7 @@
 namespace weft::http {
 namespace {
 
-// Names of fields. Most fields are none of them, which the length alone tells nearly always.
+// A set of field names. Most fields are not in it, which their length alone nearly always tells.
 template <std::size_t kCount>
 class Names {
 public:
@@ -32,7 +32,8 @@ constexpr Names kHopByHop(std::to_array<std::string_view>(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
      "te", "trailer", "transfer-encoding", "upgrade"}));
 
-// Written by us: Host, the length, what Expect was for, and who was before us.
+// Fields of a request that the proxy writes itself: the host, the length, Expect, and the fields
+// about earlier hops.
 constexpr Names kReplaced(std::to_array<std::string_view>({"host", "content-length", "expect",
                                                            "x-forwarded-for", "x-forwarded-host",
                                                            "x-forwarded-proto", "forwarded"}));
@@ -44,12 +45,12 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// The target as an origin is asked for it.
+// Appends the request line, with the target in origin form (RFC 9112 §3.2.1).
 void append_target_line(std::string& output, const Request& request) {
     std::string_view target = request.target();
     if (target.starts_with('/') || target == "*")
         return wire::append_request_line(output, request.method(), target);
-    // Absolute: what stands behind the authority.
+    // The target is absolute: keep what follows the authority.
     std::size_t authority = target.find("//") + 2;
     std::size_t path = target.find_first_of("/?", authority);
     // RFC 9112 §3.2.4: without a path, OPTIONS asks for the server itself.
@@ -89,7 +90,7 @@ void append_hops(std::string& output, const Request& request, const ProxyOptions
         auto said_host = request.header("x-forwarded-host");
         wire::append_field(output, "X-Forwarded-Proto", keeps && said_proto ? *said_proto : proto);
         std::string_view forwarded_host = keeps && said_host ? *said_host : host;
-        // HTTP/1.0 needs no Host; an empty field would say that it was empty.
+        // A request in HTTP/1.0 may have no Host; an empty field would claim that it was empty.
         if (!forwarded_host.empty()) wire::append_field(output, "X-Forwarded-Host", forwarded_host);
     }
     if (options.forwarded) {
@@ -152,7 +153,8 @@ Result<void> append_request(std::string& output, const Request& request, std::st
                             std::optional<std::uint64_t> body_size) {
     ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(request.headers()));
     append_target_line(output, request);
-    // HTTP/1.0 needs no Host, but what we send does, and some refuse an empty one.
+    // A request in HTTP/1.0 may have no Host, but ours needs one, and some servers refuse an empty
+    // one.
     bool keep = options.host == HostField::Keep && !request.host().empty();
     wire::append_field(output, "Host", keep ? request.host() : upstream);
     std::optional<std::uint64_t> forwards = forwards_left(request);

@@ -1,4 +1,4 @@
-// What the tests of the proxy share.
+// What the tests of the proxy have in common.
 #pragma once
 
 #include <fcntl.h>
@@ -31,14 +31,14 @@ using weft::testing::with_server;
 
 inline std::string url_of(const Address& address) { return "http://" + address.to_string(); }
 
-// One that speaks raw HTTP to a server.
+// A client that sends and receives raw bytes.
 class RawPeer : public Peer {
 public:
     static Result<RawPeer> connect(const Address& address) {
         return RawPeer(WEFT_TRY(Socket::connect(address, in_ten_seconds())));
     }
     explicit RawPeer(Socket socket) : Peer(std::move(socket), 0) {}
-    // As the client 127.0.0.`last`.
+    // Connects from the address 127.0.0.`last`.
     static RawPeer connect_from(std::uint8_t last, const Address& address) {
         int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         sockaddr_storage name{};
@@ -51,7 +51,7 @@ public:
         return RawPeer(Socket::adopt_nonblocking(fd));
     }
 
-    // With a body by its length, in chunks, or none.
+    // A response with a body of known length, a chunked body, or none.
     std::string read_response() { return read_request(); }
     std::string ask(std::string_view request) {
         say(request);
@@ -59,7 +59,7 @@ public:
     }
 };
 
-// On a connection of its own.
+// Sends the request on a new connection, and returns the response.
 inline std::string ask(const Address& address, std::string_view request) {
     auto peer = RawPeer::connect(address);
     return peer ? peer->ask(request) : peer.error().message();
@@ -92,7 +92,7 @@ Result<void> with_proxy(ProxyOptions options, Body body, ServerOptions server_op
     return outcome;
 }
 
-// A scripted upstream, and a proxy before it.
+// Runs a scripted upstream with a proxy in front of it.
 template <class Serve, class Body>
 Result<void> with_upstream(Serve serve, Body body, ProxyOptions options = {},
                            ServerOptions server_options = {}) {

@@ -21,7 +21,7 @@ namespace {
 
 using Space = std::array<std::byte, kReadBufferBytes>;
 
-// What a response to HEAD, or 304, says about the content that it does not have.
+// The Content-Length of a response without content: to HEAD, or 304.
 std::optional<std::uint64_t> said_length(const Headers& headers) {
     auto field = headers.get("content-length");
     if (!field) return std::nullopt;
@@ -40,8 +40,8 @@ bool is_event_stream(const Headers& headers) {
 struct Direction {
     net::Stream& from;
     net::Stream& to;
-    FrameBoundary boundary = {};  // of what `to` has got
-    // Of a fiber that got no memory it stays as it is.
+    FrameBoundary boundary = {};  // in the bytes that `to` was sent
+    // It stays OutOfMemory if the fiber got no stack.
     Result<void> outcome = ErrorKind::OutOfMemory;
 };
 
@@ -51,7 +51,7 @@ Result<void> pass_part(Direction& way, Bytes part, Nanoseconds idle) {
     return written;
 }
 
-// Until its end; the other side is told.
+// Copies until the end of `from`, and then ends the sending half of `to`.
 Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
     if (!early.empty()) WEFT_TRY(pass_part(way, early, idle));
     Space space;
@@ -65,22 +65,22 @@ Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
     }
 }
 
-// Close with 1001, "going away", as a server sends it, and as a client does, whose frames are
-// masked: by zeros, as there is nothing to hide in it.
+// A Close frame with 1001 (going away): as a server sends it, and as a client, whose frames are
+// masked. The mask is zero, because the frame has nothing to hide.
 constexpr std::string_view kCloseOfServer("\x88\x02\x03\xE9", 4);
 constexpr std::string_view kCloseOfClient("\x88\x82\0\0\0\0\x03\xE9", 8);
-// After which a peer that was told so is left.
+// How long a drained tunnel waits for both peers to close.
 constexpr Nanoseconds kFarewellTime = std::chrono::seconds(1);
 
-// Nothing more comes.
+// Sends the Close where the frames allow it, and ends the sending half.
 void end_sending(Direction& way, std::string_view close, Deadline deadline) {
     if (way.boundary.may_send() && !close.empty())
         static_cast<void>(way.to.write_all(as_bytes(close), deadline));
     static_cast<void>(way.to.shutdown_write(deadline));
 }
 
-// What still comes is dropped: to close with unread bytes would send a reset, and the peer might
-// lose what it was told.
+// Drops what still arrives until the peer closes. Closing with unread bytes would send a reset,
+// which could make the peer lose the Close.
 void await_end(net::Stream& stream, Deadline deadline) {
     Space space;
     for (;;) {
@@ -117,7 +117,7 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& star
         return Failure{.error = composed.error(), .is_clients = true};
     bool has_client_failed = false;
     ClientConnection::OnInformational hear = [&](const wire::ResponseHead& head) -> Result<void> {
-        // The client gets its 100 when its body is read, and only if it waits for one.
+        // The server sends the client its 100 when the body is read, if the client waits for one.
         if (head.status == 100) return {};
         auto fields = fields_for_client(head, via);
         if (!fields) return Error(ErrorKind::Other, fields.error().message());
@@ -137,10 +137,10 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& star
                        .is_clients = true};
     if (!outcome) return failure(request, options, outcome.error());
     bool is_partial = upload_ && !upload_->is_whole();
-    // What the client still sends would be the rest of its body, not of the new protocol.
+    // The bytes that the client still sends belong to its body, not to the new protocol.
     if (is_partial && connection.head().status == 101)
         return Failure{.error = Error(ErrorKind::Other, "it changes protocols too early")};
-    // The rest goes on beside the response, as long as the upstream takes it.
+    // The rest is sent while the response is forwarded, as long as the upstream takes it.
     bool goes_on = is_partial && sent.was_answered && !sent.has_failed;
     if (!goes_on) upload_.reset();
     return std::nullopt;
@@ -179,7 +179,7 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
     ClientConnection& connection = *relay->lease_;
     const wire::ResponseHead& head = connection.head();
     Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;
-    // Before anything can fail: by its body a connection knows whether it can be used again.
+    // Before anything can fail: the state of its body decides whether the connection can be reused.
     connection.begin_body(
         {.bytes_max = options.limits.body_bytes, .idle = idle, .chunked = options.limits.chunked},
         Deadline::never());
@@ -190,7 +190,7 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
     Response response;
     response.status = head.status;
     response.headers = WEFT_TRY(fields_for_client(head, via));
-    // They outlive the body where somebody puts another one in its place.
+    // The fields need the relay too: a middleware may replace the body, which also holds it.
     response.headers.hold(relay);
     if (head.status == 101) {
         response.upgrade = [relay, idle = options.tunnel_idle](Upgraded& client) {
@@ -218,7 +218,8 @@ Result<void> Relay::stream(BodyWriter& writer) {
     return passed;
 }
 
-// Events have no end of their own. The client connects again, to another proxy perhaps.
+// An event stream has no end of its own, so a drain ends it. The client connects again, perhaps to
+// another proxy.
 Result<void> Relay::pass_on_until_drain(BodyWriter& writer) {
     DrainScope scope(writer.drain());
     Result<void> passed = pass_on(writer);
@@ -234,7 +235,7 @@ Result<void> Relay::pass_on(BodyWriter& writer) {
     while (!is_last && !ahead_) {
         std::optional<Result<std::size_t>> read = body.read_buffered(space);
         if (!read) {
-            // What has come leaves before we wait for more.
+            // Send what has arrived before waiting for more.
             WEFT_TRY(writer.flush());
             if (ahead_) break;
             read = body.read(space);
@@ -249,7 +250,7 @@ Result<void> Relay::pass_on(BodyWriter& writer) {
     return {};
 }
 
-// The whole response is here: others can have the connection, unless it is still being sent to.
+// The whole response has been read: gives the connection back, unless the upload still uses it.
 void Relay::end_reading() {
     if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
     if (upload_) return;
@@ -257,7 +258,7 @@ void Relay::end_reading() {
     pass_.leave();
 }
 
-// The client is slow. What it will get is read meanwhile, as much as there is room for.
+// Called when the client is slow: starts a fiber that reads the response ahead, up to the limit.
 void Relay::read_ahead() {
     if (!lease_ || lease_->body.is_finished() || ahead_) return;
     ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
@@ -296,17 +297,18 @@ Result<void> Relay::pass_on_ahead(BodyWriter& writer) {
     }
 }
 
-// ---------------------------------------------------------------- what an answer has interrupted
+// ---------------------------------------------------------------- uploads after an early answer
 
-// On a fiber of its own: the client may wait for the response before it sends more, and the
-// upstream for more before it responds.
+// Sends the rest of the upload on a fiber of its own, because either side may depend on the other:
+// the client may wait for the response before it sends more, and the upstream for more of the
+// request before it goes on with the response.
 void Relay::go_on_uploading() {
     if (!upload_ || uploaded_) return;
     uploaded_.emplace();
     if (!beside_) beside_.emplace();
     auto end = [this] {
-        // The client's fault, or there was no memory: the upstream sees that it has not got the
-        // whole, and so does whoever reads the response.
+        // The client's fault, or a lack of memory. Closing tells the upstream that the request is
+        // incomplete, and ends the reading of the response.
         if (!upload_->is_whole() && !upload_->has_failed()) lease_->stream().close();
         uploaded_->cancel();
     };
@@ -315,7 +317,7 @@ void Relay::go_on_uploading() {
     if (!started) upload_.reset();
 }
 
-// After the response: until everything was sent, or until the upstream closes.
+// Called after the response: waits until the upload has ended, or the upstream closes.
 void Relay::finish_upload() {
     go_on_uploading();
     if (!upload_) return;
@@ -332,9 +334,9 @@ void Relay::finish_upload() {
     lease_.reset();
 }
 
-// What runs in a tunnel has no end of its own: a drain ends it. A WebSocket is told so, as one that
-// ends here would be, unless that would cut a frame. Everybody connects again, to another proxy
-// perhaps.
+// Relays bytes both ways until both sides have ended, or one fails. A tunnel has no end of its own,
+// so a drain ends it: both peers of a WebSocket are sent a Close, unless that would split a frame.
+// The client connects again, perhaps to another proxy.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
     Direction there{client.stream, lease_->stream()};
     Direction back{lease_->stream(), client.stream};

@@ -1,9 +1,9 @@
 // Relay: one exchange of a proxy with an upstream, from the lease of a connection to its last byte.
 //
-// It lives as long as any part of the response that it makes: the fields and the body lie in the
-// buffer of its connection. Used by one fiber at a time, but for two things that have fibers of
-// their own: the rest of an upload whose upstream has answered early is sent beside the response,
-// and a response whose client is slow is read ahead, so that the connection is free again.
+// It lives as long as any part of the response that it makes, since the fields and the body lie in
+// the buffer of its connection. It is used by one fiber at a time, with two exceptions that run on
+// fibers of their own: the rest of an upload whose upstream has answered early is sent while the
+// response is forwarded; and a response whose client is slow is read ahead, to free the connection.
 #pragma once
 
 #include <cstddef>
@@ -36,18 +36,19 @@ public:
     Relay& operator=(const Relay&) = delete;
     ~Relay();
 
-    // Why it failed, and whose fault it was.
+    // Why the exchange failed, and by whose fault.
     struct Failure {
         Error error;
-        bool is_clients = false;  // the request's body could not be read
-        bool may_repeat = false;  // nothing can have come of it
-        bool was_kept = false;    // on a connection that may have been closed meanwhile
+        bool is_clients = false;  // the client's fault: its head or body is bad, or it has gone
+        bool may_repeat = false;  // the request can be sent again without harm
+        bool was_kept = false;    // the connection was idle before, and may have been closed
     };
-    // Sends the request, with a body that begins so, and waits for the head of the response. What
-    // is informational goes on to the client as it comes.
+    // Sends the request, whose body begins with `start`, and waits for the head of the response.
+    // Informational responses are forwarded to the client as they arrive. Nothing on success.
     std::optional<Failure> ask(Request& request, const BodyStart& start,
                                const ProxyOptions& options, const Via& via);
-    // The response, whose parts share the relay. Limit for one stream more than there may be.
+    // The response for the client; its parts share the relay. To be called once, after ask() has
+    // succeeded. Limit when it is a stream, and ProxyOptions::streams_per_upstream is reached.
     static Result<Response> respond(const std::shared_ptr<Relay>& relay, const Request& request,
                                     const ProxyOptions& options, const Via& via);
 
@@ -55,7 +56,7 @@ private:
     struct Sent {
         Result<void> outcome;
         bool was_answered = false;
-        bool has_failed = false;  // by the upstream's fault
+        bool has_failed = false;  // the upstream takes no more
     };
     Sent send_head(const ProxyOptions& options);
     Sent send_with_body(Request& request, const BodyStart& start, const ProxyOptions& options);
@@ -71,11 +72,11 @@ private:
     void finish_upload();
     void tunnel(Upgraded& client, Nanoseconds idle);
 
-    // What has been read for a client that does not take it, by a fiber of its own.
+    // The part of a response that a second fiber has read ahead of a slow client.
     struct Ahead {
         explicit Ahead(std::size_t pieces_max) : pieces(pieces_max) {}
         Channel<std::string> pieces;
-        // When they are closed. Of a fiber that got no memory it stays as it is.
+        // Valid once `pieces` is closed. It stays OutOfMemory if the fiber got no stack.
         Result<void> outcome = ErrorKind::OutOfMemory;
     };
 
@@ -83,11 +84,11 @@ private:
     Admission::Pass pass_;
     Lease lease_;
     std::size_t ahead_bytes_max_ = 0;
-    std::unique_ptr<Ahead> ahead_;          // null: the client takes what comes
+    std::unique_ptr<Ahead> ahead_;          // null: nothing is read ahead
     Headers trailers_;                      // of the response
-    std::optional<Upload> upload_;          // of a request with a body, until nothing is left to do
-    std::optional<CancelSource> uploaded_;  // cancelled when the fiber that goes on has ended
-    std::optional<async::Group> beside_;    // the fibers of the two
+    std::optional<Upload> upload_;          // of a request with a body, until it is completed
+    std::optional<CancelSource> uploaded_;  // cancelled when the fiber that uploads has ended
+    std::optional<async::Group> beside_;    // owns the uploading and the reading fiber
 };
 
 }  // namespace weft::http

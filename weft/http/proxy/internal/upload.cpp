@@ -35,11 +35,12 @@ Upload::Upload(Request& request, ClientConnection& connection, Nanoseconds idle)
 Result<bool> Upload::ask_first(Nanoseconds patience) {
     using Word = ClientConnection::Word;
     WEFT_TRY(writer_.send_head());
-    listens_ = true;  // it may say something from now on
+    listens_ = true;  // the upstream may answer from now on
     Result<Word> word = connection_.wait_for_continue(Deadline::after(patience));
     has_failed_ = !word;
     if (!word) return word.error();
-    // Whether it waits for the body that it does not want, nobody can tell.
+    // The upstream may or may not still wait for the body that is not sent, so that the connection
+    // cannot be used again.
     if (*word == Word::Answer) connection_.keep_alive = false;
     return *word != Word::Answer;
 }
@@ -76,7 +77,7 @@ Result<void> Upload::send_rest() {
         WEFT_TRY(end());
     }
     is_whole_ = true;
-    // By then it was closed to others, as one that nobody would send the rest of.
+    // The early answer had cleared it, because the request was incomplete; now it is complete.
     connection_.keep_alive = true;
     return {};
 }
@@ -87,23 +88,24 @@ Result<void> Upload::pass_on() {
         std::size_t count = WEFT_TRY(read(space));
         read_ += count;
         is_read_ = count == 0 || request_.body().size() == read_;
-        // A last piece leaves with the end.
+        // The last piece is not flushed: it is sent together with the end of the body.
         WEFT_TRY(writer_.write(Bytes(space).first(count)));
         if (!is_read_) WEFT_TRY(writer_.flush());
-        // Once it has something it may say something, unless it has.
+        // The upstream may answer as soon as it has some bytes, unless it has answered already.
         listens_ = !goes_on_;
     }
     return {};
 }
 
-// The next piece, or Closed when the upstream has answered.
+// Reads the next piece from the client. Closed when the upstream has answered.
 Result<std::size_t> Upload::read(ByteSpace space) {
     BodyReader& body = request_.body();
-    // Nothing has been sent: the upstream has nothing to say, and both leave together.
+    // If nothing was sent yet, the upstream has nothing to answer: do not watch it.
     if (!listens_) return body.read(space);
     for (;;) {
         if (!ear_) ear_.emplace(connection_.stream().descriptor(), CancelToken::current());
-        // Unless it is read: never taken for the end, which would make a whole request of a part.
+        // An error unless the read below replaces it: 0 would be taken for the end of the body, and
+        // a part of the request for the whole.
         Result<std::size_t> count = ErrorKind::Cancelled;
         bool listens = ear_->listen();
         if (listens) {

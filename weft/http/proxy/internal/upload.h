@@ -1,8 +1,8 @@
-// Upload: a request with a body on its way to an upstream, as the client sends it.
+// Upload: forwards a request with a body to an upstream, as the client sends it.
 //
-// It also listens: an upstream that answers before it has everything is heard. What is left then is
-// sent beside the response, for as long as the upstream takes it. Used by one fiber at a time; the
-// request and the connection outlive it.
+// It notices when the upstream answers before it has the whole body. The rest can then be sent
+// while the response is forwarded, as long as the upstream takes it. Used by one fiber at a time;
+// the request and the connection outlive it.
 #pragma once
 
 #include <cstddef>
@@ -20,36 +20,39 @@
 
 namespace weft::http {
 
-// The beginning of a body, which was read before there was a connection for it: a client that is
-// slow to send a small one holds none.
+// The beginning of a request body, read before a connection to the upstream is taken: a client that
+// is slow to send a small body does not occupy one.
 struct BodyStart {
-    // At most so many bytes.
+    // Reads at most `bytes_max` bytes.
     static Result<BodyStart> read(BodyReader& body, std::size_t bytes_max);
 
     std::string text;
-    bool is_whole = false;
+    bool is_whole = false;  // the body has no more bytes
 };
 
 class Upload {
 public:
-    // The head lies in the connection's output. `idle` is how long the upstream may take nothing.
+    // The head of the request lies in the connection's output. `idle` is the time limit for the
+    // upstream to take more bytes.
     Upload(Request& request, ClientConnection& connection, Nanoseconds idle);
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // The head alone, of a request whose client waits for a word before it sends the body: whether
-    // the upstream wants that, says nothing for so long, or answers without it.
+    // Sends the head alone, of a request whose client waits for 100 (Continue). True: the upstream
+    // wants the body, or has said nothing for `patience`. False: it has answered without the body.
     Result<bool> ask_first(Nanoseconds patience);
-    // The head, if it is not sent yet, and the body, until its end or until the upstream answers.
+    // Sends the head, if it is not sent yet, and the body, until its end or until the upstream
+    // answers.
     Result<void> send(const BodyStart& start);
-    // What was left when the upstream answered, while somebody else reads what it says.
+    // Sends what was left when the upstream answered. Another fiber may read the response at the
+    // same time.
     Result<void> send_rest();
 
     bool is_whole() const { return is_whole_; }  // everything was sent
-    // Nothing of the body was read: it can be sent to another upstream.
+    // Whether send() was never called, so that the body can be sent to another upstream.
     bool is_untouched() const { return is_untouched_; }
-    // After an error: the upstream has answered, so it is none; or it is the upstream's. Otherwise
-    // it is the client's.
+    // The cause of an error. was_answered(): the upstream has answered, and nothing has failed.
+    // has_failed(): the upstream's fault. Neither: the client's fault.
     bool was_answered() const { return writer_.was_answered(); }
     bool has_failed() const { return has_failed_ || writer_.has_failed(); }
 
@@ -63,12 +66,12 @@ private:
     ClientConnection& connection_;
     RequestWriter writer_;
     std::optional<Ear> ear_;
-    std::uint64_t read_ = 0;
-    bool listens_ = false;
-    bool goes_on_ = false;  // after the answer
-    bool is_read_ = false;
-    bool has_ended_ = false;
-    bool is_whole_ = false;
+    std::uint64_t read_ = 0;  // bytes of the request's body
+    bool listens_ = false;    // whether to watch for an answer while waiting for the client
+    bool goes_on_ = false;    // send_rest() was called
+    bool is_read_ = false;    // the request's body has been read to its end
+    bool has_ended_ = false;  // the end was handed to the writer
+    bool is_whole_ = false;   // everything was sent
     bool has_failed_ = false;
     bool is_untouched_ = true;
 };

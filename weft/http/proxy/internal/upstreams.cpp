@@ -9,7 +9,7 @@
 namespace weft::http {
 namespace {
 
-constexpr std::size_t kUpstreamsMax = 64;  // as many as there are bits
+constexpr std::size_t kUpstreamsMax = 64;  // the bits of `tried`, see Upstreams::choose()
 
 std::size_t hash_of(const net::Address& address) {
     if (address.kind() == net::Address::Kind::Unix) return 0;
@@ -23,7 +23,7 @@ std::size_t hash_of(const net::Address& address) {
 
 bool Upstream::is_well() const {
     if (has_failed_check()) return false;
-    // Most have never been out: the clock need not be asked.
+    // The common case is 0: the upstream was never out, and the clock need not be read.
     std::int64_t out_until_ns = out_until_ns_.load(std::memory_order_relaxed);
     return out_until_ns == 0 || out_until_ns <= Clock::now().time_since_epoch().count();
 }
@@ -36,7 +36,7 @@ void Upstream::begin() {
 void Upstream::end() { under_way_.fetch_sub(1, std::memory_order_relaxed); }
 
 void Upstream::succeeded() {
-    // A look first: many workers share the line, and failures are rare.
+    // Load first: many workers share the cache line, and failures are rare.
     if (failures_in_row_.load(std::memory_order_relaxed) != 0)
         failures_in_row_.store(0, std::memory_order_relaxed);
 }
@@ -93,13 +93,13 @@ Result<std::unique_ptr<Upstreams>> Upstreams::create(const ProxyOptions& options
 
 std::size_t Upstreams::first_choice(Balance balance, const net::Address& client) {
     if (balance == Balance::ClientAddress) return hash_of(client);
-    // Relaxed, here and below: a rough order of turns is enough.
+    // Relaxed, here and below: an approximate round-robin order is enough.
     return turn_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::uint64_t& tried) {
     std::size_t count = upstreams_.size();
-    // Another try does not take another turn, or the next client would come to the same one.
+    // A retry does not advance the turn, or the next client would get the upstream of the retry.
     std::size_t first = tried ? turn_.load(std::memory_order_relaxed) : 0;
     if (!tried && count > 1) first = first_choice(balance, client);
     auto best_of = [&](auto&& takes) {
@@ -114,7 +114,7 @@ Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::ui
         return best;
     };
     auto best = best_of([](const Upstream& upstream) { return upstream.is_well(); });
-    // All have failed: one may be back, and to refuse everybody would help nobody.
+    // No upstream is healthy: one may have recovered, and refusing every request helps nobody.
     if (!best && !tried)
         best = best_of([](const Upstream& upstream) { return !upstream.has_failed_check(); });
     if (!best) return nullptr;

@@ -1,6 +1,6 @@
-// Upstreams: where a proxy sends requests, which of them is well, and whose turn it is.
+// Upstreams: the servers that a proxy forwards to, their health, and the choice between them.
 //
-// Any fiber; nothing here waits.
+// Any fiber; nothing here waits, except in what origin() and admission() give.
 #pragma once
 
 #include <cstdint>
@@ -28,26 +28,28 @@ public:
     Origin& origin() const { return *origin_; }
     Admission& admission() { return admission_; }
 
-    bool is_well() const;  // now
+    // Whether it should get requests now: its last check has not failed, and it is not out because
+    // of failures.
+    bool is_well() const;
     bool has_failed_check() const { return check_failed_.load(std::memory_order_relaxed); }
     std::uint32_t under_way() const { return under_way_.load(std::memory_order_relaxed); }
 
-    void begin();
+    void begin();  // counts a request; end() must follow
     void end();
-    void succeeded();
-    void failed(const ProxyHealth& health);
-    void checked(bool good);
+    void succeeded();                        // a request was answered
+    void failed(const ProxyHealth& health);  // a request has failed by the upstream's fault
+    void checked(bool good);                 // the outcome of a health check
     UpstreamStatus status() const;
 
 private:
     const std::string authority_;
-    const std::shared_ptr<Origin> origin_;  // with the pool
+    const std::shared_ptr<Origin> origin_;  // shared with the pool
     Admission admission_;
-    // All relaxed: nothing is read through them, and a request more or less that goes to an
-    // upstream which has just been found ill does no harm.
+    // All relaxed: no other memory is read through them, and it does no harm if a few requests more
+    // go to an upstream that has just become unhealthy.
     Atomic<std::uint32_t> under_way_{0};
     Atomic<std::uint32_t> failures_in_row_{0};
-    Atomic<std::int64_t> out_until_ns_{0};
+    Atomic<std::int64_t> out_until_ns_{0};  // 0: not out
     Atomic<bool> check_failed_{false};
     Counter requests_;
     Counter failures_;
@@ -57,8 +59,9 @@ class Upstreams {
 public:
     static Result<std::unique_ptr<Upstreams>> create(const ProxyOptions& options, ClientPool& pool);
 
-    // The next for a client, but none that was `tried` (bits by index, of the first 64); null when
-    // none is well, but for a first try only when all have failed their check.
+    // Chooses an upstream for a request, and adds it to `tried`, a set of bits by index; none that
+    // is in the set is chosen. Null if no other is healthy. But a first attempt goes to an
+    // unhealthy one too, and gets null only if all have failed their health check.
     Upstream* choose(Balance balance, const net::Address& client, std::uint64_t& tried);
     const std::vector<std::unique_ptr<Upstream>>& all() const { return upstreams_; }
 
