@@ -14,7 +14,7 @@
 namespace weft::http {
 namespace {
 
-// One that trusts the system's authorities, whose files are read by another thread.
+// A context that trusts the system's authorities. Their files are read on a blocking thread.
 Result<std::shared_ptr<net::tls::ClientContext>> make_context() {
     auto create = [] { return net::tls::ClientContext::create({.alpn = {"http/1.1"}}); };
     auto context = WEFT_TRY(blocking(create));

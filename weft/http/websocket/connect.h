@@ -1,11 +1,11 @@
-// connect_websocket: a WebSocket to a URL, in one call.
+// connect_websocket: opens a WebSocket to a URL, in one call.
 //
 //     auto socket = WEFT_TRY(http::connect_websocket("wss://example.org/chat"));
 //     WEFT_TRY(socket->send_text("hello"));
 //
-// Looks the name up, connects, shakes hands of TLS for wss and of WebSocket, all within
-// `timeout`. A proxy is not asked. Whoever connects often shares the context of TLS and the
-// resolver: each makes its own otherwise. Any fiber.
+// Looks up the name, connects by TCP, and does the handshakes of TLS (for wss) and of WebSocket,
+// all within `timeout`. No proxy is used. A program that connects often should give a TLS context
+// and a resolver, because every call makes its own otherwise. Any fiber.
 #pragma once
 
 #include <memory>
@@ -28,17 +28,18 @@ class ClientContext;
 namespace weft::http {
 
 struct WebSocketConnect : WebSocketUpgrade {
-    Headers headers = {};  // sent as well, such as Origin, Cookie or Authorization
-    Nanoseconds timeout = std::chrono::seconds(30);  // for everything together
-    // Null: one that trusts the system's authorities.
+    Headers headers = {};  // further fields, such as Origin, Cookie or Authorization
+    Nanoseconds timeout = std::chrono::seconds(30);  // for all steps together
+    // May be shared with other users; null: one that trusts the system's authorities.
     std::shared_ptr<net::tls::ClientContext> tls = {};
-    std::shared_ptr<net::Resolver> resolver = {};  // null: a new one
-    // Asked for each address before it is tried, as the client's; see net/egress.h.
+    // May be shared with other users; null: a new one.
+    std::shared_ptr<net::Resolver> resolver = {};
+    // Called with each address before it is tried, as ClientOptions::check_address.
     std::function<Result<void>(std::string_view host, const net::Address&)> check_address = {};
 };
 
-// Misuse for a URL that is none of ws or wss. The errors of dial(), of TLS and of
-// open_websocket(); each says which URL it was.
+// Misuse for a URL whose scheme is neither ws nor wss. Other errors are those of dial(), of TLS and
+// of open_websocket(). Each names the URL, without its query.
 Result<std::unique_ptr<WebSocket>> connect_websocket(std::string_view url,
                                                      const WebSocketConnect& options = {});
 

@@ -40,7 +40,7 @@ Result<void> talk(std::string_view url, const WebSocketConnect& options, std::st
     return socket->close();
 }
 
-// Serves while `body(address, its certificate's client)` runs, with TLS or without.
+// Serves an echo, with TLS or without, while `body(port, client_context)` runs.
 template <class Body>
 void with_echo(bool secure, Body body) {
     in_runtime(2, [&]() -> Result<void> {
@@ -66,7 +66,7 @@ TEST(WebSocketConnect, HTTP_14a_wss_is_one_call) {
         options.tls = tls;
         options.headers.set("x-who", "somebody");
         WEFT_TRY(talk("wss://127.0.0.1:" + port + "/chat?x=1", options, "somebody"));
-        // By its name, which the certificate has, and a table instead of the DNS.
+        // By the name in the certificate, which the resolver takes from a table.
         options.resolver = std::make_shared<net::Resolver>(
             net::ResolverOptions{.table = {{"example.test", {net::IpAddress::loopback()}}}});
         return talk("wss://example.test:" + port + "/", options, "somebody");
@@ -96,7 +96,7 @@ TEST(WebSocketConnect, HTTP_14a_other_urls_and_servers_are_errors) {
             EXPECT_EQ(kind_of(connect_websocket(url)), ErrorKind::Misuse) << url;
         Address nobody = WEFT_TRY(free_tcp_address());
         EXPECT_EQ(kind_of(connect_websocket("ws://" + nobody.to_string())), ErrorKind::Refused);
-        // One that accepts and says nothing.
+        // A server that accepts a connection and sends nothing.
         Listener silent = WEFT_TRY(Listener::open(Address::loopback(0)));
         WebSocketConnect options;
         options.timeout = std::chrono::milliseconds(20);

@@ -41,7 +41,8 @@ bool is_allowed(const Request& request, const std::vector<std::string>& origins)
     return request.headers().count("origin") == 1 && contains(origins, *origin);
 }
 
-// Nothing is an error: RFC 6455 §4.2.2 lets a server go on without any.
+// The chosen subprotocol, or an empty text. RFC 6455 §4.2.2 lets a server go on without one, so
+// that even a malformed field is no error.
 std::string choose_protocol(std::string_view asked, const std::vector<std::string>& spoken) {
     auto members = wire::parse_list_field(asked);
     if (!members) return {};
@@ -107,7 +108,8 @@ Response accept_websocket(const Request& request, WebSocketHandler serve,
             stopped = CancelToken::current().is_cancelled();
         }
         shield(Deadline::after(connection.close_time), [&] {
-            // A no-op after a close(); and nobody is left who could do anything about an error.
+            // Does nothing if the socket is closed already. An error is dropped, since the
+            // connection ends here anyway.
             static_cast<void>(socket.close(stopped ? websocket::close_code::kGoingAway
                                                    : websocket::close_code::kNormal));
         });
@@ -145,7 +147,7 @@ std::string format_request(const wire::Url& url, std::string_view key,
     return text += wire::kHeadEnd;
 }
 
-// RFC 6455 §4.1, the checks of a client.
+// RFC 6455 §4.1: what a client must check in the response.
 Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::string_view key,
                                         const WebSocketUpgrade& options) {
     auto refused = [](std::string_view why) { return Error(ErrorKind::Refused, why); };
@@ -173,7 +175,8 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
     return connection;
 }
 
-// The first response that is more than informational (RFC 9110 §15.2): `received` begins with it.
+// Reads until the parser has the first response that is 101 or final (RFC 9110 §15.2). `received`
+// then begins with that response.
 Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std::string& received,
                          Deadline deadline) {
     std::array<std::byte, 4096> space;
@@ -182,7 +185,7 @@ Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std:
             received.empty() ? wire::Progress::NeedMore : parser.parse(received, "GET");
         if (progress == wire::Progress::Failed) {
             Error error = parser.error().to_error("the response is malformed");
-            // Whatever it says, it is no WebSocket.
+            // A server that does not send proper HTTP offers no WebSocket.
             return error.kind() == ErrorKind::Limit ? error
                                                     : Error(ErrorKind::Refused, error.message());
         }

@@ -43,7 +43,7 @@ Handler echo_handler(const WebSocketAccept& options = {}) {
     };
 }
 
-// The request with one line replaced, or left out.
+// The request with one line replaced or removed.
 std::string with(std::string_view line, std::string_view instead) {
     std::string text(kRequest);
     text.replace(text.find(line), line.size(), instead);
@@ -94,7 +94,7 @@ TEST(WebSocketAccept, HTTP_6b_the_handshake_of_the_standard_is_answered) {
     EXPECT_THAT(head, StartsWith("HTTP/1.1 101 "));
     EXPECT_THAT(head, HasSubstr("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
     EXPECT_THAT(head, HasSubstr("superchat\r\n"));
-    EXPECT_THAT(head, Not(HasSubstr("deflate")));  // unless it is wanted
+    EXPECT_THAT(head, Not(HasSubstr("deflate")));  // the options do not ask for it
     EXPECT_EQ(client.read_count(11), "\x81\x09superchat");
     EXPECT_EQ(client.read_count(4), "\x81\x02hi");
     client.send(std::string("\x88\x80\0\0\0\0", 6));
@@ -146,8 +146,8 @@ TEST(WebSocketOpen, HTTP_6b_what_cannot_be_sent_is_misuse) {
     EXPECT_EQ(client.error().kind(), ErrorKind::Misuse);
 }
 
-// Opens one to a server that reads the request and says this, where %s stands for the right answer
-// to its key.
+// Opens a WebSocket to a server that reads the request and sends this answer, in which %s stands
+// for the right Sec-WebSocket-Accept.
 Result<std::unique_ptr<WebSocket>> open_with_answer(const std::string& answer) {
     auto listener = net::Listener::open(net::Address::loopback(0));
     if (!listener) return listener.error();
@@ -191,7 +191,7 @@ TEST(WebSocketOpen, HTTP_6b_informational_responses_may_come_before_the_answer) 
     EXPECT_EQ(flooded.error().kind(), ErrorKind::Limit);
 }
 
-// As in FIPS mode: OpenSSL is to give only what a provider has that is not there.
+// As in FIPS mode: OpenSSL may only use algorithms of a provider that is not loaded.
 struct WithoutSha1 {
     WithoutSha1() { EXPECT_EQ(::EVP_set_default_properties(nullptr, "fips=yes"), 1); }
     ~WithoutSha1() { EXPECT_EQ(::EVP_set_default_properties(nullptr, ""), 1); }

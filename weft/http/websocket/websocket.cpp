@@ -16,12 +16,13 @@ namespace {
 namespace close_code = wire::websocket::close_code;
 using wire::websocket::Event;
 
-// How long, and how much, is read from a peer that has been told to go.
+// How long, and how many bytes, are read and dropped after the Close; see linger().
 constexpr Nanoseconds kLingerTime = std::chrono::seconds(1);
 constexpr std::size_t kLingerBytes = 256 * 1024;
-// Of one frame that we send: a larger message is sent in several, which more peers take.
+// The largest frame that is sent. A larger message is sent in several frames, because some peers
+// limit the size of one.
 constexpr std::size_t kFrameBytesSent = 1024 * 1024;
-// A buffer for frames up to this size is kept for the next message.
+// The buffer for outgoing frames is kept for the next message up to this size.
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
 }  // namespace
@@ -32,7 +33,8 @@ WebSocket::MaskKeys::MaskKeys()
 std::uint32_t WebSocket::MaskKeys::next() {
     ++secret_[2];
     auto digest = wire::sha1(std::as_bytes(std::span(secret_)));
-    // Nobody can foresee that either; it is a system call for each frame.
+    // Without SHA-1 take a random number, which is as unpredictable, but costs a system call for
+    // each frame.
     if (!digest) return static_cast<std::uint32_t>(env::random(RandomStream::Secret));
     std::uint32_t key = 0;
     std::memcpy(&key, digest->data(), sizeof key);
@@ -74,7 +76,7 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
         case Event::Kind::Message: return Message{event.type, receiver_.take_message()};
         case Event::Kind::Ping: {
             auto answered = write([&] { return sender_.pong(frames_, event.payload); });
-            // A Close was sent: RFC 6455 §5.5.1 has nothing follow it.
+            // Closed: a Close was sent, which no frame may follow (RFC 6455 §5.5.1).
             if (!answered && answered.error().kind() != ErrorKind::Closed) return answered.error();
             break;
         }
@@ -82,7 +84,7 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
         case Event::Kind::Close:
         case Event::Kind::Failed: return end(event);
         case Event::Kind::NeedMore:
-            // A peer that never stops pinging does not outlast the deadline.
+            // The deadline must hold even if pings keep arriving, so that reads never wait.
             if (std::exchange(read, true) && deadline.expired(Clock::now())) {
                 return ErrorKind::TimedOut;
             }
@@ -93,7 +95,7 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
     return ErrorKind::Closed;
 }
 
-// Until there are bytes, or the caller's deadline.
+// Reads bytes into unread_, or fails at the caller's deadline. Pings a silent peer meanwhile.
 Result<void> WebSocket::await_bytes(Deadline deadline) {
     for (;;) {
         Deadline silence =
@@ -107,7 +109,7 @@ Result<void> WebSocket::await_bytes(Deadline deadline) {
         }
         if (!count && count.error().kind() == ErrorKind::Cancelled) return count.error();
         if (!count && count.error().kind() == ErrorKind::TimedOut) {
-            // The deadline of the caller, or the ambient one, which read() honours as well.
+            // The deadline of the caller has passed, or the ambient one, which read() honours too.
             if (!silence.expired(Clock::now())) return count.error();
             if (!pinged_) {
                 WEFT_TRY(keep_alive());
@@ -133,7 +135,8 @@ Result<void> WebSocket::keep_alive() {
     return {};
 }
 
-// The peer has closed, or is to be told that it broke the protocol.
+// Ends receiving after a Close of the peer, or after an error, of which the peer is told by a
+// Close.
 Result<WebSocket::Message> WebSocket::end(const Event& event) {
     ended_ = true;
     bool failed = event.kind == Event::Kind::Failed;
@@ -146,7 +149,7 @@ Result<WebSocket::Message> WebSocket::end(const Event& event) {
         peer_code_ = code;
         peer_reason_ = event.payload;
     }
-    // Nobody waits for it any more: what keeps it from being sent is not told.
+    // The connection ends here in any case, so that a failure to send the Close does not matter.
     static_cast<void>(write([&] {
         close_sent_ = true;
         return sender_.close(frames_, code);
@@ -166,7 +169,7 @@ Result<void> WebSocket::write(Append append) {
     auto written = stream_->write_all(as_bytes(frames_), deadline);
     if (frames_.capacity() > kKeptBytesMax) frames_ = {};
     if (written) return {};
-    close_sent_ = true;  // nothing can follow half a frame
+    close_sent_ = true;  // a part of a frame may have been sent, and nothing can follow that
     stream_->close();
     return written;
 }
@@ -185,7 +188,7 @@ Result<void> WebSocket::close(std::uint16_t code, std::string_view reason) {
         if (appended) close_sent_ = true;
         return appended;
     });
-    // Somebody has closed before, or the peer has: then its Close is all there is to wait for.
+    // Closed: a Close was sent before. Then only the peer's Close has to be awaited.
     if (!sent && sent.error().kind() != ErrorKind::Closed) return sent;
     auto answered = await_close();
     if (!answered) stream_->close();
@@ -205,8 +208,9 @@ Result<void> WebSocket::await_close() {
     }
 }
 
-// A socket that is closed with bytes unread sends a reset, which can overtake our Close; so they
-// are read first. RFC 6455 §7.1.1: the server is the first to close.
+// Reads and drops what the peer still sends, and closes the stream. A socket that is closed with
+// bytes unread sends a reset, which can overtake our Close. RFC 6455 §7.1.1: the server is the
+// first to close.
 void WebSocket::linger() {
     Deadline deadline = Deadline::after(kLingerTime);
     std::size_t dropped = 0;

@@ -1,4 +1,4 @@
-// WebSocket: messages both ways over a stream whose handshake is done (RFC 6455, RFC 7692).
+// WebSocket: sends and receives messages over a stream after the handshake (RFC 6455, RFC 7692).
 //
 //     WebSocket socket(upgraded.stream, upgraded.early, Role::Server, {.deflate = agreed});
 //     while (auto message = socket.receive()) {
@@ -6,13 +6,13 @@
 //     }
 //     log(socket.close_code());
 //
-// One fiber at a time receives; any fiber may send, ping and close meanwhile. Pings are answered,
-// and sent to a peer that is silent, inside receive(): who does not receive does not notice that
-// the peer has gone.
+// One fiber at a time receives; any fiber may send, ping and close at the same time. receive()
+// answers pings, and pings a silent peer: a program that does not call it does not notice that the
+// peer has gone.
 //
-// An error other than TimedOut and Cancelled of receive() ends the connection, and so does any
-// error of sending, since a frame may have been cut; both close the stream. The destructor closes
-// an owned stream without a handshake and does not wait: call close() before.
+// An error of receive() other than TimedOut and Cancelled ends the connection and closes the
+// stream. So does a failed write, because a part of a frame may have been sent. The destructor
+// closes an owned stream without a closing handshake, and does not wait: call close() before.
 #pragma once
 
 #include <array>
@@ -38,8 +38,9 @@ using MessageType = wire::websocket::MessageType;
 struct WebSocketOptions {
     wire::websocket::Limits limits = {};
     std::optional<wire::websocket::DeflateParameters> deflate = {};  // as the handshake agreed
-    std::string protocol = {};                                       // the same; empty: none
-    // A peer that was silent for so long is sent a ping, and has then so long to say anything.
+    std::string protocol = {};  // the subprotocol, as the handshake agreed; empty: none
+    // A peer that was silent for ping_interval is sent a ping, and must then send something within
+    // pong_timeout.
     Nanoseconds ping_interval = std::chrono::seconds(30);
     Nanoseconds pong_timeout = std::chrono::seconds(10);
     Nanoseconds write_time = std::chrono::seconds(30);  // of each message
@@ -53,8 +54,8 @@ public:
         std::string payload;  // Text is UTF-8
     };
 
-    // `early` is what was read behind the handshake. The stream is borrowed and outlives this, or
-    // is owned.
+    // `early` are the bytes that were read behind the handshake. The stream is owned, or borrowed
+    // and outlives this object.
     WebSocket(net::Stream& stream, Bytes early, WebSocketRole role,
               const WebSocketOptions& options = {});
     WebSocket(std::unique_ptr<net::Stream> stream, Bytes early, WebSocketRole role,
@@ -64,24 +65,25 @@ public:
     ~WebSocket();
 
     // The next message. Closed when the peer has closed the connection, has vanished, or does not
-    // answer pings; Other when it broke the protocol, and was told so. TimedOut at the deadline:
-    // nothing is lost, and it can be called again.
+    // answer pings. Other when it broke the protocol, Limit when a limit was exceeded; the peer is
+    // then sent a Close with the reason. TimedOut at the deadline: nothing is lost, and it can be
+    // called again.
     Result<Message> receive(Deadline deadline = Deadline::never());
 
-    // Whole messages, one after the other. Misuse for what must not be sent (see wire/websocket.h),
-    // Closed once a Close was sent; neither ends the connection.
+    // Sends a whole message; messages of several fibers are not mixed. Misuse for what must not be
+    // sent (see wire/websocket.h), Closed once a Close was sent; neither ends the connection.
     Result<void> send(MessageType type, std::string_view payload);
     Result<void> send_text(std::string_view text) { return send(MessageType::Text, text); }
     Result<void> send_binary(std::string_view bytes) { return send(MessageType::Binary, bytes); }
     Result<void> ping(std::string_view payload = {});
 
-    // Tells the peer, waits until it has answered, drops what it still says, and closes the stream.
-    // TimedOut when it has not answered within close_time. Idempotent.
+    // Sends a Close, waits for the peer's, drops messages that still arrive, and closes the stream.
+    // TimedOut when the peer has not answered within close_time. Idempotent.
     Result<void> close(std::uint16_t code = wire::websocket::close_code::kNormal,
                        std::string_view reason = {});
 
-    // Of the peer's Close: kNoStatus if it had none, kAbnormal while or if there was none. To be
-    // asked by whom receive() or close() has given an answer.
+    // From the peer's Close: kNoStatus if it had no code, kAbnormal if none has come. To be asked
+    // by the fiber that receives, after receive() or close() has returned.
     std::uint16_t close_code() const { return peer_code_; }
     std::string_view close_reason() const { return peer_reason_; }
 
@@ -89,7 +91,7 @@ public:
     net::Stream& stream() { return *stream_; }
 
 private:
-    // RFC 6455 §10.3: keys that the peer cannot foresee though it sees those before.
+    // RFC 6455 §10.3: masking keys that the peer cannot predict from those it has seen.
     class MaskKeys {
     public:
         MaskKeys();
@@ -103,33 +105,33 @@ private:
     Result<void> keep_alive();
     Result<Message> end(const wire::websocket::Event& event);
     Result<void> await_close();
-    // Writes what `append` puts into the frames; under sending_.
+    // Locks sending_, calls append(), and sends what that has put into frames_.
     template <class Append>
     Result<void> write(Append append);
     void linger();
 
-    std::unique_ptr<net::Stream> owned_;
+    std::unique_ptr<net::Stream> owned_;  // null: the stream is borrowed
     net::Stream* stream_;
     WebSocketRole role_;
     WebSocketOptions options_;
 
-    // Of whom receives.
+    // The state of the receiver, guarded by receiving_.
     Mutex receiving_;
     wire::websocket::Receiver receiver_;
     std::vector<std::byte> buffer_;
     Bytes unread_;         // in buffer_
     Instant heard_;        // when the peer last sent anything
-    bool pinged_ = false;  // since then
-    bool ended_ = false;
+    bool pinged_ = false;  // a ping was sent since then
+    bool ended_ = false;   // nothing more is received
     std::uint16_t peer_code_ = wire::websocket::close_code::kAbnormal;
     std::string peer_reason_;
 
-    // Of whom sends.
+    // The state of the sender, guarded by sending_.
     Mutex sending_;
     MaskKeys mask_keys_;
     wire::websocket::Sender sender_;
     std::string frames_;
-    bool close_sent_ = false;
+    bool close_sent_ = false;  // or a frame was cut: nothing more may be sent
 };
 
 }  // namespace weft::http

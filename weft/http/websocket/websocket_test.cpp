@@ -36,12 +36,12 @@ Pair make_pair() {
     return {std::move(pair->first), std::move(pair->second)};
 }
 
-// A server with a peer that speaks raw bytes; no frame of it is longer than 125 bytes.
+// A server with a peer that sends raw bytes. Its frames have payloads of up to 125 bytes.
 struct WithRawPeer {
     explicit WithRawPeer(const WebSocketOptions& options = {})
         : sockets(make_pair()), server(sockets.ours, {}, WebSocketRole::Server, options) {}
 
-    // A frame masked with zeros, which are a key like any other.
+    // Sends a frame whose masking key is zero, which is a valid key.
     void send(int first_byte, std::string_view payload = {}) {
         std::string text = {static_cast<char>(first_byte),
                             static_cast<char>(0x80 | payload.size())};
@@ -88,7 +88,7 @@ TEST(WebSocket, HTTP_6b_a_peer_that_breaks_the_protocol_is_told_why) {
     in_runtime(1, [] {
         WithRawPeer raw;
         raw.send(0x83);
-        // What was not read must not turn the Close into a reset.
+        // Unread bytes must not turn the Close into a reset.
         raw.send_raw(std::string(50'000, 'x'));
         auto reader = spawn([&] {
             std::string text = raw.read_all();
@@ -142,7 +142,7 @@ TEST(WebSocket, HTTP_6b_a_peer_that_pings_for_ever_does_not_outlast_the_deadline
 
 TEST(WebSocket, HTTP_6b_a_silent_peer_is_pinged_and_given_up) {
     in_runtime(1, [] {
-        WithRawPeer raw({.ping_interval = kShort, .pong_timeout = 1s});  // in time for the first
+        WithRawPeer raw({.ping_interval = kShort, .pong_timeout = 1s});  // for the first pong
         auto receiving = spawn([&] { return raw.server.receive(); });
         EXPECT_EQ(raw.read(2), "\x89\0"sv);
         raw.send(0x8a);
@@ -235,7 +235,7 @@ TEST(WebSocket, HTTP_6b_bytes_that_came_with_the_handshake_are_read_first) {
     });
 }
 
-// Both ends.
+// A server and a client that are connected.
 struct Connection {
     explicit Connection(const WebSocketOptions& options = {}) {
         Pair sockets = make_pair();
