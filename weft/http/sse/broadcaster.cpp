@@ -11,12 +11,12 @@
 namespace weft::http {
 namespace {
 
-// One client's stream, from its place in the ring on.
+// One client's stream, from its position in the ring on. Owned by the fiber that writes the stream.
 class Subscription {
 public:
     Subscription(std::shared_ptr<EventRing> ring, std::uint64_t place, Nanoseconds heartbeat)
         : ring_(std::move(ring)), place_(place), heartbeat_(heartbeat) {
-        // Relaxed, here and below: it is only counted.
+        // Relaxed, here and below: statistics only.
         ring_->subscribers.fetch_add(1, std::memory_order_relaxed);
     }
     Subscription(Subscription&&) = default;
@@ -33,13 +33,14 @@ public:
             Result<void> waited = ring_->wait(place_, Deadline::after(heartbeat_));
             if (waited) continue;
             if (waited.error().kind() != ErrorKind::TimedOut) return waited.error();
-            WEFT_TRY(CancelToken::current().check());  // or else it was the request's time
+            // TimedOut also when the context's deadline has passed, which ends the stream.
+            WEFT_TRY(CancelToken::current().check());
             WEFT_TRY(writer.write(wire::format_comment()));
         }
     }
 
 private:
-    // All that there is; the writer gathers it.
+    // Writes the events that are in the ring; the writer gathers them.
     Result<void> write_pending(BodyWriter& writer) {
         EventRing::Batch batch;
         for (;;) {
@@ -55,19 +56,19 @@ private:
             }
         }
     }
-    // A client that does not read is dropped by whoever notices it first: the ring, or a write that
-    // takes too long. One that has gone is not.
+    // Counts the client as dropped if it was too slow: it fell behind the ring (Limit), or a write
+    // to it took too long (TimedOut). A client that has gone does not count.
     Error lost(const Error& error) {
         bool is_slow = error.kind() == ErrorKind::Limit || error.kind() == ErrorKind::TimedOut;
-        // Relaxed: it is only counted.
+        // Relaxed: statistics only.
         if (is_slow) ring_->dropped.fetch_add(1, std::memory_order_relaxed);
         return error;
     }
 
-    std::shared_ptr<EventRing> ring_;  // with the broadcaster, which may end before
-    std::uint64_t place_;
+    std::shared_ptr<EventRing> ring_;  // shared with the broadcaster, which may end first
+    std::uint64_t place_;              // the number of the next event
     Nanoseconds heartbeat_;
-    bool ended_ = false;  // by close(), as opposed to a connection that is closed
+    bool ended_ = false;  // the broadcaster was closed: Closed does not come from the connection
 };
 
 }  // namespace
@@ -101,7 +102,7 @@ Response Broadcaster::subscribe(const Request& request) {
 void Broadcaster::close() { ring_->close(); }
 
 BroadcasterCounters Broadcaster::counters() const {
-    // Relaxed, both: a moment's values.
+    // Relaxed, both: statistics only.
     return {.published = ring_->published(),
             .subscribers = ring_->subscribers.load(std::memory_order_relaxed),
             .dropped = ring_->dropped.load(std::memory_order_relaxed)};

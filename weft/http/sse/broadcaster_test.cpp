@@ -25,7 +25,7 @@ bool has_subscribers(Broadcaster& broadcaster, std::size_t count) {
     return weft::testing::eventually([&] { return broadcaster.counters().subscribers == count; });
 }
 
-// A client whose subscription has begun.
+// Connects a client, and waits until its subscription has begun.
 RawClient subscribe(const TestServer& server, std::string_view request = kGet) {
     RawClient client = server.connect();
     client.send(request);
@@ -37,7 +37,7 @@ std::string request_after(std::string_view id) {
     return "GET / HTTP/1.1\r\nHost: a\r\nLast-Event-ID: " + std::string(id) + "\r\n\r\n";
 }
 
-// The id of the event with this data, which is the next one.
+// Reads the next event, which must have this data, and returns its id.
 std::string read_id(RawClient& client, std::string_view data) {
     std::string event = client.read_until("data: " + std::string(data) + "\n\n");
     std::size_t at = event.find("id: ");
@@ -101,7 +101,7 @@ TEST(Broadcaster, HTTP_6a_the_ring_is_bounded_by_bytes) {
         ASSERT_TRUE(broadcaster.publish({.data = std::string(400, letter)}));
     RawClient client = subscribe(server, request_after("unknown"));
     std::string text = client.read_until(std::string(400, 'c'));
-    // Two letters alone may also be in an id.
+    // Search for whole texts: single letters may also occur in an id.
     EXPECT_EQ(text.find(std::string(400, 'a')), std::string::npos);
     EXPECT_NE(text.find(std::string(400, 'b')), std::string::npos);
     auto large = broadcaster.publish({.data = std::string(1000, 'd')});
@@ -114,14 +114,14 @@ TEST(Broadcaster, HTTP_6a_a_subscriber_that_is_too_slow_is_dropped_and_the_other
     TestServer server(handler_of(broadcaster));
     RawClient slow = subscribe(server);
     RawClient fast = subscribe(server);
-    // More than the kernel keeps for a client that does not read.
+    // In total more than the kernel buffers for a client that does not read.
     std::string large(200'000, 'x');
     for (int i = 0; i < 100; ++i) {
         std::string data = large + std::to_string(i);
         ASSERT_TRUE(broadcaster.publish({.data = data}));
         ASSERT_FALSE(fast.read_until("x" + std::to_string(i) + "\n").starts_with("(ended)"));
     }
-    // It is told when it reads on, by the end of what it is in the middle of.
+    // The slow client sees its stream cut off, in the middle of an event.
     std::string rest = slow.read_to_end();
     EXPECT_FALSE(rest.ends_with("0\r\n\r\n"));
     EXPECT_TRUE(weft::testing::eventually([&] { return broadcaster.counters().dropped == 1; }));
@@ -130,7 +130,7 @@ TEST(Broadcaster, HTTP_6a_a_subscriber_that_is_too_slow_is_dropped_and_the_other
     EXPECT_NE(read_id(fast, "still here").find('-'), std::string::npos);
 }
 
-// Nothing is published any more when the write that it is in takes too long.
+// The ring does not drop this client, as nothing more is published: its write takes too long.
 TEST(Broadcaster, HTTP_6a_a_subscriber_that_does_not_read_for_too_long_is_counted_as_dropped) {
     Broadcaster broadcaster({.events_max = 16, .bytes_max = 8 << 20});
     ServerOptions options;
@@ -206,7 +206,7 @@ TEST(Broadcaster, HTTP_6a_an_event_that_cannot_be_sent_is_misuse) {
     EXPECT_EQ(broadcaster.counters().published, 0U);
 }
 
-// Each reader looks for all events in their order; a wake-up that gets lost shows as a time-out.
+// Each reader checks that all events come in order; a lost wake-up shows as a time-out.
 TEST(Broadcaster, HTTP_6a_nothing_is_lost_or_reordered_between_workers) {
     constexpr int kEvents = 2000, kClients = 8;
     Broadcaster broadcaster({.events_max = kEvents, .bytes_max = 16 << 20});

@@ -12,9 +12,11 @@
 namespace weft::http {
 namespace {
 
-// Of the delay; added, so that nobody comes before the time that the server has asked for.
+// The largest random addition to the delay. It is only added, so that no client comes before the
+// time that the server has asked for.
 constexpr unsigned kJitterPercent = 25;
-// What is doubled at least: a server that says 0 means streams that end, and not its own failure.
+// The smallest delay after a failed attempt, which is then doubled. A server that sets retry to 0
+// means streams that end as planned, not that it cannot be reached.
 constexpr Nanoseconds kDoubledMin = std::chrono::milliseconds(1);
 
 bool is_event_stream(const Headers& headers) {
@@ -24,7 +26,8 @@ bool is_event_stream(const Headers& headers) {
     return equal_without_case(essence, "text/event-stream");
 }
 
-// What another attempt cannot mend. All else is the network's, or a server's that is starting.
+// Whether another attempt would fail as well. Other errors come from the network, or from a server
+// that is starting.
 bool is_final(const Error& error) {
     return error.kind() == ErrorKind::Misuse || error.kind() == ErrorKind::Limit;
 }
@@ -41,11 +44,11 @@ EventSource::EventSource(Client& client, Url url, EventSourceOptions options)
 EventSource::~EventSource() = default;
 
 Result<EventSource::Event> EventSource::next(Deadline deadline) {
-    turn::may_wait("event_source.next", this);  // many events may have come at once
+    turn::may_wait("event_source.next", this);  // buffered events are returned without a wait
     if (final_) return *final_;
     CancelScope scope(CancelSource::with_deadline(deadline).token());
     Result<Event> event = advance();
-    // The end of the caller's context says nothing about the stream.
+    // If only the caller's context has ended, the stream is still good.
     if (!event && !CancelToken::current().is_cancelled()) {
         final_ = event.error();
         response_.reset();
@@ -75,7 +78,7 @@ Result<std::optional<EventSource::Event>> EventSource::parse() {
                                  .last_event_id = std::string(found->last_event_id)});
 }
 
-// "Reestablish the connection": until one is open.
+// "Reestablish the connection": repeats attempts until a stream is open.
 Result<void> EventSource::connect() {
     while (!response_) {
         WEFT_TRY(sleep_until(connect_after_));
@@ -90,10 +93,10 @@ Result<void> EventSource::open() {
     timeouts.idle = options_.idle;
     ClientRequest request{.url = url_, .headers = options_.headers.copy(), .timeouts = timeouts};
     request.headers.set("accept", "text/event-stream");
-    // A coding would hold events back until there is enough to code.
+    // A content coding could hold events back until there is enough to compress.
     request.headers.set("accept-encoding", "identity");
     request.headers.set("cache-control", "no-store");
-    // One that no field can hold is not sent, and does not end the stream for good.
+    // An id that a field cannot hold is not sent; sending it would make every request Misuse.
     if (!last_event_id_.empty() && is_field_value(last_event_id_))
         request.headers.set("last-event-id", last_event_id_);
     auto response = client_.send(request);
@@ -124,7 +127,8 @@ Result<void> EventSource::read() {
     return {};
 }
 
-// Says when the next attempt is due, unless there is no use in one.
+// To be called when a stream or an attempt has failed: sets the time of the next attempt, or
+// returns the error if another attempt would fail as well.
 Result<void> EventSource::lose(const Error& why, WasOpen was_open) {
     WEFT_TRY(CancelToken::current().check());
     if (is_final(why)) return why;

@@ -7,14 +7,14 @@
 //         use(event.type, event.data);
 //     }
 //
-// As browsers do it (https://html.spec.whatwg.org/multipage/server-sent-events.html): a stream that
-// ends or cannot be reached is asked for again after a while, with the id of the last event, so
-// that a server which keeps its events gives those that were missed. 204 means that there will be
-// no more. Any other status than 200, or another type than text/event-stream, is final as well.
-// Redirects are followed as the client's options say.
+// It behaves as browsers do (https://html.spec.whatwg.org/multipage/server-sent-events.html). A
+// stream that ends or cannot be reached is requested again after a delay, with the id of the last
+// event, so that a server which keeps its events can send those that were missed. 204 means that
+// there will be no more events. Any status other than 200, and any type other than
+// text/event-stream, is final as well. Redirects are followed as the client's options say.
 //
-// Between two attempts it waits as long as the server has said, and twice as long after each
-// attempt that fails, up to a limit; a bit of chance keeps many clients from coming all at once.
+// The delay between two attempts is the one that the server has set. It doubles with each attempt
+// that fails, up to a limit. A random addition keeps many clients from connecting all at once.
 //
 // Owned by one fiber at a time. The client outlives it. The destructor closes the connection.
 #pragma once
@@ -36,10 +36,10 @@ namespace weft::http {
 
 struct EventSourceOptions {
     Headers headers = {};                                       // sent with each request
-    std::string last_event_id = {};                             // of an earlier life; empty: none
-    std::chrono::milliseconds retry = std::chrono::seconds(2);  // until the server says otherwise
-    Nanoseconds retry_max = std::chrono::seconds(60);           // of what is doubled
-    // A stream that is silent for so long is taken for dead; servers send comments to prevent it.
+    std::string last_event_id = {};                             // to resume from; empty: none
+    std::chrono::milliseconds retry = std::chrono::seconds(2);  // until the server sets another
+    Nanoseconds retry_max = std::chrono::seconds(60);           // to which the delay may double
+    // A stream that is silent for this long is closed; servers send comments to prevent that.
     Nanoseconds idle = std::chrono::seconds(60);
     std::size_t event_bytes_max = wire::EventStreamParser::kEventBytesMax;
 };
@@ -47,7 +47,7 @@ struct EventSourceOptions {
 class EventSource {
 public:
     struct Event {
-        std::string type;  // "message" unless the server says otherwise
+        std::string type;  // "message" unless the server sets another
         std::string data;
         std::string last_event_id;
     };
@@ -57,14 +57,15 @@ public:
     EventSource& operator=(const EventSource&) = delete;
     ~EventSource();
 
-    // Connects if need be. TimedOut at the deadline, Cancelled with the context: nothing of an open
-    // stream is lost, and it can be called again. Everything else is final, and given again: Closed
-    // after 204, Refused for a response that is no event stream, Limit for an event or redirects
-    // beyond it, Misuse for headers that cannot be sent.
+    // The next event; connects if no stream is open. TimedOut at the deadline, Cancelled with the
+    // context: nothing of an open stream is lost, and it can be called again. Every other error is
+    // final, and returned by every further call: Closed after 204, Refused for a response that is
+    // no event stream, Limit for an event or a number of redirects beyond the limit, Misuse for
+    // headers that cannot be sent.
     Result<Event> next(Deadline deadline = Deadline::never());
 
     std::string_view last_event_id() const { return last_event_id_; }
-    // Whether a stream is open: what comes is what has just happened.
+    // Whether a stream is open now, so that events arrive as they are published.
     bool is_open() const { return response_.has_value(); }
 
 private:
@@ -83,11 +84,11 @@ private:
     const EventSourceOptions options_;
     std::string last_event_id_;
     std::chrono::milliseconds retry_;
-    Deadline connect_after_ = Deadline::at(Instant::min());  // the next attempt
-    unsigned failures_ = 0;                                  // attempts in a row
-    std::optional<Error> final_;
+    Deadline connect_after_ = Deadline::at(Instant::min());  // when the next attempt is due
+    unsigned failures_ = 0;                                  // failed attempts in a row
+    std::optional<Error> final_;                             // what next() returns from now on
 
-    // Of the stream that is open.
+    // The open stream, if there is one.
     std::optional<ClientResponse> response_;
     std::optional<wire::EventStreamParser> parser_;
     std::unique_ptr<std::byte[]> buffer_;

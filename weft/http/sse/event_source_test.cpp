@@ -31,8 +31,8 @@ EventSourceOptions quick() {
     return options;
 }
 
-// A source of a server that gives each connection the next of these answers and closes; the last
-// is given again and again.
+// A source whose server gives each connection the next of these answers and closes; the last answer
+// is repeated.
 template <class Test>
 void with_answers(std::vector<std::string> answers, Test test) {
     in_runtime(1, [&] {
@@ -51,7 +51,7 @@ void with_answers(std::vector<std::string> answers, Test test) {
 
 std::string events(std::string_view text) { return std::string(kHead) + std::string(text); }
 
-// What is final after these answers.
+// The outcome of next() after these answers, which must be final.
 Result<EventSource::Event> last_of(std::vector<std::string> answers) {
     Result<EventSource::Event> outcome = ErrorKind::Other;
     with_answers(std::move(answers), [&](EventSource& source, auto&) -> Result<void> {
@@ -142,7 +142,7 @@ TEST(EventSource, HTTP_6a_it_waits_as_long_as_the_server_has_said) {
                  });
 }
 
-// How often a server that is not there is asked in so long.
+// How many attempts are made within a time, to a server that does not exist.
 std::size_t attempts_in_vain_once(milliseconds retry, milliseconds time) {
     std::size_t attempts = 0;
     in_runtime(1, [&]() -> Result<void> {
@@ -163,7 +163,7 @@ std::size_t attempts_in_vain_once(milliseconds retry, milliseconds time) {
     return attempts;
 }
 
-// A machine that stands still meanwhile makes it fewer: then all of it is repeated.
+// A machine that stalls meanwhile makes fewer attempts; then the measurement is repeated.
 std::size_t attempts_in_vain(milliseconds retry, milliseconds time, std::size_t at_least) {
     std::size_t attempts = 0;
     for (int i = 0; i < 5 && attempts < at_least; ++i)
@@ -185,7 +185,7 @@ TEST(EventSource, HTTP_6a_who_is_told_not_to_wait_does_so_once_an_attempt_has_fa
     EXPECT_LE(attempts, 10U);
 }
 
-// Each byte in a piece of its own, and a deadline that passes between any two.
+// The server sends single bytes, and the deadline passes between any two.
 TEST(EventSource, HTTP_6a_a_deadline_in_the_middle_of_an_event_loses_nothing) {
     in_runtime(1, [] {
         auto serve = [](Peer& peer) {
@@ -265,7 +265,7 @@ TEST(EventSource, HTTP_6a_a_silent_stream_is_taken_for_dead) {
     });
 }
 
-// The two halves together: a server that goes away and comes back does not lose an event.
+// A Broadcaster and an EventSource together: no event is lost when the connection is closed.
 TEST(EventSource, HTTP_6a_with_a_broadcaster_nothing_is_missed_between_two_connections) {
     Broadcaster broadcaster({.retry = milliseconds(1)});
     Atomic<unsigned> requests{0};

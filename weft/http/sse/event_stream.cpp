@@ -32,13 +32,13 @@ Response event_stream_response(Body::Producer producer) {
                             std::move(producer)](BodyWriter& writer) mutable -> Result<void> {
         DrainScope scope(writer.drain());
         Result<void> outcome = producer(writer);
-        // It ends as if it had said all: the client connects again, to another server perhaps.
+        // A drain ends the stream properly; the client connects again, perhaps to another server.
         if (scope.has_begun()) return {};
         return outcome;
     };
     return Response::stream("text/event-stream", std::move(until_drain))
         .with("cache-control", "no-store")
-        .with("x-accel-buffering", "no");  // what nginx and its like look at
+        .with("x-accel-buffering", "no");  // tells nginx and similar proxies not to buffer
 }
 
 }  // namespace weft::http

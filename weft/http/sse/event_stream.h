@@ -1,9 +1,9 @@
-// EventStream: server-sent events for one client, written by a handler.
+// EventStream: writes server-sent events for one client, in a handler.
 //
 //     Result<Response> handler(Request&, async::Context&) {
 //         return event_stream([](EventStream& stream) -> Result<void> {
 //             for (int i = 1; i <= 3; ++i) WEFT_TRY(stream.send({.data = std::to_string(i)}));
-//             return {};                        // the client asks again, unless it has enough
+//             return {};                        // a client that wants more connects again
 //         });
 //     }
 //
@@ -26,21 +26,23 @@ class EventStream {
 public:
     explicit EventStream(BodyWriter& writer) : writer_(writer) {}
 
-    // It is on its way when this returns. Misuse for what cannot be read back (see wire/sse.h),
-    // which leaves the stream as it was; any other error means that the client is gone.
+    // Sends the event; nothing is held back when this returns. Misuse for an event that could not
+    // be read back (see wire/sse.h), which leaves the stream as it was; any other error means that
+    // the client has gone.
     Result<void> send(const OutgoingEvent& event);
-    // No event, but it shows whether the client is still there, and keeps proxies from closing.
+    // Sends a comment, which is no event. It shows whether the client is still there, and keeps
+    // proxies from closing an idle stream.
     Result<void> comment(std::string_view text = {});
 
 private:
     BodyWriter& writer_;
 };
 
-// Never cached, never held back by proxies. The function runs on the fiber of the connection after
-// the head was sent; its waits end when the client goes away, and when the server drains: then the
-// stream ends as if the function had returned nothing but success.
+// A response that is not cached, and not buffered by proxies. `write` runs on the fiber of the
+// connection after the head was sent. Its waits end when the client goes away, and when the server
+// drains; after a drain the stream ends properly, whatever `write` returns.
 Response event_stream(std::move_only_function<Result<void>(EventStream&)> write);
-// The same for who formats the events by other means.
+// The same for a producer that formats the events itself.
 Response event_stream_response(Body::Producer producer);
 
 }  // namespace weft::http

@@ -14,7 +14,7 @@ EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
       life_(static_cast<std::uint32_t>(env::random(RandomStream::Workload))),
       slots_(std::max<std::size_t>(events_max, 1)) {}
 
-// "1f3a9c02-17"
+// For example "1f3a9c02-17".
 std::string EventRing::id_of(std::uint64_t number) const {
     std::array<char, 32> text;
     char* end = std::to_chars(text.begin(), text.end(), life_, 16).ptr;
@@ -25,7 +25,7 @@ std::string EventRing::id_of(std::uint64_t number) const {
 
 Result<void> EventRing::append(wire::OutgoingEvent event) {
     std::lock_guard appending(appending_);
-    // Nobody else changes it meanwhile.
+    // Only append() changes the number, and appending_ is held.
     std::string id = id_of(place_of_next());
     event.id = id;
     std::string formatted = WEFT_TRY(wire::format_event(event));
@@ -33,7 +33,7 @@ Result<void> EventRing::append(wire::OutgoingEvent event) {
         return Error::limit("an event has more bytes than", bytes_max_,
                             "BroadcasterOptions::bytes_max");
     auto text = std::make_shared<const std::string>(std::move(formatted));
-    // Memory is taken and freed without the lock.
+    // Memory is allocated and freed without the spin lock.
     while (evict_for(text->size())) {}
     auto changed = std::make_shared<Event>();
     {
@@ -49,7 +49,8 @@ Result<void> EventRing::append(wire::OutgoingEvent event) {
     return {};
 }
 
-// The oldest event if it has to make room, and with it the place of those who still need it.
+// Removes the oldest event and returns it, if it has to make room; null otherwise. Readers that
+// still need it will get Limit.
 EventRing::Text EventRing::evict_for(std::size_t bytes) {
     SpinGuard guard(lock_);
     if (first_ == next_) return nullptr;
