@@ -8,7 +8,7 @@ namespace {
 
 enum class Comparison : std::uint8_t { Strong, Weak };  // RFC 9110 §8.8.3.2
 
-// Takes one entity-tag off the text; nothing if there is none at its beginning.
+// An entity-tag, and how to take one off the beginning of a text; nothing if there is none.
 struct EntityTag {
     std::string_view opaque;  // with its quotation marks
     bool is_weak = false;
@@ -29,7 +29,7 @@ void skip_blanks(std::string_view& text) {
     while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
 }
 
-// Whether one of the tags of a field is this one. From a malformed place on nothing matches.
+// Whether one of the tags of a field is this one. Tags behind a malformed one do not count.
 bool lists(std::string_view text, std::string_view etag, Comparison comparison) {
     for (;;) {
         skip_blanks(text);

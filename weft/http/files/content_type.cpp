@@ -12,7 +12,7 @@ struct Extension {
     std::string_view type;
 };
 
-// Sorted by name; the types are those of IANA's registry and of the WHATWG MIME sniffing standard.
+// Sorted by name. The types are those of IANA's registry and of the WHATWG MIME sniffing standard.
 constexpr auto kExtensions = std::to_array<Extension>({
     {"7z", "application/x-7z-compressed"},
     {"aac", "audio/aac"},

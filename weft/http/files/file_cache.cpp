@@ -6,7 +6,8 @@
 namespace weft::http {
 namespace {
 
-// A directory counts too: it has a path.
+// How much of the limit on files a resource takes. A directory counts as one, because it takes an
+// entry.
 std::size_t files_of(const Resource& resource) {
     return std::max<std::size_t>(resource.representations.size(), 1);
 }
@@ -17,7 +18,7 @@ FileCache::FileCache(const FileCacheLimits& limits)
     : shard_files_max_(limits.files / kShards),
       shard_memory_max_(limits.memory_bytes / kShards),
       fresh_time_(limits.fresh_time) {
-    // No table grows under its lock.
+    // Reserved here, so that no table grows while its lock is held.
     for (Shard& shard : shards_) shard.by_path.reserve(shard_files_max_ + 1);
 }
 
@@ -36,7 +37,7 @@ FileCache::Found FileCache::find(std::string_view path, Instant now) {
     Entry& entry = *found->second;
     shard.entries.splice(shard.entries.begin(), shard.entries, found->second);
     bool is_stale = now - entry.looked_at >= fresh_time_;
-    // The caller looks at it now, so that the others need not.
+    // This caller checks the file now, so that the next ones need not.
     if (is_stale) entry.looked_at = now;
     return {entry.resource, is_stale};
 }

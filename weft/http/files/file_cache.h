@@ -1,8 +1,8 @@
-// FileCache: the resources that were asked for last, by their paths. Any fiber, any thread.
+// FileCache: the most recently requested resources, by path. Any fiber, any thread.
 //
-// It is bounded in open files and in bytes of memory; what was not asked for the longest goes
-// first. After `fresh_time` a resource must be looked at again: find() tells exactly one caller so,
-// and the others go on with what there is.
+// It is bounded in open files and in bytes of memory; the least recently requested resource is
+// evicted first. `fresh_time` after a resource was loaded or checked, it must be checked again:
+// find() tells one caller so, and the others use the resource as it is.
 #pragma once
 
 #include <array>
@@ -32,10 +32,11 @@ public:
 
     struct Found {
         std::shared_ptr<const Resource> resource;  // null: there is none
-        bool is_stale = false;                     // look whether it is still so
+        bool is_stale = false;                     // the caller is to check the file again
     };
     Found find(std::string_view path, Instant now);
-    // In place of what was there. Larger ones than a fair share of the cache are not kept.
+    // Inserts or replaces the resource of a path. One that is larger than a shard is not kept, and
+    // the path is removed.
     void keep(std::string_view path, std::shared_ptr<const Resource> resource, Instant now);
     void forget(std::string_view path);
 
@@ -43,7 +44,7 @@ public:
     std::size_t memory_bytes() const;
 
 private:
-    // Each has its share of the paths and of the limits, so that they can be used at once.
+    // Each shard has an equal part of the limits, and can be used while others are locked.
     static constexpr std::size_t kShards = 8;
 
     struct Entry {
@@ -51,15 +52,15 @@ private:
         std::shared_ptr<const Resource> resource;
         Instant looked_at;
     };
-    using Entries = std::list<Entry>;  // the last asked for first
+    using Entries = std::list<Entry>;  // the most recently requested first
     struct Shard {
-        mutable SpinLock lock;  // the rest
+        mutable SpinLock lock;  // guards all members below
         Entries entries;
         std::unordered_map<std::string_view, Entries::iterator> by_path;  // views into entries
         std::size_t files = 0;
         std::size_t memory_bytes = 0;
 
-        // Moves it to `gone`, which is destroyed when the lock is free again.
+        // Moves the entry to `gone`, which the caller destroys after it has released the lock.
         void remove(Entries::iterator entry, Entries& gone);
     };
 

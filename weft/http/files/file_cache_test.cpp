@@ -53,7 +53,7 @@ TEST(FileCache, HTTP_8_the_cache_is_bounded_in_files_and_in_memory) {
     }
     EXPECT_GT(cache.memory_bytes(), 20'000U);
     EXPECT_TRUE(cache.find("/999", kStart).resource);
-    // What does not fit at all takes nothing else's place, and is no longer there.
+    // A resource that is too large evicts no other, and its path is removed.
     std::size_t before = cache.files();
     cache.keep("/999", resource(20'000), kStart);
     EXPECT_FALSE(cache.find("/999", kStart).resource);
@@ -61,7 +61,7 @@ TEST(FileCache, HTTP_8_the_cache_is_bounded_in_files_and_in_memory) {
 }
 
 TEST(FileCache, HTTP_8_what_was_asked_for_last_stays_the_longest) {
-    FileCache cache({.files = 16});  // two in each share
+    FileCache cache({.files = 16});  // two in each shard
     cache.keep("/kept", resource(), kStart);
     for (int i = 0; i < 1000; ++i) {
         cache.keep("/" + std::to_string(i), resource(), kStart);

@@ -18,7 +18,7 @@
 namespace weft::http {
 namespace {
 
-// Of a file that is sent in several pieces.
+// How much of a file is read at a time for a response of several ranges.
 constexpr std::size_t kReadBytes = 32 * 1024;
 
 // The resource lives as long as its representation is shared.
@@ -31,7 +31,7 @@ Shared choose(const Request& request, std::shared_ptr<const Resource> resource) 
         std::array<wire::Coding, 8> codings{};
         std::size_t count = std::min(all.size() - 1, codings.size());
         for (std::size_t i = 0; i < count; ++i) codings[i] = all[i + 1].coding;
-        // RFC 9110 §12.5.3: who refuses everything there is may be sent it all the same.
+        // RFC 9110 §12.5.3: a client that refuses every available coding may be sent one anyway.
         std::string accepted = request.headers().joined("accept-encoding");
         wire::Coding best = wire::choose_coding(accepted, std::span(codings).first(count))
                                 .value_or(wire::Coding::Identity);
@@ -95,7 +95,7 @@ private:
         while (range.count > 0) {
             std::span<std::byte> space(buffer.data(), std::min(range.count, buffer.size()));
             std::size_t count = WEFT_TRY(representation_->file.read_at(range.first, space));
-            // It has shrunk, and its length was promised.
+            // The file has shrunk, but the head of the response has already stated its length.
             if (count == 0) return ErrorKind::Closed;
             WEFT_TRY(writer.write(space.first(count)));
             range.first += count;
@@ -111,7 +111,7 @@ private:
     std::string end_;
 };
 
-// What says which representation it is, with and without its content (RFC 9110 §15.4.5).
+// Adds the fields that identify the representation. A 304 has them too (RFC 9110 §15.4.5).
 void add_validators(Headers& headers, const Representation& representation, bool is_past) {
     headers.add("ETag", representation.etag);
     if (is_past) headers.add("Last-Modified", representation.modified_text);
@@ -144,7 +144,7 @@ Response file_response(const Request& request, std::shared_ptr<const Resource> r
     Shared representation = choose(request, std::move(resource));
     std::uint64_t size = representation->status.size;
     std::int64_t now = env::wall_ns() / 1'000'000'000;
-    // RFC 9110 §8.8.2.1: a time that lies before us is none.
+    // RFC 9110 §8.8.2.1: a modification time in the future must not be sent.
     bool is_past = representation->modified_seconds() <= now;
     Validators validators{representation->etag, std::nullopt};
     if (is_past) validators.modified = representation->modified_seconds();
@@ -157,7 +157,7 @@ Response file_response(const Request& request, std::shared_ptr<const Resource> r
     if (!cache_control.empty()) response.headers.add("Cache-Control", cache_control);
     if (condition == Condition::NotModified) {
         response.status = 304;
-        // It is not sent, but its length may be said, and then must be right (§8.6).
+        // The content is not sent, but its length may be stated, and must then be right (§8.6).
         response.body = body_of(std::move(representation), 0, size);
         return response;
     }
@@ -175,7 +175,7 @@ Response file_response(const Request& request, std::shared_ptr<const Resource> r
             return send_ranges(std::move(response), representation, std::move(asked), content_type);
         }
     }
-    // Both lie in tables of the program, as does the name of an encoding.
+    // Borrowed: the types lie in static tables, as do the names of the codings above.
     response.headers.add_borrowed("Content-Type", content_type);
     response.body = body_of(std::move(representation), 0, size);
     return response;

@@ -1,4 +1,4 @@
-// The response to a GET or HEAD of a file: conditions, ranges, encodings. Any fiber.
+// The response to a GET or HEAD of a file: conditions, ranges, content codings. Any fiber.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace weft::http {
 
-// `cache_control`: empty for none. The response shares the resource.
+// The response shares the resource, which must be a File. `cache_control` is the value of that
+// field; empty: none.
 Response file_response(const Request& request, std::shared_ptr<const Resource> resource,
                        std::string_view cache_control);
 

@@ -38,7 +38,7 @@ std::string listing_page(std::string_view path, std::vector<DirectoryEntry> entr
     if (path != "/") page += "<li><a href=\"../\">../</a></li>\n";
     for (const DirectoryEntry& entry : entries) {
         std::string_view slash = entry.kind == FileKind::Directory ? "/" : "";
-        // "./" before it: "javascript:x" would be a scheme.
+        // "./" in front of the name: otherwise "javascript:x" would be read as a URL with a scheme.
         page.append("<li><a href=\"./").append(wire::percent_encode(entry.name)).append(slash);
         page.append("\">").append(escape_html(entry.name)).append(slash).append("</a></li>\n");
     }

@@ -1,4 +1,4 @@
-// A directory as a page of HTML. Any thread.
+// The listing of a directory as a page of HTML. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace weft::http {
 
-// A larger directory is shown in part.
+// Of a larger directory only so many entries are shown.
 inline constexpr std::size_t kListingEntriesMax = 10'000;
 
-// `path` is the decoded path that the client asked for; it ends with a slash. Names are whatever
-// bytes the file system has: nothing in them can become markup, or a link to elsewhere.
+// `path` is the decoded path of the request; it ends with a slash. Names may be any bytes of the
+// file system: they are escaped, so that none can become markup or a link to elsewhere.
 std::string listing_page(std::string_view path, std::vector<DirectoryEntry> entries);
 
 }  // namespace weft::http

@@ -17,7 +17,7 @@ std::string_view trim(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// Digits only; what is too large for 64 bits is as good as the largest number.
+// A number of decimal digits only; one that does not fit into 64 bits becomes the largest number.
 std::optional<std::uint64_t> parse_position(std::string_view text) {
     if (text.empty()) return std::nullopt;
     std::uint64_t value = 0;
@@ -40,7 +40,8 @@ Spec parse_spec(std::string_view text, std::uint64_t size, ByteRange& range) {
     if (dash == 0) {
         if (!last) return Spec::Malformed;
         if (*last == 0) return Spec::Unsatisfiable;
-        // Satisfiable by §14.1.2, but no Content-Range can say so: the whole, which is nothing.
+        // Satisfiable by §14.1.2, but no Content-Range can express a range of empty content.
+        // Malformed makes the response a 200 with the whole, empty content.
         if (size == 0) return Spec::Malformed;
         range.count = std::min(*last, size);
         range.first = size - range.count;
@@ -59,7 +60,8 @@ bool touch(const ByteRange& a, const ByteRange& b) {
     return a.first <= b.first + b.count && b.first <= a.first + a.count;
 }
 
-// Takes the place of the first that it touches; so the order stays as near to the asked as can be.
+// Adds a range, joined with all that it overlaps or touches. It is put at the place of one of
+// those, so that the order stays close to that of the field.
 void join(std::vector<ByteRange>& ranges, ByteRange range) {
     auto place = ranges.end();
     for (auto other = ranges.begin(); other != ranges.end();) {
@@ -71,7 +73,7 @@ void join(std::vector<ByteRange>& ranges, ByteRange range) {
         range.first = std::min(other->first, range.first);
         range.count = end - range.first;
         place = ranges.erase(other);
-        // The joined one may touch some that it did not touch before.
+        // The joined range may touch others that it did not touch before, so search again.
         other = ranges.begin();
     }
     ranges.insert(place, range);

@@ -1,4 +1,4 @@
-// Which bytes a Range field asks for (RFC 9110 §14). Any thread.
+// The byte ranges that a Range field asks for (RFC 9110 §14). Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weft::http {
 
-// A field with more ranges, or with more after those that touch were joined, is not honoured: who
-// asks so would make the answer cost more than the whole.
+// A field with more ranges than kRangesAskedMax, or more than kRangesSentMax after adjacent and
+// overlapping ones are joined, is ignored: the response would cost more than the whole content.
 inline constexpr std::size_t kRangesAskedMax = 64;
 inline constexpr std::size_t kRangesSentMax = 16;
 
@@ -21,14 +21,15 @@ struct ByteRange {
 
 struct AskedRanges {
     enum class Kind : std::uint8_t {
-        Whole,          // malformed, of another unit, too many: as if it had not been sent
-        Partial,        // `ranges`, which do not touch, in the order they were asked for
-        Unsatisfiable,  // none of them lies in the content: 416
+        Whole,          // ignore the field: it is malformed, has another unit, or too many ranges
+        Partial,        // send `ranges`, which neither overlap nor touch, in the order of the field
+        Unsatisfiable,  // no range lies in the content: answer 416
     };
     Kind kind = Kind::Whole;
     std::vector<ByteRange> ranges;
 };
 
+// `size` is that of the content. All ranges in the result are non-empty and lie within it.
 AskedRanges parse_ranges(std::string_view field, std::uint64_t size);
 
 }  // namespace weft::http

@@ -1,4 +1,4 @@
-// A Range field of any bytes: what comes out lies in the content, and does not touch.
+// A Range field of any bytes: the resulting ranges lie in the content, and do not touch.
 #include "weft/base/assert.h"
 #include "weft/http/files/ranges.h"
 

@@ -11,7 +11,7 @@
 namespace weft::http {
 namespace {
 
-// "whole", "none", or "first+count first+count".
+// The result as "whole", "none", or "first+count first+count".
 std::string asked(std::string_view field, std::uint64_t size = 100) {
     AskedRanges ranges = parse_ranges(field, size);
     if (ranges.kind == AskedRanges::Kind::Whole) return "whole";

@@ -20,7 +20,7 @@ struct Suffix {
     Coding coding;
     std::string_view text;
 };
-// In the order in which they are preferred, where a client does not mind.
+// In the order of preference among codings that a client weights equally.
 constexpr auto kSuffixes = std::to_array<Suffix>({
     {Coding::Brotli, ".br"},
     {Coding::Zstd, ".zst"},
@@ -32,7 +32,7 @@ Error missing() { return Error::from_errno(ENOENT); }
 std::string etag_of(const FileStatus& status, Coding coding) {
     auto modified = static_cast<std::uint64_t>(status.modified.time_since_epoch().count());
     std::string etag = format("\"{:x}-{:x}-{:x}", status.inode, status.size, modified);
-    // An encoding that shares a file with another (a hard link) is still another representation.
+    // Two names may be hard links to one file, but different codings are different representations.
     if (coding != Coding::Identity) etag.append("-").append(to_string(coding));
     return etag += '"';
 }
@@ -41,7 +41,7 @@ bool is_unchanged(const FileStatus& a, const FileStatus& b) {
     return a.kind == b.kind && a.size == b.size && a.modified == b.modified && a.inode == b.inode;
 }
 
-// The content, unless it changes or ends while it is read.
+// Reads the whole content. False: the file has changed while it was read.
 Result<bool> read_content(const File& file, const FileStatus& status, std::string& content) {
     content.resize(status.size);
     std::span<std::byte> space = std::as_writable_bytes(std::span(content));

@@ -1,4 +1,4 @@
-// Static files over a real connection: what the server makes of the handler's responses.
+// Static files over a real connection: how the server sends the handler's responses.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,8 +67,8 @@ TEST_F(SentFiles, HTTP_8_files_small_and_large_arrive_as_they_are) {
     }
 }
 
-// sendfile(2) hands the pages of the file to the socket. Whoever changes the file while they wait
-// there to be received changes what is received; a copy would stay as it was.
+// sendfile(2) puts the pages of the file into the socket. A change of the file while they wait
+// there changes what is received; a copy would stay as it was.
 TEST_F(SentFiles, HTTP_8_large_files_are_sent_by_the_kernel_from_the_pages_of_the_file) {
     constexpr std::size_t kBytes = 4 << 20;
     std::ofstream(folder_ + "/paper") << std::string(kBytes, 'a');
@@ -87,7 +87,7 @@ TEST_F(SentFiles, HTTP_8_large_files_are_sent_by_the_kernel_from_the_pages_of_th
     ::close(file);
     std::string received = client.read_count(kBytes);
     ASSERT_EQ(received.size(), kBytes);
-    // What came with the head was received before, by 16 KiB at most; all that waited is new.
+    // At most 16 KiB were received with the head, before the change; all that waited is new.
     std::string_view waited = std::string_view(received).substr(16 * 1024, 32 * 1024);
     EXPECT_EQ(waited.find('a'), std::string_view::npos);
 }
@@ -101,7 +101,7 @@ TEST_F(SentFiles, HTTP_8_head_and_304_say_the_length_and_send_nothing) {
     std::string unchanged = client.read_until("\r\n\r\n");
     EXPECT_THAT(unchanged, StartsWith("HTTP/1.1 304 "));
     EXPECT_THAT(unchanged, Not(HasSubstr("Content-Length: 0\r\n")));
-    // Nothing lies between them: the next response begins at once.
+    // No content follows: the next response begins at once.
     client.send(get("/small.txt"));
     EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 200 "));
 }
@@ -109,8 +109,9 @@ TEST_F(SentFiles, HTTP_8_head_and_304_say_the_length_and_send_nothing) {
 TEST_F(SentFiles, HTTP_8_a_file_that_shrinks_while_it_is_sent_ends_the_connection) {
     TestServer server(static_files(folder_).value());
     RawClient client = server.connect();
-    // More than the sockets hold is still in the file when it is cut. It is one large hole, for the
-    // kernel sends pages as they are at the last moment: no content could be relied on.
+    // The file is larger than the sockets' buffers, so that a part of it is unsent when it shrinks.
+    // It is one large hole: its content is not checked, since the kernel reads the pages only when
+    // it sends them.
     constexpr std::size_t kBytes = 64 << 20;
     std::ofstream(folder_ + "/hole").flush();
     fs::resize_file(folder_ + "/hole", kBytes);

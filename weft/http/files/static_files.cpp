@@ -23,7 +23,8 @@
 namespace weft::http {
 namespace {
 
-// Nothing to decode, to normalize or to refuse: most paths, and the key of the cache as it is.
+// Whether a path needs no decoding, no normalization and no refusal, as most do. It is then the key
+// of the cache as it is.
 bool is_plain(std::string_view path) {
     if (!path.starts_with('/')) return false;
     char previous = 0;
@@ -35,8 +36,8 @@ bool is_plain(std::string_view path) {
     return true;
 }
 
+// Whether a path contains an encoded slash ("%2f"). Decoding it would turn one name into two.
 bool names_no_file(std::string_view path) {
-    // A name with an encoded slash in it would otherwise be taken for two.
     for (std::size_t at = path.find("%2"); at != std::string_view::npos;
          at = path.find("%2", at + 1)) {
         if (path.substr(at + 2).starts_with('f') || path.substr(at + 2).starts_with('F'))
@@ -45,7 +46,7 @@ bool names_no_file(std::string_view path) {
     return false;
 }
 
-// The path as the file system is to see it; nothing if no file can have it.
+// The decoded and normalized path; nothing if no file can have it, or it is hidden.
 std::optional<std::string> file_path(std::string_view path, Dotfiles dotfiles) {
     if (names_no_file(path)) return std::nullopt;
     std::optional<std::string> decoded = wire::normalize_path(path);
@@ -59,7 +60,7 @@ std::optional<std::string> file_path(std::string_view path, Dotfiles dotfiles) {
     return decoded;
 }
 
-// What a failure to open means to the client; nothing: it is the server's own.
+// The status for a failure to open a file; nothing: it is an error of the server.
 std::optional<std::uint16_t> status_of(const Error& error) {
     switch (error.native_code()) {
     case ENOENT:
@@ -109,7 +110,7 @@ private:
 
 Response refuse(const Error& error) { return Response::plain(*status_of(error)); }
 
-// Without an authority in it: a path that begins with two slashes would name another host.
+// Refuses a path that begins with two slashes: as a Location it would name another host.
 Response redirect_to_directory(const Request& request) {
     std::string_view path = request.whole_path();
     if (!path.starts_with('/') || path.starts_with("//")) return Response::plain(404);
@@ -143,7 +144,7 @@ Result<Response> StaticFiles::answer(Request& request) {
     return file_response(request, std::move(*resource), options_.cache_control);
 }
 
-// From the cache, or from the disk if it is not there or should be looked at again.
+// The resource from the cache, or from the disk if it is not cached or must be checked again.
 Result<StaticFiles::Shared> StaticFiles::find(std::string_view path) {
     FileCache::Found found = cache_.find(path, Clock::now());
     if (found.resource && !found.is_stale) return found.resource;
@@ -153,7 +154,8 @@ Result<StaticFiles::Shared> StaticFiles::find(std::string_view path) {
         std::optional<std::uint16_t> status = status_of(loaded.error());
         bool is_gone = status && *status != 503;
         if (is_gone) cache_.forget(path);
-        // It is not known to have changed: what there is will do until it can be looked at.
+        // The check has failed for another reason, such as a lack of descriptors: use the cached
+        // resource until it can be checked.
         if (!is_gone && found.resource) return found.resource;
         return loaded;
     }
@@ -169,7 +171,7 @@ Result<Response> StaticFiles::list(const std::string& path) const {
         if (status_of(entries.error())) return refuse(entries.error());
         return entries.error();
     }
-    // What would not be served is not shown.
+    // Hide the entries that would not be served.
     std::erase_if(*entries, [&](const DirectoryEntry& entry) {
         bool is_hidden = options_.dotfiles == Dotfiles::Hide && entry.name.starts_with('.');
         bool is_link = options_.links == Links::Refuse && entry.kind == FileKind::Link;

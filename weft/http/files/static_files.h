@@ -1,21 +1,22 @@
-// Static files: a handler that sends what lies below a directory.
+// Static files: a handler that serves the files below a directory.
 //
 //     router.mount("/assets", WEFT_TRY(http::static_files("public")));
 //
-// GET and HEAD; conditional requests (RFC 9110 §13) by ETag and Last-Modified, ranges (§14), files
-// that were compressed beforehand ("app.js.br", ".zst", ".gz" beside "app.js") for clients that
-// take them, the index of a directory, and where it is wanted a list of what is in it.
+// It supports GET and HEAD, conditional requests (RFC 9110 §13) by ETag and Last-Modified, ranges
+// (§14), precompressed files ("app.js.br", ".zst", ".gz" beside "app.js") for clients that accept
+// them, the index of a directory and, as an option, a listing of it.
 //
-// No path leads out of the directory, whatever it says and whatever others rename or link there
-// meanwhile (see fiber/os/directory.h). What is no regular file is not there, nor are names that
-// begin with a dot. Not found is 404, not readable 403, no descriptors or memory 503.
+// No path leads out of the directory, whatever it contains, and whatever is renamed or linked in
+// the directory meanwhile (see fiber/directory.h). Only regular files are served, and by default no
+// names that begin with a dot. The answer is 404 for a file that does not exist, 403 for one that
+// cannot be read, and 503 without descriptors or memory.
 //
-// Files that were asked for stay open for a while, small ones in memory, within limits; a change
-// is seen after fresh_time at the latest. Put new content in place by renaming: of a file that is
-// overwritten while it is sent, old and new parts may arrive, since the kernel sends its pages as
-// they are. One that shrinks meanwhile ends the connection, for its length has been promised.
+// Within limits, requested files stay open for a while, and small ones in memory. A change is
+// noticed after fresh_time at the latest. Replace files by renaming: if a file is overwritten while
+// it is sent, old and new parts may be mixed, since the kernel sends its pages as they are. If it
+// shrinks meanwhile the connection is closed, because the head has already stated its length.
 //
-// static_files(): anywhere. The handler: any fiber, many at once; it parks for the disk.
+// static_files(): any thread. The handler: any fiber, many at once; it parks during disk access.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +38,14 @@ struct StaticFilesOptions {
     std::string index = "index.html";  // of a directory; empty: none
     Listing listing = Listing::Off;    // of a directory without an index
     Dotfiles dotfiles = Dotfiles::Hide;
-    Links links = Links::Refuse;  // symbolic ones
+    Links links = Links::Refuse;  // symbolic links
     Precompressed precompressed = Precompressed::Use;
     std::string cache_control = {};  // sent with every file; empty: none
 
-    Nanoseconds fresh_time = std::chrono::seconds(1);  // before a file is looked at again
-    std::size_t cached_files_max = 1024;               // compressed ones count by themselves
-    std::size_t memory_bytes_max = 16 * 1024 * 1024;   // for the content of small files
-    std::size_t memory_file_bytes_max = 64 * 1024;     // what is small
+    Nanoseconds fresh_time = std::chrono::seconds(1);  // until a cached file is checked again
+    std::size_t cached_files_max = 1024;               // precompressed files are counted too
+    std::size_t memory_bytes_max = 16 * 1024 * 1024;   // of the content of small files
+    std::size_t memory_file_bytes_max = 64 * 1024;     // larger files are not kept in memory
 };
 
 // The error is that of opening the directory.

@@ -58,7 +58,7 @@ protected:
     void write(std::string_view name, std::string_view text) const {
         std::ofstream(path(name), std::ios::binary) << text;
     }
-    // In one step, as deployments do it.
+    // Replaces a file atomically, as deployments do.
     void replace(std::string_view name, std::string_view text) const {
         write("outside/new", text);
         fs::rename(path("outside/new"), path(name));
@@ -68,7 +68,7 @@ protected:
         EXPECT_TRUE(handler) << handler.error().message();
         return handler ? *handler : Handler();
     }
-    // The content of a 200, the number of anything else.
+    // The content of a 200, or the status of any other response.
     static std::string get(const Handler& handler, std::string_view target,
                            MadeRequest::Fields fields = {}) {
         Result<Response> response = ask(handler, "GET", target, fields);
@@ -172,7 +172,7 @@ TEST_F(StaticFiles, HTTP_8_what_is_hidden_special_or_unreadable_is_not_sent) {
     EXPECT_EQ(get("/missing"), "404");
     EXPECT_EQ(get("/missing/"), "404");
     ::chmod(path("site/a.txt").c_str(), 0);
-    // Of this thread only; for the superuser there is no file that cannot be read.
+    // Changes this thread only; the superuser could read every file.
     auto before = static_cast<uid_t>(::setfsuid(65'534));
     EXPECT_EQ(get("/a.txt"), "403");
     ::setfsuid(before);
@@ -425,7 +425,7 @@ TEST_F(StaticFiles, HTTP_8_until_then_the_cache_answers_and_what_is_sent_stays_w
     Response held = respond("/a.txt");
     replace("site/a.txt", "other");
     EXPECT_EQ(get("/a.txt"), "0123456789");
-    handler_ = nullptr;  // the cache goes with it
+    handler_ = nullptr;  // this destroys the cache too
     EXPECT_EQ(content(held), "0123456789");
 }
 
