@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
 constexpr std::size_t kPieceBytes = 16 * 1024;
 
-// The URL standard, §5.2.
+// The URL standard, §5.2: the application/x-www-form-urlencoded serializer.
 void append_encoded(std::string& output, std::string_view text) {
     constexpr std::string_view kDigits = "0123456789ABCDEF";
     for (char c : text) {

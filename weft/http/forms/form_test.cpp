@@ -64,7 +64,7 @@ TEST(Form, HTTP_15a_what_is_wrong_with_a_form_has_its_status) {
     EXPECT_FALSE(form_failure(Error::from_errno(5)));
 }
 
-// Tells what was in a form.
+// A handler that answers with the content of the form.
 Result<Response> tell(Request& request, async::Context&) {
     auto form = MultipartReader::open(request);
     if (!form) return form_failure(form.error());
@@ -90,7 +90,7 @@ TEST(MultipartForm, HTTP_15d_a_form_with_fields_and_files_is_sent_and_read) {
         MultipartForm form;
         form.field("title", "a\r\nb").file("memory", "x \"y\".txt", "text/plain", "hello");
         Body body = WEFT_TRY(std::move(form).body());
-        EXPECT_TRUE(body.text());  // so it can be repeated
+        EXPECT_TRUE(body.text());  // so that the request can be repeated
 
         MultipartForm with_file;
         with_file.field("title", "a\r\n--b")
@@ -129,7 +129,7 @@ TEST(MultipartForm, HTTP_15d_what_cannot_be_sent_is_misuse_and_a_short_file_an_e
     EXPECT_EQ(kind_of(body.as_produced()->producer(writer)), ErrorKind::Closed);
 }
 
-// A body that comes in pieces of this size.
+// A body that arrives in pieces of this size.
 class SlowReader final : public BodyReader {
 public:
     SlowReader(std::string text, std::size_t step) : text_(std::move(text)), step_(step) {}
@@ -205,7 +205,7 @@ TEST(MultipartReader, HTTP_15e_a_form_that_is_cut_off_or_followed_by_more_is_an_
     };
     for (std::size_t size = 0; size < whole.size(); ++size) {
         SlowReader cut(whole.substr(0, size), 3);
-        // Without its last line end it is whole, too.
+        // The form is complete without its last line end.
         EXPECT_EQ(outcome(cut).has_value(), size == whole.size() - 2) << size;
         SlowReader broken(whole.substr(0, size), 3);
         broken.fail_at_the_end();

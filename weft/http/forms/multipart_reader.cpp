@@ -45,12 +45,14 @@ Error MultipartReader::fail(Error error) {
     return *failure_;
 }
 
-// More of the body behind what was not used. Its end is an error here: finish() awaits it.
+// Reads more of the body behind the bytes that are not parsed. The end of the body is an error
+// here; only finish() expects it.
 Result<void> MultipartReader::fill() {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);
     Result<std::size_t> count = body_.read(ByteSpace(buffer_).subspan(end_));
-    // What only the reader's context has interrupted can go on; the body remembers the rest.
+    // Not remembered as a failure: if only the reader's context has ended, reading can go on in
+    // another one. The body itself remembers any other error.
     if (!count) return count.error();
     if (*count == 0) return fail(parser_.finish(unused()).error());
     end_ += *count;
@@ -68,7 +70,7 @@ Result<wire::MultipartStep> MultipartReader::step() {
     }
 }
 
-// Reads what is behind the last part: nothing but the end of its line.
+// Reads to the end of the body. Nothing but a line end may follow the last part.
 Result<void> MultipartReader::finish() {
     while (!ended_) {
         wire::MultipartStep step = parser_.next(unused());

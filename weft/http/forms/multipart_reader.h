@@ -1,19 +1,19 @@
-// The parts of a multipart/form-data request, one after the other as they come.
+// MultipartReader: reads the parts of a multipart/form-data request one by one, as they arrive.
 //
 //     auto form = WEFT_TRY(http::MultipartReader::open(request));
 //     while (auto part = WEFT_TRY(form->next())) {
 //         if (part->file_name) {
-//             auto upload = WEFT_TRY(http::BodyFile::save(form->content(), {.folder =
-//             "/srv/new"}));
+//             http::BodyFileOptions options{.folder = "/srv/new"};
+//             auto upload = WEFT_TRY(http::BodyFile::save(form->content(), options));
 //         } else {
 //             std::string value = WEFT_TRY(form->content().read_all(1000));
 //         }
 //     }
 //
-// Memory is bounded whatever the client sends: a part is a stream, and what was not read of it is
-// skipped by next(). The whole body counts for the server's limit (RouteOptions::body_bytes_max).
-// Errors: Unavailable when the content is something else, Other when it is malformed, Limit; and
-// those of the body itself. form_failure() makes an answer of them.
+// Memory is bounded whatever the client sends: a part is a stream, and next() skips what was not
+// read of it. The whole body is subject to the server's limit (RouteOptions::body_bytes_max).
+// Errors: Unavailable when the request has another content type, Other when the body is malformed,
+// Limit, and the errors of reading the body. form_failure() turns them into a response.
 //
 // Owned by the fiber that handles the request, which outlives it.
 #pragma once
@@ -38,7 +38,8 @@ using wire::MultipartPart;
 using wire::safe_file_name;
 
 struct MultipartReaderLimits : wire::MultipartLimits {
-    std::uint64_t part_bytes = 16ULL * 1024 * 1024;  // of one part; content().set_bytes_max()
+    // Of one part; content().set_bytes_max() changes it for the part that next() gave.
+    std::uint64_t part_bytes = 16ULL * 1024 * 1024;
 };
 
 class MultipartReader {
@@ -47,16 +48,16 @@ public:
 
     static Result<std::unique_ptr<MultipartReader>> open(Request& request,
                                                          const Limits& limits = {});
-    // The same of any body.
+    // The same for any body, with the value of its Content-Type field.
     static Result<std::unique_ptr<MultipartReader>> open(BodyReader& body,
                                                          std::string_view content_type,
                                                          const Limits& limits = {});
     MultipartReader(const MultipartReader&) = delete;
     MultipartReader& operator=(const MultipartReader&) = delete;
 
-    // The next part, or nothing behind the last. After an error every call gives the same.
+    // The next part, or nothing after the last one. After an error every call returns the same.
     Result<std::optional<MultipartPart>> next();
-    // Of the part that next() gave last.
+    // The content of the part that next() gave last.
     BodyReader& content() { return content_; }
 
 private:
@@ -87,16 +88,16 @@ private:
     BodyReader& body_;
     const Limits limits_;
     wire::MultipartParser parser_;
-    std::vector<std::byte> buffer_;  // of which [begin_, end_) is not used yet
+    std::vector<std::byte> buffer_;  // of which [begin_, end_) is not parsed yet
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::string_view content_left_;  // of the last step, in the buffer before begin_
+    std::string_view content_left_;  // parsed, but not read: in the buffer before begin_
     std::uint64_t part_bytes_max_ = 0;
-    std::uint64_t part_left_ = 0;
-    bool in_part_ = false;
-    bool was_last_ = false;  // the part before
-    bool ended_ = false;     // the body
-    std::optional<Error> failure_;
+    std::uint64_t part_left_ = 0;   // how many bytes of content the part may still have
+    bool in_part_ = false;          // the end of the current part has not been parsed
+    bool was_last_ = false;         // the end of the form has been parsed
+    bool ended_ = false;            // the body has been read to its end
+    std::optional<Error> failure_;  // returned by every further call
     Content content_{*this};
 };
 
