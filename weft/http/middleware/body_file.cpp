@@ -25,7 +25,7 @@ Error too_large(std::uint64_t bytes_max) {
 Result<std::unique_ptr<BodyFile>> BodyFile::save(BodyReader& body, const BodyFileOptions& options) {
     body.set_bytes_max(options.bytes_max);
     if (body.size().value_or(0) > options.bytes_max) {
-        // The reader says so itself, if it knows the limit, and the server then answers 413.
+        // A reader that enforces the limit itself fails here, and the server answers 413.
         std::array<std::byte, 1> space;
         WEFT_TRY(body.read(space));
         return too_large(options.bytes_max);
@@ -42,11 +42,11 @@ Result<std::unique_ptr<BodyFile>> BodyFile::save(BodyReader& body, const BodyFil
 }
 
 Result<void> BodyFile::fill(BodyReader& body, std::uint64_t bytes_max) {
-    // One byte more than there is, so that the end is seen at once.
+    // One byte more than the body has, so that its end is seen without another round.
     std::vector<std::byte> buffer(
         1 + std::min<std::uint64_t>(kWriteBytes - 1, body.size().value_or(kWriteBytes)));
     for (;;) {
-        // A full piece is one write, however small the parts are that it came in.
+        // Fill the buffer before writing, so that many small reads make one write.
         std::size_t filled = 0;
         bool ended = false;
         while (filled < buffer.size() && !ended) {
@@ -62,10 +62,11 @@ Result<void> BodyFile::fill(BodyReader& body, std::uint64_t bytes_max) {
     }
 }
 
-// A destructor cannot park, and a large file takes its time to go.
+// Removes the file on a blocking thread where there is one: removing a large file takes time, and a
+// destructor should not park.
 BodyFile::~BodyFile() {
     if (is_kept_) return;
-    // Shared only because the function may be copied. Whoever closes it last frees its blocks.
+    // Shared only because the function must be copyable. Closing the file last frees its blocks.
     auto file = std::make_shared<File>(std::move(file_));
     auto remove = [path = std::move(path_), file = std::move(file)] {
         static_cast<void>(files::remove(path));
@@ -88,7 +89,7 @@ Middleware body_to_file(BodyFileOptions options) {
     return [options = std::move(options)](Handler next) -> Handler {
         return [options, next = std::move(next)](Request& request,
                                                  async::Context& outer) -> Result<Response> {
-            // Shared with whoever copies the pointer out of the context.
+            // Shared with code that copies the pointer out of the context.
             std::shared_ptr<BodyFile> saved = WEFT_TRY(BodyFile::save(request.body(), options));
             async::Context context = outer.with_value(kBodyFile, std::move(saved));
             CancelScope ambient(context.token());

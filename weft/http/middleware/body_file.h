@@ -1,15 +1,15 @@
-// The body of a request in a temporary file: for uploads that are too large for memory.
+// BodyFile: saves the body of a request in a temporary file, for uploads too large for memory.
 //
 //     router.post("/upload", http::body_to_file({.bytes_max = 1 << 30})(
 //         [](http::Request&, async::Context& context) -> Result<http::Response> {
 //             http::BodyFile& upload = **context.value(http::kBodyFile);
-//             WEFT_TRY(upload.keep("/srv/uploads/" + name));      // or it is removed
+//             WEFT_TRY(upload.keep("/srv/uploads/" + name));      // else it is removed
 //             return http::Response::plain(201);
 //         }));
 //
-// The body is written as it comes, by at most 64 KiB of memory. The file belongs to the one object;
-// it is removed with it, whatever way the request ends, unless keep() has moved it. Only a process
-// that is killed leaves one behind ("weft-body-…" in the folder).
+// The body is written as it arrives, through a buffer of at most 64 KiB. The object owns the file,
+// and its destructor removes it, however the request ends, unless keep() has moved it. Only a
+// process that is killed leaves a file behind ("weft-body-…" in the folder).
 //
 // Owned by the fiber of the request.
 #pragma once
@@ -27,14 +27,14 @@
 namespace weft::http {
 
 struct BodyFileOptions {
-    std::string folder = "/tmp";                    // on the disk where it is to be kept
-    std::uint64_t bytes_max = 64ULL * 1024 * 1024;  // of this route; more is 413
+    std::string folder = "/tmp";  // keep() needs a path on the same file system
+    std::uint64_t bytes_max = 64ULL * 1024 * 1024;  // replaces the server's limit; more is 413
     std::uint32_t permissions = 0600;
 };
 
 class BodyFile {
 public:
-    // Reads all of the body, up to the limit. What fails leaves no file behind.
+    // Reads the whole body, up to the limit. No file is left behind after an error.
     static Result<std::unique_ptr<BodyFile>> save(BodyReader& body,
                                                   const BodyFileOptions& options = {});
     ~BodyFile();
@@ -45,8 +45,8 @@ public:
     std::uint64_t size() const { return size_; }
     const File& file() const { return file_; }  // open for reading and writing
 
-    // Moves the file there, in one step, on the same disk; it is no longer removed. What was there
-    // is replaced.
+    // Renames the file atomically, within the same file system; an existing file is replaced. The
+    // destructor then does not remove it.
     Result<void> keep(const std::string& path);
 
 private:
@@ -59,11 +59,11 @@ private:
     bool is_kept_ = false;
 };
 
-// Where body_to_file() leaves it. Whoever still needs the file after the handler has returned, such
-// as the producer of a body, copies the pointer.
+// Where body_to_file() stores the file in the context. Code that needs the file after the handler
+// has returned, such as the producer of a response body, must copy the pointer.
 inline constexpr async::ContextKey<std::shared_ptr<BodyFile>> kBodyFile;
 
-// Saves the body before the handler is called. One that is too large, too slow or cut off is
+// Saves the body before the handler is called. A body that is too large, too slow or cut off is
 // answered as if the handler had read it.
 Middleware body_to_file(BodyFileOptions options = {});
 

@@ -51,7 +51,7 @@ protected:
         return format("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}", body.size(),
                       body);
     }
-    // Answers with what the file of the body holds.
+    // A handler that answers with the content of the file.
     Handler echo(std::uint64_t bytes_max = 1 << 20) const {
         return body_to_file({.folder = folder_, .bytes_max = bytes_max})(
             [](Request&, async::Context& context) -> Result<Response> {

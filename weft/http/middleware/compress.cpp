@@ -18,13 +18,14 @@ using wire::Coding;
 using wire::Encoder;
 using wire::Until;
 
-// A text up to this is compressed at once, so that its size is known and it leaves in one piece.
+// A text up to this size is compressed as a whole, so that its size is known and it is sent in one
+// piece.
 constexpr std::size_t kAtOnceBytesMax = 64 * 1024;
-// So much is given to an encoder before others have their turn.
+// How much an encoder is given at a time; other fibers may run in between.
 constexpr std::size_t kPieceBytes = 16 * 1024;
 constexpr std::size_t kOutputBytes = 16 * 1024;
 
-// Gives what comes out of an encoder to sink(Bytes).
+// Encodes all bytes until `until` is reached, and gives the output to sink(Bytes).
 template <class Sink>
 Result<void> encode(Encoder& encoder, Bytes bytes, Until until, ByteSpace space, Sink sink) {
     for (;;) {
@@ -34,12 +35,12 @@ Result<void> encode(Encoder& encoder, Bytes bytes, Until until, ByteSpace space,
         if (step.made > 0) WEFT_TRY(sink(Bytes(space.first(step.made))));
         bytes = bytes.subspan(step.used);
         if (step.done && bytes.empty() && now == until) return {};
-        // It computes as long for a byte as others copy for many.
+        // Compressing a piece takes far longer than copying it: count it as a costly operation.
         turn::may_wait("compress", &encoder, turn::cost_of(kPieceBytes));
     }
 }
 
-// What a producer writes, compressed, into the body of the connection.
+// Compresses what a producer writes, and passes it to the writer of the connection.
 class CompressingWriter final : public BodyWriter {
 public:
     CompressingWriter(Encoder encoder, BodyWriter& inner)
@@ -109,7 +110,7 @@ bool has_content(const Request& request, const Response& response) {
            request.method() != "CONNECT";
 }
 
-// What is said about the bytes as they are now.
+// Whether a field describes the exact bytes, or forbids to change them.
 bool is_bound_to_its_bytes(const Headers& headers) {
     constexpr std::array kFields{"content-encoding", "content-range",  "content-md5",
                                  "digest",           "content-digest", "repr-digest"};
@@ -117,7 +118,7 @@ bool is_bound_to_its_bytes(const Headers& headers) {
            headers.has_token("cache-control", "no-transform");
 }
 
-// RFC 9110 §8.8.3.3: a strong one is for one sequence of bytes.
+// RFC 9110 §8.8.3.3: a strong ETag stands for one sequence of bytes, and compression changes them.
 void weaken_etag(Headers& headers) {
     std::optional<std::string_view> etag = headers.get("etag");
     if (!etag || etag->starts_with("W/")) return;
@@ -133,14 +134,14 @@ public:
         add_vary(response.headers, "Accept-Encoding");
         Coding coding = choose(request);
         if (coding == Coding::Identity) return response;
-        // Nobody will see what comes out, and its size need not be said (RFC 9110 §9.3.2).
+        // The content is not sent, and its length may be omitted (RFC 9110 §9.3.2).
         if (request.method() == "HEAD") {
             response.body = Body::produced([](BodyWriter&) { return Result<void>(); });
             mark(response, coding);
             return response;
         }
         Result<Encoder> encoder = Encoder::create(coding);
-        // Without memory for it the response is as good as it was.
+        // Without memory for an encoder the response is sent uncompressed.
         if (!encoder) return response;
         auto text = response.body.text();
         if (!text || text->size() > kAtOnceBytesMax) {
@@ -197,7 +198,7 @@ bool is_listed_type(std::string_view content_type, const std::vector<std::string
 }
 
 Middleware compress(CompressOptions options) {
-    // Shared by the handlers that it is put around.
+    // Shared by the handlers that it wraps.
     auto shared = std::make_shared<const Compressor>(std::move(options));
     return [shared](Handler next) -> Handler {
         return [shared, next = std::move(next)](Request& request,

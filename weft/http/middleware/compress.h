@@ -1,17 +1,17 @@
-// Compression of responses as they are sent: gzip, br and zstd, whichever the client likes best.
+// compress(): compresses responses as they are sent, by gzip, br or zstd, as the client prefers.
 //
 //     router.use(http::compress());
 //
-// What it compresses: a text, a file or a stream with a type that is worth it (CompressOptions::
-// types), of at least `bytes_min` where the size is known. What it leaves as it is: what has a
-// Content-Encoding, a Content-Range or a digest already, says Cache-Control: no-transform, or has
-// no content. Whoever could have got another coding is told by Vary, also where nothing was done.
-// A strong ETag becomes a weak one, since the bytes are others; ranges are not offered. A text that
-// would not become smaller is sent as it is. Each flush() of a stream reaches the client: events
-// arrive as they are sent.
+// It compresses texts, files and streams whose content type is listed (CompressOptions::types) and
+// whose size, where it is known, is at least `bytes_min`. It does not touch a response that has a
+// Content-Encoding, a Content-Range or a digest already, that has Cache-Control: no-transform, or
+// that has no content. Vary is added to every response that could have been compressed, also where
+// it was not. A strong ETag becomes a weak one, since the bytes differ, and ranges are not offered.
+// A text that would not become smaller is sent as it is. A flush() of a stream sends all that was
+// written, so that events arrive at once.
 //
-// NB: a response with both a secret and something that the asker has chosen tells the secret by its
-// size, over TLS as well (BREACH). Keep such routes out of it.
+// NB: if a response contains both a secret and a text that an attacker has chosen, its compressed
+// size reveals the secret, over TLS as well (BREACH). Do not compress such routes.
 //
 // Any fiber.
 #pragma once
@@ -28,7 +28,7 @@
 namespace weft::http {
 
 struct CompressOptions {
-    // Among those that a client likes equally the first is taken.
+    // Among codings that a client weights equally the first is used.
     std::vector<wire::Coding> codings = {wire::Coding::Zstd, wire::Coding::Brotli,
                                          wire::Coding::Gzip};
     std::uint64_t bytes_min = 1024;
@@ -50,7 +50,7 @@ struct CompressOptions {
 
 Middleware compress(CompressOptions options = {});
 
-// Whether a Content-Type is one of these.
+// Whether the type of a Content-Type field matches one of these patterns.
 bool is_listed_type(std::string_view content_type, const std::vector<std::string>& types);
 
 }  // namespace weft::http

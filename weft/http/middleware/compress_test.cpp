@@ -29,7 +29,7 @@ using testing::RawClient;
 using testing::TestServer;
 using wire::Coding;
 
-// What a client makes of it; an error as text in parentheses.
+// The text as a client decodes it; an error as a message in parentheses.
 std::string decoded(std::string_view bytes, Coding coding, bool whole = true) {
     auto decoder = wire::Decoder::create(coding);
     std::string text;
@@ -57,7 +57,7 @@ Handler compressing(Handler handler, CompressOptions options = {}) {
     return compress(std::move(options))(std::move(handler));
 }
 
-// Answers with this text.
+// A handler that answers with this text.
 Handler saying(std::string text, std::string_view type = "text/plain") {
     return compressing([text = std::move(text), type = std::string(type)](
                            Request&, async::Context&) -> Result<Response> {
@@ -162,7 +162,7 @@ TEST(Compress, HTTP_13c_head_has_the_fields_of_get) {
     EXPECT_THAT(head, HasSubstr("\r\nContent-Encoding: gzip\r\n"));
     EXPECT_THAT(head, HasSubstr("\r\nETag: W/\"1\"\r\n"));
     EXPECT_THAT(head, Not(HasSubstr("Content-Length: 10000")));
-    // Nothing lies behind it.
+    // No content follows the head.
     client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_THAT(client.read_until("\r\n\r\n"), ::testing::StartsWith("HTTP/1.1 200 "));
 }

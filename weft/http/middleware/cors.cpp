@@ -25,8 +25,8 @@ std::string joined(const std::vector<std::string>& names) {
     return list;
 }
 
-// scheme "://" host [":" port], as the Fetch standard serializes it. A scheme may be any, as those
-// of browser extensions and native shells.
+// scheme "://" host [":" port], as the Fetch standard serializes it. Any scheme is accepted, since
+// browser extensions and native shells have their own.
 bool is_origin(std::string_view text) {
     std::size_t colon = text.find("://");
     if (colon == text.npos || colon == 0) return false;
@@ -88,7 +88,7 @@ private:
         return options_.allows && options_.allows(origin);
     }
 
-    // False: the page may not see the answer.
+    // False: the page may not read the response.
     bool add_permission(const Request& request, Headers& headers) const {
         std::optional<std::string_view> origin = request.header("origin");
         if (!origin || !may(request, *origin)) return false;
@@ -113,8 +113,8 @@ private:
         return response;
     }
 
-    // What is asked for is said again, since "*" would not count together with credentials; but
-    // only names.
+    // Repeats the requested names, since browsers ignore "*" together with credentials. Empty if
+    // the field contains anything but names.
     static std::string asked_headers(const Request& request) {
         std::string asked = request.headers().joined("access-control-request-headers");
         bool names = std::ranges::all_of(asked, [](char c) {
@@ -135,7 +135,7 @@ private:
 
 Result<Middleware> cors(CorsOptions options) {
     WEFT_TRY(check(options));
-    // Shared by the handlers that it is put around.
+    // Shared by the handlers that it wraps.
     auto shared = std::make_shared<const Cors>(std::move(options));
     return Middleware([shared](Handler next) -> Handler {
         return [shared, next = std::move(next)](Request& request, async::Context& context) {

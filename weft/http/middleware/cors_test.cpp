@@ -47,7 +47,7 @@ TEST(Cors, HTTP_13a_a_listed_origin_sees_the_answer_and_others_do_not) {
         EXPECT_EQ(header(response, "access-control-allow-credentials"), "(none)") << origin;
         EXPECT_EQ(header(response, "vary"), "Origin");
     }
-    // A cache may not give an answer without the fields to somebody who needs them.
+    // A cache must not give a response without the fields to a client that needs them.
     EXPECT_EQ(header(*ask(handler, "GET", "/"), "vary"), "Origin");
     Response two = *ask(handler, "GET", "/",
                         {{"origin", "https://a.example"}, {"origin", "https://b.example"}});
@@ -97,7 +97,7 @@ TEST(Cors, HTTP_13b_a_preflight_is_answered_without_the_handler) {
     EXPECT_TRUE(refused.headers.has_token("vary", "origin"));
     EXPECT_FALSE(was_called);
 
-    // Plain OPTIONS is the handler's.
+    // An OPTIONS request that is no preflight reaches the handler.
     EXPECT_EQ(ask(handler, "OPTIONS", "/", {{"origin", "https://a.example"}})->status, 200);
     EXPECT_TRUE(was_called);
 }

@@ -10,7 +10,7 @@
 namespace weft::http {
 namespace {
 
-// Far from the ends of the clock, and longer than any limit makes sense.
+// A longer time makes no sense for a limit. It also keeps sums far from the ends of the clock.
 constexpr Nanoseconds kFillTimeMax = std::chrono::hours(24 * 365);
 
 std::uint64_t burst_of(const RateLimitOptions& options) {
@@ -39,7 +39,7 @@ Result<std::unique_ptr<RateLimiter>> RateLimiter::create(const RateLimitOptions&
         new RateLimiter(options));  // tidy: allow new: owned in the same expression
 }
 
-// The bytes of FNV-1a; which shard it is matters for speed alone.
+// FNV-1a. The choice of the shard matters for speed only.
 RateLimiter::Shard& RateLimiter::shard_of(std::string_view key) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -82,13 +82,13 @@ std::size_t RateLimiter::clients() const {
 std::string RateLimiter::key_of(const net::Address& address) {
     if (address.kind() == net::Address::Kind::Unix) return "unix";
     net::IpAddress ip = address.ip().unmapped();
-    // RFC 6177: whoever has an IPv6 address has at least the 64 bits behind its first 64.
+    // RFC 6177: one IPv6 subscriber has at least all addresses with the same first 64 bits.
     std::size_t bytes = ip.is_v4() ? 4 : 8;
     return std::string(reinterpret_cast<const char*>(ip.bytes().data()), bytes);
 }
 
 Result<Middleware> rate_limit(RateLimitOptions options) {
-    // Shared by the handlers that it is put around.
+    // Shared by the handlers that it wraps.
     std::shared_ptr<RateLimiter> limiter = WEFT_TRY(RateLimiter::create(options));
     auto key = std::move(options.key);
     return Middleware([limiter, key](Handler next) -> Handler {

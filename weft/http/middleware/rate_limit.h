@@ -1,13 +1,14 @@
-// A limit on how often a client may ask: a token bucket for each, 429 with Retry-After beyond it.
+// rate_limit(): limits how often a client may send requests, by one token bucket for each client.
+// A request without a token is answered by 429 with Retry-After.
 //
 //     router.use(WEFT_TRY(http::rate_limit({.requests = 100, .per = 1min, .burst = 20})));
 //
-// A client is an IPv4 address, or the 64 bits of an IPv6 address that one subscriber has at least;
-// those that come by Unix sockets are one client together. Behind a proxy all have its address:
-// give `key` then, from a field that the proxy sets.
+// A client is an IPv4 address, or the first 64 bits of an IPv6 address, which is the least that one
+// subscriber has. All clients of Unix sockets count as one. Behind a proxy all clients have its
+// address; then set `key`, which reads a field that the proxy sets.
 //
-// Memory is bounded: it knows `clients_max` clients, and forgets first who has not asked for the
-// longest, which then begins with a full bucket. Any fiber.
+// Memory is bounded: beyond `clients_max` clients the least recently seen one is removed, and
+// begins with a full bucket when it comes again. Any fiber.
 #pragma once
 
 #include <array>
@@ -32,25 +33,27 @@ class Address;
 
 namespace weft::http {
 
-// The rest of a longer key does not count.
+// A longer key is cut to this size.
 inline constexpr std::size_t kRateKeyBytesMax = 256;
 
 struct RateLimitOptions {
     std::uint64_t requests = 100;
     Nanoseconds per = std::chrono::seconds(1);
-    std::uint64_t burst = 0;  // how many may come at once; 0: as many as `requests`
+    std::uint64_t burst = 0;  // the size of a bucket; 0: as many as `requests`
     std::size_t clients_max = 65'536;
-    // Who asks; nothing: without a limit. None: by address.
+    // The client that a request counts for; if it returns nothing, the request is not limited. An
+    // empty function: the client's address.
     std::function<std::optional<std::string>(const Request& request)> key = {};
 };
 
-// The buckets alone, for limits on other things. Any thread.
+// The token buckets without the middleware, for limits on other things. Any thread.
 class RateLimiter {
 public:
-    // Misuse when the numbers make no rate of at most one in a nanosecond.
+    // Misuse when the options give no rate, more than one request in a nanosecond, or a bucket that
+    // takes more than a year to fill.
     static Result<std::unique_ptr<RateLimiter>> create(const RateLimitOptions& options);
 
-    // Takes a token; if there is none, when there will be one.
+    // Takes a token. If there is none, returns the time until there will be one.
     std::optional<Nanoseconds> take(std::string_view key, Instant now);
 
     std::size_t clients() const;
@@ -59,28 +62,30 @@ public:
 private:
     explicit RateLimiter(const RateLimitOptions& options);
 
-    // A bucket is the moment at which it will be full again: one less for each token taken.
+    // A bucket is represented by the time at which it will be full again, which each token taken
+    // moves on by interval_.
     struct Bucket {
         Instant full_at;
-        std::list<std::string_view>::iterator place;
+        std::list<std::string_view>::iterator place;  // in by_use
     };
-    // Each has its part of the keys, so that they can be used at once. A tree, since whoever
-    // chooses keys could make those of a hash table meet.
+    // Each shard has a part of the keys, and can be used while others are locked. It is a tree,
+    // since a client that chooses its key could provoke collisions in a hash table.
     struct Shard {
-        mutable SpinLock lock;  // the rest
+        mutable SpinLock lock;  // guards all members below
         std::map<std::string, Bucket, std::less<>> buckets;
-        std::list<std::string_view> by_use;  // views of the keys, the last used first
+        std::list<std::string_view> by_use;  // views of the keys, the most recently used first
     };
     static constexpr std::size_t kShards = 16;
 
     Shard& shard_of(std::string_view key);
 
-    const Nanoseconds interval_;  // a token comes
-    const Nanoseconds burst_;     // so much may be missing
+    const Nanoseconds interval_;  // between two tokens
+    const Nanoseconds burst_;     // the time in which an empty bucket becomes full
     const std::size_t shard_clients_max_;
     std::array<Shard, kShards> shards_;
 };
 
+// Misuse as RateLimiter::create().
 Result<Middleware> rate_limit(RateLimitOptions options);
 
 }  // namespace weft::http

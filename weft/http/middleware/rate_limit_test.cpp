@@ -29,13 +29,13 @@ TEST(RateLimiter, HTTP_13d_a_bucket_is_emptied_at_once_and_filled_with_time) {
     EXPECT_EQ(limiter->take("a", now), 100ms);
     EXPECT_EQ(limiter->take("a", now + 40ms), 60ms);
     EXPECT_FALSE(limiter->take("b", now));
-    // A refusal costs nothing.
+    // A refused request takes no token.
     EXPECT_FALSE(limiter->take("a", now + 100ms));
     EXPECT_EQ(limiter->take("a", now + 100ms), 100ms);
-    // However long nobody asks, no more than the burst is there.
+    // After any idle time there are no more tokens than the burst.
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(limiter->take("a", now + 24h)) << i;
     EXPECT_TRUE(limiter->take("a", now + 24h));
-    // A clock that stands still, or a caller that is late, gives nothing away.
+    // A time that lies before the last call gives no tokens.
     EXPECT_TRUE(limiter->take("a", now + 23h));
 }
 
@@ -57,7 +57,7 @@ TEST(RateLimiter, HTTP_13e_memory_is_bounded_and_who_asks_often_is_remembered) {
         }
     }
     EXPECT_LE(limiter->clients(), 160U);
-    // A key is cut, not kept.
+    // A long key is cut.
     std::string longer(kRateKeyBytesMax, 'k');
     EXPECT_FALSE(limiter->take(longer + "1", kBegin));
     EXPECT_TRUE(limiter->take(longer + "2", kBegin));

@@ -1,4 +1,4 @@
-// The Vary field of a response, for middleware that looks at a field of the request.
+// The Vary field of a response, for middleware that reads a field of the request. Any thread.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace weft::http {
 
-// RFC 9110 §12.5.5: the response would be another one if the request had another `field`.
+// RFC 9110 §12.5.5: declares that the response depends on this field of the request.
 inline void add_vary(Headers& headers, std::string_view field) {
     if (headers.has_token("vary", "*") || headers.has_token("vary", field)) return;
     headers.add("Vary", field);
