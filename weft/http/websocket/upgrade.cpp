@@ -177,7 +177,7 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
 
 // Reads until the parser has the first response that is 101 or final (RFC 9110 §15.2). `received`
 // then begins with that response.
-Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std::string& received,
+Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::string& received,
                          Deadline deadline) {
     std::array<std::byte, 4096> space;
     for (unsigned informational = 0; informational <= kInformationalMax;) {
@@ -204,7 +204,7 @@ Result<void> read_answer(net::Stream& stream, wire::ResponseParser& parser, std:
                         "kInformationalMax");
 }
 
-Result<std::unique_ptr<WebSocket>> shake_hands(std::unique_ptr<net::Stream> stream,
+Result<std::unique_ptr<WebSocket>> handshake(std::unique_ptr<net::Stream> stream,
                                                const wire::Url& url,
                                                const WebSocketUpgrade& options,
                                                const Headers& headers, Deadline deadline) {
@@ -216,7 +216,7 @@ Result<std::unique_ptr<WebSocket>> shake_hands(std::unique_ptr<net::Stream> stre
 
     wire::ResponseParser parser;
     std::string received;
-    WEFT_TRY(read_answer(*stream, parser, received, deadline));
+    WEFT_TRY(read_head(*stream, parser, received, deadline));
     auto connection = WEFT_TRY(check_response(parser.head(), key, options));
     return std::make_unique<WebSocket>(std::move(stream),
                                        as_bytes(received).subspan(parser.consumed()),
@@ -229,7 +229,7 @@ Result<std::unique_ptr<WebSocket>> open_websocket(std::unique_ptr<net::Stream> s
                                                   const wire::Url& url,
                                                   const WebSocketUpgrade& options,
                                                   const Headers& headers, Deadline deadline) {
-    return in_context(shake_hands(std::move(stream), url, options, headers, deadline), "open",
+    return in_context(handshake(std::move(stream), url, options, headers, deadline), "open",
                       url.without_query());
 }
 

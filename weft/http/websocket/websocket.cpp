@@ -48,7 +48,7 @@ WebSocket::WebSocket(net::Stream& stream, Bytes early, WebSocketRole role,
       options_(options),
       receiver_(role, options.limits, options.deflate),
       buffer_(std::max(early.size(), kReadBufferBytes)),
-      heard_(Clock::now()),
+      last_heard_(Clock::now()),
       sender_(role, {.deflate = options.deflate,
                      .frame_bytes = std::min(options.limits.frame_bytes, kFrameBytesSent),
                      .mask_key = [this] { return mask_keys_.next(); }}) {
@@ -82,7 +82,7 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
         }
         case Event::Kind::Pong: break;
         case Event::Kind::Close:
-        case Event::Kind::Failed: return end(event);
+        case Event::Kind::Failed: return end_receiving(event);
         case Event::Kind::NeedMore:
             // The deadline must hold even if pings keep arriving, so that reads never wait.
             if (std::exchange(read, true) && deadline.expired(Clock::now())) {
@@ -99,11 +99,11 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
 Result<void> WebSocket::await_bytes(Deadline deadline) {
     for (;;) {
         Deadline silence =
-            Deadline::after(pinged_ ? options_.pong_timeout : options_.ping_interval, heard_);
+            Deadline::after(pinged_ ? options_.pong_timeout : options_.ping_interval, last_heard_);
         auto count = stream_->read(buffer_, earlier(deadline, silence));
         if (count && *count > 0) {
             unread_ = Bytes(buffer_).first(*count);
-            heard_ = Clock::now();
+            last_heard_ = Clock::now();
             pinged_ = false;
             return {};
         }
@@ -112,7 +112,7 @@ Result<void> WebSocket::await_bytes(Deadline deadline) {
             // The deadline of the caller has passed, or the ambient one, which read() honours too.
             if (!silence.expired(Clock::now())) return count.error();
             if (!pinged_) {
-                WEFT_TRY(keep_alive());
+                WEFT_TRY(ping_silent_peer());
                 continue;
             }
         }
@@ -127,9 +127,9 @@ Result<void> WebSocket::await_bytes(Deadline deadline) {
     }
 }
 
-Result<void> WebSocket::keep_alive() {
+Result<void> WebSocket::ping_silent_peer() {
     pinged_ = true;
-    heard_ = Clock::now();
+    last_heard_ = Clock::now();
     auto sent = write([&] { return sender_.ping(frames_); });
     if (!sent && sent.error().kind() != ErrorKind::Closed) return sent.error();
     return {};
@@ -137,7 +137,7 @@ Result<void> WebSocket::keep_alive() {
 
 // Ends receiving after a Close of the peer, or after an error, of which the peer is told by a
 // Close.
-Result<WebSocket::Message> WebSocket::end(const Event& event) {
+Result<WebSocket::Message> WebSocket::end_receiving(const Event& event) {
     ended_ = true;
     bool failed = event.kind == Event::Kind::Failed;
     Error error = failed ? Error(ErrorKind::Other, event.payload) : Error(ErrorKind::Closed);

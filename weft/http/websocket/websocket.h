@@ -102,8 +102,8 @@ private:
     };
 
     Result<void> await_bytes(Deadline deadline);
-    Result<void> keep_alive();
-    Result<Message> end(const wire::websocket::Event& event);
+    Result<void> ping_silent_peer();
+    Result<Message> end_receiving(const wire::websocket::Event& event);
     Result<void> await_close();
     // Locks sending_, calls append(), and sends what that has put into frames_.
     template <class Append>
@@ -120,8 +120,8 @@ private:
     wire::websocket::Receiver receiver_;
     std::vector<std::byte> buffer_;
     Bytes unread_;         // in buffer_
-    Instant heard_;        // when the peer last sent anything
-    bool pinged_ = false;  // a ping was sent since then
+    Instant last_heard_;   // when the peer last sent anything, or was pinged
+    bool pinged_ = false;  // a ping was sent at last_heard_
     bool ended_ = false;   // nothing more is received
     std::uint16_t peer_code_ = wire::websocket::close_code::kAbnormal;
     std::string peer_reason_;
