@@ -29,7 +29,7 @@ public:
             Result<void> written = write_pending(writer);
             if (!written && written.error().kind() == ErrorKind::Closed && ended_) return {};
             if (written) written = writer.flush();
-            if (!written) return lost(written.error());
+            if (!written) return count_if_slow(written.error());
             Result<void> waited = ring_->wait(place_, Deadline::after(heartbeat_));
             if (waited) continue;
             if (waited.error().kind() != ErrorKind::TimedOut) return waited.error();
@@ -58,7 +58,7 @@ private:
     }
     // Counts the client as dropped if it was too slow: it fell behind the ring (Limit), or a write
     // to it took too long (TimedOut). A client that has gone does not count.
-    Error lost(const Error& error) {
+    Error count_if_slow(const Error& error) {
         bool is_slow = error.kind() == ErrorKind::Limit || error.kind() == ErrorKind::TimedOut;
         // Relaxed: statistics only.
         if (is_slow) ring_->dropped.fetch_add(1, std::memory_order_relaxed);

@@ -47,7 +47,7 @@ Result<EventSource::Event> EventSource::next(Deadline deadline) {
     turn::may_wait("event_source.next", this);  // buffered events are returned without a wait
     if (final_) return *final_;
     CancelScope scope(CancelSource::with_deadline(deadline).token());
-    Result<Event> event = advance();
+    Result<Event> event = wait_for_event();
     // If only the caller's context has ended, the stream is still good.
     if (!event && !CancelToken::current().is_cancelled()) {
         final_ = event.error();
@@ -56,7 +56,7 @@ Result<EventSource::Event> EventSource::next(Deadline deadline) {
     return event;
 }
 
-Result<EventSource::Event> EventSource::advance() {
+Result<EventSource::Event> EventSource::wait_for_event() {
     for (;;) {
         if (!response_) WEFT_TRY(connect());
         auto event = WEFT_TRY(parse());
@@ -100,7 +100,7 @@ Result<void> EventSource::open() {
     if (!last_event_id_.empty() && is_field_value(last_event_id_))
         request.headers.set("last-event-id", last_event_id_);
     auto response = client_.send(request);
-    if (!response) return lose(response.error(), WasOpen::No);
+    if (!response) return retry_later(response.error(), WasOpen::No);
     auto ended = [this](ErrorKind kind, std::string_view why) {
         return Error(kind, why).with_context("event stream", url_.without_query());
     };
@@ -121,15 +121,15 @@ Result<void> EventSource::open() {
 
 Result<void> EventSource::read() {
     auto count = response_->body().read({buffer_.get(), kReadBufferBytes});
-    if (!count) return lose(count.error(), WasOpen::Yes);
-    if (*count == 0) return lose(ErrorKind::Closed, WasOpen::Yes);
+    if (!count) return retry_later(count.error(), WasOpen::Yes);
+    if (*count == 0) return retry_later(ErrorKind::Closed, WasOpen::Yes);
     unread_ = {buffer_.get(), *count};
     return {};
 }
 
 // To be called when a stream or an attempt has failed: sets the time of the next attempt, or
 // returns the error if another attempt would fail as well.
-Result<void> EventSource::lose(const Error& why, WasOpen was_open) {
+Result<void> EventSource::retry_later(const Error& why, WasOpen was_open) {
     WEFT_TRY(CancelToken::current().check());
     if (is_final(why)) return why;
     response_.reset();

@@ -71,12 +71,12 @@ public:
 private:
     enum class WasOpen : bool { No, Yes };
 
-    Result<Event> advance();
+    Result<Event> wait_for_event();
     Result<std::optional<Event>> parse();
     Result<void> connect();
     Result<void> open();
     Result<void> read();
-    Result<void> lose(const Error& why, WasOpen was_open);
+    Result<void> retry_later(const Error& why, WasOpen was_open);
     Nanoseconds delay() const;
 
     Client& client_;

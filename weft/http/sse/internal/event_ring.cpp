@@ -11,13 +11,13 @@ namespace weft::http {
 
 EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
     : bytes_max_(bytes_max),
-      life_(static_cast<std::uint32_t>(env::random(RandomStream::Workload))),
+      run_id_(static_cast<std::uint32_t>(env::random(RandomStream::Workload))),
       slots_(std::max<std::size_t>(events_max, 1)) {}
 
 // For example "1f3a9c02-17".
 std::string EventRing::id_of(std::uint64_t number) const {
     std::array<char, 32> text;
-    char* end = std::to_chars(text.begin(), text.end(), life_, 16).ptr;
+    char* end = std::to_chars(text.begin(), text.end(), run_id_, 16).ptr;
     *end++ = '-';
     end = std::to_chars(end, text.end(), number).ptr;
     return std::string(text.begin(), end);
@@ -76,12 +76,12 @@ std::uint64_t EventRing::place_of_next() const {
 }
 
 std::uint64_t EventRing::place_after(std::string_view id) const {
-    std::uint32_t life = 0;
+    std::uint32_t run_id = 0;
     std::uint64_t number = 0;
     const char* end = id.data() + id.size();
-    auto parsed = std::from_chars(id.data(), end, life, 16);
+    auto parsed = std::from_chars(id.data(), end, run_id, 16);
     bool is_ours =
-        parsed.ec == std::errc() && life == life_ && parsed.ptr != end && *parsed.ptr == '-';
+        parsed.ec == std::errc() && run_id == run_id_ && parsed.ptr != end && *parsed.ptr == '-';
     if (is_ours) {
         parsed = std::from_chars(parsed.ptr + 1, end, number);
         is_ours = parsed.ec == std::errc() && parsed.ptr == end;

@@ -67,7 +67,7 @@ private:
 
     const std::size_t bytes_max_;
     // A random part of every id, so that ids from before a restart are not taken for those of now.
-    const std::uint32_t life_;
+    const std::uint32_t run_id_;
 
     Mutex appending_;        // held by append(), which must know the id before it formats an event
     mutable SpinLock lock_;  // guards all members below
