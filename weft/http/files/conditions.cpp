@@ -30,7 +30,7 @@ void skip_blanks(std::string_view& text) {
 }
 
 // Whether one of the tags of a field is this one. Tags behind a malformed one do not count.
-bool lists(std::string_view text, std::string_view etag, Comparison comparison) {
+bool contains_tag(std::string_view text, std::string_view etag, Comparison comparison) {
     for (;;) {
         skip_blanks(text);
         if (text.starts_with(',')) {
@@ -50,7 +50,7 @@ bool any_matches(const Headers& headers, std::string_view name, std::string_view
                  Comparison comparison) {
     for (const Headers::Field& field : headers) {
         if (!equal_without_case(field.name, name)) continue;
-        if (field.value == "*" || lists(field.value, etag, comparison)) return true;
+        if (field.value == "*" || contains_tag(field.value, etag, comparison)) return true;
     }
     return false;
 }

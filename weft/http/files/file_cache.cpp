@@ -36,9 +36,9 @@ FileCache::Found FileCache::find(std::string_view path, Instant now) {
     if (found == shard.by_path.end()) return {};
     Entry& entry = *found->second;
     shard.entries.splice(shard.entries.begin(), shard.entries, found->second);
-    bool is_stale = now - entry.looked_at >= fresh_time_;
+    bool is_stale = now - entry.checked_at >= fresh_time_;
     // This caller checks the file now, so that the next ones need not.
-    if (is_stale) entry.looked_at = now;
+    if (is_stale) entry.checked_at = now;
     return {entry.resource, is_stale};
 }
 

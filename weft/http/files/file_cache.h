@@ -50,7 +50,7 @@ private:
     struct Entry {
         std::string path;
         std::shared_ptr<const Resource> resource;
-        Instant looked_at;
+        Instant checked_at;
     };
     using Entries = std::list<Entry>;  // the most recently requested first
     struct Shard {

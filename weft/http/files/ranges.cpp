@@ -56,7 +56,7 @@ Spec parse_spec(std::string_view text, std::uint64_t size, ByteRange& range) {
     return Spec::Satisfiable;
 }
 
-bool touch(const ByteRange& a, const ByteRange& b) {
+bool can_be_joined(const ByteRange& a, const ByteRange& b) {
     return a.first <= b.first + b.count && b.first <= a.first + a.count;
 }
 
@@ -65,7 +65,7 @@ bool touch(const ByteRange& a, const ByteRange& b) {
 void join(std::vector<ByteRange>& ranges, ByteRange range) {
     auto place = ranges.end();
     for (auto other = ranges.begin(); other != ranges.end();) {
-        if (!touch(*other, range)) {
+        if (!can_be_joined(*other, range)) {
             ++other;
             continue;
         }

@@ -27,7 +27,7 @@ constexpr auto kSuffixes = std::to_array<Suffix>({
     {Coding::Gzip, ".gz"},
 });
 
-Error missing() { return Error::from_errno(ENOENT); }
+Error not_found() { return Error::from_errno(ENOENT); }
 
 std::string etag_of(const FileStatus& status, Coding coding) {
     auto modified = static_cast<std::uint64_t>(status.modified.time_since_epoch().count());
@@ -109,9 +109,9 @@ Result<std::shared_ptr<const Resource>> load_directory(const Directory& root,
         }
         if (!opened && opened.error().native_code() != ENOENT) return opened.error();
     }
-    if (!options.lists) return missing();
+    if (!options.lists) return not_found();
     OpenedFile opened = WEFT_TRY(root.open_file(name, options.links));
-    if (opened.status.kind != FileKind::Directory) return missing();
+    if (opened.status.kind != FileKind::Directory) return not_found();
     return without_content(Resource::Kind::Listing);
 }
 
@@ -138,7 +138,7 @@ Result<std::shared_ptr<const Resource>> load_resource(const Directory& root,
     if (opened.status.kind == FileKind::Directory) {
         return without_content(Resource::Kind::Directory);
     }
-    if (opened.status.kind != FileKind::Regular) return missing();
+    if (opened.status.kind != FileKind::Regular) return not_found();
     return load_file(root, name, std::move(opened), options);
 }
 

@@ -37,7 +37,7 @@ bool is_plain(std::string_view path) {
 }
 
 // Whether a path contains an encoded slash ("%2f"). Decoding it would turn one name into two.
-bool names_no_file(std::string_view path) {
+bool has_encoded_slash(std::string_view path) {
     for (std::size_t at = path.find("%2"); at != std::string_view::npos;
          at = path.find("%2", at + 1)) {
         if (path.substr(at + 2).starts_with('f') || path.substr(at + 2).starts_with('F'))
@@ -48,7 +48,7 @@ bool names_no_file(std::string_view path) {
 
 // The decoded and normalized path; nothing if no file can have it, or it is hidden.
 std::optional<std::string> file_path(std::string_view path, Dotfiles dotfiles) {
-    if (names_no_file(path)) return std::nullopt;
+    if (has_encoded_slash(path)) return std::nullopt;
     std::optional<std::string> decoded = wire::normalize_path(path);
     if (!decoded || decoded->find_first_of(std::string_view("\\\0", 2)) != std::string::npos) {
         return std::nullopt;
