@@ -36,7 +36,7 @@ Result<std::unique_ptr<MultipartReader>> MultipartReader::open(BodyReader& body,
     return std::unique_ptr<MultipartReader>(new MultipartReader(body, boundary, limits));
 }
 
-std::string_view MultipartReader::unused() const {
+std::string_view MultipartReader::unparsed() const {
     return as_text(Bytes(buffer_).subspan(begin_, end_ - begin_));
 }
 
@@ -54,7 +54,7 @@ Result<void> MultipartReader::fill() {
     // Not remembered as a failure: if only the reader's context has ended, reading can go on in
     // another one. The body itself remembers any other error.
     if (!count) return count.error();
-    if (*count == 0) return fail(parser_.finish(unused()).error());
+    if (*count == 0) return fail(parser_.finish(unparsed()).error());
     end_ += *count;
     return {};
 }
@@ -62,7 +62,7 @@ Result<void> MultipartReader::fill() {
 Result<wire::MultipartStep> MultipartReader::step() {
     if (failure_) return *failure_;
     for (;;) {
-        wire::MultipartStep step = parser_.next(unused());
+        wire::MultipartStep step = parser_.next(unparsed());
         begin_ += step.used;
         if (step.event == Event::Failed) return fail(parser_.error());
         if (step.event != Event::NeedMore) return step;
@@ -72,8 +72,8 @@ Result<wire::MultipartStep> MultipartReader::step() {
 
 // Reads to the end of the body. Nothing but a line end may follow the last part.
 Result<void> MultipartReader::finish() {
-    while (!ended_) {
-        wire::MultipartStep step = parser_.next(unused());
+    while (!body_ended_) {
+        wire::MultipartStep step = parser_.next(unparsed());
         begin_ += step.used;
         if (step.event == Event::Failed) return fail(parser_.error());
         if (step.event != Event::NeedMore) continue;
@@ -81,19 +81,19 @@ Result<void> MultipartReader::finish() {
         end_ -= std::exchange(begin_, 0);
         std::size_t count = WEFT_TRY(body_.read(ByteSpace(buffer_).subspan(end_)));
         end_ += count;
-        ended_ = count == 0;
+        body_ended_ = count == 0;
     }
-    Result<void> finished = parser_.finish(unused());
+    Result<void> finished = parser_.finish(unparsed());
     if (!finished) return fail(finished.error());
     return {};
 }
 
 Result<std::optional<MultipartPart>> MultipartReader::next() {
-    content_left_ = {};
+    unread_content_ = {};
     for (;;) {
         turn::may_wait("form.next", this);
         if (failure_) return *failure_;
-        if (was_last_) {
+        if (form_ended_) {
             WEFT_TRY(finish());
             return std::optional<MultipartPart>();
         }
@@ -104,7 +104,7 @@ Result<std::optional<MultipartPart>> MultipartReader::next() {
             limit_part(limits_.part_bytes);
             return std::optional(parser_.part());
         }
-        was_last_ = found.event == Event::End;
+        form_ended_ = found.event == Event::End;
     }
 }
 
@@ -112,22 +112,22 @@ Result<std::size_t> MultipartReader::read(ByteSpace space) {
     turn::may_wait("form.read", this);
     if (failure_) return *failure_;
     if (space.empty()) return 0;
-    if (content_left_.empty()) {
+    if (unread_content_.empty()) {
         if (!in_part_) return 0;
         wire::MultipartStep found = WEFT_TRY(step());
         if (found.event == Event::PartEnd) {
             in_part_ = false;
             return 0;
         }
-        content_left_ = found.content;
-        if (content_left_.size() > part_left_)
+        unread_content_ = found.content;
+        if (unread_content_.size() > part_left_)
             return fail(Error::limit("a part of the form has more bytes than", part_bytes_max_,
                                      "MultipartReaderLimits::part_bytes"));
-        part_left_ -= content_left_.size();
+        part_left_ -= unread_content_.size();
     }
-    std::size_t count = std::min(space.size(), content_left_.size());
-    std::memcpy(space.data(), content_left_.data(), count);
-    content_left_.remove_prefix(count);
+    std::size_t count = std::min(space.size(), unread_content_.size());
+    std::memcpy(space.data(), unread_content_.data(), count);
+    unread_content_.remove_prefix(count);
     return count;
 }
 

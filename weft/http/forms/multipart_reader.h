@@ -83,7 +83,7 @@ private:
     Result<void> finish();
     void limit_part(std::uint64_t bytes_max) { part_bytes_max_ = part_left_ = bytes_max; }
     Error fail(Error error);
-    std::string_view unused() const;
+    std::string_view unparsed() const;
 
     BodyReader& body_;
     const Limits limits_;
@@ -91,12 +91,12 @@ private:
     std::vector<std::byte> buffer_;  // of which [begin_, end_) is not parsed yet
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::string_view content_left_;  // parsed, but not read: in the buffer before begin_
+    std::string_view unread_content_;  // parsed, but not read: in the buffer before begin_
     std::uint64_t part_bytes_max_ = 0;
     std::uint64_t part_left_ = 0;   // how many bytes of content the part may still have
     bool in_part_ = false;          // the end of the current part has not been parsed
-    bool was_last_ = false;         // the end of the form has been parsed
-    bool ended_ = false;            // the body has been read to its end
+    bool form_ended_ = false;       // the end of the form has been parsed
+    bool body_ended_ = false;       // the body has been read to its end
     std::optional<Error> failure_;  // returned by every further call
     Content content_{*this};
 };
