@@ -111,7 +111,7 @@ bool has_content(const Request& request, const Response& response) {
 }
 
 // Whether a field describes the exact bytes, or forbids to change them.
-bool is_bound_to_its_bytes(const Headers& headers) {
+bool describes_exact_bytes(const Headers& headers) {
     constexpr std::array kFields{"content-encoding", "content-range",  "content-md5",
                                  "digest",           "content-digest", "repr-digest"};
     return std::ranges::any_of(kFields, [&](const char* name) { return headers.has(name); }) ||
@@ -130,14 +130,14 @@ public:
     explicit Compressor(CompressOptions options) : options_(std::move(options)) {}
 
     Response apply(const Request& request, Response response) const {
-        if (!is_worth_it(request, response)) return response;
+        if (!should_compress(request, response)) return response;
         add_vary(response.headers, "Accept-Encoding");
         Coding coding = choose(request);
         if (coding == Coding::Identity) return response;
         // The content is not sent, and its length may be omitted (RFC 9110 §9.3.2).
         if (request.method() == "HEAD") {
             response.body = Body::produced([](BodyWriter&) { return Result<void>(); });
-            mark(response, coding);
+            set_coding_fields(response, coding);
             return response;
         }
         Result<Encoder> encoder = Encoder::create(coding);
@@ -146,19 +146,19 @@ public:
         auto text = response.body.text();
         if (!text || text->size() > kAtOnceBytesMax) {
             response.body = compressed_stream(std::move(*encoder), std::move(response.body));
-            mark(response, coding);
+            set_coding_fields(response, coding);
             return response;
         }
         Result<std::string> made = compressed_text(*encoder, *text);
         if (!made || made->size() >= text->size()) return response;
         response.body = Body(std::move(*made));
-        mark(response, coding);
+        set_coding_fields(response, coding);
         return response;
     }
 
 private:
-    bool is_worth_it(const Request& request, const Response& response) const {
-        if (!has_content(request, response) || is_bound_to_its_bytes(response.headers))
+    bool should_compress(const Request& request, const Response& response) const {
+        if (!has_content(request, response) || describes_exact_bytes(response.headers))
             return false;
         if (response.body.size().value_or(options_.bytes_min) < options_.bytes_min) return false;
         auto type = response.headers.get("content-type");
@@ -171,7 +171,7 @@ private:
         return wire::choose_coding(accepted, options_.codings).value_or(Coding::Identity);
     }
 
-    static void mark(Response& response, Coding coding) {
+    static void set_coding_fields(Response& response, Coding coding) {
         response.headers.set("Content-Encoding", to_string(coding));
         response.headers.remove("accept-ranges");
         weaken_etag(response.headers);
