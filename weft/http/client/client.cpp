@@ -83,8 +83,8 @@ struct Client::Attempt {
     Deadline total;
     std::string_view method;  // a redirect may change it
     bool with_body = true;    // a redirect may drop it
-    bool foreign = false;     // a redirect has led to another origin
-    bool fresh = false;       // this attempt uses a new connection
+    bool cross_origin = false;  // a redirect has led to another origin
+    bool fresh = false;         // this attempt uses a new connection
     bool may_repeat = false;  // the last attempt failed because a reused connection was closed
 
     WholeTime whole() const { return {total, timeouts.total}; }
@@ -93,10 +93,10 @@ struct Client::Attempt {
 namespace {
 
 void append_own_fields(std::string& output, const ClientRequest& request, bool with_body,
-                       bool foreign) {
+                       bool cross_origin) {
     for (const Headers::Field& field : request.headers) {
         // Credentials are only sent to the origin that the caller gave them for.
-        if (foreign && (equal_without_case(field.name, "authorization") ||
+        if (cross_origin && (equal_without_case(field.name, "authorization") ||
                         equal_without_case(field.name, "cookie")))
             continue;
         if (!with_body && field.name.size() > 8 &&
@@ -107,7 +107,7 @@ void append_own_fields(std::string& output, const ClientRequest& request, bool w
 }
 
 // Empty if the request has no callback.
-ClientConnection::OnInformational hearer_of(ClientRequest& request) {
+ClientConnection::OnInformational informational_callback(ClientRequest& request) {
     if (!request.on_informational) return {};
     return [&request](const wire::ResponseHead& head) -> Result<void> {
         try {
@@ -133,8 +133,8 @@ void Client::compose(std::string& output, const Url& url, const ClientRequest& r
         wire::append_request_line(output, attempt.method, url.target());
     }
     wire::append_field(output, "Host", authority);
-    append_own_fields(output, request, attempt.with_body, attempt.foreign);
-    if (options.cookies && (attempt.foreign || !request.headers.has("cookie"))) {
+    append_own_fields(output, request, attempt.with_body, attempt.cross_origin);
+    if (options.cookies && (attempt.cross_origin || !request.headers.has("cookie"))) {
         if (std::string cookies = options.cookies->cookies_for(url); !cookies.empty())
             wire::append_field(output, "Cookie", cookies);
     }
@@ -167,17 +167,17 @@ bool Client::decodes(const ClientRequest& request) const {
 // ---------------------------------------------------------------- one exchange
 
 // Waits for the server's reaction to the head. False: it has answered without wanting the body.
-Result<bool> Client::is_wanted(ClientConnection& connection, const Attempt& attempt) const {
-    using Word = ClientConnection::Word;
+Result<bool> Client::wants_body(ClientConnection& connection, const Attempt& attempt) const {
+    using Reaction = ClientConnection::Reaction;
     Deadline patience = earlier(attempt.total, Deadline::after(attempt.timeouts.expect));
-    Result<Word> word = connection.wait_for_continue(patience);
-    if (word && *word == Word::Silence && attempt.total.expired(Clock::now()))
-        word = ErrorKind::TimedOut;
-    if (!word) return in_phase(word.error(), {"wait for 100 (Continue)"}, attempt.whole());
+    Result<Reaction> reaction = connection.wait_for_continue(patience);
+    if (reaction && *reaction == Reaction::Silence && attempt.total.expired(Clock::now()))
+        reaction = ErrorKind::TimedOut;
+    if (!reaction) return in_phase(reaction.error(), {"wait for 100 (Continue)"}, attempt.whole());
     // The server may or may not still wait for the body that is not sent, so that the connection
     // cannot be used again.
-    if (*word == Word::Answer) connection.keep_alive = false;
-    return *word != Word::Answer;
+    if (*reaction == Reaction::Answer) connection.keep_alive = false;
+    return *reaction != Reaction::Answer;
 }
 
 // Sends the request and waits for the head of the response.
@@ -190,7 +190,7 @@ Result<void> Client::exchange(ClientConnection& connection, ClientRequest& reque
     bool asks = request.expect_continue && body.size() != 0;
     if (asks) {
         sent = writer.send_head();
-        bool wanted = !sent || WEFT_TRY(is_wanted(connection, attempt));
+        bool wanted = !sent || WEFT_TRY(wants_body(connection, attempt));
         if (!wanted) return {};
     }
     if (sent) sent = writer.send(body);
@@ -225,11 +225,11 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
         WEFT_TRY(pool_->origin(name)->acquire({.timeouts = attempt.timeouts,
                                                .total = attempt.total,
                                                .fresh = attempt.fresh,
-                                               .careful = !is_idempotent(attempt.method)}));
+                                               .test_idle = !is_idempotent(attempt.method)}));
     ClientConnection& connection = *lease;
     connection.begin(attempt.method, !request.upgrade.empty());
-    ClientConnection::OnInformational hear = hearer_of(request);
-    if (hear) connection.on_informational = &hear;
+    ClientConnection::OnInformational on_informational = informational_callback(request);
+    if (on_informational) connection.on_informational = &on_informational;
     compose(connection.output, url, request, attempt, proxy);
     Result<void> outcome = exchange(connection, request, attempt);
     connection.on_informational = nullptr;
@@ -289,7 +289,7 @@ Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, A
 
 // Changes the attempt to what a redirect with this status asks for. False: the request cannot be
 // sent again, because its body is not in memory.
-bool Client::follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
+bool Client::apply_redirect(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
     bool drops = status == 303 ? attempt.method != "HEAD" && attempt.method != "GET"
                                : (status == 301 || status == 302) && attempt.method == "POST";
     if (drops) {
@@ -318,7 +318,7 @@ Result<ClientResponse> Client::send_from(Url& url, ClientRequest& request) {
         ClientResponse response = WEFT_TRY(send_to(url, request, attempt));
         if (options.redirects == 0 || !is_redirect(response.status)) return response;
         auto location = response.headers.get("location");
-        if (!location || !follow(response.status, request, attempt)) return response;
+        if (!location || !apply_redirect(response.status, request, attempt)) return response;
         if (redirects == options.redirects)
             return Error::limit("there are more redirects than", options.redirects,
                                 "ClientOptions::redirects");
@@ -329,7 +329,7 @@ Result<ClientResponse> Client::send_from(Url& url, ClientRequest& request) {
             options.plain_redirect == PlainRedirect::Refuse)
             return Error(ErrorKind::Refused,
                          "a redirect leads from https to " + next->without_query());
-        if (!is_same_origin(url, *next)) attempt.foreign = true;
+        if (!is_same_origin(url, *next)) attempt.cross_origin = true;
         url = std::move(*next);
     }
 }

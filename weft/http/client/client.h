@@ -222,12 +222,13 @@ private:
                  const Attempt& attempt, const ForwardProxy* proxy) const;
     Result<void> exchange(ClientConnection& connection, ClientRequest& request,
                           const Attempt& attempt) const;
-    Result<bool> is_wanted(ClientConnection& connection, const Attempt& attempt) const;
+    Result<bool> wants_body(ClientConnection& connection, const Attempt& attempt) const;
     bool may_repeat(ClientConnection& connection, const ClientRequest& request,
                     const Attempt& attempt, const Error& error) const;
     static bool is_misdirected(const ClientResponse& response, const ClientRequest& request,
                                const Attempt& attempt);
-    static bool follow(std::uint16_t status, const ClientRequest& request, Attempt& attempt);
+    static bool apply_redirect(std::uint16_t status, const ClientRequest& request,
+                               Attempt& attempt);
     bool decodes(const ClientRequest& request) const;
 
     // Shared with its origins, and through them with the connections that are in use.

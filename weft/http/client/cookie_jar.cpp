@@ -44,7 +44,7 @@ bool begins_without_case(std::string_view text, std::string_view prefix) {
 }
 
 // RFC 6265bis §5.7: whether the cookie has the attributes that the prefix of its name requires.
-bool keeps_its_prefix(const wire::SetCookie& cookie, bool host_only) {
+bool honours_prefix(const wire::SetCookie& cookie, bool host_only) {
     std::string_view name = cookie.name;
     // A cookie without a name is sent as its bare value, which a server may read as "name=value".
     if (name.empty() && (begins_without_case(cookie.value, "__secure-") ||
@@ -80,7 +80,7 @@ bool CookieJar::keep(const wire::Url& url, std::string_view set_cookie) {
     }
     bool host_only = domain.empty();
     if (host_only) domain = url.host();
-    if (!domain_matches(url.host(), domain) || !keeps_its_prefix(*parsed, host_only)) return false;
+    if (!domain_matches(url.host(), domain) || !honours_prefix(*parsed, host_only)) return false;
     std::int64_t now = now_in_seconds();
     Cookie cookie{
         .name = std::move(parsed->name),
@@ -130,24 +130,24 @@ void CookieJar::insert(const std::string& domain, Cookie cookie, std::int64_t no
     }
     if (cookie.has_expired(now)) return;
     if (size_ >= options_.cookies) drop_expired(now);
-    if (size_ >= options_.cookies) forget_one();
+    if (size_ >= options_.cookies) evict_one();
     Cookies& cookies = by_domain_[domain];
     if (cookies.size() >= options_.cookies_per_domain) {
         size_ -= std::erase_if(cookies, [&](const Cookie& old) { return old.has_expired(now); });
     }
-    if (cookies.size() >= options_.cookies_per_domain) forget_one_of(cookies);
+    if (cookies.size() >= options_.cookies_per_domain) evict_from(cookies);
     cookies.push_back(std::move(cookie));
     ++size_;
 }
 
-void CookieJar::forget_one_of(Cookies& cookies) {
+void CookieJar::evict_from(Cookies& cookies) {
     auto oldest = std::ranges::min_element(cookies, {}, &Cookie::used);
     if (oldest == cookies.end()) return;
     cookies.erase(oldest);
     --size_;
 }
 
-void CookieJar::forget_one() {
+void CookieJar::evict_one() {
     auto oldest = by_domain_.end();
     std::uint64_t used = UINT64_MAX;
     for (auto at = by_domain_.begin(); at != by_domain_.end(); ++at) {
@@ -158,7 +158,7 @@ void CookieJar::forget_one() {
         }
     }
     if (oldest == by_domain_.end()) return;
-    forget_one_of(oldest->second);
+    evict_from(oldest->second);
     if (oldest->second.empty()) by_domain_.erase(oldest);
 }
 

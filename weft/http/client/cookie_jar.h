@@ -70,8 +70,8 @@ private:
     void insert(const std::string& domain, Cookie cookie, std::int64_t now);
     bool would_replace_secure(const wire::Url& url, std::string_view domain,
                               const Cookie& cookie) const;
-    void forget_one_of(Cookies& cookies);
-    void forget_one();
+    void evict_from(Cookies& cookies);
+    void evict_one();
     void drop_expired(std::int64_t now);
 
     const CookieJarOptions options_;

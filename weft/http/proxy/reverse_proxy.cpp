@@ -73,11 +73,11 @@ public:
 
 private:
     // True: the response is final, and no other upstream is tried.
-    bool ask(Upstream& upstream, Request& request, const BodyStart& start,
-             Result<Response>& response);
-    bool ask_once(Upstream& upstream, Request& request, const BodyStart& start,
+    bool try_upstream(Upstream& upstream, Request& request, const BodyStart& start,
+                      Result<Response>& response);
+    bool try_once(Upstream& upstream, Request& request, const BodyStart& start,
                   Result<Response>& response, bool fresh, bool& was_stale);
-    bool unreachable(Upstream& upstream, const Error& error, Result<Response>& response);
+    bool connect_failed(Upstream& upstream, const Error& error, Result<Response>& response);
     Result<void> check(Upstream& upstream);
 
     const ProxyOptions options_;
@@ -114,7 +114,7 @@ Result<Response> ProxyCore::handle(Request& request) {
     for (unsigned attempt = 0; attempt <= options_.retries; ++attempt) {
         Upstream* upstream = upstreams_->choose(options_.balance, request.peer(), tried);
         if (!upstream) break;
-        if (ask(*upstream, request, start, response)) return response;
+        if (try_upstream(*upstream, request, start, response)) return response;
     }
     if (tried != 0) return response;
     response = Response::text("503 Service Unavailable: no upstream server is well\n", 503)
@@ -124,15 +124,15 @@ Result<Response> ProxyCore::handle(Request& request) {
 
 // The upstream may close an idle connection at the very moment it is reused. Then a new one is
 // tried, and this does not count as a failure of the upstream.
-bool ProxyCore::ask(Upstream& upstream, Request& request, const BodyStart& start,
-                    Result<Response>& response) {
+bool ProxyCore::try_upstream(Upstream& upstream, Request& request, const BodyStart& start,
+                             Result<Response>& response) {
     bool was_stale = false;
-    bool is_final = ask_once(upstream, request, start, response, false, was_stale);
-    return was_stale ? ask_once(upstream, request, start, response, true, was_stale) : is_final;
+    bool is_final = try_once(upstream, request, start, response, false, was_stale);
+    return was_stale ? try_once(upstream, request, start, response, true, was_stale) : is_final;
 }
 
 // Called when no connection could be opened; sets `response` to the answer for the client.
-bool ProxyCore::unreachable(Upstream& upstream, const Error& error, Result<Response>& response) {
+bool ProxyCore::connect_failed(Upstream& upstream, const Error& error, Result<Response>& response) {
     response = error;
     // The client has gone: nobody waits for a response.
     if (!CancelToken::current().check()) return true;
@@ -142,7 +142,7 @@ bool ProxyCore::unreachable(Upstream& upstream, const Error& error, Result<Respo
     return false;
 }
 
-bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& start,
+bool ProxyCore::try_once(Upstream& upstream, Request& request, const BodyStart& start,
                          Result<Response>& response, bool fresh, bool& was_stale) {
     auto pass = upstream.admission().enter(request.peer(), options_.timeouts.queue);
     if (!pass) {
@@ -157,9 +157,9 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
     auto lease = upstream.origin().acquire({.timeouts = options_.timeouts,
                                             .total = Deadline::never(),
                                             .fresh = fresh,
-                                            .careful = request.method() != "GET",
+                                            .test_idle = request.method() != "GET",
                                             .admitted = true});
-    if (!lease) return unreachable(upstream, lease.error(), response);
+    if (!lease) return connect_failed(upstream, lease.error(), response);
     // Shared with the parts of the response.
     auto relay = std::make_shared<Relay>(upstream, std::move(*pass), std::move(*lease));
     auto failure = relay->ask(request, start, options_, via_);
@@ -173,10 +173,10 @@ bool ProxyCore::ask_once(Upstream& upstream, Request& request, const BodyStart& 
     }
     response = failure->error;
     // The error is one of the request's head; an error of its body is answered by the server.
-    if (failure->is_clients && failure->error.kind() == ErrorKind::Misuse)
+    if (failure->is_client_fault && failure->error.kind() == ErrorKind::Misuse)
         response = Response::text(format("400 Bad Request: {}\n", failure->error.message()), 400);
-    if (failure->is_clients || !CancelToken::current().check()) return true;
-    was_stale = failure->may_repeat && failure->was_kept && !fresh &&
+    if (failure->is_client_fault || !CancelToken::current().check()) return true;
+    was_stale = failure->may_repeat && failure->was_reused && !fresh &&
                 failure->error.kind() != ErrorKind::TimedOut;
     if (was_stale) return false;
     upstream.failed(options_.health);
@@ -194,7 +194,7 @@ Result<void> ProxyCore::check(Upstream& upstream) {
     ClientTimeouts timeouts{.queue = time, .connect = time, .handshake = time};
     Deadline total = Deadline::after(time);
     Lease lease = WEFT_TRY(upstream.origin().acquire(
-        {.timeouts = timeouts, .total = total, .fresh = false, .careful = true}));
+        {.timeouts = timeouts, .total = total, .fresh = false, .test_idle = true}));
     ClientConnection& connection = *lease;
     connection.begin("GET", false);
     wire::append_request_line(connection.output, "GET", options_.health.check_path);

@@ -82,7 +82,7 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
     if (!socket) {
         std::string doing =
             "connect " + (tunnel ? format("{}:{}", host, port) : origin.to_string());
-        Error error = in_told_phase(socket.error(),
+        Error error = in_named_phase(socket.error(),
                                     {doing, timeouts.connect, "ClientTimeouts::connect"}, whole);
         return tunnel ? error.with_context("the proxy") : error;
     }
@@ -102,7 +102,7 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
     auto secured = net::TlsStream::connect(std::move(stream), *context, name.host, deadline);
     if (secured) return secured;
     std::string doing = format("tls handshake with {}", origin.to_string());
-    return in_told_phase(secured.error(), {doing, timeouts.handshake, "ClientTimeouts::handshake"},
+    return in_named_phase(secured.error(), {doing, timeouts.handshake, "ClientTimeouts::handshake"},
                          whole);
 }
 

@@ -66,7 +66,7 @@ Result<bool> ClientConnection::parse() {
     return false;
 }
 
-Result<bool> ClientConnection::look_for_head() {
+Result<bool> ClientConnection::try_receive_head() {
     for (;;) {
         if (has_head_) return true;
         bool found = WEFT_TRY(parse());
@@ -90,18 +90,18 @@ Result<void> ClientConnection::receive_head(Deadline deadline) {
     }
 }
 
-Result<ClientConnection::Word> ClientConnection::wait_for_continue(Deadline deadline) {
+Result<ClientConnection::Reaction> ClientConnection::wait_for_continue(Deadline deadline) {
     for (;;) {
         bool found = WEFT_TRY(parse());
-        if (found) return Word::Answer;
-        if (may_continue_) return Word::Continue;
+        if (found) return Reaction::Answer;
+        if (may_continue_) return Reaction::Continue;
         Result<void> received = receive(deadline);
         if (received) continue;
         // If the caller's own context has ended, the server may not have been silent.
         bool silent =
             received.error().kind() == ErrorKind::TimedOut && CancelToken::current().check();
         if (!silent) return received.error();
-        return Word::Silence;
+        return Reaction::Silence;
     }
 }
 
@@ -128,7 +128,7 @@ bool ClientConnection::is_clean() {
     return body.is_finished() && !body.has_failed() && buffer.empty();
 }
 
-void ClientConnection::rest() {
+void ClientConnection::end_exchange() {
     parser_.reset();
     buffer.clear();
     output.clear();

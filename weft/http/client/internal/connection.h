@@ -41,13 +41,13 @@ public:
 
     // Reads what has arrived, without waiting. True: the whole head of the final response is here.
     // Closed when the server has closed its side before that.
-    Result<bool> look_for_head();
+    Result<bool> try_receive_head();
     // Waits for the head of the final response, which is then head() and lies in the buffer.
     Result<void> receive_head(Deadline deadline);
     // How the server reacts to the head of a request whose body waits for 100 (Continue). Silence:
     // neither a 100 nor a final response has come before the deadline.
-    enum class Word : std::uint8_t { Continue, Answer, Silence };
-    Result<Word> wait_for_continue(Deadline deadline);
+    enum class Reaction : std::uint8_t { Continue, Answer, Silence };
+    Result<Reaction> wait_for_continue(Deadline deadline);
 
     // Called with each informational response; its error ends the exchange. Null: they are dropped.
     // The function must outlive the exchange.
@@ -64,7 +64,7 @@ public:
     // then can the connection be used for another request.
     bool is_clean();
     // Drops what the exchange holds, head() included, before the connection becomes idle.
-    void rest();
+    void end_exchange();
 
     bool has_stream() const { return stream_ != nullptr; }
     net::Stream& stream() { return *stream_; }
@@ -81,7 +81,7 @@ public:
     const std::shared_ptr<Origin> origin;  // shared with the pool's map and other connections
     const Deadline ends_at;                // from its maximal age
     enum class State : std::uint8_t { Leased, Idle, Closing };
-    bool has_place = true;        // while leased: it holds one of the origin's permits
+    bool has_permit = true;       // while leased: it holds one of the origin's permits
     State state = State::Leased;  // under the origin's lock, as are the members below
     ListLink link;
     unsigned shard = 0;

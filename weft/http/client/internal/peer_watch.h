@@ -1,4 +1,4 @@
-// Ear: cancels a token when bytes from the peer of a connection arrive, or the peer closes it.
+// PeerWatch: cancels a token when bytes from the peer of a connection arrive, or the peer closes.
 //
 // It lets a fiber wait for something else under that token and still notice the peer. Owned by one
 // fiber, which calls everything here. The descriptor outlives the watch, and nothing else may be
@@ -12,47 +12,47 @@
 
 namespace weft::http {
 
-class Ear : private Dormant {
+class PeerWatch : private Dormant {
 public:
     // The token is a child of `parent`.
-    explicit Ear(Descriptor& descriptor, const CancelToken& parent = {})
+    explicit PeerWatch(Descriptor& descriptor, const CancelToken& parent = {})
         : Dormant{on_event}, descriptor_(descriptor), source_(parent) {}
-    ~Ear() { stop(); }
-    Ear(const Ear&) = delete;
-    Ear& operator=(const Ear&) = delete;
+    ~PeerWatch() { stop(); }
+    PeerWatch(const PeerWatch&) = delete;
+    PeerWatch& operator=(const PeerWatch&) = delete;
 
     // False: something may have arrived already, and nothing is watched; try to read. On a plain
     // thread, which has no reactor, this returns true and nothing is ever noticed.
-    bool listen() {
+    bool start() {
         auto armed = descriptor_.arm(*this, kReadable | kHangUp);
         if (!armed) return true;
-        listens_ = *armed;
-        return listens_;
+        is_started_ = *armed;
+        return is_started_;
     }
     // Afterwards on_event() does not run any more. Idempotent.
     void stop() {
-        if (!std::exchange(listens_, false) || descriptor_.disarm(*this)) return;
+        if (!std::exchange(is_started_, false) || descriptor_.disarm(*this)) return;
         // Acquire: on_event() has finished with this object; pairs with its release.
-        for (unsigned attempt = 0; !heard_.load(std::memory_order_acquire);)
+        for (unsigned attempt = 0; !fired_.load(std::memory_order_acquire);)
             env::spin_pause(attempt++);
     }
 
     // Whether something arrived. Ask after stop().
-    bool has_heard() const { return heard_.load(std::memory_order_acquire); }
+    bool has_fired() const { return fired_.load(std::memory_order_acquire); }
     CancelToken token() const { return source_.token(); }
 
 private:
     static void on_event(Dormant& dormant, std::uint8_t) {
-        auto& self = static_cast<Ear&>(dormant);
+        auto& self = static_cast<PeerWatch&>(dormant);
         self.source_.cancel();
         // Release: this is the last access to the object; pairs with the acquire in stop().
-        self.heard_.store(true, std::memory_order_release);
+        self.fired_.store(true, std::memory_order_release);
     }
 
     Descriptor& descriptor_;
     CancelSource source_;
-    Atomic<bool> heard_{false};
-    bool listens_ = false;
+    Atomic<bool> fired_{false};
+    bool is_started_ = false;
 };
 
 }  // namespace weft::http

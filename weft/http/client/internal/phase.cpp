@@ -28,7 +28,7 @@ Error in_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
     return cause.with_context(phase.doing);
 }
 
-Error in_told_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
+Error in_named_phase(const Error& error, const Phase& phase, const WholeTime& whole) {
     return error.kind() == ErrorKind::TimedOut ? in_phase(error, phase, whole) : error;
 }
 

@@ -25,6 +25,6 @@ struct WholeTime {
 // only the phase is named.
 Error in_phase(const Error& error, const Phase& phase, const WholeTime& whole);
 // The same for an error whose text names the phase already, unless it is TimedOut.
-Error in_told_phase(const Error& error, const Phase& phase, const WholeTime& whole);
+Error in_named_phase(const Error& error, const Phase& phase, const WholeTime& whole);
 
 }  // namespace weft::http

@@ -22,7 +22,7 @@ namespace {
 // When there are more origins than this, those without connections are removed.
 constexpr std::size_t kOriginsKept = 256;
 // A connection that became idle so recently is not tested: its server had no reason to close it.
-constexpr Nanoseconds kSurelyOpen = std::chrono::milliseconds(1);
+constexpr Nanoseconds kTrustedIdleTime = std::chrono::milliseconds(1);
 // Subtracted from the server's keep-alive time, which began to run when the server sent its
 // response, earlier than ours.
 constexpr std::chrono::seconds kKeepAliveMargin{1};
@@ -45,7 +45,7 @@ std::optional<std::chrono::seconds> keep_alive_timeout(const Headers& headers) {
 
 // Whether no byte of a response has come through an idle connection. Reading is the only way to
 // know with TLS: its own records, such as session tickets, make the socket readable too.
-bool is_quiet(ClientConnection& connection) {
+bool has_no_input(ClientConnection& connection) {
     ByteSpace space = connection.buffer.space();
     if (space.empty()) return false;
     auto count = connection.stream().try_read(space);
@@ -69,9 +69,9 @@ void EndLease::operator()(ClientConnection* connection) const {
 void Origin::end_lease(ClientConnection* connection) {
     // After ClientResponse::take_stream() the stream belongs to the caller.
     if (connection->has_stream()) connection->stream().close();
-    bool had_place = connection->has_place;
+    bool had_permit = connection->has_permit;
     delete connection;  // tidy: allow delete: made by connect()
-    if (had_place) permits_.release();
+    if (had_permit) permits_.release();
 }
 
 Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
@@ -88,7 +88,7 @@ std::string Origin::to_string() const {
     return is_ipv6 ? format("[{}]:{}", host_, port_) : format("{}:{}", host_, port_);
 }
 
-Result<void> Origin::wait_in_line(const Wanted& wanted) {
+Result<void> Origin::wait_for_permit(const AcquireOptions& options) {
     if (permits_.try_acquire()) return {};
     // Relaxed, twice: it only bounds the queue; no other memory is read through it.
     bool room = waiting_.fetch_add(1, std::memory_order_relaxed) <
@@ -99,39 +99,39 @@ Result<void> Origin::wait_in_line(const Wanted& wanted) {
                            pool_->options().limits.waiting_per_origin,
                            "ClientLimits::waiting_per_origin");
     } else {
-        Deadline deadline = earlier(wanted.total, Deadline::after(wanted.timeouts.queue));
+        Deadline deadline = earlier(options.total, Deadline::after(options.timeouts.queue));
         got = permits_.acquire_until(deadline);
     }
     waiting_.fetch_sub(1, std::memory_order_relaxed);
     if (got) return {};
     std::string doing = "wait for a free connection to " + to_string();
-    return in_phase(got.error(), {doing, wanted.timeouts.queue, "ClientTimeouts::queue"},
-                    {wanted.total, wanted.timeouts.total});
+    return in_phase(got.error(), {doing, options.timeouts.queue, "ClientTimeouts::queue"},
+                    {options.total, options.timeouts.total});
 }
 
-Result<Lease> Origin::acquire(const Wanted& wanted) {
-    if (!wanted.admitted) WEFT_TRY(wait_in_line(wanted));
-    if (!wanted.fresh) {
-        if (Lease lease = take_idle(wanted.careful)) {
-            lease->has_place = !wanted.admitted;
+Result<Lease> Origin::acquire(const AcquireOptions& options) {
+    if (!options.admitted) WEFT_TRY(wait_for_permit(options));
+    if (!options.fresh) {
+        if (Lease lease = take_idle(options.test_idle)) {
+            lease->has_permit = !options.admitted;
             pool_->tally.reused.add();
             return lease;
         }
     }
-    Result<Lease> lease = connect(wanted);
-    bool leaves = !lease && !wanted.admitted && !WEFT_PLANTED("client.keeps_the_place");
+    Result<Lease> lease = connect(options);
+    bool leaves = !lease && !options.admitted && !WEFT_PLANTED("client.keeps_the_place");
     if (leaves) permits_.release();
     return lease;
 }
 
-Result<Lease> Origin::connect(const Wanted& wanted) {
+Result<Lease> Origin::connect(const AcquireOptions& options) {
     std::unique_ptr<net::Stream> stream =
-        WEFT_TRY(open_connection(*this, wanted.timeouts, wanted.total));
+        WEFT_TRY(open_connection(*this, options.timeouts, options.total));
     const ClientLimits& limits = pool_->options().limits;
     // tidy: allow new: destroyed by whoever finds it without a user, see EndLease and on_event
     Lease lease(new ClientConnection(shared_from_this(), std::move(stream), limits.head,
                                      Deadline::after(limits.connection_age)));
-    lease->has_place = !wanted.admitted;
+    lease->has_permit = !options.admitted;
     pool_->tally.connected.add();
     return lease;
 }
@@ -159,15 +159,15 @@ void Origin::remove_idle(ClientConnection& connection) {
     pool_->remove_idle();
 }
 
-Lease Origin::take_idle(bool careful) {
+Lease Origin::take_idle(bool test_idle) {
     while (ClientConnection* connection = pop_idle()) {
         if (WEFT_PLANTED("client.takes_without_the_lock") &&
             !connection->stream().descriptor().disarm(*connection))
             continue;
         Instant now = Clock::now();
         bool usable = !connection->idle_until.expired(now) && !connection->ends_at.expired(now);
-        bool unsure = careful || now - connection->idle_since > kSurelyOpen;
-        if (usable && (!unsure || is_quiet(*connection))) {
+        bool unsure = test_idle || now - connection->idle_since > kTrustedIdleTime;
+        if (usable && (!unsure || has_no_input(*connection))) {
             connection->is_reused = true;
             return Lease(connection);
         }
@@ -186,7 +186,7 @@ void Origin::give_back(Lease lease) {
     if (connection.ends_at.expired(now)) return;
     // A reference of our own: another fiber may close the connection as soon as it is idle.
     std::shared_ptr<Origin> origin = connection.origin;
-    bool had_place = connection.has_place;
+    bool had_permit = connection.has_permit;
     ClientPool& pool = *origin->pool_;
     Nanoseconds time = pool.options().limits.idle_time;
     if (auto said = keep_alive_timeout(connection.head().headers)) {
@@ -195,33 +195,34 @@ void Origin::give_back(Lease lease) {
     }
     connection.idle_since = now;
     connection.idle_until = Deadline::after(time, now);
-    connection.rest();
+    connection.end_exchange();
     if (!pool.add_idle()) return;
-    Rest rest = origin->put_to_rest(connection);
+    IdleOutcome outcome = origin->enter_idle_list(connection);
     // Ready: there may be bytes. If a read finds none, arming succeeds at the second attempt,
     // unless something came meanwhile.
-    if (rest == Rest::Ready && is_quiet(connection)) rest = origin->put_to_rest(connection);
-    if (rest != Rest::Idle) return pool.remove_idle();
+    if (outcome == IdleOutcome::Ready && has_no_input(connection))
+        outcome = origin->enter_idle_list(connection);
+    if (outcome != IdleOutcome::Idle) return pool.remove_idle();
     static_cast<void>(lease.release());
-    if (had_place) origin->permits_.release();
+    if (had_permit) origin->permits_.release();
     pool.watch_idle();
 }
 
 // Arms the connection and puts it into its list under one lock: on_event() and close_idle(), which
 // take the lock, must find it in the list.
-Origin::Rest Origin::put_to_rest(ClientConnection& connection) {
+Origin::IdleOutcome Origin::enter_idle_list(ClientConnection& connection) {
     unsigned shard = static_cast<unsigned>(worker_here().value_or(0) % kShards);
     SpinGuard guard(lock_);
     if (pool_->is_closed() || idle_count_ >= pool_->options().limits.idle_per_origin)
-        return Rest::Refused;
+        return IdleOutcome::Refused;
     auto armed = connection.stream().descriptor().arm(connection, kReadable | kHangUp);
-    if (!armed) return Rest::Refused;
-    if (!*armed) return Rest::Ready;
+    if (!armed) return IdleOutcome::Refused;
+    if (!*armed) return IdleOutcome::Ready;
     connection.state = ClientConnection::State::Idle;
     connection.shard = shard;
     idle_[shard].push_front(connection);
     ++idle_count_;
-    return Rest::Idle;
+    return IdleOutcome::Idle;
 }
 
 void Origin::on_event(Dormant& dormant, std::uint8_t) {
@@ -234,9 +235,9 @@ void Origin::on_event(Dormant& dormant, std::uint8_t) {
         if (was_idle) origin->remove_idle(connection);
         connection.state = ClientConnection::State::Closing;
     }
-    if (was_idle && connection.stream().tls() && is_quiet(connection) &&
+    if (was_idle && connection.stream().tls() && has_no_input(connection) &&
         origin->pool_->add_idle()) {
-        if (origin->put_to_rest(connection) == Rest::Idle) return;
+        if (origin->enter_idle_list(connection) == IdleOutcome::Idle) return;
         origin->pool_->remove_idle();
     }
     if (was_idle) origin->pool_->tally.dropped.add();
@@ -349,8 +350,8 @@ std::shared_ptr<Origin> ClientPool::origin_after(const Origin* origin) const {
     return next == origins_.end() ? nullptr : next->second;
 }
 
-// Allocates nothing, because do_without_sweep() must not throw. An origin that is removed meanwhile
-// has no idle connection to close.
+// Allocates nothing, because on_sweep_not_started() must not throw. An origin that is removed
+// meanwhile has no idle connection to close.
 Deadline ClientPool::close_idle(Instant now, bool all) {
     Deadline next = Deadline::never();
     for (auto origin = origin_after(nullptr); origin; origin = origin_after(origin.get()))
@@ -368,15 +369,15 @@ void ClientPool::watch_idle() {
     async::Context root = async::Context::background();
     Result<void> started =
         spawn_detached([self = shared_from_this()] { self->sweep(); },
-                       [self = shared_from_this()](const Error&) { self->do_without_sweep(); },
+                       [self = shared_from_this()](const Error&) { self->on_sweep_not_started(); },
                        {.name = "http client idle", .token = root.token().state()});
-    if (!started) do_without_sweep();
+    if (!started) on_sweep_not_started();
 }
 
 // Called when the sweeping fiber cannot be started. Nothing would close the idle connections later,
 // so they are closed now, which also frees memory. A connection that becomes idle meanwhile is
 // either found in its list here, or its watch_idle() sees that no fiber runs and starts one.
-void ClientPool::do_without_sweep() {
+void ClientPool::on_sweep_not_started() {
     sweeping_.store(false, std::memory_order_seq_cst);
     static_cast<void>(close_idle(Clock::now(), true));
 }

@@ -66,14 +66,14 @@ public:
     std::string to_string() const;  // "host:port", for people
     ClientPool& pool() const { return *pool_; }
 
-    struct Wanted {
+    struct AcquireOptions {
         const ClientTimeouts& timeouts;
         Deadline total;
-        bool fresh = false;     // use a new connection
-        bool careful = false;   // the request cannot be repeated: test an idle connection first
-        bool admitted = false;  // an Admission counts the connections: take no permit, do not queue
+        bool fresh = false;      // use a new connection
+        bool test_idle = false;  // the request cannot be repeated: test an idle connection first
+        bool admitted = false;   // an Admission counts the connections: take no permit
     };
-    Result<Lease> acquire(const Wanted& wanted);
+    Result<Lease> acquire(const AcquireOptions& options);
     // Keeps the connection for another request if it can be reused, else closes it. Does not wait.
     static void give_back(Lease lease);
 
@@ -90,14 +90,14 @@ private:
     static constexpr std::size_t kShards = 8;
     using Idle = IntrusiveList<ClientConnection, &ClientConnection::link>;
 
-    Result<void> wait_in_line(const Wanted& wanted);
-    Result<Lease> connect(const Wanted& wanted);
-    Lease take_idle(bool careful);
+    Result<void> wait_for_permit(const AcquireOptions& options);
+    Result<Lease> connect(const AcquireOptions& options);
+    Lease take_idle(bool test_idle);
     ClientConnection* pop_idle();
     // Idle: it is in its list and watched. Ready: there may be bytes to read. Refused: it must be
     // closed.
-    enum class Rest : std::uint8_t { Idle, Ready, Refused };
-    Rest put_to_rest(ClientConnection& connection);
+    enum class IdleOutcome : std::uint8_t { Idle, Ready, Refused };
+    IdleOutcome enter_idle_list(ClientConnection& connection);
     void remove_idle(ClientConnection& connection);  // with the lock held
     void end_lease(ClientConnection* connection);
 
@@ -158,7 +158,7 @@ private:
     std::shared_ptr<Origin> origin_after(const Origin* origin) const;
     Deadline close_idle(Instant now, bool all);
     void sweep();
-    void do_without_sweep();
+    void on_sweep_not_started();
 
     const ClientOptions options_;
     const std::shared_ptr<net::Resolver> resolver_;  // shared with who set the options

@@ -6,7 +6,7 @@
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/turn.h"
-#include "weft/http/client/internal/ear.h"
+#include "weft/http/client/internal/peer_watch.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/limits.h"
 #include "weft/http/wire/chunked.h"
@@ -32,7 +32,7 @@ Result<void> RequestWriter::send(Body& body) {
 Result<void> RequestWriter::send_head() {
     Bytes part = as_bytes(connection_.output);
     Result<void> sent = send_parts(std::span(&part, 1));
-    settle();
+    reset_output();
     return sent;
 }
 
@@ -40,15 +40,15 @@ Result<void> RequestWriter::send_text(std::string_view text) {
     if (text.empty()) return send_head();
     std::array<Bytes, 2> parts{as_bytes(connection_.output), as_bytes(text)};
     Result<void> sent = send_parts(parts);
-    settle();
+    reset_output();
     return sent;
 }
 
 // To be called after send_parts(). Empties the output; after an interruption the output becomes the
 // unsent bytes, those of the parts behind it included.
-void RequestWriter::settle() {
+void RequestWriter::reset_output() {
     connection_.output.clear();
-    if (!rest_.empty()) connection_.output.swap(rest_);
+    if (!interrupted_.empty()) connection_.output.swap(interrupted_);
 }
 
 Result<void> RequestWriter::send_file(const Body::FilePart& part) {
@@ -56,13 +56,13 @@ Result<void> RequestWriter::send_file(const Body::FilePart& part) {
     std::uint64_t sent = 0;
     while (sent < part.count) {
         std::uint64_t slice = std::min<std::uint64_t>(part.count - sent, kWriteSliceBytes);
-        Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
+        Deadline deadline = earlier(limits_.whole.deadline, Deadline::after(limits_.idle));
         Result<void> outcome =
             connection_.stream().send_file(part.file->fd(), part.offset + sent, slice, deadline);
-        if (!outcome) return stopped(outcome.error());
+        if (!outcome) return write_failed(outcome.error());
         sent += slice;
-        bool heard = WEFT_TRY(connection_.look_for_head());
-        if (heard && sent < part.count) return answered();
+        bool answered = WEFT_TRY(connection_.try_receive_head());
+        if (answered && sent < part.count) return answered_early();
     }
     return {};
 }
@@ -104,7 +104,7 @@ Result<void> RequestWriter::send_gathered(Bytes more) {
                                as_bytes(gathered_), more,
                                as_bytes(chunked ? wire::kChunkEnd : std::string_view())};
     Result<void> sent = send_parts(parts);
-    settle();
+    reset_output();
     gathered_.clear();
     return sent;
 }
@@ -131,18 +131,18 @@ Result<void> RequestWriter::end() {
 
 Result<void> RequestWriter::resume() {
     was_answered_ = false;
-    listens_ = false;
+    watches_server_ = false;
     return send_head();
 }
 
-void RequestWriter::keep(std::span<const Bytes> parts) {
-    if (!keeps_rest_) return;
-    for (Bytes part : parts) rest_.append(as_text(part));
+void RequestWriter::keep_unsent(std::span<const Bytes> parts) {
+    if (!keeps_interrupted_) return;
+    for (Bytes part : parts) interrupted_.append(as_text(part));
 }
 
 Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
-    if (!listens_) {
-        Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
+    if (!watches_server_) {
+        Deadline deadline = earlier(limits_.whole.deadline, Deadline::after(limits_.idle));
         Result<void> sent = connection_.stream().write_all(std::span<const Bytes>(parts), deadline);
         has_failed_ |= !sent;
         return sent;
@@ -152,7 +152,7 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         while (!parts.empty() && parts.front().empty()) parts = parts.subspan(1);
         if (parts.empty()) return {};
         auto count = connection_.stream().try_write(parts);
-        if (!count) return stopped(count.error());
+        if (!count) return write_failed(count.error());
         std::size_t sent = *count;
         since_turn += sent;
         while (sent > 0) {
@@ -168,47 +168,49 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
             WEFT_TRY(checkpoint());
             since_turn = 0;
         }
-        auto heard = connection_.look_for_head();
-        if (!heard) return stopped(heard.error());
-        if (*heard) {
-            keep(parts);
-            return answered();
+        auto answered = connection_.try_receive_head();
+        if (!answered) return write_failed(answered.error());
+        if (*answered) {
+            keep_unsent(parts);
+            return answered_early();
         }
         if (*count > 0) continue;
-        if (auto waited = wait_for_room(); !waited) return stopped(waited.error());
+        if (auto waited = wait_for_room(); !waited) return write_failed(waited.error());
     }
 }
 
 // Waits until the server takes more, or has sent something.
 Result<void> RequestWriter::wait_for_room() {
     Descriptor& descriptor = connection_.stream().descriptor();
-    Ear ear(descriptor);
-    if (!ear.listen()) return {};
-    Deadline deadline = earlier(pace_.whole.deadline, Deadline::after(pace_.idle));
-    Result<void> waited = descriptor.wait_writable(deadline, ear.token());
-    ear.stop();
-    if (waited || (ear.has_heard() && CancelToken::current().check())) return {};
+    PeerWatch watch(descriptor);
+    if (!watch.start()) return {};
+    Deadline deadline = earlier(limits_.whole.deadline, Deadline::after(limits_.idle));
+    Result<void> waited = descriptor.wait_writable(deadline, watch.token());
+    watch.stop();
+    if (waited || (watch.has_fired() && CancelToken::current().check())) return {};
     return waited;
 }
 
-Result<void> RequestWriter::answered() {
+Result<void> RequestWriter::answered_early() {
     was_answered_ = true;
     connection_.keep_alive = false;
     return Error(ErrorKind::Closed, "the server answered before it had the whole request");
 }
 
-Result<bool> RequestWriter::look_for_answer() {
-    auto heard = connection_.look_for_head();
-    if (!heard) has_failed_ = true;
-    if (heard && *heard) static_cast<void>(answered());
-    return heard;
+Result<bool> RequestWriter::try_receive_answer() {
+    auto answered = connection_.try_receive_head();
+    if (!answered) has_failed_ = true;
+    if (answered && *answered) static_cast<void>(answered_early());
+    return answered;
 }
 
 // The server takes no more. An answer that it sent before it closed may have arrived.
-Result<void> RequestWriter::stopped(const Error& error) {
+Result<void> RequestWriter::write_failed(const Error& error) {
     has_failed_ = true;
-    if (auto heard = connection_.look_for_head(); heard && *heard) return answered();
-    return in_phase(error, {"send the request", pace_.idle, "ClientTimeouts::idle"}, pace_.whole);
+    if (auto answered = connection_.try_receive_head(); answered && *answered)
+        return answered_early();
+    return in_phase(error, {"send the request", limits_.idle, "ClientTimeouts::idle"},
+                    limits_.whole);
 }
 
 }  // namespace weft::http

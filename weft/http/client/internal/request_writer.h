@@ -19,12 +19,12 @@ namespace weft::http {
 
 class RequestWriter final : public BodyWriter {
 public:
-    struct Pace {
+    struct TimeLimits {
         Nanoseconds idle;  // the time limit without progress
         WholeTime whole;
     };
-    RequestWriter(ClientConnection& connection, const Pace& pace)
-        : connection_(connection), pace_(pace) {}
+    RequestWriter(ClientConnection& connection, const TimeLimits& limits)
+        : connection_(connection), limits_(limits) {}
 
     // Sends the head, and the body if there is one. If was_answered() is true after an error, the
     // request has not failed: the head of the response has come before the request was sent whole.
@@ -38,12 +38,12 @@ public:
     Result<void> end();
 
     // Whether the server has answered, for a caller that waits for more of the body to write.
-    Result<bool> look_for_answer();
+    Result<bool> try_receive_answer();
 
     // For a caller that goes on sending after an early answer: keeps the bytes that the answer
     // interrupted. resume() sends them, and from then on nothing here reads from the connection,
     // because another fiber reads the response.
-    void keep_rest() { keeps_rest_ = true; }
+    void keep_interrupted() { keeps_interrupted_ = true; }
     Result<void> resume();
 
     bool was_answered() const { return was_answered_; }
@@ -58,22 +58,22 @@ private:
     Result<void> send_gathered(Bytes more);
     Result<void> send_parts(std::span<Bytes> parts);
     Result<void> wait_for_room();
-    Result<void> answered();
-    void keep(std::span<const Bytes> parts);
-    void settle();
-    Result<void> stopped(const Error& error);
+    Result<void> answered_early();
+    void keep_unsent(std::span<const Bytes> parts);
+    void reset_output();
+    Result<void> write_failed(const Error& error);
 
     ClientConnection& connection_;
-    const Pace pace_;
+    const TimeLimits limits_;
     bool is_chunked_ = false;
     bool was_answered_ = false;
     bool has_failed_ = false;
-    bool keeps_rest_ = false;
-    bool listens_ = true;        // whether an answer is looked for while sending
-    std::uint64_t length_ = 0;   // of a body that is not chunked
-    std::uint64_t written_ = 0;  // by write(), gathered bytes included
-    std::string gathered_;       // small writes that are not sent yet
-    std::string rest_;           // the bytes that an early answer has interrupted
+    bool keeps_interrupted_ = false;
+    bool watches_server_ = true;  // read while sending, to notice an early answer
+    std::uint64_t length_ = 0;    // of a body that is not chunked
+    std::uint64_t written_ = 0;   // by write(), gathered bytes included
+    std::string gathered_;        // small writes that are not sent yet
+    std::string interrupted_;     // the bytes that an early answer has kept from being sent
     Headers trailers_;
 };
 

@@ -10,7 +10,7 @@ namespace weft::http {
 namespace {
 
 // The finish of splitmix64: every bit of the input changes half of the output.
-std::uint64_t mixed(std::uint64_t value) {
+std::uint64_t mix(std::uint64_t value) {
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
     value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
     return value ^ (value >> 31);
@@ -52,7 +52,7 @@ ClientKey Admission::key_of(const net::Address& client) const {
     std::size_t count = ip.is_v4() ? 4 : 8;
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < count; ++i) number = number << 8 | ip.bytes()[i];
-    std::uint64_t hash = mixed(number ^ seed_);
+    std::uint64_t hash = mix(number ^ seed_);
     return {static_cast<std::uint16_t>(hash % ClientKey::kCounters),
             static_cast<std::uint16_t>((hash >> 32) % ClientKey::kCounters)};
 }
@@ -69,15 +69,15 @@ Result<Admission::Pass> Admission::enter(const net::Address& client, Nanoseconds
                                 "ClientLimits::waiting_per_origin");
     }
     Waiter waiter(key);
-    WEFT_TRY(wait_in_line(waiter, patience));
+    WEFT_TRY(wait_in_queue(waiter, patience));
     return Pass(*this, key);
 }
 
-Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
-    Line admitted;
+Result<void> Admission::wait_in_queue(Waiter& waiter, Nanoseconds patience) {
+    Queue admitted;
     {
         SpinGuard guard(lock_);
-        line_.push_back(waiter);
+        queue_.push_back(waiter);
         // A connection may have become free since enter() released the lock.
         admit_next(admitted);
     }
@@ -87,7 +87,7 @@ Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
     {
         SpinGuard guard(lock_);
         if (!waiter.is_admitted) {
-            line_.erase(waiter);
+            queue_.erase(waiter);
             waiting_.give_back(waiter.client);
             return waited;
         }
@@ -100,11 +100,11 @@ Result<void> Admission::wait_in_line(Waiter& waiter, Nanoseconds patience) {
 
 // Under the lock: gives free connections to the waiters, in their order, that may take one. The
 // caller wakes `admitted` after the lock is released.
-void Admission::admit_next(Line& admitted) {
-    for (Waiter* waiter = line_.front(); waiter && connections_.has_free();) {
-        Waiter* next = Line::next(*waiter);
+void Admission::admit_next(Queue& admitted) {
+    for (Waiter* waiter = queue_.front(); waiter && connections_.has_free();) {
+        Waiter* next = Queue::next(*waiter);
         if (connections_.take(waiter->client)) {
-            line_.erase(*waiter);
+            queue_.erase(*waiter);
             waiting_.give_back(waiter->client);
             waiter->is_admitted = true;
             admitted.push_back(*waiter);
@@ -113,7 +113,7 @@ void Admission::admit_next(Line& admitted) {
     }
 }
 
-void Admission::wake(Line& admitted) {
+void Admission::wake(Queue& admitted) {
     while (Waiter* waiter = admitted.pop_front()) waiter->admitted.set();
 }
 
@@ -125,7 +125,7 @@ Admission::Pass::Pass(Pass&& other) noexcept
       is_stream_(other.is_stream_) {}
 
 bool Admission::Pass::become_stream() {
-    Line admitted;
+    Queue admitted;
     {
         SpinGuard guard(admission_->lock_);
         if (!admission_->streams_.take(client_)) return false;
@@ -137,10 +137,10 @@ bool Admission::Pass::become_stream() {
     return true;
 }
 
-void Admission::Pass::leave() {
+void Admission::Pass::release() {
     Admission* admission = std::exchange(admission_, nullptr);
     if (!admission) return;
-    Line admitted;
+    Queue admitted;
     {
         SpinGuard guard(admission->lock_);
         (is_stream_ ? admission->streams_ : admission->connections_).give_back(client_);

@@ -66,12 +66,12 @@ public:
         Pass() = default;
         Pass(Pass&& other) noexcept;
         Pass& operator=(Pass&&) = delete;
-        ~Pass() { leave(); }
+        ~Pass() { release(); }
 
         // Gives the connection's place back and counts as a stream instead. False: all streams are
         // taken, or the client's share of them.
         bool become_stream();
-        void leave();  // gives the place back; idempotent
+        void release();  // gives the place back; idempotent
 
     private:
         friend class Admission;
@@ -94,20 +94,20 @@ private:
         Event admitted;
         ListLink link;
     };
-    using Line = IntrusiveList<Waiter, &Waiter::link>;
+    using Queue = IntrusiveList<Waiter, &Waiter::link>;
 
     ClientKey key_of(const net::Address& client) const;
-    Result<void> wait_in_line(Waiter& waiter, Nanoseconds patience);
-    void admit_next(Line& admitted);
-    static void wake(Line& admitted);
+    Result<void> wait_in_queue(Waiter& waiter, Nanoseconds patience);
+    void admit_next(Queue& admitted);
+    static void wake(Queue& admitted);
 
     const std::uint64_t seed_;  // of the hashes: nobody can choose an address to hit a counter
     const std::size_t waiting_max_;
     SpinLock lock_;  // guards all members below
     Shares connections_;
-    Shares waiting_;  // places in line_
+    Shares waiting_;  // places in queue_
     Shares streams_;
-    Line line_;
+    Queue queue_;
 };
 
 }  // namespace weft::http

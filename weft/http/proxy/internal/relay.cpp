@@ -45,15 +45,15 @@ struct Direction {
     Result<void> outcome = ErrorKind::OutOfMemory;
 };
 
-Result<void> pass_part(Direction& way, Bytes part, Nanoseconds idle) {
+Result<void> forward_part(Direction& way, Bytes part, Nanoseconds idle) {
     Result<void> written = way.to.write_all(part, Deadline::after(idle));
     written ? way.boundary.pass(part) : way.boundary.lose_track();
     return written;
 }
 
 // Copies until the end of `from`, and then ends the sending half of `to`.
-Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
-    if (!early.empty()) WEFT_TRY(pass_part(way, early, idle));
+Result<void> copy_until_end(Direction& way, Bytes early, Nanoseconds idle) {
+    if (!early.empty()) WEFT_TRY(forward_part(way, early, idle));
     Space space;
     for (;;) {
         std::size_t count = WEFT_TRY(way.from.read(space, Deadline::after(idle)));
@@ -61,7 +61,7 @@ Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
             way.boundary.lose_track();
             return way.to.shutdown_write(Deadline::after(idle));
         }
-        WEFT_TRY(pass_part(way, Bytes(space).first(count), idle));
+        WEFT_TRY(forward_part(way, Bytes(space).first(count), idle));
     }
 }
 
@@ -70,7 +70,7 @@ Result<void> pump(Direction& way, Bytes early, Nanoseconds idle) {
 constexpr std::string_view kCloseOfServer("\x88\x02\x03\xE9", 4);
 constexpr std::string_view kCloseOfClient("\x88\x82\0\0\0\0\x03\xE9", 8);
 // How long a drained tunnel waits for both peers to close.
-constexpr Nanoseconds kFarewellTime = std::chrono::seconds(1);
+constexpr Nanoseconds kCloseTime = std::chrono::seconds(1);
 
 // Sends the Close where the frames allow it, and ends the sending half.
 void end_sending(Direction& way, std::string_view close, Deadline deadline) {
@@ -97,7 +97,7 @@ Relay::Relay(Upstream& upstream, Admission::Pass pass, Lease lease)
 }
 
 Relay::~Relay() {
-    beside_.reset();
+    fibers_.reset();
     if (lease_ && lease_->has_stream() && lease_->has_head() && lease_->body.drop_buffered())
         Origin::give_back(std::move(lease_));
     upstream_.end();
@@ -114,9 +114,9 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& star
     if (auto composed = append_request(connection.output, request, upstream_.authority(), options,
                                        size != 0, size);
         !composed)
-        return Failure{.error = composed.error(), .is_clients = true};
+        return Failure{.error = composed.error(), .is_client_fault = true};
     bool has_client_failed = false;
-    ClientConnection::OnInformational hear = [&](const wire::ResponseHead& head) -> Result<void> {
+    auto forward_informational = [&](const wire::ResponseHead& head) -> Result<void> {
         // The server sends the client its 100 when the body is read, if the client waits for one.
         if (head.status == 100) return {};
         auto fields = fields_for_client(head, via);
@@ -125,24 +125,26 @@ std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& star
         has_client_failed |= !passed;
         return passed;
     };
-    connection.on_informational = &hear;
+    ClientConnection::OnInformational on_informational = forward_informational;
+    connection.on_informational = &on_informational;
     Sent sent = size != 0 ? send_with_body(request, start, options) : send_head(options);
-    bool is_heard = sent.outcome || sent.was_answered;
+    bool is_sent_or_answered = sent.outcome || sent.was_answered;
     Result<void> outcome = sent.outcome;
-    if (is_heard) outcome = connection.receive_head(Deadline::after(options.timeouts.head));
+    if (is_sent_or_answered)
+        outcome = connection.receive_head(Deadline::after(options.timeouts.head));
     connection.on_informational = nullptr;
-    bool is_clients = has_client_failed || (!is_heard && !sent.has_failed);
-    if (is_clients)
+    bool is_client_fault = has_client_failed || (!is_sent_or_answered && !sent.has_failed);
+    if (is_client_fault)
         return Failure{.error = outcome ? Error(ErrorKind::Closed) : outcome.error(),
-                       .is_clients = true};
+                       .is_client_fault = true};
     if (!outcome) return failure(request, options, outcome.error());
     bool is_partial = upload_ && !upload_->is_whole();
     // The bytes that the client still sends belong to its body, not to the new protocol.
     if (is_partial && connection.head().status == 101)
         return Failure{.error = Error(ErrorKind::Other, "it changes protocols too early")};
     // The rest is sent while the response is forwarded, as long as the upstream takes it.
-    bool goes_on = is_partial && sent.was_answered && !sent.has_failed;
-    if (!goes_on) upload_.reset();
+    bool goes_on_sending = is_partial && sent.was_answered && !sent.has_failed;
+    if (!goes_on_sending) upload_.reset();
     return std::nullopt;
 }
 
@@ -152,7 +154,7 @@ Relay::Failure Relay::failure(const Request& request, const ProxyOptions& option
     Phase phase{"read the head of the response", options.timeouts.head, "ClientTimeouts::head"};
     return {.error = in_phase(error, phase, {}),
             .may_repeat = untouched && is_idempotent(request.method()),
-            .was_kept = lease_->is_reused};
+            .was_reused = lease_->is_reused};
 }
 
 Relay::Sent Relay::send_head(const ProxyOptions& options) {
@@ -165,7 +167,7 @@ Relay::Sent Relay::send_with_body(Request& request, const BodyStart& start,
                                   const ProxyOptions& options) {
     Upload& upload = upload_.emplace(request, *lease_, options.timeouts.idle);
     Result<bool> wanted = true;
-    if (request.expects_continue()) wanted = upload.ask_first(options.timeouts.expect);
+    if (request.expects_continue()) wanted = upload.send_head_first(options.timeouts.expect);
     Result<void> outcome;
     if (!wanted) outcome = wanted.error();
     if (wanted && *wanted) outcome = upload.send(start);
@@ -211,23 +213,24 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
 }
 
 Result<void> Relay::stream(BodyWriter& writer) {
-    go_on_uploading();
+    start_rest_of_upload();
     Result<void> passed =
-        is_event_stream(lease_->head().headers) ? pass_on_until_drain(writer) : pass_on(writer);
-    if (!passed) beside_.reset();
+        is_event_stream(lease_->head().headers) ? forward_until_drain(writer)
+                                                : forward_body(writer);
+    if (!passed) fibers_.reset();
     return passed;
 }
 
 // An event stream has no end of its own, so a drain ends it. The client connects again, perhaps to
 // another proxy.
-Result<void> Relay::pass_on_until_drain(BodyWriter& writer) {
+Result<void> Relay::forward_until_drain(BodyWriter& writer) {
     DrainScope scope(writer.drain());
-    Result<void> passed = pass_on(writer);
+    Result<void> passed = forward_body(writer);
     if (scope.has_begun()) return {};
     return passed;
 }
 
-Result<void> Relay::pass_on(BodyWriter& writer) {
+Result<void> Relay::forward_body(BodyWriter& writer) {
     IncomingBody& body = lease_->body;
     if (ahead_bytes_max_ > 0) writer.set_before_wait([this] { read_ahead(); });
     Space space;
@@ -242,47 +245,49 @@ Result<void> Relay::pass_on(BodyWriter& writer) {
         }
         std::size_t count = WEFT_TRY(*read);
         is_last = count == 0 || body.is_finished();
-        if (is_last) end_reading();
+        if (is_last) finish_reading();
         WEFT_TRY(writer.write(Bytes(space).first(count)));
     }
-    if (ahead_) WEFT_TRY(pass_on_ahead(writer));
+    if (ahead_) WEFT_TRY(forward_read_ahead(writer));
     for (const Headers::Field& field : trailers_) writer.trailers().add(field.name, field.value);
     return {};
 }
 
 // The whole response has been read: gives the connection back, unless the upload still uses it.
-void Relay::end_reading() {
+void Relay::finish_reading() {
     if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
     if (upload_) return;
     Origin::give_back(std::move(lease_));
-    pass_.leave();
+    pass_.release();
 }
 
 // Called when the client is slow: starts a fiber that reads the response ahead, up to the limit.
 void Relay::read_ahead() {
     if (!lease_ || lease_->body.is_finished() || ahead_) return;
     ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
-    if (!beside_) beside_.emplace();
-    Result<void> started = beside_->go(
+    if (!fibers_) fibers_.emplace();
+    Result<void> started = fibers_->go(
         "proxy read ahead",
-        [this, on_end = OnEnd([this] { ahead_->pieces.close(); })] { ahead_->outcome = fill(); });
+        [this, on_end = OnEnd([this] { ahead_->pieces.close(); })] {
+            ahead_->outcome = read_pieces();
+        });
     if (!started) ahead_.reset();
 }
 
-Result<void> Relay::fill() {
+Result<void> Relay::read_pieces() {
     IncomingBody& body = lease_->body;
     for (bool is_last = false; !is_last;) {
         std::string piece(kReadBufferBytes, '\0');
         std::size_t count = WEFT_TRY(body.read(std::as_writable_bytes(std::span(piece))));
         is_last = count == 0 || body.is_finished();
-        if (is_last) end_reading();
+        if (is_last) finish_reading();
         piece.resize(count);
         if (count > 0) WEFT_TRY(ahead_->pieces.send(std::move(piece)));
     }
     return {};
 }
 
-Result<void> Relay::pass_on_ahead(BodyWriter& writer) {
+Result<void> Relay::forward_read_ahead(BodyWriter& writer) {
     for (;;) {
         Result<std::string> piece = ahead_->pieces.try_receive();
         if (!piece && piece.error().kind() != ErrorKind::Closed) {
@@ -302,35 +307,36 @@ Result<void> Relay::pass_on_ahead(BodyWriter& writer) {
 // Sends the rest of the upload on a fiber of its own, because either side may depend on the other:
 // the client may wait for the response before it sends more, and the upstream for more of the
 // request before it goes on with the response.
-void Relay::go_on_uploading() {
-    if (!upload_ || uploaded_) return;
-    uploaded_.emplace();
-    if (!beside_) beside_.emplace();
+void Relay::start_rest_of_upload() {
+    if (!upload_ || upload_ended_) return;
+    upload_ended_.emplace();
+    if (!fibers_) fibers_.emplace();
     auto end = [this] {
         // The client's fault, or a lack of memory. Closing tells the upstream that the request is
         // incomplete, and ends the reading of the response.
         if (!upload_->is_whole() && !upload_->has_failed()) lease_->stream().close();
-        uploaded_->cancel();
+        upload_ended_->cancel();
     };
-    Result<void> started = beside_->go(
-        "proxy upload", [this, on_end = OnEnd(end)] { static_cast<void>(upload_->send_rest()); });
+    Result<void> started = fibers_->go("proxy upload", [this, on_end = OnEnd(end)] {
+        static_cast<void>(upload_->send_interrupted());
+    });
     if (!started) upload_.reset();
 }
 
 // Called after the response: waits until the upload has ended, or the upstream closes.
 void Relay::finish_upload() {
-    go_on_uploading();
+    start_rest_of_upload();
     if (!upload_) return;
-    bool was_quiet = false;
+    bool was_silent = false;
     {
-        CancelScope scope(uploaded_->token());
+        CancelScope scope(upload_ended_->token());
         std::byte unasked;
-        was_quiet = !lease_->stream().read(ByteSpace(&unasked, 1));
+        was_silent = !lease_->stream().read(ByteSpace(&unasked, 1));
     }
-    beside_.reset();
+    fibers_.reset();
     bool is_whole = upload_->is_whole();
     upload_.reset();
-    if (was_quiet && is_whole) return Origin::give_back(std::move(lease_));
+    if (was_silent && is_whole) return Origin::give_back(std::move(lease_));
     lease_.reset();
 }
 
@@ -338,35 +344,37 @@ void Relay::finish_upload() {
 // so a drain ends it: both peers of a WebSocket are sent a Close, unless that would split a frame.
 // The client connects again, perhaps to another proxy.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
-    Direction there{client.stream, lease_->stream()};
-    Direction back{lease_->stream(), client.stream};
+    Direction to_upstream{client.stream, lease_->stream()};
+    Direction to_client{lease_->stream(), client.stream};
     auto close_both = [&] {
         client.stream.close();
-        back.from.close();
+        to_client.from.close();
     };
     bool drains = false;
     {
         DrainScope scope(client.drain);
         async::Group group;
-        auto passing = [&](Direction& way, Bytes early) {
+        auto relaying = [&](Direction& way, Bytes early) {
             auto end = [&] {
                 if (!way.outcome && !scope.has_begun()) close_both();
             };
-            return [&, early, on_end = OnEnd(end)] { way.outcome = pump(way, early, idle); };
+            return [&, early, on_end = OnEnd(end)] {
+                way.outcome = copy_until_end(way, early, idle);
+            };
         };
-        Result<void> started = group.go(passing(there, client.early));
-        if (started) started = group.go(passing(back, as_bytes(lease_->buffer.view())));
+        Result<void> started = group.go(relaying(to_upstream, client.early));
+        if (started) started = group.go(relaying(to_client, as_bytes(lease_->buffer.view())));
         if (!started) close_both();
         static_cast<void>(group.wait());
         drains = scope.has_begun();
     }
-    if (!drains || (there.outcome && back.outcome)) return;
+    if (!drains || (to_upstream.outcome && to_client.outcome)) return;
     bool is_websocket = lease_->head().headers.has_token("upgrade", "websocket");
-    Deadline deadline = Deadline::after(kFarewellTime);
-    end_sending(back, is_websocket ? kCloseOfServer : "", deadline);
-    end_sending(there, is_websocket ? kCloseOfClient : "", deadline);
+    Deadline deadline = Deadline::after(kCloseTime);
+    end_sending(to_client, is_websocket ? kCloseOfServer : "", deadline);
+    end_sending(to_upstream, is_websocket ? kCloseOfClient : "", deadline);
     await_end(client.stream, deadline);
-    await_end(back.from, deadline);
+    await_end(to_client.from, deadline);
     close_both();
 }
 

@@ -39,9 +39,9 @@ public:
     // Why the exchange failed, and by whose fault.
     struct Failure {
         Error error;
-        bool is_clients = false;  // the client's fault: its head or body is bad, or it has gone
-        bool may_repeat = false;  // the request can be sent again without harm
-        bool was_kept = false;    // the connection was idle before, and may have been closed
+        bool is_client_fault = false;  // the request is bad or incomplete, or the client has gone
+        bool may_repeat = false;       // the request can be sent again without harm
+        bool was_reused = false;       // the connection was idle before, and may have been closed
     };
     // Sends the request, whose body begins with `start`, and waits for the head of the response.
     // Informational responses are forwarded to the client as they arrive. Nothing on success.
@@ -62,13 +62,13 @@ private:
     Sent send_with_body(Request& request, const BodyStart& start, const ProxyOptions& options);
     Failure failure(const Request& request, const ProxyOptions& options, const Error& error) const;
     Result<void> stream(BodyWriter& writer);
-    Result<void> pass_on(BodyWriter& writer);
-    Result<void> pass_on_until_drain(BodyWriter& writer);
-    Result<void> pass_on_ahead(BodyWriter& writer);
+    Result<void> forward_body(BodyWriter& writer);
+    Result<void> forward_until_drain(BodyWriter& writer);
+    Result<void> forward_read_ahead(BodyWriter& writer);
     void read_ahead();
-    Result<void> fill();
-    void end_reading();
-    void go_on_uploading();
+    Result<void> read_pieces();
+    void finish_reading();
+    void start_rest_of_upload();
     void finish_upload();
     void tunnel(Upgraded& client, Nanoseconds idle);
 
@@ -84,11 +84,11 @@ private:
     Admission::Pass pass_;
     Lease lease_;
     std::size_t ahead_bytes_max_ = 0;
-    std::unique_ptr<Ahead> ahead_;          // null: nothing is read ahead
-    Headers trailers_;                      // of the response
-    std::optional<Upload> upload_;          // of a request with a body, until it is completed
-    std::optional<CancelSource> uploaded_;  // cancelled when the fiber that uploads has ended
-    std::optional<async::Group> beside_;    // owns the uploading and the reading fiber
+    std::unique_ptr<Ahead> ahead_;              // null: nothing is read ahead
+    Headers trailers_;                          // of the response
+    std::optional<Upload> upload_;              // of a request with a body, until it is completed
+    std::optional<CancelSource> upload_ended_;  // cancelled when the fiber that uploads has ended
+    std::optional<async::Group> fibers_;        // owns the uploading and the reading fiber
 };
 
 }  // namespace weft::http

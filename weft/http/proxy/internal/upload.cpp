@@ -28,21 +28,21 @@ Result<BodyStart> BodyStart::read(BodyReader& body, std::size_t bytes_max) {
 
 Upload::Upload(Request& request, ClientConnection& connection, Nanoseconds idle)
     : request_(request), connection_(connection), writer_(connection, {idle, {}}) {
-    writer_.keep_rest();
+    writer_.keep_interrupted();
     writer_.begin(request.body().size());
 }
 
-Result<bool> Upload::ask_first(Nanoseconds patience) {
-    using Word = ClientConnection::Word;
+Result<bool> Upload::send_head_first(Nanoseconds patience) {
+    using Reaction = ClientConnection::Reaction;
     WEFT_TRY(writer_.send_head());
-    listens_ = true;  // the upstream may answer from now on
-    Result<Word> word = connection_.wait_for_continue(Deadline::after(patience));
-    has_failed_ = !word;
-    if (!word) return word.error();
+    watches_upstream_ = true;  // the upstream may answer from now on
+    Result<Reaction> reaction = connection_.wait_for_continue(Deadline::after(patience));
+    has_failed_ = !reaction;
+    if (!reaction) return reaction.error();
     // The upstream may or may not still wait for the body that is not sent, so that the connection
     // cannot be used again.
-    if (*word == Word::Answer) connection_.keep_alive = false;
-    return *word != Word::Answer;
+    if (*reaction == Reaction::Answer) connection_.keep_alive = false;
+    return *reaction != Reaction::Answer;
 }
 
 Result<void> Upload::send(const BodyStart& start) {
@@ -56,24 +56,24 @@ Result<void> Upload::send(const BodyStart& start) {
         return {};
     }
     if (!start.text.empty()) WEFT_TRY(send_start(start));
-    WEFT_TRY(pass_on());
+    WEFT_TRY(forward_body());
     return end();
 }
 
 Result<void> Upload::send_start(const BodyStart& start) {
     WEFT_TRY(writer_.write(as_bytes(start.text)));
     if (is_read_) return {};
-    listens_ = true;
+    watches_upstream_ = true;
     return writer_.flush();
 }
 
-Result<void> Upload::send_rest() {
-    listens_ = false;
-    goes_on_ = true;
-    ear_.reset();
+Result<void> Upload::send_interrupted() {
+    watches_upstream_ = false;
+    was_answered_early_ = true;
+    watch_.reset();
     WEFT_TRY(writer_.resume());
     if (!has_ended_) {
-        WEFT_TRY(pass_on());
+        WEFT_TRY(forward_body());
         WEFT_TRY(end());
     }
     is_whole_ = true;
@@ -82,7 +82,7 @@ Result<void> Upload::send_rest() {
     return {};
 }
 
-Result<void> Upload::pass_on() {
+Result<void> Upload::forward_body() {
     std::array<std::byte, kReadBufferBytes> space;
     while (!is_read_) {
         std::size_t count = WEFT_TRY(read(space));
@@ -92,7 +92,7 @@ Result<void> Upload::pass_on() {
         WEFT_TRY(writer_.write(Bytes(space).first(count)));
         if (!is_read_) WEFT_TRY(writer_.flush());
         // The upstream may answer as soon as it has some bytes, unless it has answered already.
-        listens_ = !goes_on_;
+        watches_upstream_ = !was_answered_early_;
     }
     return {};
 }
@@ -101,22 +101,22 @@ Result<void> Upload::pass_on() {
 Result<std::size_t> Upload::read(ByteSpace space) {
     BodyReader& body = request_.body();
     // If nothing was sent yet, the upstream has nothing to answer: do not watch it.
-    if (!listens_) return body.read(space);
+    if (!watches_upstream_) return body.read(space);
     for (;;) {
-        if (!ear_) ear_.emplace(connection_.stream().descriptor(), CancelToken::current());
+        if (!watch_) watch_.emplace(connection_.stream().descriptor(), CancelToken::current());
         // An error unless the read below replaces it: 0 would be taken for the end of the body, and
         // a part of the request for the whole.
         Result<std::size_t> count = ErrorKind::Cancelled;
-        bool listens = ear_->listen();
-        if (listens) {
-            CancelScope scope(ear_->token());
+        bool started = watch_->start();
+        if (started) {
+            CancelScope scope(watch_->token());
             count = body.read(space);
         }
-        ear_->stop();
-        bool heard = !listens || (!count && ear_->has_heard());
-        if (!heard || !CancelToken::current().check()) return count;
-        ear_.reset();
-        bool answered = WEFT_TRY(writer_.look_for_answer());
+        watch_->stop();
+        bool fired = !started || (!count && watch_->has_fired());
+        if (!fired || !CancelToken::current().check()) return count;
+        watch_.reset();
+        bool answered = WEFT_TRY(writer_.try_receive_answer());
         if (answered) return Error(ErrorKind::Closed, "the upstream has answered");
     }
 }

@@ -14,7 +14,7 @@
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/http/client/internal/connection.h"
-#include "weft/http/client/internal/ear.h"
+#include "weft/http/client/internal/peer_watch.h"
 #include "weft/http/client/internal/request_writer.h"
 #include "weft/http/request.h"
 
@@ -40,13 +40,13 @@ public:
 
     // Sends the head alone, of a request whose client waits for 100 (Continue). True: the upstream
     // wants the body, or has said nothing for `patience`. False: it has answered without the body.
-    Result<bool> ask_first(Nanoseconds patience);
+    Result<bool> send_head_first(Nanoseconds patience);
     // Sends the head, if it is not sent yet, and the body, until its end or until the upstream
     // answers.
     Result<void> send(const BodyStart& start);
     // Sends what was left when the upstream answered. Another fiber may read the response at the
     // same time.
-    Result<void> send_rest();
+    Result<void> send_interrupted();
 
     bool is_whole() const { return is_whole_; }  // everything was sent
     // Whether send() was never called, so that the body can be sent to another upstream.
@@ -58,20 +58,20 @@ public:
 
 private:
     Result<void> send_start(const BodyStart& start);
-    Result<void> pass_on();
+    Result<void> forward_body();
     Result<std::size_t> read(ByteSpace space);
     Result<void> end();
 
     Request& request_;
     ClientConnection& connection_;
     RequestWriter writer_;
-    std::optional<Ear> ear_;
-    std::uint64_t read_ = 0;  // bytes of the request's body
-    bool listens_ = false;    // whether to watch for an answer while waiting for the client
-    bool goes_on_ = false;    // send_rest() was called
-    bool is_read_ = false;    // the request's body has been read to its end
-    bool has_ended_ = false;  // the end was handed to the writer
-    bool is_whole_ = false;   // everything was sent
+    std::optional<PeerWatch> watch_;
+    std::uint64_t read_ = 0;           // bytes of the request's body
+    bool watches_upstream_ = false;    // notice an answer while waiting for the client
+    bool was_answered_early_ = false;  // send_interrupted() was called
+    bool is_read_ = false;             // the request's body has been read to its end
+    bool has_ended_ = false;           // the end was handed to the writer
+    bool is_whole_ = false;            // everything was sent
     bool has_failed_ = false;
     bool is_untouched_ = true;
 };
