@@ -152,6 +152,38 @@ TEST(EarlyAnswer, HTTP_7i_a_client_that_cuts_its_upload_off_leaves_no_whole_requ
     });
 }
 
+// The hints and the next piece arrive together, so that the proxy's wait for the client ends well
+// although the upstream has sent something. A watch that has fired must not be started again:
+// stop() would not await the one who is calling it, and on_event() could run on a destroyed watch.
+TEST(EarlyAnswer, HTTP_7i_hints_may_come_together_with_pieces_of_the_upload) {
+    constexpr int kPieces = 20;
+    in_runtime(1, [] {
+        Event pieces_sent[kPieces];
+        return with_upstream(
+            [&](Peer& peer) {
+                peer.read_head();
+                for (Event& sent : pieces_sent) {
+                    EXPECT_TRUE(sent.wait_for(seconds(10)));
+                    peer.say("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+                    EXPECT_EQ(peer.read_exactly(4), "text");
+                }
+                peer.respond("ok");
+            },
+            [&](const Address& address, ReverseProxy&) -> Result<void> {
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 80\r\n\r\n");
+                for (Event& sent : pieces_sent) {
+                    client.say("text");
+                    sent.set();
+                    EXPECT_TRUE(client.read_head().starts_with("HTTP/1.1 103 "));
+                }
+                EXPECT_EQ(body_of(client.read_response()), "ok");
+                return {};
+            },
+            {.upstreams = {}, .request_buffer_bytes = 0});
+    });
+}
+
 // The proxy notices it by the end of the stream or by the end of the context, at any stage of the
 // upstream; the answer is always the same.
 TEST(EarlyAnswer, HTTP_7j_a_body_that_the_client_cuts_off_is_400_each_time) {

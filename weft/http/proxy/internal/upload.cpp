@@ -113,9 +113,11 @@ Result<std::size_t> Upload::read(ByteSpace space) {
             count = body.read(space);
         }
         watch_->stop();
-        bool fired = !started || (!count && watch_->has_fired());
-        if (!fired || !CancelToken::current().check()) return count;
-        watch_.reset();
+        bool may_have_answered = !started || (!count && watch_->has_fired());
+        // A watch fires once: if it did, the next wait needs another one, also where the client's
+        // bytes have come at the same time.
+        if (watch_->has_fired()) watch_.reset();
+        if (!may_have_answered || !CancelToken::current().check()) return count;
         bool answered = WEFT_TRY(writer_.try_receive_answer());
         if (answered) return Error(ErrorKind::Closed, "the upstream has answered");
     }
