@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/client/cookie_jar.h"
 #include "weft/http/client/internal/phase.h"
@@ -124,6 +125,7 @@ ClientConnection::OnInformational informational_callback(ClientRequest& request)
 // Appends the head of the request to the output of the connection.
 void Client::compose(std::string& output, const Url& url, const ClientRequest& request,
                      const Attempt& attempt, const ForwardProxy* proxy) const {
+    WEFT_DASSERT(output.empty(), "ClientConnection::begin() has emptied it");
     const ClientOptions& options = pool_->options();
     std::string authority = url.authority();
     if (proxy && !url.is_secure()) {
@@ -237,6 +239,7 @@ Result<ClientResponse> Client::send_once(const Url& url, ClientRequest& request,
         attempt.may_repeat = may_repeat(connection, request, attempt, outcome.error());
         return outcome.error();
     }
+    WEFT_ASSERT(connection.has_head(), "an exchange succeeds with the head of a response");
     wire::ResponseHead& head = connection.head();
     if (options.cookies) keep_cookies(*options.cookies, url, head.headers);
     connection.begin_body({.idle = attempt.timeouts.idle, .chunked = options.limits.chunked},
@@ -290,6 +293,7 @@ Result<ClientResponse> Client::send_to(const Url& url, ClientRequest& request, A
 // Changes the attempt to what a redirect with this status asks for. False: the request cannot be
 // sent again, because its body is not in memory.
 bool Client::apply_redirect(std::uint16_t status, const ClientRequest& request, Attempt& attempt) {
+    WEFT_DASSERT(is_redirect(status));
     bool drops = status == 303 ? attempt.method != "HEAD" && attempt.method != "GET"
                                : (status == 301 || status == 302) && attempt.method == "POST";
     if (drops) {
@@ -355,11 +359,18 @@ ClientResponse::ClientResponse(ClientResponse&&) noexcept = default;
 ClientResponse& ClientResponse::operator=(ClientResponse&&) noexcept = default;
 ClientResponse::~ClientResponse() = default;
 
-BodyReader& ClientResponse::body() { return *body_; }
+BodyReader& ClientResponse::body() {
+    WEFT_ASSERT(body_, "the response was moved from");
+    return *body_;
+}
 
-std::optional<std::string> ClientResponse::take_whole() { return body_->take_whole(); }
+std::optional<std::string> ClientResponse::take_whole() {
+    WEFT_ASSERT(body_, "the response was moved from");
+    return body_->take_whole();
+}
 
 Result<ClientResponse::Upgraded> ClientResponse::take_stream() {
+    WEFT_ASSERT(body_, "the response was moved from");
     ClientConnection* connection = body_->connection();
     if (status != 101 || !connection || !connection->has_stream())
         return Error(ErrorKind::Misuse, "there is no connection to take over");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/set_cookie.h"
@@ -99,6 +100,7 @@ bool CookieJar::keep(const wire::Url& url, std::string_view set_cookie) {
 // cookie and so fix the session.
 bool CookieJar::would_replace_secure(const wire::Url& url, std::string_view domain,
                                      const Cookie& cookie) const {
+    WEFT_DASSERT(lock_.is_locked());
     if (url.is_secure()) return false;
     return std::ranges::any_of(by_domain_, [&](const auto& entry) {
         const auto& [other_domain, cookies] = entry;
@@ -113,6 +115,8 @@ bool CookieJar::would_replace_secure(const wire::Url& url, std::string_view doma
 
 // Replaces a cookie of the same name, domain and path, and takes over its creation time.
 void CookieJar::insert(const std::string& domain, Cookie cookie, std::int64_t now) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(!domain.empty(), "cookies_for() would never find it");
     cookie.created = cookie.used = ++count_;
     auto found = by_domain_.find(domain);
     if (found != by_domain_.end()) {
@@ -124,6 +128,7 @@ void CookieJar::insert(const std::string& domain, Cookie cookie, std::int64_t no
         if (old != cookies.end()) {
             cookie.created = old->created;
             cookies.erase(old);
+            WEFT_ASSERT(size_ > 0, "every cookie is counted");
             --size_;
         }
         if (cookies.empty()) by_domain_.erase(found);
@@ -138,16 +143,21 @@ void CookieJar::insert(const std::string& domain, Cookie cookie, std::int64_t no
     if (cookies.size() >= options_.cookies_per_domain) evict_from(cookies);
     cookies.push_back(std::move(cookie));
     ++size_;
+    // A limit of 0 counts as 1.
+    WEFT_ASSERT(cookies.size() <= std::max<std::size_t>(options_.cookies_per_domain, 1));
+    WEFT_ASSERT(size_ <= std::max<std::size_t>(options_.cookies, 1));
 }
 
 void CookieJar::evict_from(Cookies& cookies) {
     auto oldest = std::ranges::min_element(cookies, {}, &Cookie::used);
     if (oldest == cookies.end()) return;
     cookies.erase(oldest);
+    WEFT_ASSERT(size_ > 0, "every cookie is counted");
     --size_;
 }
 
 void CookieJar::evict_one() {
+    WEFT_DASSERT(lock_.is_locked());
     auto oldest = by_domain_.end();
     std::uint64_t used = UINT64_MAX;
     for (auto at = by_domain_.begin(); at != by_domain_.end(); ++at) {
@@ -157,12 +167,14 @@ void CookieJar::evict_one() {
             oldest = at;
         }
     }
+    WEFT_ASSERT((oldest == by_domain_.end()) == (size_ == 0), "every cookie is counted");
     if (oldest == by_domain_.end()) return;
     evict_from(oldest->second);
     if (oldest->second.empty()) by_domain_.erase(oldest);
 }
 
 void CookieJar::drop_expired(std::int64_t now) {
+    WEFT_DASSERT(lock_.is_locked());
     for (auto at = by_domain_.begin(); at != by_domain_.end();) {
         size_ -= std::erase_if(at->second, [&](const Cookie& old) { return old.has_expired(now); });
         at = at->second.empty() ? by_domain_.erase(at) : std::next(at);
@@ -200,6 +212,7 @@ std::string CookieJar::cookies_for(const wire::Url& url) {
         field += cookie->value;
         cookie->used = ++count_;
     }
+    WEFT_ASSERT(field.size() <= options_.field_bytes);
     return field;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/client/internal/phase.h"
 #include "weft/http/client/internal/pool.h"
@@ -49,6 +50,7 @@ Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const For
             return parser.error().to_error("the proxy's response is malformed");
         if (progress == wire::Progress::Done) {
             std::uint16_t status = parser.head().status;
+            WEFT_ASSERT(parser.consumed() <= buffer.view().size(), "it saw no more bytes");
             buffer.consume(parser.consumed());
             parser.reset();
             if (status >= 200 && status < 300 && buffer.empty()) return {};
@@ -60,6 +62,7 @@ Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const For
         if (space.empty()) return ErrorKind::OutOfMemory;
         std::size_t count = WEFT_TRY(stream.read(space, deadline));
         if (count == 0) return Error(ErrorKind::Closed, "it closed the connection");
+        WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
         buffer.filled(count);
     }
     return Error::limit("it sends more informational responses than", kInformationalMax,
@@ -76,6 +79,8 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
     WholeTime whole{total, timeouts.total};
     OriginName name = origin.name();
     bool tunnel = name.route == Route::Tunnel;
+    WEFT_ASSERT(!tunnel || options.proxy, "only a client with a proxy has tunnels");
+    WEFT_ASSERT(!tunnel || name.is_secure, "plain requests use absolute targets instead");
     std::string host = tunnel ? options.proxy->host : std::string(name.host);
     std::uint16_t port = tunnel ? options.proxy->port : name.port;
     auto socket = open_socket(pool, host, port, earlier(total, Deadline::after(timeouts.connect)));

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/pool.h"
 
@@ -29,6 +30,8 @@ ClientConnection::ClientConnection(std::shared_ptr<Origin> its_origin,
       parser_(limits) {}
 
 void ClientConnection::begin(std::string_view method, bool upgrades) {
+    WEFT_ASSERT(state == State::Leased, "only the fiber that leased it may use a connection");
+    WEFT_ASSERT(buffer.empty(), "bytes of the last response would begin the next one");
     method_ = method;
     upgrades_ = upgrades;
     informational_ = 0;
@@ -40,6 +43,7 @@ void ClientConnection::begin(std::string_view method, bool upgrades) {
 
 // Parses what has been received. True: the parser has the head of the final response.
 Result<bool> ClientConnection::parse() {
+    WEFT_DASSERT(!has_head_, "the head lies in the buffer, and its body follows");
     while (!buffer.empty()) {
         switch (parser_.parse(buffer.view(), method_)) {
         case wire::Progress::NeedMore: return false;
@@ -47,6 +51,8 @@ Result<bool> ClientConnection::parse() {
         case wire::Progress::Done: break;
         }
         std::uint16_t status = parser_.head().status;
+        WEFT_DASSERT(status >= 100, "the parser refuses other statuses");
+        WEFT_ASSERT(parser_.consumed() <= buffer.view().size(), "it saw no more bytes");
         buffer.consume(parser_.consumed());
         if (status >= 200 || (status == 101 && upgrades_)) {
             buffer.hold();
@@ -76,6 +82,7 @@ Result<bool> ClientConnection::try_receive_head() {
         std::optional<std::size_t> count = WEFT_TRY(stream_->try_read(space));
         if (!count) return false;
         if (*count == 0) return cut_off();
+        WEFT_ASSERT(*count <= space.size(), "a read fills its space at most");
         has_received_ = true;
         buffer.filled(*count);
     }
@@ -91,6 +98,7 @@ Result<void> ClientConnection::receive_head(Deadline deadline) {
 }
 
 Result<ClientConnection::Reaction> ClientConnection::wait_for_continue(Deadline deadline) {
+    WEFT_ASSERT(!has_head_, "sending the head would have reported an answer");
     for (;;) {
         bool found = WEFT_TRY(parse());
         if (found) return Reaction::Answer;
@@ -110,6 +118,7 @@ Result<void> ClientConnection::receive(Deadline deadline) {
     if (space.empty()) return ErrorKind::OutOfMemory;
     std::size_t count = WEFT_TRY(stream_->read(space, deadline));
     if (count == 0) return cut_off();
+    WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
     has_received_ = true;
     buffer.filled(count);
     return {};
@@ -129,6 +138,7 @@ bool ClientConnection::is_clean() {
 }
 
 void ClientConnection::end_exchange() {
+    WEFT_ASSERT(buffer.empty() && body.is_finished(), "the response has not ended: see is_clean()");
     parser_.reset();
     buffer.clear();
     output.clear();

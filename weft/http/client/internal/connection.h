@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/base/function.h"
 #include "weft/base/intrusive_list.h"
 #include "weft/base/result.h"
@@ -54,7 +55,10 @@ public:
     using OnInformational = std::move_only_function<Result<void>(const wire::ResponseHead&)>;
     OnInformational* on_informational = nullptr;
 
-    wire::ResponseHead& head() { return parser_.head(); }
+    wire::ResponseHead& head() {
+        WEFT_DASSERT(has_head_, "the final response has not come");
+        return parser_.head();
+    }
     bool has_head() const { return has_head_; }
     bool has_received() const { return has_received_; }  // whether a byte came since begin()
 

@@ -5,6 +5,7 @@
 // armed on it between start() and stop().
 #pragma once
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
@@ -24,6 +25,8 @@ public:
     // False: something may have arrived already, and nothing is watched; try to read. On a plain
     // thread, which has no reactor, this returns true and nothing is ever noticed.
     bool start() {
+        WEFT_ASSERT(!is_started_, "stop() comes before the next start()");
+        WEFT_ASSERT(!has_fired(), "stop() could not await the second call of on_event()");
         auto armed = descriptor_.arm(*this, kReadable | kHangUp);
         if (!armed) return true;
         is_started_ = *armed;
@@ -38,12 +41,17 @@ public:
     }
 
     // Whether something arrived. Ask after stop().
-    bool has_fired() const { return fired_.load(std::memory_order_acquire); }
+    bool has_fired() const {
+        WEFT_DASSERT(!is_started_, "on_event() may run at any moment");
+        return fired_.load(std::memory_order_acquire);
+    }
     CancelToken token() const { return source_.token(); }
 
 private:
     static void on_event(Dormant& dormant, std::uint8_t) {
         auto& self = static_cast<PeerWatch&>(dormant);
+        // Relaxed: on_event() itself is the only writer.
+        WEFT_DASSERT(!self.fired_.load(std::memory_order_relaxed), "a watch fires once");
         self.source_.cancel();
         // Release: this is the last access to the object; pairs with the acquire in stop().
         self.fired_.store(true, std::memory_order_release);

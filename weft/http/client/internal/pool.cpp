@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/async/context.h"
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/fiber.h"
@@ -46,6 +47,7 @@ std::optional<std::chrono::seconds> keep_alive_timeout(const Headers& headers) {
 // Whether no byte of a response has come through an idle connection. Reading is the only way to
 // know with TLS: its own records, such as session tickets, make the socket readable too.
 bool has_no_input(ClientConnection& connection) {
+    WEFT_DASSERT(connection.buffer.empty(), "an idle connection holds no bytes");
     ByteSpace space = connection.buffer.space();
     if (space.empty()) return false;
     auto count = connection.stream().try_read(space);
@@ -53,6 +55,7 @@ bool has_no_input(ClientConnection& connection) {
 }
 
 void destroy(ClientConnection* connection) {
+    WEFT_ASSERT(connection->state != ClientConnection::State::Idle, "its list still has it");
     connection->stream().close();
     delete connection;  // tidy: allow delete: made by Origin::connect
 }
@@ -67,11 +70,18 @@ void EndLease::operator()(ClientConnection* connection) const {
 }
 
 void Origin::end_lease(ClientConnection* connection) {
+    WEFT_ASSERT(connection->state == ClientConnection::State::Leased, "there is no lease to end");
     // After ClientResponse::take_stream() the stream belongs to the caller.
     if (connection->has_stream()) connection->stream().close();
     bool had_permit = connection->has_permit;
     delete connection;  // tidy: allow delete: made by connect()
-    if (had_permit) permits_.release();
+    if (had_permit) release_permit();
+}
+
+void Origin::release_permit() {
+    WEFT_DASSERT(permits_.available() < pool_->options().limits.connections_per_origin,
+                 "only a permit that was acquired is released");
+    permits_.release();
 }
 
 Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
@@ -81,6 +91,8 @@ Origin::Origin(std::shared_ptr<ClientPool> pool, const OriginName& name)
       is_secure_(name.is_secure),
       route_(name.route),
       permits_(pool_->options().limits.connections_per_origin) {}
+
+Origin::~Origin() { WEFT_ASSERT(idle_count_ == 0, "an idle connection shares its origin"); }
 
 std::string Origin::to_string() const {
     if (host_.starts_with(kUnixPrefix)) return host_;
@@ -102,7 +114,8 @@ Result<void> Origin::wait_for_permit(const AcquireOptions& options) {
         Deadline deadline = earlier(options.total, Deadline::after(options.timeouts.queue));
         got = permits_.acquire_until(deadline);
     }
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    [[maybe_unused]] std::size_t waited = waiting_.fetch_sub(1, std::memory_order_relaxed);
+    WEFT_DASSERT(waited > 0, "this request was counted");
     if (got) return {};
     std::string doing = "wait for a free connection to " + to_string();
     return in_phase(got.error(), {doing, options.timeouts.queue, "ClientTimeouts::queue"},
@@ -120,7 +133,7 @@ Result<Lease> Origin::acquire(const AcquireOptions& options) {
     }
     Result<Lease> lease = connect(options);
     bool leaves = !lease && !options.admitted && !WEFT_PLANTED("client.keeps_the_place");
-    if (leaves) permits_.release();
+    if (leaves) release_permit();
     return lease;
 }
 
@@ -154,6 +167,10 @@ ClientConnection* Origin::pop_idle() {
 }
 
 void Origin::remove_idle(ClientConnection& connection) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_ASSERT(connection.state == ClientConnection::State::Idle, "it is in no list");
+    WEFT_ASSERT(idle_count_ > 0, "its list counts it");
+    WEFT_ASSERT(connection.shard < kShards);
     idle_[connection.shard].erase(connection);
     --idle_count_;
     pool_->remove_idle();
@@ -204,13 +221,15 @@ void Origin::give_back(Lease lease) {
         outcome = origin->enter_idle_list(connection);
     if (outcome != IdleOutcome::Idle) return pool.remove_idle();
     static_cast<void>(lease.release());
-    if (had_permit) origin->permits_.release();
+    if (had_permit) origin->release_permit();
     pool.watch_idle();
 }
 
 // Arms the connection and puts it into its list under one lock: on_event() and close_idle(), which
 // take the lock, must find it in the list.
 Origin::IdleOutcome Origin::enter_idle_list(ClientConnection& connection) {
+    WEFT_ASSERT(connection.state != ClientConnection::State::Idle, "it is in a list already");
+    WEFT_ASSERT(connection.buffer.empty(), "an idle connection holds no bytes");
     unsigned shard = static_cast<unsigned>(worker_here().value_or(0) % kShards);
     SpinGuard guard(lock_);
     if (pool_->is_closed() || idle_count_ >= pool_->options().limits.idle_per_origin)
@@ -281,6 +300,11 @@ ClientPool::ClientPool(ClientOptions options)
       resolver_(options_.resolver ? options_.resolver : std::make_shared<net::Resolver>()),
       tls_(options_.tls) {}
 
+ClientPool::~ClientPool() {
+    // Relaxed: whoever dropped the last reference has seen all changes.
+    WEFT_ASSERT(idle_.load(std::memory_order_relaxed) == 0, "an idle connection shares its pool");
+}
+
 Result<std::shared_ptr<net::tls::ClientContext>> ClientPool::tls() {
     {
         SpinGuard guard(lock_);
@@ -320,7 +344,10 @@ bool ClientPool::add_idle() {
     return false;
 }
 
-void ClientPool::remove_idle() { idle_.fetch_sub(1, std::memory_order_relaxed); }
+void ClientPool::remove_idle() {
+    [[maybe_unused]] std::size_t before = idle_.fetch_sub(1, std::memory_order_relaxed);
+    WEFT_ASSERT(before > 0, "add_idle() has counted it");
+}
 
 ClientCounters ClientPool::counters() const {
     // Relaxed: statistics only.
@@ -386,6 +413,8 @@ void ClientPool::on_sweep_not_started() {
 // are no idle connections, and watch_idle() starts it again.
 void ClientPool::sweep() {
     for (;;) {
+        // Relaxed: only the fiber that runs this clears it.
+        WEFT_DASSERT(sweeping_.load(std::memory_order_relaxed), "another fiber might sweep too");
         Instant now = Clock::now();
         Deadline next = close_idle(now, is_closed());
         bool ended = is_closed() || !CancelToken::current().check();

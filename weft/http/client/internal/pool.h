@@ -59,6 +59,7 @@ using Lease = std::unique_ptr<ClientConnection, EndLease>;
 class Origin : public std::enable_shared_from_this<Origin> {
 public:
     Origin(std::shared_ptr<ClientPool> pool, const OriginName& name);
+    ~Origin();
     Origin(const Origin&) = delete;
     Origin& operator=(const Origin&) = delete;
 
@@ -100,6 +101,7 @@ private:
     IdleOutcome enter_idle_list(ClientConnection& connection);
     void remove_idle(ClientConnection& connection);  // with the lock held
     void end_lease(ClientConnection* connection);
+    void release_permit();
 
     const std::shared_ptr<ClientPool> pool_;  // shared with the client and the other origins
     const std::string host_;
@@ -118,6 +120,9 @@ private:
 class ClientPool : public std::enable_shared_from_this<ClientPool> {
 public:
     explicit ClientPool(ClientOptions options);
+    ~ClientPool();
+    ClientPool(const ClientPool&) = delete;
+    ClientPool& operator=(const ClientPool&) = delete;
 
     const ClientOptions& options() const { return options_; }
     std::shared_ptr<Origin> origin(const OriginName& name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/turn.h"
@@ -70,6 +71,7 @@ Result<void> RequestWriter::send_file(const Body::FilePart& part) {
 // ---------------------------------------------------------------- a body in pieces
 
 void RequestWriter::begin(std::optional<std::uint64_t> size) {
+    WEFT_ASSERT(written_ == 0 && gathered_.empty(), "a writer sends one body");
     is_chunked_ = !size;
     length_ = size.value_or(0);
 }
@@ -78,6 +80,7 @@ Result<void> RequestWriter::write(Bytes bytes) {
     // Writes that are gathered, or that the kernel takes at once, never park: count them.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
+    WEFT_DASSERT(is_chunked_ || written_ <= length_, "what is left would be huge");
     if (!is_chunked_ && bytes.size() > length_ - written_)
         return Error(ErrorKind::Misuse, "a body is longer than its request said");
     written_ += bytes.size();
@@ -85,6 +88,7 @@ Result<void> RequestWriter::write(Bytes bytes) {
         gathered_.append(as_text(bytes));
         return {};
     }
+    WEFT_DASSERT(gathered_.size() <= kWriteGatherBytes);
     return send_gathered(bytes);
 }
 
@@ -130,6 +134,8 @@ Result<void> RequestWriter::end() {
 // ---------------------------------------------------------------- sending bytes
 
 Result<void> RequestWriter::resume() {
+    WEFT_ASSERT(was_answered_ && keeps_interrupted_, "there is nothing to go on with");
+    WEFT_ASSERT(watches_server_, "a request is resumed once");
     was_answered_ = false;
     watches_server_ = false;
     return send_head();
@@ -137,6 +143,7 @@ Result<void> RequestWriter::resume() {
 
 void RequestWriter::keep_unsent(std::span<const Bytes> parts) {
     if (!keeps_interrupted_) return;
+    WEFT_ASSERT(interrupted_.empty(), "a request is interrupted once");
     for (Bytes part : parts) interrupted_.append(as_text(part));
 }
 
@@ -156,6 +163,7 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         std::size_t sent = *count;
         since_turn += sent;
         while (sent > 0) {
+            WEFT_ASSERT(!parts.empty(), "the stream took more than it was given");
             std::size_t taken = std::min(sent, parts.front().size());
             parts.front() = parts.front().subspan(taken);
             sent -= taken;
@@ -192,6 +200,8 @@ Result<void> RequestWriter::wait_for_room() {
 }
 
 Result<void> RequestWriter::answered_early() {
+    WEFT_DASSERT(connection_.has_head(), "the answer has not come");
+    WEFT_DASSERT(watches_server_, "another fiber reads the response");
     was_answered_ = true;
     connection_.keep_alive = false;
     return Error(ErrorKind::Closed, "the server answered before it had the whole request");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/turn.h"
 #include "weft/http/client/internal/phase.h"
@@ -28,6 +29,7 @@ ResponseBody::ResponseBody(Lease lease, const WholeTime& whole)
       whole_(whole),
       size_(lease_->body.size()),
       bytes_max_(lease_->origin->pool().options().limits.body_bytes) {
+    WEFT_ASSERT(lease_->has_head(), "a body follows its head");
     bool is_upgraded = lease_->head().status == 101;
     if (lease_->body.is_finished() && !is_upgraded) finish();
 }
@@ -38,6 +40,7 @@ ResponseBody::~ResponseBody() {
 }
 
 void ResponseBody::finish() {
+    WEFT_ASSERT(lease_->body.is_finished(), "the rest would be taken for the next response");
     if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
     Origin::give_back(std::move(lease_));
 }
@@ -50,6 +53,7 @@ Result<std::size_t> ResponseBody::fail(const Error& error) {
     Error named = in_phase(error, {doing, idle, "ClientTimeouts::idle"}, whole_);
     // Only the reader's own context has ended; the body can be read on in another context.
     if (CancelToken::current().is_cancelled()) return named;
+    WEFT_DASSERT(!error_, "read() returns the first error again");
     error_ = named;
     lease_.reset();
     return named;
@@ -61,6 +65,7 @@ std::optional<std::string> ResponseBody::take_whole() {
     if (lease_->head().status == 101 || !size_ || *size_ > bytes_max_) return std::nullopt;
     std::optional<std::string_view> whole = lease_->body.take_whole();
     if (!whole) return std::nullopt;
+    WEFT_DASSERT(whole->size() == *size_, "it is the whole body");
     std::string text(*whole);
     given_ = text.size();
     finish();
@@ -75,6 +80,7 @@ Result<std::size_t> ResponseBody::read(ByteSpace space) {
     if (space.empty()) return 0;
     Result<std::size_t> count = decoder_ ? read_coded(space) : read_plain(space);
     if (!count) return fail(count.error());
+    WEFT_ASSERT(*count <= space.size(), "a read fills its space at most");
     given_ += *count;
     if (given_ > bytes_max_)
         return fail(Error::limit("it has more bytes than", bytes_max_, "ClientLimits::body_bytes"));
@@ -90,9 +96,11 @@ Result<std::size_t> ResponseBody::read_plain(ByteSpace space) {
 
 Result<std::size_t> ResponseBody::read_coded(ByteSpace space) {
     for (;;) {
+        WEFT_ASSERT(coded_begin_ <= coded_end_ && coded_end_ <= kReadBufferBytes);
         if (coded_begin_ < coded_end_ || may_have_more_) {
             Bytes coded(coded_.get() + coded_begin_, coded_end_ - coded_begin_);
             auto step = WEFT_TRY(decoder_->decode(coded, space));
+            WEFT_DASSERT(step.used <= coded.size() && step.made <= space.size());
             coded_begin_ += step.used;
             may_have_more_ = step.made == space.size();
             if (step.made > 0) return step.made;
