@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/async/group.h"
@@ -49,6 +51,39 @@ TEST(ProxyStream, HTTP_7_events_leave_as_they_come) {
             },
             // An event stream may be silent for longer than other bodies.
             {.upstreams = {}, .timeouts = {.idle = milliseconds(1)}});
+    });
+}
+
+// As when the routes of an application are replaced while it is asked.
+TEST(ProxyStream, HTTP_7_a_response_may_outlive_its_proxy) {
+    in_runtime(1, [] {
+        Event is_gone;
+        return with_server(
+            [&](Peer& peer) {
+                peer.read_request();
+                peer.say(kEventStream);
+                EXPECT_TRUE(is_gone.wait_for(seconds(10)));
+                peer.say("9\r\ndata: 1\n\n\r\n0\r\n\r\n");
+            },
+            [&](const Address& upstream) -> Result<void> {
+                ReverseProxy made =
+                    WEFT_TRY(ReverseProxy::create({.upstreams = {url_of(upstream)}}));
+                std::optional<ReverseProxy> proxy(std::move(made));
+                Server server([&](Request& request, async::Context& context) -> Result<Response> {
+                    Result<Response> response = proxy->handler()(request, context);
+                    proxy.reset();
+                    return response;
+                });
+                Address address = WEFT_TRY(server.listen(Address::loopback(0)));
+                auto serving = server.start();
+                RawPeer client = WEFT_TRY(RawPeer::connect(address));
+                client.say(kGet);
+                EXPECT_TRUE(has(client.read_head(), "Via: 1.1 weft\r\n"));
+                is_gone.set();
+                EXPECT_TRUE(has(client.read_until("0\r\n\r\n"), "data: 1\n\n"));
+                server.close();
+                return serving.join();
+            });
     });
 }
 

@@ -52,7 +52,7 @@ Response full_response() {
 
 }  // namespace
 
-class ProxyCore {
+class ProxyCore : public std::enable_shared_from_this<ProxyCore> {
 public:
     static Result<std::shared_ptr<ProxyCore>> create(ProxyOptions options) {
         auto core = std::make_shared<ProxyCore>(std::move(options));
@@ -161,7 +161,8 @@ bool ProxyCore::try_once(Upstream& upstream, Request& request, const BodyStart& 
                                             .admitted = true});
     if (!lease) return connect_failed(upstream, lease.error(), response);
     // Shared with the parts of the response.
-    auto relay = std::make_shared<Relay>(upstream, std::move(*pass), std::move(*lease));
+    auto relay = std::make_shared<Relay>(shared_from_this(), upstream, std::move(*pass),
+                                         std::move(*lease));
     auto failure = relay->ask(request, start, options_, via_);
     if (!failure) {
         upstream.succeeded();

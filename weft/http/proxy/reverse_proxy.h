@@ -120,7 +120,7 @@ public:
     ReverseProxy& operator=(ReverseProxy&&) noexcept;
     ~ReverseProxy();
 
-    // Shares the upstreams with this object, and may outlive it.
+    // Shares the upstreams with this object. The handler may outlive it, and a response both.
     Handler handler() const;
     // Checks the health of each upstream periodically until the context ends; returns its error.
     Result<void> check_health();

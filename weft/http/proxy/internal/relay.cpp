@@ -91,8 +91,12 @@ void await_end(net::Stream& stream, Deadline deadline) {
 
 }  // namespace
 
-Relay::Relay(Upstream& upstream, Admission::Pass pass, Lease lease)
-    : upstream_(upstream), pass_(std::move(pass)), lease_(std::move(lease)) {
+Relay::Relay(std::shared_ptr<const void> proxy, Upstream& upstream, Admission::Pass pass,
+             Lease lease)
+    : proxy_(std::move(proxy)),
+      upstream_(upstream),
+      pass_(std::move(pass)),
+      lease_(std::move(lease)) {
     upstream_.begin();
 }
 

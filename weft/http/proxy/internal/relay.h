@@ -30,8 +30,9 @@ namespace weft::http {
 
 class Relay {
 public:
-    // The upstream outlives it.
-    Relay(Upstream& upstream, Admission::Pass pass, Lease lease);
+    // `proxy` owns the upstream and the texts that the response borrows: a response may outlive the
+    // handler that made it, for example when the routes of an application are replaced.
+    Relay(std::shared_ptr<const void> proxy, Upstream& upstream, Admission::Pass pass, Lease lease);
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
     ~Relay();
@@ -80,6 +81,7 @@ private:
         Result<void> outcome = ErrorKind::OutOfMemory;
     };
 
+    const std::shared_ptr<const void> proxy_;  // shared with the handlers; destroyed last
     Upstream& upstream_;
     Admission::Pass pass_;
     Lease lease_;
