@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
 
@@ -21,6 +22,7 @@ std::uint64_t mix(std::uint64_t value) {
 // ---------------------------------------------------------------- shares
 
 bool Shares::take(ClientKey client) {
+    WEFT_ASSERT(client.first < ClientKey::kCounters && client.second < ClientKey::kCounters);
     if (free_ == 0) return false;
     std::size_t held = std::min(first_[client.first], second_[client.second]);
     if (is_fair_ && client.is_known && held >= free_) return false;
@@ -31,6 +33,8 @@ bool Shares::take(ClientKey client) {
 }
 
 void Shares::give_back(ClientKey client) {
+    WEFT_ASSERT(client.first < ClientKey::kCounters && client.second < ClientKey::kCounters);
+    WEFT_ASSERT(first_[client.first] > 0 && second_[client.second] > 0, "take() has counted it");
     ++free_;
     --first_[client.first];
     --second_[client.second];
@@ -44,6 +48,8 @@ Admission::Admission(const ProxyOptions& options)
       connections_(options.limits.connections_per_origin, options.client_share),
       waiting_(options.limits.waiting_per_origin, options.client_share),
       streams_(options.streams_per_upstream, options.client_share) {}
+
+Admission::~Admission() { WEFT_ASSERT(queue_.empty(), "a request waits for it"); }
 
 ClientKey Admission::key_of(const net::Address& client) const {
     if (client.kind() == net::Address::Kind::Unix) return {.is_known = false};
@@ -83,7 +89,10 @@ Result<void> Admission::wait_in_queue(Waiter& waiter, Nanoseconds patience) {
     }
     wake(admitted);
     Result<void> waited = waiter.admitted.wait_until(Deadline::after(patience));
-    if (waited) return {};
+    if (waited) {
+        WEFT_ASSERT(waiter.is_admitted && !waiter.link.is_linked(), "see admit_next() and wake()");
+        return {};
+    }
     {
         SpinGuard guard(lock_);
         if (!waiter.is_admitted) {
@@ -101,8 +110,10 @@ Result<void> Admission::wait_in_queue(Waiter& waiter, Nanoseconds patience) {
 // Under the lock: gives free connections to the waiters, in their order, that may take one. The
 // caller wakes `admitted` after the lock is released.
 void Admission::admit_next(Queue& admitted) {
+    WEFT_DASSERT(lock_.is_locked());
     for (Waiter* waiter = queue_.front(); waiter && connections_.has_free();) {
         Waiter* next = Queue::next(*waiter);
+        WEFT_DASSERT(!waiter->is_admitted, "an admitted waiter has left the queue");
         if (connections_.take(waiter->client)) {
             queue_.erase(*waiter);
             waiting_.give_back(waiter->client);
@@ -125,6 +136,7 @@ Admission::Pass::Pass(Pass&& other) noexcept
       is_stream_(other.is_stream_) {}
 
 bool Admission::Pass::become_stream() {
+    WEFT_ASSERT(admission_ && !is_stream_, "the pass has been released, or counts as a stream");
     Queue admitted;
     {
         SpinGuard guard(admission_->lock_);

@@ -56,6 +56,7 @@ private:
 class Admission {
 public:
     explicit Admission(const ProxyOptions& options);
+    ~Admission();
     Admission(const Admission&) = delete;
     Admission& operator=(const Admission&) = delete;
 

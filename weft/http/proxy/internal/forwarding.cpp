@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/wire/format.h"
 
@@ -123,6 +124,7 @@ Result<ConnectionOptions> ConnectionOptions::of(const Headers& headers) {
             options.names_.push_back(token);
         }
     }
+    WEFT_ASSERT(options.names_.size() <= kNamesMax);
     return options;
 }
 
@@ -151,6 +153,7 @@ std::optional<std::uint64_t> forwards_left(const Request& request) {
 Result<void> append_request(std::string& output, const Request& request, std::string_view upstream,
                             const ProxyOptions& options, bool has_body,
                             std::optional<std::uint64_t> body_size) {
+    WEFT_ASSERT(has_body || body_size.value_or(0) == 0, "Content-Length would announce a body");
     ConnectionOptions listed = WEFT_TRY(ConnectionOptions::of(request.headers()));
     append_target_line(output, request);
     // A request in HTTP/1.0 may have no Host, but ours needs one, and some servers refuse an empty
@@ -158,6 +161,7 @@ Result<void> append_request(std::string& output, const Request& request, std::st
     bool keep = options.host == HostField::Keep && !request.host().empty();
     wire::append_field(output, "Host", keep ? request.host() : upstream);
     std::optional<std::uint64_t> forwards = forwards_left(request);
+    WEFT_ASSERT(!forwards || *forwards > 0, "the proxy itself answers such a request");
     if (forwards) wire::append_field(output, "Max-Forwards", *forwards - 1);
     for (const Headers::Field& field : request.headers()) {
         if (is_hop_by_hop(field.name) || kReplaced.has(field.name)) continue;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/async/group.h"
+#include "weft/base/assert.h"
 #include "weft/base/on_end.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/client/internal/phase.h"
@@ -97,6 +98,7 @@ Relay::Relay(std::shared_ptr<const void> proxy, Upstream& upstream, Admission::P
       upstream_(upstream),
       pass_(std::move(pass)),
       lease_(std::move(lease)) {
+    WEFT_ASSERT(!lease_->has_permit, "the pass counts the connection, the origin must not");
     upstream_.begin();
 }
 
@@ -111,6 +113,7 @@ Relay::~Relay() {
 
 std::optional<Relay::Failure> Relay::ask(Request& request, const BodyStart& start,
                                          const ProxyOptions& options, const Via& via) {
+    WEFT_ASSERT(!upload_ && !fibers_, "a relay is for one exchange");
     ClientConnection& connection = *lease_;
     ahead_bytes_max_ = options.response_buffer_bytes;
     connection.begin(request.method(), passes_upgrade(request));
@@ -183,6 +186,7 @@ Relay::Sent Relay::send_with_body(Request& request, const BodyStart& start,
 Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Request& request,
                                 const ProxyOptions& options, const Via& via) {
     ClientConnection& connection = *relay->lease_;
+    WEFT_ASSERT(connection.has_head(), "ask() has not succeeded");
     const wire::ResponseHead& head = connection.head();
     Nanoseconds idle = is_event_stream(head.headers) ? Nanoseconds::max() : options.timeouts.idle;
     // Before anything can fail: the state of its body decides whether the connection can be reused.
@@ -259,6 +263,7 @@ Result<void> Relay::forward_body(BodyWriter& writer) {
 
 // The whole response has been read: gives the connection back, unless the upload still uses it.
 void Relay::finish_reading() {
+    WEFT_ASSERT(lease_->body.is_finished(), "the rest would be taken for the next response");
     if (!lease_->body.trailers().empty()) trailers_ = lease_->body.trailers().copy();
     if (upload_) return;
     Origin::give_back(std::move(lease_));
@@ -268,6 +273,7 @@ void Relay::finish_reading() {
 // Called when the client is slow: starts a fiber that reads the response ahead, up to the limit.
 void Relay::read_ahead() {
     if (!lease_ || lease_->body.is_finished() || ahead_) return;
+    WEFT_ASSERT(ahead_bytes_max_ > 0, "nothing may be read ahead");
     ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
     if (!fibers_) fibers_.emplace();
     Result<void> started = fibers_->go(
@@ -283,6 +289,7 @@ Result<void> Relay::read_pieces() {
     for (bool is_last = false; !is_last;) {
         std::string piece(kReadBufferBytes, '\0');
         std::size_t count = WEFT_TRY(body.read(std::as_writable_bytes(std::span(piece))));
+        WEFT_DASSERT(count <= piece.size(), "a read fills its space at most");
         is_last = count == 0 || body.is_finished();
         if (is_last) finish_reading();
         piece.resize(count);
@@ -331,6 +338,7 @@ void Relay::start_rest_of_upload() {
 void Relay::finish_upload() {
     start_rest_of_upload();
     if (!upload_) return;
+    WEFT_ASSERT(lease_ && upload_ended_, "finish_reading() leaves the connection to the upload");
     bool was_silent = false;
     {
         CancelScope scope(upload_ended_->token());
@@ -348,6 +356,7 @@ void Relay::finish_upload() {
 // so a drain ends it: both peers of a WebSocket are sent a Close, unless that would split a frame.
 // The client connects again, perhaps to another proxy.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
+    WEFT_ASSERT(!upload_, "ask() refuses an upgrade before the end of the body");
     Direction to_upstream{client.stream, lease_->stream()};
     Direction to_client{lease_->stream(), client.stream};
     auto close_both = [&] {

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/limits.h"
 
@@ -15,14 +16,17 @@ Result<BodyStart> BodyStart::read(BodyReader& body, std::size_t bytes_max) {
     start.text.reserve(std::min<std::uint64_t>(size.value_or(kReadBufferBytes), bytes_max));
     while (start.text.size() < bytes_max) {
         std::size_t before = start.text.size();
+        WEFT_DASSERT(!size || before <= *size, "a body has no more bytes than its head says");
         std::uint64_t wanted = size ? *size - before : kReadBufferBytes;
         start.text.resize(before + std::min<std::uint64_t>(wanted, bytes_max - before));
         std::size_t count =
             WEFT_TRY(body.read(std::as_writable_bytes(std::span(start.text)).subspan(before)));
+        WEFT_ASSERT(before + count <= start.text.size(), "a read fills its space at most");
         start.text.resize(before + count);
         start.is_whole = count == 0 || size == start.text.size();
         if (start.is_whole) break;
     }
+    WEFT_ASSERT(start.text.size() <= bytes_max);
     return start;
 }
 
@@ -46,6 +50,7 @@ Result<bool> Upload::send_head_first(Nanoseconds patience) {
 }
 
 Result<void> Upload::send(const BodyStart& start) {
+    WEFT_ASSERT(is_untouched_, "a body can be read once");
     is_untouched_ = false;
     read_ = start.text.size();
     is_read_ = start.is_whole;
@@ -68,6 +73,7 @@ Result<void> Upload::send_start(const BodyStart& start) {
 }
 
 Result<void> Upload::send_interrupted() {
+    WEFT_ASSERT(writer_.was_answered() && !was_answered_early_, "nothing was interrupted");
     watches_upstream_ = false;
     was_answered_early_ = true;
     watch_.reset();
@@ -86,6 +92,7 @@ Result<void> Upload::forward_body() {
     std::array<std::byte, kReadBufferBytes> space;
     while (!is_read_) {
         std::size_t count = WEFT_TRY(read(space));
+        WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
         read_ += count;
         is_read_ = count == 0 || request_.body().size() == read_;
         // The last piece is not flushed: it is sent together with the end of the body.
@@ -124,6 +131,7 @@ Result<std::size_t> Upload::read(ByteSpace space) {
 }
 
 Result<void> Upload::end() {
+    WEFT_ASSERT(is_read_ && !has_ended_, "a part of the body would be taken for the whole");
     has_ended_ = true;
     for (const Headers::Field& field : request_.body().trailers())
         writer_.trailers().add_borrowed(field.name, field.value);

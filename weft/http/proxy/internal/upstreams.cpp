@@ -33,7 +33,10 @@ void Upstream::begin() {
     requests_.add();
 }
 
-void Upstream::end() { under_way_.fetch_sub(1, std::memory_order_relaxed); }
+void Upstream::end() {
+    [[maybe_unused]] std::uint32_t before = under_way_.fetch_sub(1, std::memory_order_relaxed);
+    WEFT_ASSERT(before > 0, "begin() has counted it");
+}
 
 void Upstream::succeeded() {
     // Load first: many workers share the cache line, and failures are rare.
@@ -99,6 +102,8 @@ std::size_t Upstreams::first_choice(Balance balance, const net::Address& client)
 
 Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::uint64_t& tried) {
     std::size_t count = upstreams_.size();
+    WEFT_ASSERT(count > 0 && count <= kUpstreamsMax, "`tried` has a bit for each");
+    WEFT_DASSERT(count == kUpstreamsMax || tried >> count == 0, "there are no more upstreams");
     // A retry does not advance the turn, or the next client would get the upstream of the retry.
     std::size_t first = tried ? turn_.load(std::memory_order_relaxed) : 0;
     if (!tried && count > 1) first = first_choice(balance, client);
@@ -118,6 +123,7 @@ Upstream* Upstreams::choose(Balance balance, const net::Address& client, std::ui
     if (!best && !tried)
         best = best_of([](const Upstream& upstream) { return !upstream.has_failed_check(); });
     if (!best) return nullptr;
+    WEFT_DASSERT((tried >> *best & 1U) == 0, "none is tried twice");
     tried |= std::uint64_t{1} << *best;
     return upstreams_[*best].get();
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/metrics.h"
 #include "weft/base/result.h"
@@ -23,6 +24,9 @@ class Upstream {
 public:
     Upstream(std::string authority, std::shared_ptr<Origin> origin, const ProxyOptions& options)
         : authority_(std::move(authority)), origin_(std::move(origin)), admission_(options) {}
+    ~Upstream() { WEFT_ASSERT(under_way() == 0, "a request uses an upstream that has gone"); }
+    Upstream(const Upstream&) = delete;
+    Upstream& operator=(const Upstream&) = delete;
 
     const std::string& authority() const { return authority_; }  // for the Host field
     Origin& origin() const { return *origin_; }
