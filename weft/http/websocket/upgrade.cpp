@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/internal/drain_scope.h"
@@ -123,6 +124,7 @@ std::string make_random_key() {
     std::array<std::byte, 16> nonce;
     std::array<std::uint64_t, 2> words = {env::random(RandomStream::Secret),
                                           env::random(RandomStream::Secret)};
+    static_assert(sizeof words == sizeof nonce);
     std::memcpy(nonce.data(), words.data(), nonce.size());
     return websocket::make_key(nonce);
 }
@@ -190,6 +192,7 @@ Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::s
                                                     : Error(ErrorKind::Refused, error.message());
         }
         if (progress == wire::Progress::Done) {
+            WEFT_ASSERT(parser.consumed() <= received.size(), "it saw no more bytes");
             if (parser.head().status >= 200 || parser.head().status == 101) return {};
             received.erase(0, parser.consumed());
             parser.reset();
@@ -198,6 +201,7 @@ Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::s
         }
         std::size_t count = WEFT_TRY(stream.read(space, deadline));
         if (count == 0) return Error(ErrorKind::Closed, "the server has gone without an answer");
+        WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
         received += as_text(Bytes(space).first(count));
     }
     return Error::limit("the server sends more informational responses than", kInformationalMax,
@@ -218,6 +222,7 @@ Result<std::unique_ptr<WebSocket>> handshake(std::unique_ptr<net::Stream> stream
     std::string received;
     WEFT_TRY(read_head(*stream, parser, received, deadline));
     auto connection = WEFT_TRY(check_response(parser.head(), key, options));
+    WEFT_ASSERT(!connection.deflate || options.deflate, "a server may only accept what is offered");
     return std::make_unique<WebSocket>(std::move(stream),
                                        as_bytes(received).subspan(parser.consumed()),
                                        WebSocketRole::Client, connection);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/http/limits.h"
@@ -97,11 +98,13 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
 
 // Reads bytes into unread_, or fails at the caller's deadline. Pings a silent peer meanwhile.
 Result<void> WebSocket::await_bytes(Deadline deadline) {
+    WEFT_ASSERT(unread_.empty(), "bytes that were not parsed would be lost");
     for (;;) {
         Deadline silence =
             Deadline::after(pinged_ ? options_.pong_timeout : options_.ping_interval, last_heard_);
         auto count = stream_->read(buffer_, earlier(deadline, silence));
         if (count && *count > 0) {
+            WEFT_ASSERT(*count <= buffer_.size(), "a read fills its space at most");
             unread_ = Bytes(buffer_).first(*count);
             last_heard_ = Clock::now();
             pinged_ = false;
@@ -128,6 +131,7 @@ Result<void> WebSocket::await_bytes(Deadline deadline) {
 }
 
 Result<void> WebSocket::ping_silent_peer() {
+    WEFT_ASSERT(!pinged_, "a peer that does not answer a ping has gone");
     pinged_ = true;
     last_heard_ = Clock::now();
     auto sent = write([&] { return sender_.ping(frames_); });
@@ -138,6 +142,8 @@ Result<void> WebSocket::ping_silent_peer() {
 // Ends receiving after a Close of the peer, or after an error, of which the peer is told by a
 // Close.
 Result<WebSocket::Message> WebSocket::end_receiving(const Event& event) {
+    WEFT_ASSERT(!ended_, "it ends once");
+    WEFT_ASSERT(event.kind == Event::Kind::Close || event.kind == Event::Kind::Failed);
     ended_ = true;
     bool failed = event.kind == Event::Kind::Failed;
     Error error = failed ? Error(ErrorKind::Other, event.payload) : Error(ErrorKind::Closed);
@@ -166,6 +172,7 @@ Result<void> WebSocket::write(Append append) {
     if (close_sent_) return ErrorKind::Closed;
     frames_.clear();
     WEFT_TRY(append());
+    WEFT_DASSERT(frames_.size() >= 2, "no frame is smaller");
     auto written = stream_->write_all(as_bytes(frames_), deadline);
     if (frames_.capacity() > kKeptBytesMax) frames_ = {};
     if (written) return {};
@@ -212,6 +219,7 @@ Result<void> WebSocket::await_close() {
 // bytes unread sends a reset, which can overtake our Close. RFC 6455 §7.1.1: the server is the
 // first to close.
 void WebSocket::linger() {
+    WEFT_ASSERT(ended_, "what still comes is dropped");
     Deadline deadline = Deadline::after(kLingerTime);
     std::size_t dropped = 0;
     if (role_ == WebSocketRole::Client || stream_->shutdown_write(deadline)) {
