@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/http/request.h"
 #include "weft/http/sse/internal/event_ring.h"
@@ -21,10 +22,13 @@ public:
     }
     Subscription(Subscription&&) = default;
     ~Subscription() {
-        if (ring_) ring_->subscribers.fetch_sub(1, std::memory_order_relaxed);
+        if (!ring_) return;
+        std::size_t before = ring_->subscribers.fetch_sub(1, std::memory_order_relaxed);
+        WEFT_ASSERT(before > 0, "the constructor has counted it");
     }
 
     Result<void> write_to(BodyWriter& writer) {
+        WEFT_ASSERT(ring_, "the subscription was moved from");
         for (;;) {
             Result<void> written = write_pending(writer);
             if (!written && written.error().kind() == ErrorKind::Closed && ended_) return {};
@@ -50,6 +54,7 @@ private:
                 return count.error();
             }
             if (*count == 0) return {};
+            WEFT_DASSERT(*count <= batch.size());
             for (std::size_t i = 0; i < *count; ++i) {
                 WEFT_TRY(writer.write(*batch[i]));
                 batch[i].reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
@@ -57,6 +58,7 @@ Result<EventSource::Event> EventSource::next(Deadline deadline) {
 }
 
 Result<EventSource::Event> EventSource::wait_for_event() {
+    WEFT_DASSERT(!final_, "next() gives it again");
     for (;;) {
         if (!response_) WEFT_TRY(connect());
         auto event = WEFT_TRY(parse());
@@ -67,11 +69,13 @@ Result<EventSource::Event> EventSource::wait_for_event() {
 
 Result<std::optional<EventSource::Event>> EventSource::parse() {
     if (unread_.empty()) return std::optional<Event>();
+    WEFT_ASSERT(parser_, "only an open stream has bytes");
     auto parsed = parser_->next(unread_);
     if (!parsed) return parsed.error().with_context("event stream", url_.without_query());
     auto& found = *parsed;
     last_event_id_ = parser_->last_event_id();
     if (parser_->retry()) retry_ = *parser_->retry();
+    WEFT_ASSERT(found || unread_.empty(), "the parser uses all bytes before it asks for more");
     if (!found) return std::optional<Event>();
     return std::optional<Event>({.type = std::string(found->type),
                                  .data = std::string(found->data),
@@ -88,6 +92,7 @@ Result<void> EventSource::connect() {
 }
 
 Result<void> EventSource::open() {
+    WEFT_ASSERT(!response_, "a stream is open already");
     ClientTimeouts timeouts;
     timeouts.total = Nanoseconds::max();
     timeouts.idle = options_.idle;
@@ -120,9 +125,11 @@ Result<void> EventSource::open() {
 }
 
 Result<void> EventSource::read() {
+    WEFT_ASSERT(response_ && unread_.empty(), "bytes that were not parsed would be lost");
     auto count = response_->body().read({buffer_.get(), kReadBufferBytes});
     if (!count) return retry_later(count.error(), WasOpen::Yes);
     if (*count == 0) return retry_later(ErrorKind::Closed, WasOpen::Yes);
+    WEFT_ASSERT(*count <= kReadBufferBytes, "a read fills its space at most");
     unread_ = {buffer_.get(), *count};
     return {};
 }

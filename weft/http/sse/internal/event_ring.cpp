@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 
 namespace weft::http {
@@ -13,6 +14,11 @@ EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
     : bytes_max_(bytes_max),
       run_id_(static_cast<std::uint32_t>(env::random(RandomStream::Workload))),
       slots_(std::max<std::size_t>(events_max, 1)) {}
+
+EventRing::~EventRing() {
+    // Relaxed: whoever dropped the last reference has seen all changes.
+    WEFT_ASSERT(subscribers.load(std::memory_order_relaxed) == 0, "a subscriber shares its ring");
+}
 
 // For example "1f3a9c02-17".
 std::string EventRing::id_of(std::uint64_t number) const {
@@ -24,9 +30,11 @@ std::string EventRing::id_of(std::uint64_t number) const {
 }
 
 Result<void> EventRing::append(wire::OutgoingEvent event) {
+    WEFT_ASSERT(!event.id, "the ring gives events their ids");
     std::lock_guard appending(appending_);
     // Only append() changes the number, and appending_ is held.
-    std::string id = id_of(place_of_next());
+    std::uint64_t number = place_of_next();
+    std::string id = id_of(number);
     event.id = id;
     std::string formatted = WEFT_TRY(wire::format_event(event));
     if (formatted.size() > bytes_max_)
@@ -40,6 +48,10 @@ Result<void> EventRing::append(wire::OutgoingEvent event) {
         SpinGuard guard(lock_);
         if (closed_) return Error(ErrorKind::Closed, "the broadcaster is closed");
         std::size_t size = text->size();
+        WEFT_ASSERT(next_ == number, "the id names the event");
+        WEFT_ASSERT(next_ - first_ < slots_.size(), "evict_for() has made room");
+        WEFT_ASSERT(!slot(next_).text, "the event that lay there was evicted");
+        WEFT_DASSERT(first_ == next_ || bytes_ - slot(first_).offset + size <= bytes_max_);
         slot(next_) = {std::move(text), bytes_};
         bytes_ += size;
         ++next_;
@@ -52,8 +64,12 @@ Result<void> EventRing::append(wire::OutgoingEvent event) {
 // Removes the oldest event and returns it, if it has to make room; null otherwise. Readers that
 // still need it will get Limit.
 EventRing::Text EventRing::evict_for(std::size_t bytes) {
+    WEFT_ASSERT(bytes <= bytes_max_, "no number of events makes room for it");
     SpinGuard guard(lock_);
+    WEFT_ASSERT(first_ <= next_ && next_ - first_ <= slots_.size());
     if (first_ == next_) return nullptr;
+    WEFT_ASSERT(slot(first_).text, "a kept event has its text");
+    WEFT_DASSERT(slot(first_).offset <= bytes_);
     bool has_slot = next_ - first_ < slots_.size();
     bool has_bytes = bytes_ - slot(first_).offset + bytes <= bytes_max_;
     if (has_slot && has_bytes) return nullptr;
@@ -92,6 +108,7 @@ std::uint64_t EventRing::place_after(std::string_view id) const {
 
 Result<std::size_t> EventRing::take(std::uint64_t& place, Batch& batch) {
     SpinGuard guard(lock_);
+    WEFT_ASSERT(place <= next_, "a place is at most that of the next event");
     if (place < first_)
         return Error::limit("a subscriber is too slow: it is behind by more events than",
                             slots_.size(), "BroadcasterOptions::events_max");
@@ -106,6 +123,7 @@ Result<void> EventRing::wait(std::uint64_t place, Deadline deadline) const {
     std::shared_ptr<Event> changed;
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(place <= next_, "a place is at most that of the next event");
         if (place < next_ || closed_) return {};
         changed = changed_;
     }

@@ -32,6 +32,9 @@ public:
     using Batch = std::array<Text, kBatch>;
 
     EventRing(std::size_t events_max, std::size_t bytes_max);
+    ~EventRing();
+    EventRing(const EventRing&) = delete;
+    EventRing& operator=(const EventRing&) = delete;
 
     // Adds an event, which must have no id, and gives it one. Limit for an event that is larger
     // than the whole ring, Closed after close(), Misuse for one that cannot be sent. It may wait
