@@ -345,7 +345,7 @@ bool ClientPool::add_idle() {
 }
 
 void ClientPool::remove_idle() {
-    [[maybe_unused]] std::size_t before = idle_.fetch_sub(1, std::memory_order_relaxed);
+    std::size_t before = idle_.fetch_sub(1, std::memory_order_relaxed);
     WEFT_ASSERT(before > 0, "add_idle() has counted it");
 }
 

@@ -34,7 +34,7 @@ void Upstream::begin() {
 }
 
 void Upstream::end() {
-    [[maybe_unused]] std::uint32_t before = under_way_.fetch_sub(1, std::memory_order_relaxed);
+    std::uint32_t before = under_way_.fetch_sub(1, std::memory_order_relaxed);
     WEFT_ASSERT(before > 0, "begin() has counted it");
 }
 
