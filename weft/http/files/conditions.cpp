@@ -1,5 +1,6 @@
 #include "weft/http/files/conditions.h"
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 #include "weft/http/wire/date.h"
 
@@ -21,6 +22,7 @@ std::optional<EntityTag> take_entity_tag(std::string_view& text) {
     std::size_t end = text.find('"', begin + 1);
     if (end == std::string_view::npos) return std::nullopt;
     tag.opaque = text.substr(begin, end + 1 - begin);
+    WEFT_DASSERT(tag.opaque.size() >= 2, "it has two quotation marks");
     text.remove_prefix(end + 1);
     return tag;
 }
@@ -67,6 +69,7 @@ std::optional<std::int64_t> date_of(const Request& request, std::string_view nam
 
 Condition check_conditions(const Request& request, const Validators& validators,
                            std::int64_t now_seconds) {
+    WEFT_ASSERT(validators.etag.size() >= 2 && validators.etag.front() == '"', "it is strong");
     const Headers& headers = request.headers();
     bool reads = request.method() == "GET" || request.method() == "HEAD";
     // Steps 1 and 2.
@@ -94,6 +97,7 @@ Condition check_conditions(const Request& request, const Validators& validators,
 
 std::optional<std::string_view> range_field(const Request& request, const Validators& validators,
                                             std::int64_t now_seconds) {
+    WEFT_ASSERT(validators.etag.size() >= 2 && validators.etag.front() == '"', "it is strong");
     std::optional<std::string_view> range = request.header("range");
     if (!range || request.method() != "GET" || request.headers().count("range") != 1) {
         return std::nullopt;

@@ -82,6 +82,9 @@ constexpr auto kExtensions = std::to_array<Extension>({
 static_assert(std::ranges::is_sorted(kExtensions, {}, &Extension::name));
 
 constexpr std::size_t kExtensionBytesMax = 16;
+static_assert(std::ranges::all_of(kExtensions, [](const Extension& extension) {
+    return extension.name.size() <= kExtensionBytesMax;
+}));
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::http {
 namespace {
 
@@ -23,6 +25,9 @@ FileCache::FileCache(const FileCacheLimits& limits)
 }
 
 void FileCache::Shard::remove(Entries::iterator entry, Entries& gone) {
+    WEFT_DASSERT(lock.is_locked());
+    WEFT_ASSERT(files >= files_of(*entry->resource), "every entry is counted");
+    WEFT_ASSERT(memory_bytes >= entry->resource->memory_bytes, "every entry is counted");
     files -= files_of(*entry->resource);
     memory_bytes -= entry->resource->memory_bytes;
     by_path.erase(entry->path);
@@ -35,6 +40,7 @@ FileCache::Found FileCache::find(std::string_view path, Instant now) {
     auto found = shard.by_path.find(path);
     if (found == shard.by_path.end()) return {};
     Entry& entry = *found->second;
+    WEFT_DASSERT(entry.path == path, "a key is a view of its entry's path");
     shard.entries.splice(shard.entries.begin(), shard.entries, found->second);
     bool is_stale = now - entry.checked_at >= fresh_time_;
     // This caller checks the file now, so that the next ones need not.
@@ -55,12 +61,15 @@ void FileCache::keep(std::string_view path, std::shared_ptr<const Resource> reso
     if (old != shard.by_path.end()) shard.remove(old->second, gone);
     while (shard.files + files > shard_files_max_ ||
            shard.memory_bytes + memory_bytes > shard_memory_max_) {
+        WEFT_ASSERT(!shard.entries.empty(), "an empty shard has room for it");
         shard.remove(std::prev(shard.entries.end()), gone);
     }
     shard.by_path.emplace(made.front().path, made.begin());
     shard.entries.splice(shard.entries.begin(), made);
     shard.files += files;
     shard.memory_bytes += memory_bytes;
+    WEFT_DASSERT(shard.entries.size() == shard.by_path.size(), "each entry has one key");
+    WEFT_DASSERT(shard.entries.size() <= shard.files, "each entry counts");
 }
 
 void FileCache::forget(std::string_view path) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/http/files/conditions.h"
@@ -26,6 +27,7 @@ using Shared = std::shared_ptr<const Representation>;
 
 Shared choose(const Request& request, std::shared_ptr<const Resource> resource) {
     const std::vector<Representation>& all = resource->representations;
+    WEFT_ASSERT(!all.empty() && all.front().coding == wire::Coding::Identity, "it is a file");
     const Representation* chosen = &all.front();
     if (all.size() > 1 && request.header("accept-encoding")) {
         std::array<wire::Coding, 8> codings{};
@@ -35,13 +37,18 @@ Shared choose(const Request& request, std::shared_ptr<const Resource> resource) 
         std::string accepted = request.headers().joined("accept-encoding");
         wire::Coding best = wire::choose_coding(accepted, std::span(codings).first(count))
                                 .value_or(wire::Coding::Identity);
-        chosen = &*std::ranges::find(all, best, &Representation::coding);
+        auto found = std::ranges::find(all, best, &Representation::coding);
+        WEFT_ASSERT(found != all.end(), "the best coding is one of those that were offered");
+        chosen = &*found;
     }
     return {std::move(resource), chosen};
 }
 
 Body body_of(Shared representation, std::uint64_t first, std::uint64_t count) {
+    std::uint64_t size = representation->status.size;
+    WEFT_ASSERT(first <= size && count <= size - first, "a range lies in the content");
     if (representation->is_in_memory) {
+        WEFT_DASSERT(representation->content.size() == size, "the whole content is in memory");
         std::string_view content = representation->content;
         return Body::shared(std::move(representation), content.substr(first, count));
     }
@@ -50,6 +57,7 @@ Body body_of(Shared representation, std::uint64_t first, std::uint64_t count) {
 }
 
 std::string content_range(const ByteRange& range, std::uint64_t size) {
+    WEFT_ASSERT(range.count > 0 && range.first < size, "no Content-Range is empty");
     return format("bytes {}-{}/{}", range.first, range.first + range.count - 1, size);
 }
 
@@ -61,6 +69,7 @@ public:
           ranges_(std::move(ranges)),
           boundary_(format("{:016x}{:016x}", env::random(RandomStream::Secret),
                            env::random(RandomStream::Secret))) {
+        WEFT_ASSERT(ranges_.size() > 1, "a single range has no boundary");
         for (const ByteRange& range : ranges_) {
             heads_.push_back(format("\r\n--{}\r\nContent-Type: {}\r\nContent-Range: {}\r\n\r\n",
                                     boundary_, content_type,
@@ -73,6 +82,7 @@ public:
         return format("multipart/byteranges; boundary={}", boundary_);
     }
     std::uint64_t size() const {
+        WEFT_DASSERT(heads_.size() == ranges_.size(), "each range has a head");
         std::uint64_t sum = end_.size();
         for (std::size_t i = 0; i < ranges_.size(); ++i) sum += heads_[i].size() + ranges_[i].count;
         return sum;
@@ -97,6 +107,7 @@ private:
             std::size_t count = WEFT_TRY(representation_->file.read_at(range.first, space));
             // The file has shrunk, but the head of the response has already stated its length.
             if (count == 0) return ErrorKind::Closed;
+            WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
             WEFT_TRY(writer.write(space.first(count)));
             range.first += count;
             range.count -= count;
@@ -119,6 +130,7 @@ void add_validators(Headers& headers, const Representation& representation, bool
 
 Response send_ranges(Response response, const Shared& representation, AskedRanges asked,
                      std::string_view content_type) {
+    WEFT_ASSERT(!asked.ranges.empty() && asked.ranges.size() <= kRangesSentMax);
     response.status = 206;
     if (asked.ranges.size() == 1) {
         const ByteRange& range = asked.ranges.front();
@@ -139,6 +151,7 @@ Response send_ranges(Response response, const Shared& representation, AskedRange
 
 Response file_response(const Request& request, std::shared_ptr<const Resource> resource,
                        std::string_view cache_control) {
+    WEFT_ASSERT(resource->kind == Resource::Kind::File, "a directory has no content");
     std::string_view content_type = resource->content_type;
     bool varies = resource->representations.size() > 1;
     Shared representation = choose(request, std::move(resource));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "weft/base/assert.h"
 #include "weft/http/wire/target.h"
 #include "weft/http/wire/utf8.h"
 
@@ -29,6 +30,7 @@ std::string escape_html(std::string_view text) {
 }  // namespace
 
 std::string listing_page(std::string_view path, std::vector<DirectoryEntry> entries) {
+    WEFT_ASSERT(path.ends_with('/'), "relative links would lead elsewhere");
     std::ranges::sort(entries, {}, [](const DirectoryEntry& entry) {
         return std::tuple(entry.kind != FileKind::Directory, std::string_view(entry.name));
     });

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/headers.h"
 
 namespace weft::http {
@@ -63,6 +64,7 @@ bool can_be_joined(const ByteRange& a, const ByteRange& b) {
 // Adds a range, joined with all that it overlaps or touches. It is put at the place of one of
 // those, so that the order stays close to that of the field.
 void join(std::vector<ByteRange>& ranges, ByteRange range) {
+    WEFT_ASSERT(range.count > 0, "an empty range is unsatisfiable");
     auto place = ranges.end();
     for (auto other = ranges.begin(); other != ranges.end();) {
         if (!can_be_joined(*other, range)) {
@@ -71,6 +73,7 @@ void join(std::vector<ByteRange>& ranges, ByteRange range) {
         }
         std::uint64_t end = std::max(other->first + other->count, range.first + range.count);
         range.first = std::min(other->first, range.first);
+        WEFT_DASSERT(end > range.first, "both ranges had bytes");
         range.count = end - range.first;
         place = ranges.erase(other);
         // The joined range may touch others that it did not touch before, so search again.
@@ -99,8 +102,12 @@ AskedRanges parse_ranges(std::string_view field, std::uint64_t size) {
         ByteRange range;
         Spec kind = parse_spec(spec, size, range);
         if (kind == Spec::Malformed || ++specs > kRangesAskedMax) return asked;
-        if (kind == Spec::Satisfiable) join(ranges, range);
+        if (kind != Spec::Satisfiable) continue;
+        WEFT_ASSERT(range.first < size && range.count <= size - range.first,
+                    "a satisfiable range lies in the content");
+        join(ranges, range);
     }
+    WEFT_ASSERT(ranges.size() <= specs, "joining adds no ranges");
     if (specs == 0 || ranges.size() > kRangesSentMax) return asked;
     asked.kind = ranges.empty() ? AskedRanges::Kind::Unsatisfiable : AskedRanges::Kind::Partial;
     asked.ranges = std::move(ranges);

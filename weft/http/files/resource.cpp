@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/files/content_type.h"
 #include "weft/http/wire/date.h"
@@ -49,12 +50,14 @@ Result<bool> read_content(const File& file, const FileStatus& status, std::strin
     while (filled < space.size()) {
         std::size_t count = WEFT_TRY(file.read_at(filled, space.subspan(filled)));
         if (count == 0) return false;
+        WEFT_ASSERT(count <= space.size() - filled, "a read fills its space at most");
         filled += count;
     }
     return is_unchanged(WEFT_TRY(file.status()), status);
 }
 
 Result<Representation> represent(OpenedFile opened, Coding coding, std::size_t memory_bytes_max) {
+    WEFT_ASSERT(opened.status.kind == FileKind::Regular, "nothing else has content");
     Representation made;
     made.coding = coding;
     made.status = opened.status;
@@ -71,6 +74,9 @@ Result<Representation> represent(OpenedFile opened, Coding coding, std::size_t m
 }
 
 void add(Resource& resource, Representation representation) {
+    WEFT_ASSERT(representation.is_in_memory || representation.content.empty());
+    WEFT_ASSERT(resource.representations.empty() == (representation.coding == Coding::Identity),
+                "the first representation is the file itself, and only that");
     resource.memory_bytes += representation.content.size();
     resource.representations.push_back(std::move(representation));
 }
@@ -132,6 +138,7 @@ bool Resource::is_same_as(const Resource& other) const {
 Result<std::shared_ptr<const Resource>> load_resource(const Directory& root,
                                                       const std::string& path,
                                                       const LoadOptions& options) {
+    WEFT_ASSERT(path.starts_with('/'), "a path is normalized");
     std::string name = path.substr(1);
     if (name.empty() || name.ends_with('/')) return load_directory(root, name, options);
     OpenedFile opened = WEFT_TRY(root.open_file(name, options.links));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/fiber/blocking.h"
@@ -57,6 +58,7 @@ std::optional<std::string> file_path(std::string_view path, Dotfiles dotfiles) {
     if (dotfiles == Dotfiles::Hide && decoded->find("/.") != std::string::npos) {
         return std::nullopt;
     }
+    WEFT_ASSERT(decoded->starts_with('/'), "see wire::normalize_path()");
     return decoded;
 }
 
@@ -108,7 +110,11 @@ private:
     FileCache cache_;
 };
 
-Response refuse(const Error& error) { return Response::plain(*status_of(error)); }
+Response refuse(const Error& error) {
+    std::optional<std::uint16_t> status = status_of(error);
+    WEFT_ASSERT(status, "the server answers its own errors");
+    return Response::plain(*status);
+}
 
 // Refuses a path that begins with two slashes: as a Location it would name another host.
 Response redirect_to_directory(const Request& request) {
