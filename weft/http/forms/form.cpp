@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/http/request.h"
@@ -50,6 +51,7 @@ Result<void> write_file(const File& file, std::uint64_t count, BodyWriter& write
         ByteSpace space(buffer.data(), std::min<std::uint64_t>(count - at, buffer.size()));
         std::size_t got = WEFT_TRY(file.read_at(at, space));
         if (got == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        WEFT_ASSERT(got <= space.size(), "a read fills its space at most");
         WEFT_TRY(writer.write(Bytes(space.first(got))));
         at += got;
     }
@@ -75,7 +77,9 @@ Result<FormFields> decode_form(std::string_view text, const FormLimits& limits) 
     auto separators = static_cast<std::size_t>(std::ranges::count(text, '&'));
     if (separators >= limits.fields)
         return Error::limit("the form has more fields than", limits.fields, "FormLimits::fields");
-    return wire::parse_query(text);
+    FormFields fields = wire::parse_query(text);
+    WEFT_ASSERT(fields.size() <= separators + 1, "each field but the last has a separator");
+    return fields;
 }
 
 Result<FormFields> read_form(Request& request, const FormLimits& limits) {
@@ -150,6 +154,7 @@ MultipartForm& MultipartForm::file(std::string_view name, std::string_view file_
 Result<void> MultipartForm::write(const std::vector<Part>& parts, std::string_view end,
                                   BodyWriter& writer) {
     for (const Part& part : parts) {
+        WEFT_DASSERT(!part.file || part.text.empty(), "a part has one content");
         WEFT_TRY(writer.write(part.head));
         if (part.file) {
             WEFT_TRY(write_file(*part.file, part.count, writer));

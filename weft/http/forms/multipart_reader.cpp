@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/turn.h"
 #include "weft/http/request.h"
 
@@ -37,6 +38,7 @@ Result<std::unique_ptr<MultipartReader>> MultipartReader::open(BodyReader& body,
 }
 
 std::string_view MultipartReader::unparsed() const {
+    WEFT_ASSERT(begin_ <= end_ && end_ <= buffer_.size());
     return as_text(Bytes(buffer_).subspan(begin_, end_ - begin_));
 }
 
@@ -48,13 +50,16 @@ Error MultipartReader::fail(Error error) {
 // Reads more of the body behind the bytes that are not parsed. The end of the body is an error
 // here; only finish() expects it.
 Result<void> MultipartReader::fill() {
+    WEFT_ASSERT(unread_content_.empty(), "the content in the buffer would be overwritten");
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);
+    WEFT_ASSERT(end_ < buffer_.size(), "a read of nothing would be taken for the end");
     Result<std::size_t> count = body_.read(ByteSpace(buffer_).subspan(end_));
     // Not remembered as a failure: if only the reader's context has ended, reading can go on in
     // another one. The body itself remembers any other error.
     if (!count) return count.error();
     if (*count == 0) return fail(parser_.finish(unparsed()).error());
+    WEFT_ASSERT(*count <= buffer_.size() - end_, "a read fills its space at most");
     end_ += *count;
     return {};
 }
@@ -63,6 +68,7 @@ Result<wire::MultipartStep> MultipartReader::step() {
     if (failure_) return *failure_;
     for (;;) {
         wire::MultipartStep step = parser_.next(unparsed());
+        WEFT_ASSERT(step.used <= end_ - begin_, "the parser uses what it is given");
         begin_ += step.used;
         if (step.event == Event::Failed) return fail(parser_.error());
         if (step.event != Event::NeedMore) return step;
@@ -72,13 +78,16 @@ Result<wire::MultipartStep> MultipartReader::step() {
 
 // Reads to the end of the body. Nothing but a line end may follow the last part.
 Result<void> MultipartReader::finish() {
+    WEFT_ASSERT(form_ended_ && unread_content_.empty(), "a part has content left");
     while (!body_ended_) {
         wire::MultipartStep step = parser_.next(unparsed());
+        WEFT_ASSERT(step.used <= end_ - begin_, "the parser uses what it is given");
         begin_ += step.used;
         if (step.event == Event::Failed) return fail(parser_.error());
         if (step.event != Event::NeedMore) continue;
         std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
         end_ -= std::exchange(begin_, 0);
+        WEFT_ASSERT(end_ < buffer_.size(), "a read of nothing would be taken for the end");
         std::size_t count = WEFT_TRY(body_.read(ByteSpace(buffer_).subspan(end_)));
         end_ += count;
         body_ended_ = count == 0;
@@ -100,6 +109,7 @@ Result<std::optional<MultipartPart>> MultipartReader::next() {
         wire::MultipartStep found = WEFT_TRY(step());
         if (found.event == Event::PartEnd) in_part_ = false;
         if (found.event == Event::Part) {
+            WEFT_ASSERT(!in_part_, "the part before has ended");
             in_part_ = true;
             limit_part(limits_.part_bytes);
             return std::optional(parser_.part());
@@ -119,6 +129,7 @@ Result<std::size_t> MultipartReader::read(ByteSpace space) {
             in_part_ = false;
             return 0;
         }
+        WEFT_DASSERT(found.content.size() <= found.used, "content lies in what was parsed");
         unread_content_ = found.content;
         if (unread_content_.size() > part_left_)
             return fail(Error::limit("a part of the form has more bytes than", part_bytes_max_,
