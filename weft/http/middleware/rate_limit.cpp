@@ -22,7 +22,7 @@ std::uint64_t burst_of(const RateLimitOptions& options) {
 RateLimiter::RateLimiter(const RateLimitOptions& options)
     : interval_(options.per / static_cast<std::int64_t>(options.requests)),
       burst_(interval_ * static_cast<std::int64_t>(burst_of(options))),
-      shard_clients_max_((options.clients_max + kShards - 1) / kShards) {}
+      shard_clients_max_((options.clients_max - 1) / kShards + 1) {}
 
 Result<std::unique_ptr<RateLimiter>> RateLimiter::create(const RateLimitOptions& options) {
     auto misuse = [](std::string_view why) { return Error(ErrorKind::Misuse, why); };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -37,6 +38,13 @@ TEST(RateLimiter, HTTP_13d_a_bucket_is_emptied_at_once_and_filled_with_time) {
     EXPECT_TRUE(limiter->take("a", now + 24h));
     // A time that lies before the last call gives no tokens.
     EXPECT_TRUE(limiter->take("a", now + 23h));
+}
+
+TEST(RateLimiter, HTTP_13e_any_number_of_clients_may_be_kept) {
+    auto limiter = RateLimiter::create({.requests = 1, .per = 1h, .clients_max = SIZE_MAX}).value();
+    EXPECT_FALSE(limiter->take("a", kBegin));
+    EXPECT_TRUE(limiter->take("a", kBegin));
+    EXPECT_EQ(limiter->clients(), 1U);
 }
 
 TEST(RateLimiter, HTTP_13d_over_a_long_time_the_rate_is_exact) {
