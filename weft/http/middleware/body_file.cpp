@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/fiber/blocking.h"
@@ -51,9 +52,11 @@ Result<void> BodyFile::fill(BodyReader& body, std::uint64_t bytes_max) {
         bool ended = false;
         while (filled < buffer.size() && !ended) {
             std::size_t count = WEFT_TRY(body.read(ByteSpace(buffer).subspan(filled)));
+            WEFT_ASSERT(count <= buffer.size() - filled, "a read fills its space at most");
             filled += count;
             ended = count == 0;
         }
+        WEFT_ASSERT(size_ <= bytes_max, "what is left would be huge");
         if (filled > bytes_max - size_) return too_large(bytes_max);
         Bytes piece(buffer.data(), filled);
         WEFT_TRY(file_.write_all(piece));

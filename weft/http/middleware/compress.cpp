@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/turn.h"
 #include "weft/http/middleware/internal/vary.h"
 #include "weft/http/request.h"
@@ -28,10 +29,12 @@ constexpr std::size_t kOutputBytes = 16 * 1024;
 // Encodes all bytes until `until` is reached, and gives the output to sink(Bytes).
 template <class Sink>
 Result<void> encode(Encoder& encoder, Bytes bytes, Until until, ByteSpace space, Sink sink) {
+    WEFT_ASSERT(space.size() >= Encoder::kSpaceBytesMin, "the encoder could not go on");
     for (;;) {
         Bytes piece = bytes.first(std::min(bytes.size(), kPieceBytes));
         Until now = piece.size() == bytes.size() ? until : Until::Convenient;
         Encoder::Step step = WEFT_TRY(encoder.encode(piece, space, now));
+        WEFT_ASSERT(step.used <= piece.size() && step.made <= space.size());
         if (step.made > 0) WEFT_TRY(sink(Bytes(space.first(step.made))));
         bytes = bytes.subspan(step.used);
         if (step.done && bytes.empty() && now == until) return {};
@@ -72,6 +75,7 @@ Result<void> write_file(const Body::FilePart& part, BodyWriter& writer) {
         ByteSpace space(buffer.data(), std::min<std::uint64_t>(part.count - at, buffer.size()));
         std::size_t count = WEFT_TRY(part.file->read_at(part.offset + at, space));
         if (count == 0) return Error(ErrorKind::Closed, "the file ends too early");
+        WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
         WEFT_TRY(writer.write(Bytes(space.first(count))));
         at += count;
     }
@@ -172,6 +176,8 @@ private:
     }
 
     static void set_coding_fields(Response& response, Coding coding) {
+        WEFT_ASSERT(coding != Coding::Identity, "the response was not compressed");
+        WEFT_DASSERT(!response.headers.has("content-encoding"), "see describes_exact_bytes()");
         response.headers.set("Content-Encoding", to_string(coding));
         response.headers.remove("accept-ranges");
         weaken_etag(response.headers);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/http/middleware/internal/vary.h"
 #include "weft/http/request.h"
@@ -65,7 +66,9 @@ public:
           all_headers_(contains(options_.headers, kAll)),
           methods_(joined(options_.methods)),
           headers_(joined(options_.headers)),
-          exposed_(joined(options_.exposed_headers)) {}
+          exposed_(joined(options_.exposed_headers)) {
+        WEFT_ASSERT(!all_origins_ || !options_.credentials, "check() refuses this");
+    }
 
     Result<Response> handle(const Handler& next, Request& request, async::Context& context) const {
         if (is_preflight(request)) return answer_preflight(request);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/http/request.h"
 #include "weft/net/address.h"
 
@@ -22,7 +23,11 @@ std::uint64_t burst_of(const RateLimitOptions& options) {
 RateLimiter::RateLimiter(const RateLimitOptions& options)
     : interval_(options.per / static_cast<std::int64_t>(options.requests)),
       burst_(interval_ * static_cast<std::int64_t>(burst_of(options))),
-      shard_clients_max_((options.clients_max - 1) / kShards + 1) {}
+      shard_clients_max_((options.clients_max - 1) / kShards + 1) {
+    WEFT_ASSERT(interval_ > Nanoseconds::zero() && burst_ >= interval_, "see create()");
+    WEFT_ASSERT(burst_ <= kFillTimeMax, "sums would leave the range of the clock");
+    WEFT_ASSERT(shard_clients_max_ > 0, "no client would have a bucket");
+}
 
 Result<std::unique_ptr<RateLimiter>> RateLimiter::create(const RateLimitOptions& options) {
     auto misuse = [](std::string_view why) { return Error(ErrorKind::Misuse, why); };
@@ -54,6 +59,7 @@ std::optional<Nanoseconds> RateLimiter::take(std::string_view key, Instant now) 
     if (found == shard.buckets.end()) {
         if (shard.buckets.size() >= shard_clients_max_) {
             auto oldest = shard.buckets.find(shard.by_use.back());
+            WEFT_ASSERT(oldest != shard.buckets.end(), "by_use has the keys of the buckets");
             shard.by_use.pop_back();
             shard.buckets.erase(oldest);
         }
@@ -63,6 +69,9 @@ std::optional<Nanoseconds> RateLimiter::take(std::string_view key, Instant now) 
     } else {
         shard.by_use.splice(shard.by_use.begin(), shard.by_use, found->second.place);
     }
+    WEFT_DASSERT(shard.buckets.size() <= shard_clients_max_);
+    WEFT_DASSERT(shard.buckets.size() == shard.by_use.size(), "each bucket has one place");
+    WEFT_DASSERT(*found->second.place == found->first, "a place leads to its bucket");
     Instant& full_at = found->second.full_at;
     Instant full_then = std::max(full_at, now) + interval_;
     if (full_then - now > burst_) return full_then - now - burst_;
