@@ -96,6 +96,7 @@ Result<void> Admission::wait_in_queue(Waiter& waiter, Nanoseconds patience) {
     {
         SpinGuard guard(lock_);
         if (!waiter.is_admitted) {
+            WEFT_ASSERT(waiter.link.is_linked(), "only admit_next() takes it out of the queue");
             queue_.erase(waiter);
             waiting_.give_back(waiter.client);
             return waited;

@@ -58,6 +58,7 @@ Result<void> copy_until_end(Direction& way, Bytes early, Nanoseconds idle) {
     Space space;
     for (;;) {
         std::size_t count = WEFT_TRY(way.from.read(space, Deadline::after(idle)));
+        WEFT_DASSERT(count <= space.size(), "a read fills its space at most");
         if (count == 0) {
             way.boundary.lose_track();
             return way.to.shutdown_write(Deadline::after(idle));
@@ -357,6 +358,7 @@ void Relay::finish_upload() {
 // The client connects again, perhaps to another proxy.
 void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
     WEFT_ASSERT(!upload_, "ask() refuses an upgrade before the end of the body");
+    WEFT_ASSERT(lease_->head().status == 101, "the server has not changed the protocol");
     Direction to_upstream{client.stream, lease_->stream()};
     Direction to_client{lease_->stream(), client.stream};
     auto close_both = [&] {

@@ -32,11 +32,13 @@ Result<BodyStart> BodyStart::read(BodyReader& body, std::size_t bytes_max) {
 
 Upload::Upload(Request& request, ClientConnection& connection, Nanoseconds idle)
     : request_(request), connection_(connection), writer_(connection, {idle, {}}) {
+    WEFT_ASSERT(!connection.output.empty(), "the head of the request comes first");
     writer_.keep_interrupted();
     writer_.begin(request.body().size());
 }
 
 Result<bool> Upload::send_head_first(Nanoseconds patience) {
+    WEFT_ASSERT(is_untouched_, "send() would have sent the head");
     using Reaction = ClientConnection::Reaction;
     WEFT_TRY(writer_.send_head());
     watches_upstream_ = true;  // the upstream may answer from now on
@@ -95,6 +97,7 @@ Result<void> Upload::forward_body() {
         WEFT_ASSERT(count <= space.size(), "a read fills its space at most");
         read_ += count;
         is_read_ = count == 0 || request_.body().size() == read_;
+        WEFT_DASSERT(read_ <= request_.body().size().value_or(read_), "no body exceeds its head");
         // The last piece is not flushed: it is sent together with the end of the body.
         WEFT_TRY(writer_.write(Bytes(space).first(count)));
         if (!is_read_) WEFT_TRY(writer_.flush());
