@@ -215,8 +215,9 @@ Isolate::~Isolate() {
     isolate_->RemoveNearHeapLimitCallback(on_near_heap_limit, 0);
     isolate_->RemoveGCEpilogueCallback(on_collected, this);
     isolate_->Exit();
-    isolate_->Dispose();
+    // Before the memory is freed: another thread may allocate its isolate at the same address.
     Platform::start(nullptr).remove_isolate(isolate_);
+    isolate_->Dispose();
 }
 
 // In the frame of the fiber that waits.
