@@ -85,6 +85,8 @@ bool TsParser::semicolon() {
 
 // From an opening bracket, or the beginning of a template, to what closes it.
 bool TsParser::skip_balanced() {
+    bool opens = is("(") || is("[") || is("{") || token_.kind == TokenKind::TemplateOpened;
+    if (!opens) return fail("a bracket was expected");
     std::vector<char> open;
     do {
         std::string_view here = text();
