@@ -278,8 +278,10 @@ bool TsParser::enum_value(const std::string& name, const std::vector<std::string
         if (is("(")) break;
     }
     reset(start);
+    if (!assignment()) return false;
+    // Behind the initializer: a statement in it that is blanked removes the edits of its own part.
     for (std::size_t place : places) insert(place, name + ".");
-    return assignment();
+    return true;
 }
 
 }  // namespace weft::js

@@ -113,5 +113,19 @@ TEST(TypeScript, JS_2_what_cannot_be_stripped_says_where) {
         EXPECT_FALSE(strip_types(torn)) << torn;
 }
 
+TEST(TypeScript, JS_2_import_attributes_without_an_opening_bracket_are_refused) {
+    for (std::string_view source :
+         {"import 'a' with )", "import 'a' with ) (", "import b from 'a' with }",
+          "import type { b } from 'a' with ]", "export * from 'a' with ) ("})
+        EXPECT_FALSE(strip_types(source)) << source;
+}
+
+TEST(TypeScript, JS_2_members_of_an_enum_may_be_named_in_types_of_its_initializers) {
+    EXPECT_FALSE(strip_types("enum A { B, C = async x => { type X = B | B | B | B; @ } }"));
+    EXPECT_EQ(stripped("enum A { B, C = b => { type X = B; return B } }"),
+              "var A; (function (A) { A[A[\"B\"] = 0] = \"B\"; A[A[\"C\"] = "
+              "b => { ; return A.B }] = \"C\" })(A || (A = {}));");
+}
+
 }  // namespace
 }  // namespace weft::js
