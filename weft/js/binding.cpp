@@ -31,10 +31,10 @@ std::string Call::text_of(v8::Local<v8::Value> value) const {
     WEFT_ASSERT(value->IsString(), "the prelude passes a string");
     v8::Local<v8::String> string = value.As<v8::String>();
     std::string text;
-    // A text of one byte a character is its own UTF-8 if it is ASCII, as most are.
+    // A one-byte string is already UTF-8 if it is ASCII, as most are.
     if (string->IsOneByte()) {
         auto length = static_cast<std::size_t>(string->Length());
-        // NB: resize_and_overwrite() of GCC 12 gives its function the capacity for the size.
+        // NB: resize_and_overwrite() of GCC 12 passes its function the capacity, not the size.
         text.resize(length);
         string->WriteOneByte(v8(), reinterpret_cast<std::uint8_t*>(text.data()), 0,
                              static_cast<int>(length), v8::String::NO_NULL_TERMINATION);

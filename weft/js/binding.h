@@ -1,4 +1,4 @@
-// Binding and Call: how C++ is offered to the scripts of the prelude.
+// Binding and Call: how C++ functions are offered to the scripts of the prelude.
 //
 //     void parse_url(js::Call& call) { call.give(normalized(call.text(0))); }
 //
@@ -6,12 +6,12 @@
 //         js::bind<parse_url>("urlParse", "(input: string, base?: string): string | undefined"),
 //     };
 //
-// Every native function stands in one table (api/bindings.cpp). From it come the functions of the
-// object `native`, which the prelude's scripts are given and which applications never see, and the
-// external references of the start-up snapshot. The prelude has converted and checked the arguments
-// by the rules of Web IDL before it calls; a native function asserts what it was promised.
+// Every native function is in one table (api/bindings.cpp). The functions of the object `native`
+// are made from it, which the prelude's scripts can use and applications never see, and so are the
+// external references of the start-up snapshot. The prelude converts and checks the arguments by
+// the rules of Web IDL before it calls a native function, which asserts their types.
 //
-// Owning isolate only.
+// Owning isolate only. A Call is valid until its native function returns.
 #pragma once
 
 #include <v8.h>
@@ -47,7 +47,7 @@ public:
     int count() const { return info_.Length(); }
     bool has(int at) const { return at < info_.Length() && !info_[at]->IsUndefined(); }
     v8::Local<v8::Value> operator[](int at) const { return info_[at]; }
-    // As UTF-8, lone surrogates replaced by U+FFFD.
+    // In UTF-8; lone surrogates are replaced by U+FFFD.
     std::string text(int at) const { return text_of(info_[at]); }
     std::string text_of(v8::Local<v8::Value> value) const;
     double number(int at) const;
@@ -76,7 +76,7 @@ public:
 
     // ---- values
     v8::Local<v8::String> string(std::string_view utf8) const;
-    // For names of properties and other texts that come again and again.
+    // An internalized string: for property names and other texts that are used repeatedly.
     v8::Local<v8::String> name(std::string_view ascii) const;
     v8::Local<v8::Array> array(std::span<v8::Local<v8::Value>> values) const;
 
@@ -88,7 +88,7 @@ private:
 v8::Local<v8::ArrayBuffer> new_array_buffer(v8::Isolate* isolate, std::vector<std::byte>&& bytes);
 v8::Local<v8::ArrayBuffer> new_array_buffer(v8::Isolate* isolate, OwnedBytes bytes);
 
-// Whether a native function gives a promise, and whether that can be given up.
+// Whether a native function returns a promise, and whether its work can be cancelled.
 enum class Awaits : std::uint8_t { No, Uncancellable, Cancellable };
 
 struct Binding {
@@ -98,7 +98,7 @@ struct Binding {
     Awaits awaits;
 };
 
-// `function` is called for each call from script; what it throws as C++ becomes a JavaScript Error.
+// Calls `function` for each call from script. A C++ exception becomes a JavaScript Error.
 template <void (*function)(Call& call)>
 void call_native(const Call::Info& info);
 

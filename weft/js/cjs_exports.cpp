@@ -68,7 +68,7 @@ private:
         return false;
     }
 
-    // Goes on when the next tokens are these.
+    // If the next tokens are these, moves behind them.
     bool take(std::initializer_list<std::string_view> texts) {
         std::size_t at = at_;
         for (std::string_view text : texts)
@@ -79,7 +79,7 @@ private:
 
     void step() {
         if (kind_at(at_) != TokenKind::Name || is_property(at_)) {
-            // TypeScript calls its helper as a member: tslib_1.__exportStar(require("x"), exports).
+            // TypeScript's helper is a property: tslib_1.__exportStar(require("x"), exports).
             if (kind_at(at_) == TokenKind::Name && text_at(at_) == "__exportStar") export_star();
             return;
         }
@@ -107,7 +107,7 @@ private:
             found_.reexports.push_back(std::move(specifier));
     }
 
-    // require("x"); gives the specifier, or nothing.
+    // Takes require("x") and returns the specifier; otherwise returns an empty text.
     std::string take_require() {
         if (text_at(at_) != "require" || text_at(at_ + 1) != "(" ||
             kind_at(at_ + 2) != TokenKind::String || text_at(at_ + 3) != ")")
@@ -128,14 +128,14 @@ private:
             at_ += 4;
         } else if (is_whole && take({"="})) {
             found_.reexports.clear();
-            // `module.exports = exports = ...` and `= exports["default"]` go on by themselves.
+            // The next step finds `module.exports = exports = ...` and `= exports["default"]`.
             if (take({"{"})) return literal();
             if (std::string specifier = take_require(); !specifier.empty())
                 add_reexport(std::move(specifier));
         }
     }
 
-    // The members of `module.exports = {`; the first that does not show its name ends it.
+    // The members of `module.exports = {`, up to the first whose name is not in the text.
     void literal() {
         while (at_ < tokens_.size()) {
             if (take({"..."})) {
@@ -161,7 +161,7 @@ private:
         std::string_view after = text_at(at_ + 1);
         if (after == ":") {
             at_ += 2;
-            // Only a plain name shows where the next member begins.
+            // Only after a plain name is it known where the next member begins.
             if (kind_at(at_) != TokenKind::Name) return false;
             add(std::move(name));
             ++at_;
@@ -180,7 +180,7 @@ private:
             add_reexport(std::move(specifier));
     }
 
-    // var x = require("x"), also through _interopRequireWildcard() and its kin.
+    // var x = require("x"), also as the argument of _interopRequireWildcard() and similar helpers.
     void required_variable() {
         ++at_;
         if (kind_at(at_) != TokenKind::Name || text_at(at_ + 1) != "=") return;
@@ -224,7 +224,7 @@ private:
         if (take({"value", ":"}) || is_getter()) add(std::move(name));
     }
 
-    // A getter that only gives what another variable has: it can be called at any time.
+    // A getter that only returns a variable or its property, so calling it has no effect.
     bool is_getter() {
         if (!take({"get"})) return false;
         if (take({":", "function"}) && kind_at(at_) == TokenKind::Name) ++at_;
@@ -250,7 +250,7 @@ private:
 CjsExports find_cjs_exports(std::string_view source) { return Scanner(source).exports(); }
 
 bool has_module_syntax(std::string_view source) {
-    // Most files have neither word, and need no tokens.
+    // Most files contain neither word, so they need not be split into tokens.
     if (!source.contains("import") && !source.contains("export")) return false;
     return Scanner(source).is_module();
 }

@@ -1,5 +1,5 @@
-// CommonJS: how ES modules import such files, and what require() is made of. The loader itself,
-// with its cache and its cycles, is a script: api/node/commonjs.js.
+// CommonJS: importing such files from ES modules, and the functions below require(). The loader,
+// with its cache and its handling of cycles, is a script: api/node/commonjs.js.
 #include <algorithm>
 #include <utility>
 
@@ -47,7 +47,7 @@ void Modules::gather_names(const std::string& path, const std::string& source,
     }
 }
 
-// The default export is module.exports, which is also there under that very name, as in Node.js.
+// The default export is module.exports, which is also exported by that name, as in Node.js.
 Result<void> Modules::compile_commonjs(Loaded& loaded, v8::Local<v8::Context>) {
     v8::Isolate* isolate = isolate_.v8();
     std::erase(loaded.names, "default");
@@ -61,7 +61,7 @@ Result<void> Modules::compile_commonjs(Loaded& loaded, v8::Local<v8::Context>) {
     return {};
 }
 
-// V8 wants an exception thrown anew by whoever was called for the evaluation, and dies without.
+// V8 requires the evaluation callback to rethrow an exception, and crashes if it does not.
 v8::MaybeLocal<v8::Value> Modules::evaluate_commonjs(v8::Local<v8::Context> context,
                                                      Loaded& loaded) {
     v8::Isolate* isolate = isolate_.v8();
@@ -76,7 +76,7 @@ v8::MaybeLocal<v8::Value> Modules::evaluate_commonjs(v8::Local<v8::Context> cont
     if (terminated) isolate->CancelTerminateExecution();
     if (!v8::Promise::Resolver::New(context).ToLocal(&resolver)) return {};
     seen_by_turn(resolver->Resolve(context, v8::Undefined(isolate)));
-    // The turn is to end all the same.
+    // The turn must still be terminated.
     if (terminated) isolate->TerminateExecution();
     return resolver->GetPromise();
 }
@@ -89,7 +89,7 @@ void Modules::give_exports(v8::Local<v8::Context> context, Loaded& loaded) {
     v8::Local<v8::Value> exported;
     v8::Local<v8::Value> arguments[] = {to_v8(isolate, loaded.module.path),
                                         v8::Boolean::New(isolate, entry_ == &loaded)};
-    // The loader first, which then compiles what is the user's.
+    // The loader runs first; it then compiles the user's file.
     if (isolate_.inspector) isolate_.inspector->own_code_follows();
     if (!isolate_.hook_of("commonjs", "load").ToLocal(&load) ||
         !load.As<v8::Function>()
@@ -103,7 +103,7 @@ void Modules::give_exports(v8::Local<v8::Context> context, Loaded& loaded) {
     give("module.exports", exported);
     for (const std::string& name : loaded.names) {
         if (!exported->IsObject()) return;
-        // A getter that throws leaves its name undefined: others may still be wanted.
+        // If a getter throws, only its name stays undefined.
         v8::TryCatch ignored(isolate);
         v8::Local<v8::Value> value;
         if (exported.As<v8::Object>()->Get(context, to_v8(isolate, name)).ToLocal(&value))

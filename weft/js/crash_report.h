@@ -1,4 +1,4 @@
-// What is said when V8 gives up and is about to end the process: on standard error, before the end.
+// The report that is written to standard error when V8 is about to end the process.
 //
 //     weft: fatal: V8: invalid array length: Allocation failed - JavaScript heap out of memory
 //       weft 0.1.0, V8 10.2.154.26-node.40, build 1f3c...
@@ -13,7 +13,7 @@
 
 namespace weft::js {
 
-// From now on, as long as the isolate lives.
+// Installs the handlers that write it, for as long as the isolate lives.
 void report_crashes_of(v8::Isolate& isolate);
 
 }  // namespace weft::js

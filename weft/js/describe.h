@@ -1,4 +1,4 @@
-// Texts and errors between C++ and JavaScript.
+// Conversion of texts and errors between C++ and JavaScript.
 //
 // Owning isolate only.
 #pragma once
@@ -12,16 +12,17 @@
 
 namespace weft::js {
 
-// For calls whose failure is a termination or an exception, which the turn sees at its end.
+// Discards the result of a V8 call whose failure needs no handling here: it is a termination or a
+// pending exception, which the turn handles at its end.
 template <class Maybe>
 void seen_by_turn(const Maybe&) {}
 
-// Internalized: for names that are looked up again and again.
+// An internalized string: for names that are looked up repeatedly. Empty if it cannot be made.
 v8::Local<v8::String> to_v8(v8::Isolate* isolate, std::string_view text);
 // The value as script would print it; never throws and never leaves an exception behind.
 std::string to_text(v8::Isolate* isolate, v8::Local<v8::Value> value);
 
-// An error for people: where it was thrown, the line with a caret below it, and the stack.
+// An error as text for people: where it was thrown, the line with a caret below it, and the stack.
 //
 //     app.js:3:11
 //         throw new TypeError("no such user");

@@ -50,14 +50,14 @@ private:
                                                 tokens_[at].end - tokens_[at].begin);
     }
 
-    // A name of a module with `with {` behind it: a module has no other use for that.
+    // The name of a module, followed by `with {`: no other syntax of a module looks like this.
     bool begins_at(std::size_t at) const {
         if (at == 0 || tokens_[at].kind != TokenKind::String) return false;
         bool names_module = text_at(at - 1) == "from" || text_at(at - 1) == "import";
         return names_module && text_at(at + 1) == kWith && text_at(at + 2) == "{";
     }
 
-    // Of import(): the comma before `{ with: {`; 0: there is none.
+    // From the parenthesis of import(): the comma before `{ with: {`; 0: there is none.
     std::size_t second_argument(std::size_t at) const {
         int depth = 0;
         for (; at < tokens_.size(); ++at) {
@@ -83,7 +83,8 @@ private:
         return has ? at : 0;
     }
 
-    // From the brace that closes the attributes to that of the options; the parenthesis follows.
+    // Moves from the brace that closes the attributes to the one that closes the options, which the
+    // parenthesis must follow.
     bool close_options(std::size_t& at) const {
         if (text_at(at + 1) == ",") ++at;
         if (text_at(++at) != "}") return false;
@@ -91,7 +92,7 @@ private:
         return text_at(at + 1) == ")";
     }
 
-    // From the opening brace; gives where the closing one is.
+    // From the opening brace of the attributes; returns the place of the closing one.
     std::expected<std::size_t, TypeScriptError> read(std::size_t at) const {
         for (++at; text_at(at) != "}"; ++at) {
             if (at + 2 >= tokens_.size() || text_at(at + 1) != ":" ||
@@ -132,7 +133,7 @@ bool may_have_import_attributes(std::string_view source) {
         while (before > 0 && is_blank(source[before - 1])) --before;
         if (before == 0) continue;
         char last = source[before - 1];
-        // A comment may stand there as well.
+        // A slash: there may be a comment between the two.
         if (last == '"' || last == '\'' || last == '/') return true;
         std::size_t behind = source.find_first_not_of(" \t\r\n", at + kWith.size());
         bool is_key = behind != std::string_view::npos && source[behind] == ':';

@@ -1,10 +1,10 @@
-// Import attributes, which the engine does not know yet:
+// Removes import attributes, which the engine does not support yet:
 //
 //     import settings from "./settings.json" with { type: "json" };
 //     const { default: more } = await import("./more.json", { with: { type: "json" } });
 //
-// They become blanks, so that lines and columns stay. What kind of module a file is, its name says
-// already; a type other than "json" is an error, and so is any other attribute.
+// They are replaced by blanks, so that lines and columns do not change. The format of a module
+// follows from its file name; so a type other than "json", or any other attribute, is an error.
 //
 // Values only; any thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace weft::js {
 
-// Whether it is worth to look closer: the text has `with` behind a name of a module or as a key.
+// A quick test: false if the text has no `with` after the name of a module or as a key.
 bool may_have_import_attributes(std::string_view source);
 
 std::expected<std::string, TypeScriptError> without_import_attributes(std::string source);

@@ -13,7 +13,7 @@ namespace {
 using Code = ModuleError::Code;
 using Mapped = ModuleResult<std::optional<std::string>>;
 
-// A path with what may stand behind it, relative to a folder, as a URL.
+// A path with its query and fragment, relative to a folder, as a URL.
 std::optional<std::string> path_url(std::string_view written, std::string_view folder) {
     PathAndSuffix split = split_suffix(written);
     std::optional<std::string> decoded = percent_decoded(split.path);
@@ -21,7 +21,7 @@ std::optional<std::string> path_url(std::string_view written, std::string_view f
     return file_url(join_path(folder, *decoded)) + std::string(split.suffix);
 }
 
-// The part of a file: URL behind its host, which may only be this machine.
+// The part of a file: URL after its host, which may only be empty or localhost.
 std::optional<std::string_view> file_url_path(std::string_view url) {
     url.remove_prefix(std::string_view("file:").size());
     if (!url.starts_with("//")) return url.starts_with('/') ? std::optional(url) : std::nullopt;
@@ -41,7 +41,7 @@ std::optional<std::string> url_like(std::string_view specifier, const std::strin
     return path ? path_url(*path, "/") : std::nullopt;
 }
 
-// Fills a map from its text. The steps are those of "parse an import map string".
+// Parses a map. The steps are those of "parse an import map string".
 class ImportMapReader {
 public:
     explicit ImportMapReader(const std::string& path) : path_(path) {}

@@ -19,18 +19,19 @@ namespace weft::js {
 
 class ImportMap {
 public:
-    // `path` is the file's: what is relative in it is relative to its folder.
+    // `path` is the map's own file: relative URLs in it are relative to its folder.
     static ModuleResult<ImportMap> parse(std::string_view text, const std::string& path);
 
-    // The URL that the map gives for a specifier; nothing if it says nothing about it.
+    // The URL that the map has for a specifier; empty if it has none.
     ModuleResult<std::optional<std::string>> resolve(std::string_view specifier,
                                                      const std::string& referrer) const;
 
-    // What the standard ignores with a warning: entries that can never be used.
+    // Entries that the standard ignores with a warning, because they can never be used.
     const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
-    // Longest and last first; an address of nothing is null, which blocks.
+    // Sorted by key in descending order, so that a longer key comes before its prefixes. An empty
+    // address is null in the map, which blocks the import.
     using Entries = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
     static ModuleResult<std::optional<std::string>> match(
@@ -44,7 +45,7 @@ private:
     friend class ImportMapReader;
 };
 
-// A specifier that is a URL, or a path relative to `referrer`, as a URL; nothing if it is bare.
+// A specifier that is a URL, or a path relative to `referrer`, as a URL; empty for a bare name.
 std::optional<std::string> url_like(std::string_view specifier, const std::string& referrer);
 
 }  // namespace weft::js

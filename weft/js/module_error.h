@@ -1,4 +1,4 @@
-// ModuleError: why an import could not be resolved, in the words of whoever wrote it.
+// ModuleError: why an import could not be resolved, in terms of what its author wrote.
 //
 // A value; any thread.
 #pragma once
@@ -15,26 +15,26 @@ namespace weft::js {
 struct ModuleError {
     enum class Code : std::uint8_t {
         NotFound,
-        Folder,            // a folder where a file must stand
+        Folder,            // it is a folder, and must be a file
         InvalidSpecifier,  // the specifier itself is malformed
-        InvalidPackage,    // a package.json or an import map that cannot be read
-        InvalidTarget,     // an "exports" or "imports" that leads outside of its package
-        NotExported,       // the package has it, or not, but does not offer it
-        NotDefined,        // a #name that "imports" does not have
-        Blocked,           // the import map says so, by null
-        Unsupported,       // a scheme or a kind of file that Weft does not load
+        InvalidPackage,    // a package.json or an import map cannot be read
+        InvalidTarget,     // a target in "exports" or "imports" is outside of its package
+        NotExported,       // "exports" of the package does not contain it
+        NotDefined,        // "imports" does not contain the #name
+        Blocked,           // the import map maps it to null
+        Unsupported,       // Weft does not load this scheme or kind of file
     };
 
     Code code = Code::NotFound;
     std::string message;             // one sentence, without its full stop
-    std::vector<std::string> tried;  // each path that was looked at, in order
+    std::vector<std::string> tried;  // each path that was looked up, in order
     std::string hint;                // what was probably meant; may be empty
 
-    // As a program's user sees it: the message, then a line for each path, then the hint.
+    // For people: the message, then a line for each path, then the hint.
     std::string text() const;
 };
 
-// As Node.js calls it (ERR_MODULE_NOT_FOUND), so that what people search for is found.
+// The code that Node.js uses (ERR_MODULE_NOT_FOUND), which people search for.
 std::string_view to_string(ModuleError::Code code) noexcept;
 
 template <class T>

@@ -21,7 +21,7 @@ ModuleFiles::Kind DiskFiles::kind(const std::string& path) {
 
 Result<std::string> DiskFiles::read(const std::string& path) {
     File file = WEFT_TRY(File::open(path));
-    // Before it is read: whoever writes meanwhile has changed what was seen.
+    // Before the file is read: a write during the read then counts as a change.
     Result<FileStatus> status = file.status();
     if (status) remember(seen_file(path, *status));
     constexpr std::size_t kStepBytes = 64 * 1024;

@@ -1,6 +1,6 @@
-// ModuleFiles: what the resolver asks of the disk.
+// ModuleFiles: the file system as the resolver sees it.
 //
-// The real one is DiskFiles; tests have a map. Owning isolate only, as the resolver.
+// The real one is DiskFiles; tests use a map. Owning isolate only, as the resolver.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ class ModuleFiles {
 public:
     enum class Kind : std::uint8_t { None, File, Folder };
 
-    virtual Kind kind(const std::string& path) = 0;  // of what a link leads to
+    virtual Kind kind(const std::string& path) = 0;  // follows links
     virtual Result<std::string> read(const std::string& path) = 0;
-    // Without links; the path itself where that cannot be told.
+    // The path with all links resolved; the path itself if that fails.
     virtual std::string real_path(const std::string& path) = 0;
 
 protected:
     ~ModuleFiles() = default;
 };
 
-// It remembers what it has seen, for those who watch for changes: files as they were when they were
-// read, and places where no file was.
+// The disk. It remembers what it has seen, for watching changes: the status of each file when it
+// was read, and each path that did not exist.
 class DiskFiles final : public ModuleFiles {
 public:
     static constexpr std::size_t kFileBytesMax = 64 * 1024 * 1024;
-    // What is seen beyond it is not remembered.
+    // Further paths are not remembered.
     static constexpr std::size_t kSeenMax = 100'000;
 
     Kind kind(const std::string& path) override;
@@ -41,7 +41,7 @@ public:
     std::string real_path(const std::string& path) override;
 
     std::vector<SeenFile> seen() const;
-    // Something was seen that was not before.
+    // Called when something was seen that was not remembered before.
     std::function<void()> on_seen;
 
 private:

@@ -16,7 +16,7 @@ int hex_value(char digit) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// https://url.spec.whatwg.org/#path-percent-encode-set, and '%', which is a byte like others here.
+// https://url.spec.whatwg.org/#path-percent-encode-set, and '%', as a path is not encoded yet.
 bool needs_encoding(unsigned char c) {
     constexpr std::string_view kEncoded = " \"#<>?^`{}%\\";
     return c < 0x20 || c > 0x7e || kEncoded.find(static_cast<char>(c)) != std::string_view::npos;

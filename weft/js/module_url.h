@@ -1,4 +1,4 @@
-// Paths and file: URLs of modules, and the few steps of the URL standard that a resolver needs.
+// Paths and file: URLs of modules, and the parts of the URL standard that a resolver needs.
 //
 // Paths are absolute, with '/' between their parts. Values only; any thread.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace weft::js {
 
-// "/a/b/../c" as "/a/c"; never above the root. A slash at the end stays.
+// "/a/b/../c" as "/a/c"; ".." at the root is dropped. A slash at the end is kept.
 std::string normalized_path(std::string_view path);
 // The folder of a file, without a slash at the end unless it is the root.
 std::string_view folder_of(std::string_view path);
@@ -17,8 +17,8 @@ std::string join_path(std::string_view folder, std::string_view relative);
 
 // "file:///a%20b.js" for "/a b.js": what import.meta.url says.
 std::string file_url(std::string_view path);
-// The bytes that %xx stands for. Nothing when the text has %2F, %5C or %00 in it, which would be a
-// separator that is none, or the end of a name that is not over.
+// Replaces each %xx by its byte. Empty if the text contains %2F, %5C or %00: a decoded separator
+// would change the structure of the path, and a zero would cut off the name.
 std::optional<std::string> percent_decoded(std::string_view text);
 
 // The scheme without its colon ("weft" of "weft:http"), or empty.
@@ -26,7 +26,7 @@ std::string_view scheme_of(std::string_view specifier);
 // Whether it begins with "/", "./" or "../", or is "." or "..".
 bool is_relative_or_absolute(std::string_view specifier);
 
-// "/a.js?v=1#x" in two: the path, and the rest with its mark.
+// Splits "/a.js?v=1#x" into "/a.js" and "?v=1#x".
 struct PathAndSuffix {
     std::string_view path;
     std::string_view suffix;

@@ -33,7 +33,7 @@ v8::MaybeLocal<v8::Promise> on_dynamic_import(v8::Local<v8::Context> context, v8
                                               v8::Local<v8::FixedArray>) {
     v8::Isolate* isolate = context->GetIsolate();
     Modules& modules = Isolate::of(isolate).modules();
-    // What the debugger evaluates has no name.
+    // Scripts that the debugger evaluates have no name.
     bool is_named = resource_name->IsString() && resource_name.As<v8::String>()->Length() > 0;
     return modules.import_dynamically(
         specifier, is_named ? to_text(isolate, resource_name) : modules.nameless);
@@ -123,7 +123,7 @@ Result<void> Modules::compile_entry(const std::string& path) {
     entry_ = WEFT_TRY(load_graph(*module));
     return in_turn([&](v8::Local<v8::Context> context) -> Result<void> {
         v8::TryCatch caught(isolate_.v8());
-        // Names that are imported and not exported are seen here.
+        // Linking finds imports of names that the other module does not export.
         if (entry_->compiled.Get(isolate_.v8())
                 ->InstantiateModule(context, on_link)
                 .FromMaybe(false))
@@ -148,9 +148,9 @@ Result<void> Modules::load_text(std::string source, const std::string& name) {
     return evaluate(*entry_);
 }
 
-// Several fibers may load graphs that share modules, and a turn may require() one meanwhile; so
-// nothing is taken for loaded that this walk has not seen, and a part that could not be loaded is
-// tried anew by the next.
+// Several fibers may load graphs that share modules, and a turn may require() one meanwhile. So a
+// module counts as whole only after a walk has visited its whole graph without an error; a walk
+// that fails leaves nothing marked, and the next one tries again.
 Result<Modules::Loaded*> Modules::load_graph(const Module& root) {
     std::vector<Module> waiting{root};
     std::vector<Loaded*> seen;
@@ -180,7 +180,7 @@ Result<Modules::Loaded*> Modules::load_one(Module module) {
         gather_names(made->module.path, source, seen, made->names);
     }
     WEFT_TRY(compile(*made, source));
-    // Somebody else may have loaded it while this fiber waited.
+    // Another fiber may have loaded it while this one waited.
     auto [place, fresh] = by_url_.try_emplace(url, std::move(made));
     Loaded& loaded = *place->second;
     if (fresh) {
@@ -275,7 +275,7 @@ Result<void> Modules::compile_builtin(Loaded& loaded, v8::Local<v8::Context> con
     v8::Local<v8::Value> modules;
     v8::Local<v8::Value> exports;
     v8::TryCatch caught(isolate);
-    // Some are evaluated when they are first asked for.
+    // Some built-in modules are evaluated by the getter of the property, so this may throw.
     bool found = isolate_.realm()->Get(context, to_v8(isolate, "modules")).ToLocal(&modules) &&
                  modules.As<v8::Object>()
                      ->Get(context, to_v8(isolate, loaded.module.path))
@@ -370,7 +370,7 @@ void Modules::fill_import_meta(v8::Local<v8::Module> module, v8::Local<v8::Objec
         std::string specifier = to_text(info.GetIsolate(), info[0]);
         ModuleResult<Module> found = modules.resolver_->resolve(specifier, referrer);
         if (found) return call.give(found->url());
-        // A path leads somewhere whether a file is there or not, as in browsers and Node.js.
+        // A path has a URL whether or not the file exists, as in browsers and Node.js.
         PathAndSuffix parts = split_suffix(specifier);
         std::optional<std::string> plain = percent_decoded(parts.path);
         if (found.error().code != ModuleError::Code::NotFound || !plain ||
@@ -421,8 +421,8 @@ v8::MaybeLocal<v8::Promise> Modules::import_dynamically(v8::Local<v8::String> sp
         });
 }
 
-// What import() rejects with when a module cannot be had: a TypeError, as in browsers. By its code,
-// as Node.js has it, packages tell one that is not installed.
+// The rejection of import() when a module cannot be loaded: a TypeError, as in browsers. Its `code`
+// is that of Node.js, by which packages detect that a dependency is not installed.
 Settled Modules::import_failure(std::string message, std::string_view code) {
     return [message = std::move(message), code](Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
         v8::Local<v8::Value> error = v8::Exception::TypeError(to_v8(isolate.v8(), message));
@@ -436,7 +436,7 @@ Settled Modules::import_failure(std::string message, std::string_view code) {
     };
 }
 
-// A promise of the namespace, which is resolved when the module's top-level await has ended.
+// A promise of the namespace, which is resolved when the module's evaluation has ended.
 v8::MaybeLocal<v8::Value> Modules::evaluated_namespace(Isolate& isolate, Loaded& loaded) {
     v8::Local<v8::Context> context = isolate.context();
     v8::Local<v8::Value> evaluation;

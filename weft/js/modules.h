@@ -1,10 +1,10 @@
 // Modules: the ES modules of an isolate, from file to evaluation.
 //
-// Loading is done by a fiber, which reads files and waits for the disk; compiling, linking and
-// evaluating are turns of the isolate. A graph is loaded whole before any of it runs. A module is
-// known by its URL: the second import of a file gives the same module.
+// A fiber loads modules: it reads files and waits for the disk. Compiling, linking and evaluating
+// are turns of the isolate. All modules of a graph are loaded before any of it runs. A module is
+// identified by its URL: the second import of a file gives the same module.
 //
-// Owning isolate only; load() and import(): a fiber of the owner's worker.
+// Owning isolate only. Functions that load are called by a fiber of the owner's worker.
 #pragma once
 
 #include <v8.h>
@@ -34,22 +34,23 @@ public:
 
     void set_import_map(ImportMap map);
 
-    // A fiber: loads the file and all that it imports, evaluates it, and waits for its top-level
-    // await. The namespace is found by entry() afterwards. The error is text for people.
+    // A fiber: loads the file and everything it imports, evaluates it, and waits for its top-level
+    // await. Afterwards entry() returns the namespace. The error is text for people.
     Result<void> load_entry(const std::string& path);
-    // The same without linking or running anything.
+    // A fiber: loads and links the same, and runs nothing.
     Result<void> compile_entry(const std::string& path);
-    // As load_entry() for a text that is no file; imports in it are relative to `folder`.
+    // As load_entry() for a text that is not in a file. `name` is a path whose folder its imports
+    // are relative to. Each name is used once.
     Result<void> load_text(std::string source, const std::string& name);
     // In a turn, after load_entry(): the module's namespace.
     v8::Local<v8::Object> entry() const;
-    // What was looked for on the disk, whether it was loaded or not.
+    // The files that were looked up, whether they were loaded or not.
     DiskFiles& disk() { return files_; }
     CodeCache& code() { return code_; }
-    // What imports of texts without a name are relative to: a path, which need not be there.
+    // The path that imports of scripts without a name are relative to. The file need not exist.
     std::string nameless = "/";
 
-    // For V8's hooks.
+    // Called by V8, in a turn. linked() finds the module that an import of `referrer` means.
     v8::MaybeLocal<v8::Promise> import_dynamically(v8::Local<v8::String> specifier,
                                                    std::string referrer);
     v8::MaybeLocal<v8::Module> linked(v8::Local<v8::Context> context,
@@ -59,8 +60,8 @@ public:
     v8::MaybeLocal<v8::Value> evaluate_synthetic(v8::Local<v8::Context> context,
                                                  v8::Local<v8::Module> module);
 
-    // For require(), in a turn: what a specifier means, the text of a file, and an ES module that
-    // is loaded and run at once (nothing: it throws, or awaits at its top level).
+    // For require(), in a turn: resolves a specifier; reads the text of a file; loads and runs an
+    // ES module synchronously (empty: it threw, or it awaits at its top level).
     ModuleResult<Module> find_required(const std::string& specifier, const std::string& referrer);
     Result<std::string> read_required(const std::string& path);
     v8::MaybeLocal<v8::Value> require_module(v8::Local<v8::Context> context,
@@ -70,18 +71,18 @@ private:
     struct Loaded {
         Module module;
         v8::Global<v8::Module> compiled;
-        // Of a module that is not JavaScript of its own: its exports.
+        // The exports of a built-in or JSON module.
         v8::Global<v8::Object> exports;
-        std::unordered_map<std::string, Module> imports;  // by their specifiers
-        std::vector<std::string> requests;
-        std::vector<std::string> names;  // of a CommonJS module: what its text shows
-        bool is_whole = false;           // so is everything that it imports
+        std::unordered_map<std::string, Module> imports;  // resolved, by their specifiers
+        std::vector<std::string> requests;                // the specifiers that it imports
+        std::vector<std::string> names;  // of a CommonJS module: the exports found in its text
+        bool is_whole = false;  // everything that it imports has been loaded, transitively
     };
 
     Result<Loaded*> load_graph(const Module& root);
     Result<Loaded*> load_one(Module module);
     Result<void> resolve_imports(Loaded& loaded);
-    // Reads the text; a file that may be either kind of module is decided here.
+    // Reads the text as JavaScript. Decides the format of a file that may be either kind of module.
     Result<std::string> read_source(Module& module);
     Result<void> compile(Loaded& loaded, const std::string& source);
     Result<void> compile_script(Loaded& loaded, v8::Local<v8::Context> context,
@@ -92,7 +93,7 @@ private:
     Result<void> compile_commonjs(Loaded& loaded, v8::Local<v8::Context> context);
     void make_synthetic(Loaded& loaded, v8::Local<v8::Context> context,
                         v8::Local<v8::Object> exports);
-    // A fiber, or a turn: the names that a CommonJS text shows, also those of what it re-exports.
+    // A fiber, or a turn: adds the export names in a CommonJS text, and in files it re-exports.
     void gather_names(const std::string& path, const std::string& source,
                       std::vector<std::string>& seen, std::vector<std::string>& names);
     v8::MaybeLocal<v8::Value> evaluate_commonjs(v8::Local<v8::Context> context, Loaded& loaded);
@@ -103,7 +104,7 @@ private:
     static Settled import_failure(std::string message, std::string_view code = {});
     Loaded* find(v8::Local<v8::Module> module) const;
     std::vector<std::string> builtin_names() const;
-    // Runs the function in a turn of the isolate and waits for that.
+    // Runs the function in a turn of the isolate and waits for that; at once in require_module().
     template <class Function>
     Result<void> in_turn(Function function);
 
@@ -113,7 +114,7 @@ private:
     std::unique_ptr<Resolver> resolver_;
     std::unordered_map<std::string, std::unique_ptr<Loaded>> by_url_;
     std::unordered_multimap<int, Loaded*> by_hash_;  // V8's identity hash of the module
-    bool in_require_ = false;                        // a turn loads modules without waiting
+    bool in_require_ = false;  // require_module() loads: in a turn, without waiting
     Loaded* entry_ = nullptr;
 };
 

@@ -8,7 +8,7 @@
 namespace weft::js {
 
 std::span<const Binding> engine_bindings();
-// Of require(): the resolver, files and ES modules, at once.
+// Those that require() is made of: the resolver, files and ES modules, all synchronous.
 std::span<const Binding> require_bindings();
 
 }  // namespace weft::js

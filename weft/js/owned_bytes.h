@@ -1,5 +1,5 @@
-// OwnedBytes: memory that is to become an ArrayBuffer. It is not cleared, and what was not filled
-// is given back. A value with one owner; any thread.
+// OwnedBytes: memory that becomes an ArrayBuffer. It is not initialized; the part that was not
+// filled is returned by shrink(). A value with one owner; any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ public:
 
     ByteSpace space() { return {memory_.get(), size_}; }
     std::size_t size() const { return size_; }
-    // At most as many as there are.
+    // Frees what lies beyond `size`, which is at most size().
     void shrink(std::size_t size) {
         size_ = size;
         void* smaller = size > 0 ? std::realloc(memory_.get(), size) : nullptr;
@@ -28,7 +28,7 @@ public:
         static_cast<void>(memory_.release());
         memory_.reset(static_cast<std::byte*>(smaller));
     }
-    // To be freed by std::free().
+    // The caller frees the memory with std::free(). Afterwards only destruction is allowed.
     std::byte* release() { return memory_.release(); }
 
 private:

@@ -16,7 +16,7 @@ using Code = ModuleError::Code;
 
 enum class Table : std::uint8_t { Exports, Imports };
 
-// What a target comes to: `undefined` lets the next condition try, `null` forbids.
+// The result of a target: `undefined` continues with the next condition, `null` forbids the import.
 struct Outcome {
     enum class State : std::uint8_t { Undefined, Null, Found };
     State state = State::Undefined;
@@ -30,7 +30,7 @@ struct Match {
     const PackageQuery& package;
     Table table;
     std::string_view key;                   // in the table, for messages
-    std::optional<std::string_view> stars;  // what '*' stands for
+    std::optional<std::string_view> stars;  // the text that replaces '*'; none for an exact key
 };
 
 std::string replace_stars(std::string_view text, std::string_view stars) {
@@ -51,8 +51,8 @@ bool is_same_ignoring_case(std::string_view a, std::string_view lower) {
     });
 }
 
-// Whether a part of the path is one that would lead elsewhere than it says, also when it is
-// written with %2e and the like.
+// Whether a segment of the path is empty, ".", ".." or node_modules, or has an encoded separator;
+// segments are compared after percent-decoding.
 bool has_forbidden_segment(std::string_view path) {
     std::size_t at = 0;
     while (at <= path.size()) {
@@ -137,7 +137,7 @@ ModuleResult<Outcome> resolve_conditions(const Match& match, const Json& target)
     return Outcome{};
 }
 
-// Step 3: the first that can be used at all; whether there is a file does not matter.
+// Step 3: the first valid target; whether the file exists does not matter.
 ModuleResult<Outcome> resolve_list(const Match& match, const Json& target) {
     ModuleResult<Outcome> last = Outcome{kNull, {}};
     for (const Json& item : target.items) {
@@ -149,7 +149,7 @@ ModuleResult<Outcome> resolve_list(const Match& match, const Json& target) {
     return last;
 }
 
-// PACKAGE_TARGET_RESOLVE. The tree is at most Json::kDepthMax deep, and so are the calls.
+// PACKAGE_TARGET_RESOLVE. The recursion is limited by the depth of the tree, Json::kDepthMax.
 ModuleResult<Outcome> resolve_target(const Match& match, const Json& target) {
     switch (target.kind) {
     case Json::Kind::String: return resolve_string(match, target.text);
@@ -160,14 +160,14 @@ ModuleResult<Outcome> resolve_target(const Match& match, const Json& target) {
     }
 }
 
-// PATTERN_KEY_COMPARE: what says more before the star comes first, then what is longer.
+// PATTERN_KEY_COMPARE: the key with more text before the star comes first, then the longer key.
 bool is_more_specific(std::string_view a, std::string_view b) {
     std::size_t star_a = a.find('*');
     std::size_t star_b = b.find('*');
     return star_a != star_b ? star_a > star_b : a.size() > b.size();
 }
 
-// What the star of the key stands for, if the key is for this name.
+// The part of the name that the star of the key matches; empty if the key does not match.
 std::optional<std::string_view> star_of(std::string_view key, std::string_view name) {
     std::size_t star = key.find('*');
     std::string_view before = key.substr(0, star);

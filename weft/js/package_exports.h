@@ -1,8 +1,8 @@
-// Where the "exports" and "imports" of a package.json lead.
+// Resolves "exports" and "imports" of a package.json.
 //
 // The algorithm is that of Node.js ("Modules: ECMAScript modules", Resolution Algorithm
-// Specification), whose steps are named beside the functions. No disk: a path that comes out may
-// lead nowhere. Any thread.
+// Specification), whose steps are named beside the functions. It does not access the disk: the
+// resulting path need not exist. Any thread.
 #pragma once
 
 #include <span>
@@ -14,18 +14,18 @@
 
 namespace weft::js {
 
-// One of the two is set.
+// Exactly one of the two is set.
 struct PackageTarget {
     std::string path;       // absolute, inside the package
-    std::string specifier;  // of another package or a built-in; "imports" may lead there
+    std::string specifier;  // of another package or a built-in; only from "imports"
 };
 
 struct PackageQuery {
-    std::string_view folder;                  // of the package.json
-    std::span<const std::string> conditions;  // besides "default", which always holds
+    std::string_view folder;                  // that contains the package.json
+    std::span<const std::string> conditions;  // "default" always holds and is not listed
 };
 
-// `subpath` is "." for the package itself, "./a.js" for something in it.
+// `subpath` is "." for the package itself, "./a.js" for a file in it.
 ModuleResult<PackageTarget> resolve_exports(const PackageQuery& package, std::string_view subpath,
                                             const Json& exports);
 // `name` begins with '#'.

@@ -7,7 +7,7 @@
 namespace weft::js {
 namespace {
 
-// Builds the tree from the parser's events, with a stack of its own: the depth is bounded.
+// Builds the tree from the parser's events, with an explicit stack, whose depth is limited.
 class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 public:
     bool null() override { return add(Json{Json::Kind::Null, {}, {}, {}}); }
@@ -45,7 +45,7 @@ public:
 private:
     struct Open {
         Json value;
-        std::string key;  // of the member that comes next
+        std::string key;  // of the next member
     };
 
     bool add_number() { return add(Json{Json::Kind::Number, {}, {}, {}}); }

@@ -1,7 +1,7 @@
-// PackageJson: what a package.json says about importing from its package; and JSON as a tree.
+// PackageJson: the parts of a package.json that matter for imports; and JSON as a tree.
 //
-// The only place of js/ that reads JSON without V8: packages are looked up before there is an
-// isolate, and import maps as well. Values; any thread.
+// This is the only part of js/ that reads JSON without V8: packages and import maps are looked up
+// before there is an isolate. Values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace weft::js {
 
-// A value of JSON. Members keep the order in which they were written, which "exports" counts on;
-// of two with the same key the later counts, at the place of the earlier, as JSON.parse() has it.
+// A JSON value. Members keep the order in which they were written, which "exports" relies on. Of
+// two members with the same key, the later value takes the place of the earlier, as in
+// JSON.parse().
 struct Json {
     enum class Kind : std::uint8_t { Absent, Null, Boolean, Number, String, Array, Object };
     static constexpr std::size_t kDepthMax = 100;
@@ -29,17 +30,17 @@ struct Json {
     bool is(Kind wanted) const { return kind == wanted; }
 };
 
-// The error says where: "line 3, column 5: ...".
+// The error begins with the place: "line 3, column 5: ...".
 std::expected<Json, std::string> parse_json(std::string_view text);
 
 struct PackageJson {
     std::optional<std::string> name;
     std::optional<std::string> type;  // "module", "commonjs"
     std::optional<std::string> main;
-    std::optional<std::string> module;  // what bundlers read instead of main, as a module
-    Json exports;                       // Absent if there are none, or null
-    Json imports;
-    std::vector<std::string> dependencies;  // names, of all kinds of dependencies
+    std::optional<std::string> module;  // an ES module that bundlers use instead of main
+    Json exports;                       // Absent if it is missing or null
+    Json imports;                       // the same
+    std::vector<std::string> dependencies;  // the names in all kinds of dependencies
 };
 
 std::expected<PackageJson, std::string> parse_package_json(std::string_view text);

@@ -56,7 +56,7 @@ Instant ForegroundTasks::run_due(Instant now) {
 
 Platform& Platform::start(BlockingPool* pool) {
     static Platform* platform = [] {
-        // It is never destroyed: V8 asks it for things until the process has ended.
+        // It is never destroyed: V8 calls it until the process has ended.
         auto* made = new Platform;  // tidy: allow new: see above
         v8::V8::InitializePlatform(made);
         v8::V8::SetFlagsFromString(kFlags);
@@ -92,7 +92,8 @@ int Platform::NumberOfWorkerThreads() { return 2; }
 std::shared_ptr<v8::TaskRunner> Platform::GetForegroundTaskRunner(v8::Isolate* isolate) {
     std::lock_guard lock(lock_);
     auto found = isolates_.find(isolate);
-    // V8 asks for it while it disposes of an isolate; what is posted then is dropped.
+    // V8 also asks while it disposes of an isolate. A runner without a notify function drops what
+    // is posted then.
     if (found == isolates_.end()) return std::make_shared<ForegroundTasks>();
     return found->second;
 }
@@ -104,7 +105,7 @@ void Platform::CallOnWorkerThread(std::unique_ptr<v8::Task> task) {
         pool = pool_;
     }
     if (!pool) return task->Run();
-    // std::function wants to be copied; the task has one owner all the same.
+    // Shared because std::function must be copyable; the task still has only one owner.
     pool->run_detached([shared = std::shared_ptr<v8::Task>(std::move(task))] { shared->Run(); });
 }
 

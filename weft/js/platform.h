@@ -1,11 +1,11 @@
-// Platform: what V8 asks of the program around it.
+// Platform: the implementation of v8::Platform, by which V8 runs its own tasks.
 //
-// V8's own work for other threads (compiling, collecting) goes to the blocking pool of a runtime.
-// What must run on an isolate's thread is queued with that isolate, whose loop is told by a posted
-// record; so when nothing is queued, nobody looks.
+// Tasks that V8 runs beside the script (compiling, garbage collection) go to the blocking pool of a
+// runtime. Tasks that must run on an isolate's thread are queued with that isolate, and a record is
+// posted to its loop; so an empty queue costs the loop nothing.
 //
-// One for a process, made with the first isolate: V8 can be initialized once and has no end that it
-// could be started again from. Any thread.
+// There is one for the process, made with the first isolate and never destroyed: V8 can be
+// initialized only once. Any thread.
 #pragma once
 
 // tidy: allow-file threads: plain threads of V8's post tasks here, and no fiber ever waits
@@ -27,15 +27,17 @@ class BlockingPool;
 
 namespace weft::js {
 
-// The tasks that V8 wants to run on the thread of one isolate.
+// The tasks that V8 wants to run on the thread of one isolate. Any thread, unless said otherwise.
 class ForegroundTasks final : public v8::TaskRunner {
 public:
-    // Called by any thread when there is something to do that nobody has been told of yet.
+    // Called by any thread when a task has been added and the owner has not been notified since its
+    // last run_due().
     using Notify = std::function<void()>;
 
-    void set_notify(Notify notify);  // empty: the isolate ends; nothing is taken any more
+    // An empty function: the isolate ends, queued tasks are dropped and no more are accepted.
+    void set_notify(Notify notify);
 
-    // Owner only. Runs what is queued and due now; gives when the next delayed one is due.
+    // Owner only. Runs the tasks that are due; returns when the next delayed task is due.
     Instant run_due(Instant now);
 
     void PostTask(std::unique_ptr<v8::Task> task) override;
@@ -56,41 +58,43 @@ private:
     };
     void add(Entry entry);
 
-    std::mutex lock_;  // the rest; never held while a task runs
+    std::mutex lock_;  // guards the members below; never held while a task runs
     std::vector<Entry> entries_;
     Notify notify_;
-    bool posted_ = false;  // the owner has been told
+    bool posted_ = false;  // the owner has been notified and has not yet called run_due()
 };
 
 class Platform final : public v8::Platform {
 public:
-    // What V8 is started with. A snapshot is read by whoever has the same.
+    // The flags V8 is started with. A snapshot can be read only under the flags it was made with.
     //
-    // The snapshot is a part of this library, whose bytes nobody doubts; a sum over all of them was
-    // a fifth of what an isolate takes to begin. One memory of WebAssembly has 1 GiB at most, and
-    // none is shared, as V8 does not count those and there is nobody to share them with. Buffers
-    // are freed within a collection, so that what is left is known at its end.
+    // The checksum of the snapshot is not verified: the snapshot is part of this library, and
+    // verifying took a fifth of the time that an isolate needs to start. A WebAssembly memory is
+    // limited to 1 GiB and cannot be shared, because V8 does not count shared memories. Buffers
+    // are freed within a collection, so that their remaining size is known at its end.
     static constexpr const char* kFlags =
-#if V8_MAJOR_VERSION < 11  // later ones cannot do without
+#if V8_MAJOR_VERSION < 11  // later versions do not have this flag
         "--no-experimental-wasm-threads "
 #endif
         "--no-verify-snapshot-checksum --wasm-max-mem-pages=16384 "
         "--no-concurrent-array-buffer-sweeping";
 
-    // Initializes V8 at the first call. `pool` is where V8's worker tasks run from now on; null:
-    // they run where they are posted, as in a tool with one thread.
+    // Initializes V8 at the first call. If `pool` is given, V8's worker tasks run there from now
+    // on. Without any pool they run on the thread that posts them, as in a tool with one thread.
     static Platform& start(BlockingPool* pool);
-    // The pool ends with its runtime: from now on worker tasks run where they are posted.
+    // The pool ends with its runtime. If it is still in use, worker tasks run on the thread that
+    // posts them from now on.
     void forget(BlockingPool* pool);
 
+    // Around the life of an isolate: added before Initialize(), removed before Dispose().
     std::shared_ptr<ForegroundTasks> add_isolate(v8::Isolate* isolate);
     void remove_isolate(v8::Isolate* isolate);
 
-    v8::PageAllocator* GetPageAllocator() override { return nullptr; }  // V8's own
+    v8::PageAllocator* GetPageAllocator() override { return nullptr; }  // V8 uses its own
     int NumberOfWorkerThreads() override;
     std::shared_ptr<v8::TaskRunner> GetForegroundTaskRunner(v8::Isolate* isolate) override;
     void CallOnWorkerThread(std::unique_ptr<v8::Task> task) override;
-    // V8 delays only what may as well be done at once.
+    // V8 delays only tasks that may also run at once.
     void CallDelayedOnWorkerThread(std::unique_ptr<v8::Task> task, double) override {
         CallOnWorkerThread(std::move(task));
     }

@@ -1,4 +1,4 @@
-// What require() is made of, as native functions.
+// The native functions that require() is made of.
 #include <utility>
 
 #include "weft/js/describe.h"
@@ -20,7 +20,7 @@ std::string_view kind_of(ModuleFormat format) {
     }
 }
 
-// Gives the kind of the module and its path; or null, the message and the code of the failure.
+// Returns [kind, path] of the module, or [null, message, code] of the failure.
 void require_resolve(Call& call) {
     ModuleResult<Module> found = call.isolate().modules().find_required(call.text(0), call.text(1));
     if (found) {
@@ -40,12 +40,12 @@ void require_source(Call& call) {
     call.give(std::string_view(*text));
 }
 
-// A function of (exports, require, module, __filename, __dirname), whose lines are the file's.
+// Returns function (exports, require, module, __filename, __dirname), whose lines are the file's.
 void require_compile(Call& call) {
     v8::ScriptOrigin origin(call.v8(), call[1]);
     CodeCache& code = call.isolate().modules().code();
     KnownCode known;
-    // The text is wanted again only where it would be looked up.
+    // The text is converted to UTF-8 again only if the cache will look it up.
     auto source = call[0].As<v8::String>();
     if (code.is_used() && source->Length() >= static_cast<int>(CodeCache::kSourceBytesMin))
         known = code.look_up(CodeKind::CommonJs, call.text(1), call.text(0));
@@ -54,11 +54,11 @@ void require_compile(Call& call) {
                               {call.name("exports"), call.name("require"), call.name("module"),
                                call.name("__filename"), call.name("__dirname")})
             .ToLocal(&function)) {
-        // The loader calls it at once.
+        // The loader calls the function next.
         if (Inspector* inspector = call.isolate().inspector) inspector->user_code_follows();
         call.give(function);
     }
-    // It has not run yet; its fiber comes behind this turn.
+    // The function has not run yet, but the fiber that keeps its code runs only after this turn.
     code.keep_fresh();
 }
 

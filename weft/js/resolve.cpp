@@ -15,11 +15,11 @@ using Code = ModuleError::Code;
 using Kind = ModuleFiles::Kind;
 
 constexpr std::string_view kNodeModules = "node_modules";
-// What people leave out, in the order in which it is most likely.
+// What people leave out of a path, most likely first.
 constexpr std::array<std::string_view, 12> kGuesses = {
     ".js",  ".mjs", ".ts",       ".mts",       ".tsx",      ".json",
     ".cjs", ".cts", "/index.js", "/index.mjs", "/index.ts", "/index.tsx"};
-// Of CommonJS, and of "main" in packages that are older than modules.
+// What require() appends to a path, and also "main" in packages that are older than ES modules.
 constexpr std::array<std::string_view, 6> kRequireGuesses = {"",     ".js",       ".json",
                                                              ".cjs", "/index.js", "/index.json"};
 
@@ -40,7 +40,7 @@ std::string without_slash(std::string path) {
     return path;
 }
 
-// Edits that make one word of the other; small only for what was probably mistyped.
+// The edit distance (Levenshtein): small only if one word is probably a mistyped form of the other.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t at = 0; at <= b.size(); ++at) row[at] = at;
@@ -115,7 +115,7 @@ ModuleResult<Module> Resolver::resolve_path(const Request& request, std::string_
                                    request.specifier, request.referrer));
     }
     std::string path = join_path(folder, *decoded);
-    // TypeScript names a file by what it would be compiled to, or without its extension.
+    // TypeScript imports name the compiled file, or leave out the extension.
     bool is_typed = is_typescript(request.referrer) && files_.kind(path) != Kind::File;
     std::string meant = is_typed ? guess(path) : std::string();
     return open(request, meant.empty() ? path : meant, split.suffix);
@@ -229,7 +229,7 @@ ModuleResult<Module> Resolver::resolve_in_package(const Request& request, const 
         ModuleResult<PackageTarget> target =
             resolve_exports({package.folder, holding}, subpath, package.json.exports);
         if (!target && target.error().code == Code::NotExported) {
-            // A package that offers something to Node.js alone: much of that runs here as well.
+            // The package offers something only to Node.js. Much of that also runs here.
             holding.emplace_back("node");
             ModuleResult<PackageTarget> of_node =
                 resolve_exports({package.folder, holding}, subpath, package.json.exports);
@@ -274,7 +274,7 @@ ModuleResult<Module> Resolver::resolve_main(const Request& request, const Packag
         std::string path = join_path(package.folder, *package.json.module);
         if (files_.kind(path) == Kind::File) {
             ModuleResult<Module> module = open(request, path, {});
-            // The field says that it is one, whatever "type" says about the package's other files.
+            // The field promises an ES module, whatever "type" says about the package's files.
             bool is_script = module && (module->format == ModuleFormat::Either ||
                                         module->format == ModuleFormat::CommonJs);
             if (is_script && !path.ends_with(".cjs")) module->format = ModuleFormat::Module;
@@ -343,7 +343,7 @@ ModuleResult<Module> Resolver::resolve_entry(const std::string& path) {
                     std::move(tried), "Name the file, or name it as \"main\" in a package.json."});
 }
 
-// ESM_RESOLVE, step 7: what was found has to be a file.
+// ESM_RESOLVE, step 7: the result must be a file.
 ModuleResult<Module> Resolver::open(const Request& request, const std::string& path,
                                     std::string_view suffix) {
     Kind kind = path.ends_with('/') ? Kind::Folder : files_.kind(path);
@@ -390,7 +390,7 @@ std::unexpected<ModuleError> Resolver::not_found(const Request& request,
         std::string guessed = guess(path);
         if (guessed.empty()) continue;
         hint = format("Did you mean the file {}?", guessed);
-        // The extension was left out: then it can be said as it is to be written.
+        // Only the ending was left out, so the hint can show the specifier as it must be written.
         if (guessed.starts_with(path)) {
             hint = format("Did you mean \"{}{}\"?", request.specifier, guessed.substr(path.size()));
         }
@@ -430,7 +430,7 @@ std::unexpected<ModuleError> Resolver::no_package(const Request& request, const 
         std::move(tried), std::move(hint)});
 }
 
-// The file that was probably meant, or nothing.
+// The existing file that was probably meant; empty if there is none.
 std::string Resolver::guess(const std::string& path) const {
     for (std::string_view tail : kGuesses) {
         std::string candidate = path + std::string(tail);

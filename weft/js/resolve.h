@@ -1,17 +1,17 @@
-// Resolver: which file an import means.
+// Resolver: finds the file that an import means.
 //
 //     DiskFiles files;
 //     Resolver resolver(files, {.builtins = {"weft:http", "weft:time"}});
 //     auto module = resolver.resolve("./routes.js", "/srv/app/main.js");
-//     if (!module) return module.error().text();     // says each path that was tried
+//     if (!module) return module.error().text();     // lists the paths that were tried
 //
-// An import is looked up as Node.js does it: a path is taken as it is written, without guessing of
-// extensions; a bare name is a package in the node_modules of a folder above, whose package.json
-// says by "exports" what it offers, under conditions of which Weft fulfils `weft`, `worker` and
-// `import` (or `require`). An import map, if there is one, is asked before. Paths in results are
-// real ones: a package that is linked into two places is one module.
+// An import is resolved as in Node.js. A path is used as it is written, without guessing
+// extensions. A bare name is a package in the node_modules of a folder above; "exports" in its
+// package.json lists what it offers, under conditions of which Weft fulfils `weft`, `worker` and
+// `import` (or `require`). If there is an import map, it is applied first. Links in the resulting
+// path are resolved: a package that is linked into two places is one module.
 //
-// Owning isolate only: it remembers the package.json files that it has read, until forget().
+// Owning isolate only. It caches the package.json files that it has read, until forget().
 #pragma once
 
 #include <cstddef>
@@ -34,18 +34,18 @@ namespace weft::js {
 enum class ModuleFormat : std::uint8_t {
     Module,
     CommonJs,
-    Either,  // a .js in node_modules, or required, whose package does not say: its syntax
+    Either,  // a .js file in node_modules, or required, without a "type": its syntax decides
     TypeScript,
     Json,
     Builtin,
 };
 
 struct Module {
-    std::string path;    // real and absolute; of a built-in its name, as in "weft:http"
+    std::string path;    // absolute, without links; for a built-in its name, as in "weft:http"
     std::string suffix;  // "?v=1", "#x": another suffix is another module from the same file
     ModuleFormat format = ModuleFormat::Module;
 
-    // What import.meta.url says, and by which two modules are the same.
+    // The value of import.meta.url, which identifies the module.
     std::string url() const;
     friend bool operator==(const Module&, const Module&) = default;
 };
@@ -53,9 +53,9 @@ struct Module {
 enum class ImportKind : std::uint8_t { Import, Require };
 
 struct ResolverOptions {
-    // Besides `import` or `require`, and `default`.
+    // In addition to `import` or `require`, and `default`.
     std::vector<std::string> conditions = {"weft", "worker"};
-    // With their scheme. "node:fs" is also found as "fs", before any package.
+    // Names with their scheme. "node:fs" is also found as "fs", before any package.
     std::vector<std::string> builtins = {};
     std::optional<ImportMap> import_map = {};
 };
@@ -70,11 +70,11 @@ public:
     ModuleResult<Module> resolve(std::string_view specifier, const std::string& referrer,
                                  ImportKind kind = ImportKind::Import);
 
-    // What a command line means: a file, or a folder with a package.json or an index.js. The path
-    // is absolute.
+    // For a path from the command line: a file, or a folder with a package.json or an index.js.
+    // The path is absolute.
     ModuleResult<Module> resolve_entry(const std::string& path);
 
-    // Reads every package.json anew from now on.
+    // Drops the cached package.json files.
     void forget() { packages_.clear(); }
 
 private:
@@ -118,12 +118,12 @@ private:
 
     // Null if there is no package.json in the folder.
     ModuleResult<const Package*> package_in(const std::string& folder);
-    // The nearest above a file; none above a node_modules.
+    // The nearest one above a file, up to a node_modules folder; null if there is none.
     ModuleResult<const Package*> package_of(std::string_view path);
 
     ModuleFiles& files_;
     ResolverOptions options_;
-    // By folder. Null: there is none, which is asked for again and again as well.
+    // By folder. Null: the folder has none; that is asked for repeatedly, so it is cached as well.
     std::unordered_map<std::string, std::unique_ptr<Package>> packages_;
 };
 

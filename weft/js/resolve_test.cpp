@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Code = ModuleError::Code;
 
-// Files by their path; folders are what stands before a slash. A value that begins with "-> " is a
+// Files by their paths; each prefix before a slash is a folder. A value that begins with "-> " is a
 // link.
 class MapFiles final : public ModuleFiles {
 public:
@@ -66,7 +66,7 @@ struct Case {
     ModuleResult<Module> find(std::string_view specifier, ImportKind kind = ImportKind::Import) {
         return resolver.resolve(specifier, referrer, kind);
     }
-    // The path that comes out, or the code and the message of the error.
+    // The resulting path, or the code and the message of the error.
     std::string path(std::string_view specifier, ImportKind kind = ImportKind::Import) {
         ModuleResult<Module> module = find(specifier, kind);
         if (module) return module->path + module->suffix;
@@ -235,7 +235,7 @@ TEST(Resolver, JS_2_conditions_nest_and_fall_through) {
         "default": "./main.js"}}})");
     EXPECT_EQ(it.path("p"), "/app/node_modules/p/worker.js");
     EXPECT_EQ(it.path("p", ImportKind::Require), "/app/node_modules/p/node.cjs");
-    // What is for Node.js alone is better than nothing.
+    // The condition `node` is the last resort.
     EXPECT_EQ(with_package(R"({"exports": {"node": "./main.js"}})").path("p"),
               "/app/node_modules/p/main.js");
     EXPECT_EQ(with_package(R"({"exports": {"deno": "./main.js"}})").code("p"), Code::NotExported);
@@ -272,7 +272,7 @@ TEST(Resolver, JS_2_a_list_gives_the_first_that_is_valid) {
               "/app/node_modules/p/main.js");
     EXPECT_EQ(with_package(R"({"exports": []})").code("p"), Code::NotExported);
     EXPECT_EQ(with_package(R"({"exports": ["a", "b"]})").code("p"), Code::InvalidTarget);
-    // What is valid counts, not what is there.
+    // The first valid target is used, whether or not its file exists.
     EXPECT_EQ(with_package(R"({"exports": ["./gone.js", "./main.js"]})").code("p"), Code::NotFound);
 }
 
@@ -359,7 +359,7 @@ TEST(Resolver, JS_2_imports_are_names_of_the_own_package) {
     ModuleError error = it.error("#dp");
     EXPECT_EQ(error.code, Code::NotDefined);
     EXPECT_THAT(error.hint, HasSubstr("#db"));
-    // Not of the package that somebody else's package.json is in.
+    // The package.json of the importing file decides, not one of another package.
     it.referrer = "/app/node_modules/p/index.js";
     EXPECT_EQ(it.code("#db"), Code::NotDefined);
 }
@@ -413,7 +413,7 @@ TEST(Resolver, JS_2_a_link_is_the_file_that_it_leads_to) {
     ModuleResult<Module> module = it.find("p");
     ASSERT_TRUE(module.has_value()) << module.error().text();
     EXPECT_EQ(module->path, "/packages/p/index.js");
-    // So what it imports is looked for where it really is.
+    // So its imports are looked up from its real folder.
     it.referrer = module->path;
     EXPECT_EQ(it.path("q"), "/packages/node_modules/q/index.js");
 }

@@ -17,7 +17,7 @@
 namespace weft::js {
 namespace {
 
-// A multiple of what V8 asks of the snapshot's own place.
+// A multiple of the alignment that V8 needs for the snapshot.
 constexpr std::size_t kTagBytes = 256;
 
 std::string own_tag() { return format("V8 {} {}", v8::V8::GetVersion(), Platform::kFlags); }

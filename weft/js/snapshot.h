@@ -1,9 +1,9 @@
-// The start-up snapshot: the prelude's scripts, run once when Weft is built.
+// The start-up snapshot: the heap after the prelude's scripts have run, made when Weft is built.
 //
-// A fresh isolate then begins with all classes in place. The snapshot holds functions of C++ by
-// their place in the table of bindings, so whoever reads it has the same table. V8 ends the process
-// when another version of it made the snapshot, and an upgrade of the system may bring one; so a
-// tag stands before the bytes, and a reader whose tag is another runs the same scripts itself.
+// A new isolate begins with it and has all classes at once. The snapshot refers to C++ functions by
+// their index in the table of bindings, so it is read with the same table. V8 ends the process when
+// a different version made the snapshot, and an upgrade of the system may replace V8; so a tag is
+// put before the bytes, and a process with a different tag runs the scripts itself.
 #pragma once
 
 #include <v8.h>
@@ -19,21 +19,21 @@
 
 namespace weft::js {
 
-// All addresses that a snapshot may name, closed by a zero. The same table gives the same list,
-// which lives as long as the process.
+// The addresses that a snapshot may refer to, terminated by a zero. The same table gives the same
+// list, which lives as long as the process. Any thread.
 const std::intptr_t* external_references(std::span<const Binding> bindings);
 
-// Gives the scripts' `realm`. Owning isolate only.
+// Runs the scripts and returns their `realm`. Owning isolate only.
 Result<v8::Local<v8::Object>> run_prelude(v8::Local<v8::Context> context,
                                           std::span<const Binding> bindings,
                                           std::span<const PreludeScript> scripts);
 
-// In a process of its own, before any isolate. Gives the tag and the snapshot behind it.
+// In a process of its own, before any isolate. Returns the tag, followed by the snapshot.
 Result<std::vector<char>> make_snapshot(std::span<const Binding> bindings,
                                         std::span<const PreludeScript> scripts);
 
-// The snapshot behind the tag. An error when this process has another V8, or starts it with other
-// flags, than the one that made it.
+// The snapshot after the tag. Unavailable if this process has a different version of V8, or starts
+// it with different flags, than the process that made it. Any thread.
 Result<std::span<const char>> read_snapshot(std::span<const char> tagged);
 
 }  // namespace weft::js

@@ -16,12 +16,12 @@
 namespace weft::js {
 namespace {
 
-// Owned by the fiber that does the work, then by the isolate's queue of jobs.
+// Owned by the fiber that does the work, afterwards by the isolate's queue of jobs.
 struct Task : Job {
     Isolate* owner = nullptr;
     v8::Global<v8::Promise::Resolver> resolver;
     Ticket ticket;
-    std::optional<double> request;  // whose it is; none: it has a token of its own
+    std::optional<double> request;  // the request it belongs to; none if it was given a token
     Work work;
     TaskCancel cancel;
     std::optional<Result<Settled>> outcome;
@@ -55,7 +55,7 @@ void settle(Job& job) {
     isolate.task_ends();
     bool is_late = task->request && !isolate.find_token(*task->request);
     if (is_late || isolate.is_condemned()) ++isolate.counters().late;
-    // What was done for a request that is over is undone, and its script sees that it is over.
+    // The value of work for a request that is over is destroyed; its script gets an error instead.
     if (is_late && task->outcome->has_value())
         task->outcome.emplace(Error(ErrorKind::Cancelled, "the request is over"));
     isolate.turn([&](v8::Local<v8::Context> context) { settle_promise(*task, context); });
@@ -138,7 +138,8 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
         seen_by_turn(resolver->Reject(context, to_exception(engine, error)));
         return resolver->GetPromise();
     };
-    isolate.task_table().forget_last();  // nobody takes another's task for one that was refused
+    // If this task is refused, last_task() must not return the one before.
+    isolate.task_table().forget_last();
     if (!token) {
         ++isolate.counters().late;
         return refuse(Error(ErrorKind::Cancelled, "the request is over"));
@@ -152,7 +153,8 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
     if (!ticket) return refuse(ticket.error());
     task->ticket = *ticket;
     isolate.task_begins();
-    // The closure is destroyed unrun when there is no memory for the fiber; the guard then settles.
+    // If there is no memory for the fiber, its closure is destroyed without having run; the guard
+    // then settles the promise.
     struct Guard {
         std::unique_ptr<Task> task;
         explicit Guard(std::unique_ptr<Task> task_in) : task(std::move(task_in)) {}
@@ -165,7 +167,7 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
             isolate.post(*task.release());
         }
     };
-    // In turn: a script expects what it has asked for first to begin first.
+    // InTurn: tasks must begin in the order in which the script has started them.
     static_cast<void>(
         spawn([guard = Guard(std::move(task))]() mutable { run_work(std::move(guard.task)); },
               {.name = name, .start = Start::InTurn, .token = token->state()}));

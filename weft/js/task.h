@@ -1,4 +1,4 @@
-// Tasks: what a script awaits.
+// Tasks: asynchronous work in C++ that a script awaits.
 //
 //     void read_file(js::Call& call) {
 //         js::start_task(call, "read file", [path = call.text(0)]() -> Result<js::Settled> {
@@ -7,12 +7,12 @@
 //         });
 //     }
 //
-// The native function gives a promise. Its work runs on a fiber in the scope of the request whose
-// turn it is, or of the application; so it ends when that ends, and honours its deadline. When the
-// work has returned, the promise is settled in a turn of its own, exactly once; when nobody is left
-// to see it, the outcome is destroyed and counted as late.
+// The native function returns a promise. Its work runs on a fiber below the token of the request
+// that the running JavaScript belongs to, or of the application; so it is cancelled when that ends,
+// and honours its deadline. When the work has returned, the promise is settled in a turn of its
+// own, exactly once. If the request is over by then, the outcome is destroyed and counted as late.
 //
-// Owning isolate only; the work: a fiber of the owner's worker.
+// The functions: owning isolate only. The work: a fiber of the owner's worker.
 #pragma once
 
 #include <v8.h>
@@ -44,17 +44,18 @@ Settled settled(OwnedBytes bytes);                // the same
 Settled settled(double number);
 
 using Work = std::move_only_function<Result<Settled>()>;
-// Gives call's promise. An error of the work rejects it with an Error whose `code` is its kind.
+// Sets the call's result to the promise. An error of the work rejects it with an Error whose `code`
+// is the error's kind.
 void start_task(Call& call, std::string_view name, Work work);
-// The same for a promise that does not belong to a call; below a token of one's own choice.
+// The same without a call. With a `token` the work runs below that one, and belongs to no request;
+// an empty one refuses the task as late.
 v8::Local<v8::Promise> start_task(Isolate& isolate, std::string_view name, Work work);
 v8::Local<v8::Promise> start_task(Isolate& isolate, std::string_view name, Work work,
                                   std::optional<CancelToken> token);
 
-// The number of the task that was started last, by which it can be given up; see cancel_task(). 0
-// if it was refused.
+// The number of the task that was started last, for cancel_task(); 0 if it was refused.
 double last_task(Isolate& isolate);
-// Ends the waits of a task's fiber; nothing when it has ended.
+// Cancels a task; does nothing when it has ended.
 void cancel_task(Isolate& isolate, double task);
 
 }  // namespace weft::js

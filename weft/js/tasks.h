@@ -1,4 +1,4 @@
-// TaskTable: the tasks of an isolate that are under way, by numbers that script can hold.
+// TaskTable: the unfinished tasks of an isolate, by numbers that scripts can hold.
 //
 // Owning isolate only.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace weft::js {
 
-// How a task is given up, before and while its fiber runs.
+// The cancellation of a task, before and while its fiber runs.
 struct TaskCancel {
     bool requested = false;
     CancelSource* source = nullptr;  // while the work runs
@@ -32,13 +32,14 @@ public:
         return ticket;
     }
     void take(Ticket ticket) { static_cast<void>(tasks_.take(ticket)); }
-    double last() const { return last_; }  // 0: it was refused
+    // The number of the task that was inserted last; 0 after forget_last().
+    double last() const { return last_; }
     void forget_last() { last_ = 0; }
     void cancel(double number) {
         if (TaskCancel** task = tasks_.find(to_ticket(number))) (*task)->request();
     }
 
-    // Exact in a double: 20 bits of index and 32 of generation.
+    // Exact in a double: 20 bits of index and 32 bits of generation.
     static double to_number(Ticket ticket) {
         return static_cast<double>(std::uint64_t{ticket.generation} << 20 | ticket.index);
     }

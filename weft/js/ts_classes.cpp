@@ -3,7 +3,7 @@
 
 namespace weft::js {
 
-// From `async` or `function` on. Without a body it is one of several signatures.
+// From `async` or `function` on. Without a body it is an overload signature.
 bool TsParser::function(bool& has_body) {
     take("async");
     if (!expect("function")) return false;
@@ -32,7 +32,7 @@ bool TsParser::parameters(Parameters* found) {
 bool TsParser::parameter(Parameters* found) {
     if (is("@") && !decorators()) return false;
     if (is("this")) {
-        // No parameter at all, but the type of `this`.
+        // This declares the type of `this`, and is no parameter.
         std::size_t begin = token_.begin;
         advance();
         if (!optional_type()) return false;
@@ -147,7 +147,7 @@ bool TsParser::class_member() {
     if (!class_modifiers(is_absent)) return false;
     if (is("{")) return block();  // static { ... }
     bool is_generator = take("*");
-    // [key: string]: T declares no member, but the type of all.
+    // [key: string]: T is an index signature, which declares no member.
     if (is("[") && !is_generator) {
         bool is_index = attempt([&] {
             advance();
@@ -170,7 +170,7 @@ bool TsParser::type_after_index() {
     return type() && expect("]") && expect(":") && type() && semicolon();
 }
 
-// A word is a modifier when something to modify follows.
+// A word is a modifier only if the name of a member or another modifier follows.
 bool TsParser::class_modifiers(bool& is_absent) {
     while (is_one_of({"public", "private", "protected", "static", "abstract", "override",
                       "readonly", "declare", "accessor", "async", "get", "set"})) {
@@ -188,7 +188,7 @@ bool TsParser::class_modifiers(bool& is_absent) {
             continue;
         }
         is_absent |= is("abstract") || is("declare");
-        // What follows must not go on with the member before, which may have no semicolon.
+        // The member before may have no semicolon, so that `[` or `*` would continue it.
         bool joins = after == "[" || after == "*";
         if (joins && token_.after_newline) {
             replace(token_.begin, token_.begin + 1, ";");
@@ -241,7 +241,8 @@ bool TsParser::method(std::size_t begin, bool is_absent, bool is_constructor) {
     return good;
 }
 
-// Behind super(), before which there is no `this`.
+// Assigns the parameter properties: after super() if there is one, because `this` does not exist
+// before; else at the beginning of the body.
 void TsParser::write_properties(const Parameters& found, std::size_t body) {
     bool is_derived = has_heritage_ && super_end_ != 0;
     std::string assignments;

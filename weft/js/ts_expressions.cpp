@@ -1,4 +1,4 @@
-// Expressions of TypeScript. Precedence does not matter: nothing is computed here.
+// Expressions of TypeScript. Precedence does not matter, because no tree is built.
 #include <array>
 #include <span>
 
@@ -44,7 +44,7 @@ bool TsParser::is_binary_operator(bool no_in) const {
     return false;
 }
 
-// `<` and `>` come one by one: `>>>=` is four tokens without blanks between.
+// Each `<` and `>` is a token of its own: `>>>=` is four tokens without blanks between.
 void TsParser::take_operator() {
     bool is_angle = is("<") || is(">");
     advance();
@@ -103,7 +103,7 @@ bool TsParser::arrow_function() {
         bool has_type = is(":");
         if (!return_type() || !is("=>") || token_.after_newline) return false;
         if (!arrow_rest()) return false;
-        // `a ? (b) : c => d` is no arrow with the type c, unless another colon follows.
+        // In `a ? (b) : c => d`, c is the return type of an arrow only if another colon follows.
         return !has_type || !in_condition_ || is(":");
     });
 }
@@ -122,7 +122,7 @@ bool TsParser::arrow_rest() {
 bool TsParser::unary() {
     while (
         is_one_of({"!", "~", "+", "-", "++", "--", "typeof", "void", "delete", "await", "new"})) {
-        // A word may also be the name of something: `new.target`, `await` in old scripts.
+        // `new.target` is an operand.
         if (is("new") && peek_text() == ".") break;
         advance();
     }

@@ -69,7 +69,8 @@ bool TsParser::import_clause(Import& import) {
     return import_names(import.names, false);
 }
 
-// { a, type B, c as d }: of an import the local names are kept, of an export those that it names.
+// { a, type B, c as d }. An import's names are recorded by their local names, an export's by the
+// names that it exports from this file.
 bool TsParser::import_names(std::vector<ImportedName>& names, bool is_export) {
     if (!expect("{")) return false;
     while (!is("}")) {

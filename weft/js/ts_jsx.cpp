@@ -1,10 +1,10 @@
-// JSX: elements become calls of the automatic runtime, in their places.
+// JSX: elements are replaced by calls of the automatic runtime.
 //
 //     <p class="a" {...b}>text {c}</p>      _jsxs("p", { "class": "a", ...b, children: ["text ", c]
 //     })
 //
-// What stands between tags is no token of the language, so this part reads bytes, and hands only
-// expressions to the parser.
+// The text between tags has no tokens of JavaScript, so these functions read bytes, and only
+// expressions are parsed by the other functions.
 #include <algorithm>
 
 #include "weft/js/ts_parser.h"
@@ -28,8 +28,8 @@ constexpr Entity kEntities[] = {{"amp", "&"},         {"lt", "<"},           {"g
                                 {"quot", "\""},       {"apos", "'"},         {"nbsp", "\xC2\xA0"},
                                 {"copy", "\xC2\xA9"}, {"middot", "\xC2\xB7"}};
 
-// A text as a literal of JavaScript, with the entities that people write. Line ends are kept by the
-// edit, and stand as \n here.
+// A text as a string literal of JavaScript, with common entities replaced. A line end is written as
+// \n; the edit keeps the line end itself.
 std::string quoted_text(std::string_view text) {
     std::string out = "\"";
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -59,7 +59,7 @@ std::string quoted_text(std::string_view text) {
     return out + "\"";
 }
 
-// Lines are trimmed and joined by single blanks; lines of blanks vanish.
+// Trims the lines and joins them by single blanks; lines of blanks are dropped.
 std::string child_text(std::string_view text) {
     std::string out;
     std::size_t begin = 0;
@@ -93,7 +93,7 @@ void TsParser::go_to(std::size_t at) {
     token_ = lexer_.scan();
 }
 
-// The token is the `<`; afterwards it is the first behind the element.
+// The current token is the `<`; afterwards it is the first one behind the element.
 bool TsParser::jsx_element() {
     std::size_t at = token_.begin;
     if (!jsx_from(at)) return false;
@@ -126,7 +126,7 @@ bool TsParser::jsx_from(std::size_t& at) {
     return true;
 }
 
-// Up to the `>` or `/>`, which is replaced.
+// Moves to the `>`, or behind the `/>`, which is replaced.
 bool TsParser::jsx_attributes(std::size_t& at, bool& is_empty) {
     std::string_view source = lexer_.source();
     while (true) {
@@ -182,7 +182,7 @@ bool TsParser::jsx_attribute(std::size_t& at) {
     return jsx_container(at, ",");
 }
 
-// { expression } at this place; without one it is a comment, and vanishes.
+// { expression } at this place. Without an expression it is a comment, and is blanked.
 bool TsParser::jsx_container(std::size_t& at, std::string_view behind) {
     if (lexer_.source()[at] != '{') return jsx_fail(at, "\"{\" was expected");
     std::size_t begin = at;

@@ -30,7 +30,7 @@ bool TsParser::expect(std::string_view wanted) {
     return take(wanted) || fail("\"" + std::string(wanted) + "\" was expected");
 }
 
-// Of several attempts, what the one said that came farthest is told.
+// Keeps the error of the attempt that came farthest.
 bool TsParser::fail(std::string message) {
     if (error_.empty() || token_.begin > error_at_) {
         error_ = std::move(message);
@@ -59,7 +59,7 @@ void TsParser::replace(std::size_t begin, std::size_t end, std::string text) {
     edits_.push_back({begin, end, std::move(text), false});
 }
 
-// Without the semicolon, what stands before might go on with what comes after.
+// The semicolon keeps the statements before and after from being parsed as one.
 void TsParser::blank_statement(std::size_t begin) {
     std::erase_if(edits_, [&](const TsEdit& edit) { return edit.begin >= begin; });
     replace(begin, begin + 1, ";");
@@ -83,7 +83,7 @@ bool TsParser::semicolon() {
     return fail("a semicolon was expected");
 }
 
-// From an opening bracket, or the beginning of a template, to what closes it.
+// Moves from an opening bracket, or the beginning of a template, behind the token that closes it.
 bool TsParser::skip_balanced() {
     bool opens = is("(") || is("[") || is("{") || token_.kind == TokenKind::TemplateOpened;
     if (!opens) return fail("a bracket was expected");
@@ -113,7 +113,7 @@ bool TsParser::program() {
     return true;
 }
 
-// TypeScript takes away what is imported for its type alone, so nobody says which that is.
+// TypeScript removes imports that are used only as types, so code does not mark them.
 void TsParser::drop_unused_imports() {
     for (const Import& import : imports_) {
         auto is_used = [&](const ImportedName& name) { return used_.contains(name.local); };

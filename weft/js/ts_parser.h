@@ -1,11 +1,12 @@
-// TsParser: walks over a TypeScript text and notes what is to be blanked or written instead.
+// TsParser: parses a TypeScript text and collects the edits that turn it into JavaScript.
 //
-// It makes no tree. A function for each part of the grammar goes on to the end of that part, or
-// gives false: then the text is none, or was tried as something that it is not (`attempt`). Only
-// what tells types from values is looked at closely; the engine judges the rest.
+// It builds no tree. There is a function for each production of the grammar, which moves to the end
+// of that production, or returns false if the text does not match; `attempt` tries one and goes
+// back. Only what distinguishes types from values is parsed exactly; the engine reports all other
+// syntax errors.
 //
-// ts_statements.cpp, ts_classes.cpp, ts_expressions.cpp and ts_types.cpp have its parts. One text,
-// one use; any thread.
+// Its functions are in ts_statements.cpp, ts_imports.cpp, ts_classes.cpp, ts_expressions.cpp,
+// ts_jsx.cpp and ts_types.cpp. One parser parses one text, once; any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 
 namespace weft::js {
 
-// Puts a text in the place of another; a blank one keeps the ends of lines.
+// Replaces a part of the text by `text`, or by blanks. Line ends in that part are kept.
 struct TsEdit {
     std::size_t begin;
     std::size_t end;
@@ -41,15 +42,14 @@ public:
     bool has_jsx() const { return has_jsx_; }
 
 private:
-    // What a parameter list has found.
     struct Parameters {
-        std::vector<std::string> properties;  // of a constructor
+        std::vector<std::string> properties;  // the parameter properties of a constructor
     };
     struct ImportedName {
         std::string local;
         std::size_t begin;
-        std::size_t end;        // with the comma behind it
-        bool is_whole = false;  // all that a module has, under one name
+        std::size_t end;        // including the comma behind it
+        bool is_whole = false;  // `* as name`
     };
     struct Import {
         std::size_t begin;
@@ -64,7 +64,7 @@ private:
         std::size_t imports;
     };
 
-    // Counts how deep the text is nested, which the stack has to bear.
+    // Counts the depth of the recursion, which is limited because of the stack.
     class Level {
     public:
         explicit Level(std::size_t& depth) : depth_(depth) { ++depth_; }
@@ -92,10 +92,11 @@ private:
     Token peek();
     std::string_view peek_text() { return lexer_.text(peek()); }
     void blank(std::size_t begin, std::size_t end);
-    void blank_here();  // this token, and goes on
+    void blank_here();  // this token, and advances
     void replace(std::size_t begin, std::size_t end, std::string text);
     void insert(std::size_t at, std::string text) { replace(at, at, std::move(text)); }
-    void blank_statement(std::size_t begin);  // up to here
+    // From there to the end of the token before this one; drops all edits within.
+    void blank_statement(std::size_t begin);
     Mark mark() const;
     void reset(const Mark& mark);
     template <class Try>
@@ -204,16 +205,16 @@ private:
     std::vector<TsEdit> edits_;
     std::vector<Import> imports_;
     std::vector<ImportedName> exports_;      // of `export { a }`
-    std::unordered_set<std::string> used_;   // names in the places of values
+    std::unordered_set<std::string> used_;   // names that are used as values
     std::unordered_set<std::string> types_;  // names of types that this file declares
     std::string error_;
     std::size_t error_at_ = 0;
     std::size_t super_end_ = 0;  // of the first super() in a constructor
-    bool has_heritage_ = false;  // of the class around
-    bool in_heritage_ = false;
+    bool has_heritage_ = false;  // the enclosing class has an `extends` clause
+    bool in_heritage_ = false;   // inside of such a clause
     bool in_condition_ = false;  // between `?` and `:`
     bool no_conditional_type_ = false;
-    std::size_t values_ = 0;  // statements that are more than types
+    std::size_t values_ = 0;  // the number of statements that are not only types
     std::size_t depth_ = 0;
 };
 

@@ -20,7 +20,7 @@ bool TsParser::statement() {
     return expression() && semicolon();
 }
 
-// What only TypeScript has.
+// Statements that only TypeScript has.
 bool TsParser::type_statement(std::size_t begin, bool& was_one) {
     Token next = peek();
     bool names_one = next.kind == TokenKind::Name && !next.after_newline &&
@@ -149,7 +149,7 @@ bool TsParser::function_statement(std::size_t begin) {
     bool has_body = false;
     if (!function(has_body)) return false;
     if (has_body) return true;
-    // One of several signatures; the last of them has the body.
+    // An overload signature; the function with the body follows.
     if (!semicolon()) return false;
     blank_statement(begin);
     return true;
@@ -193,7 +193,7 @@ bool TsParser::declared(std::size_t begin) {
     return true;
 }
 
-// One that holds only types is gone; one with values would be an object that nobody has made.
+// A namespace of types is blanked. One with values would need an object, which is not supported.
 bool TsParser::name_space(std::size_t begin) {
     std::size_t name_at = token_.begin;
     advance();
@@ -211,8 +211,8 @@ bool TsParser::name_space(std::size_t begin) {
 
 // ---- enums
 
-// enum A { B, C = 5 } becomes var A; (function (A) { A[A["B"] = 0] = "B"; A[A["C"] = 5] = "C";
-// })...
+// enum A { B, C = 5 } becomes
+// var A; (function (A) { A[A["B"] = 0] = "B"; A[A["C"] = 5] = "C"; })(A || (A = {}));
 bool TsParser::enumeration(std::size_t begin, bool is_exported) {
     ++values_;
     take("const");
@@ -253,7 +253,7 @@ bool TsParser::enum_member(const std::string& name, std::vector<std::string>& me
         members.push_back(std::move(member));
         return true;
     }
-    // A text is no key of the way back.
+    // A member with a string value has no reverse mapping.
     Token next = peek();
     std::string_view after = lexer_.text(next);
     bool is_string = (token_.kind == TokenKind::String || token_.kind == TokenKind::Template) &&
@@ -266,7 +266,7 @@ bool TsParser::enum_member(const std::string& name, std::vector<std::string>& me
     return true;
 }
 
-// In an initializer the members before are known by their names.
+// An initializer can name the members before it, which become properties of the enum's object.
 bool TsParser::enum_value(const std::string& name, const std::vector<std::string>& members) {
     Mark start = mark();
     std::vector<std::size_t> places;

@@ -1,4 +1,4 @@
-// Types, which are read only to find where they end.
+// Types, which are parsed only to find their ends.
 #include "weft/js/ts_parser.h"
 
 namespace weft::js {
@@ -12,7 +12,7 @@ bool TsParser::annotation() {
 
 bool TsParser::optional_type() { return !is(":") || annotation(); }
 
-// A result may be `asserts x is T` or `x is T` as well.
+// A return type may also be `asserts x is T` or `x is T`.
 bool TsParser::return_type() {
     if (!is(":")) return true;
     std::size_t begin = token_.begin;
@@ -86,7 +86,7 @@ bool TsParser::type_operand() {
     if (is("infer") && next.kind == TokenKind::Name) {
         advance();
         advance();
-        // `infer U extends string`, unless that is the condition itself.
+        // `infer U extends string`, unless `extends` belongs to the conditional type around it.
         if (is("extends")) {
             attempt([&] {
                 advance();
@@ -123,7 +123,7 @@ bool TsParser::type_primary() {
 }
 
 bool TsParser::type_name() {
-    // These take no arguments: in `a as number < b` the rest is a comparison.
+    // These take no type arguments: in `a as number < b` the `<` is a comparison.
     bool is_keyword = is_one_of({"any", "bigint", "boolean", "never", "null", "number", "object",
                                  "string", "symbol", "undefined", "unknown", "void"});
     if (is_keyword && peek_text() != ".") {

@@ -8,7 +8,7 @@
 namespace weft::js {
 namespace {
 
-// A blank for each unit that V8 counts as a column; the ends of lines stay.
+// A blank for each UTF-16 unit, which V8 counts as a column. Line ends are kept.
 void append_blanks(std::string& out, std::string_view text) {
     for (char byte : text) {
         auto unit = static_cast<unsigned char>(byte);
@@ -36,7 +36,7 @@ std::string applied(std::string_view source, std::vector<TsEdit> edits) {
     out.reserve(source.size() + source.size() / 16);
     std::size_t at = 0;
     for (const TsEdit& edit : edits) {
-        if (edit.begin < at) continue;  // inside of what is gone already
+        if (edit.begin < at) continue;  // inside of an earlier edit
         out += source.substr(at, edit.begin - at);
         append_edit(out, source, edit);
         at = edit.end;
@@ -68,7 +68,7 @@ std::expected<std::string, TypeScriptError> strip_types(std::string_view source,
     if (!parser.program())
         return std::unexpected(error_at(source, parser.error_at(), parser.error()));
     std::string text = applied(source, parser.edits());
-    // Imports count wherever they stand; at the end they move nothing.
+    // An import is valid anywhere in a module; at the end it moves no other line.
     if (parser.has_jsx()) {
         text += "\nimport { jsx as _jsx, jsxs as _jsxs, Fragment as _Fragment } from \"" +
                 jsx_module(source, options) + "/jsx-runtime\";\n";

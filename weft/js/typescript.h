@@ -1,13 +1,13 @@
-// TypeScript, as far as its types go: they become blanks, and everything else stays in its place.
+// Removes the types from TypeScript: they are replaced by blanks, so that nothing else moves.
 //
 //     auto javascript = strip_types(source, {});
 //     if (!javascript) return javascript.error().message;      // with line and column
 //
-// Lines and columns of what is left are those of the file, so stacks need no source map. Types,
-// interfaces, overloads, modifiers, `as`, `satisfies`, `!` and imports of which only the types are
-// used are blanked. What TypeScript adds to the language is written out on the same lines: enums,
-// parameter properties, `import x = require("y")`, and JSX. Namespaces that hold values are an
-// error. Whether the types are right is not looked at.
+// The remaining code keeps its lines and columns, so stacks need no source map. Types, interfaces,
+// overloads, modifiers, `as`, `satisfies`, `!` and imports that are used only as types are blanked.
+// What TypeScript adds to the language is replaced by JavaScript on the same lines: enums,
+// parameter properties, `import x = require("y")`, and JSX. A namespace with values is an error.
+// Types are not checked.
 //
 // Values only; any thread.
 #pragma once
@@ -25,10 +25,10 @@ struct TypeScriptError {
     std::string message;
 };
 
-// Of a .tsx file, elements become calls of the runtime that `<module>/jsx-runtime` exports.
+// In a .tsx file, elements become calls of the functions that `<module>/jsx-runtime` exports.
 struct TypeScriptOptions {
     bool is_tsx = false;
-    std::string jsx_module = "react";  // a comment `@jsxImportSource x` in the file counts more
+    std::string jsx_module = "react";  // a comment `@jsxImportSource x` in the file overrides it
 };
 
 std::expected<std::string, TypeScriptError> strip_types(std::string_view source,

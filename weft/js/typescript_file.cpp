@@ -13,8 +13,8 @@
 namespace weft::js {
 namespace {
 
-// The value of "jsxImportSource". The file has comments and commas that JSON does not know, so its
-// tokens are looked through.
+// The value of "jsxImportSource". A tsconfig.json may have comments and trailing commas, which are
+// not JSON, so the tokens are searched.
 std::string jsx_module_in(const std::string& text) {
     std::vector<Token> tokens = all_tokens(text);
     auto text_of = [&](const Token& token) {
@@ -64,7 +64,7 @@ Result<std::string> without_types(ModuleFiles& files, const std::string& path,
         std::string module = jsx_module_for(files, path);
         if (!module.empty()) options.jsx_module = std::move(module);
     }
-    // On a thread of the pool: deep texts need a deep stack, and long ones their time.
+    // On a thread of the pool: nested texts need a deep stack, and long texts take long.
     Result<std::expected<std::string, TypeScriptError>> done =
         blocking([&] { return strip_types(source, options); });
     std::expected<std::string, TypeScriptError> stripped = WEFT_TRY(std::move(done));

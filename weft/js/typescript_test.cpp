@@ -7,7 +7,7 @@
 namespace weft::js {
 namespace {
 
-// Without the blanks that types have left.
+// The result with each run of blanks collapsed to one.
 std::string stripped(std::string_view source) {
     auto result = strip_types(source);
     if (!result) return "error: " + result.error().message;
