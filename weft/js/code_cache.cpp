@@ -18,7 +18,7 @@ namespace {
 
 using CachedData = v8::ScriptCompiler::CachedData;
 
-// For the unit that is compiled, which owns it; the bytes stay with `known`.
+// The compiled unit takes ownership of the result; the bytes still belong to `known`.
 CachedData* given_code(const KnownCode& known) {
     if (known.code.empty()) return nullptr;
     return std::make_unique<CachedData>(reinterpret_cast<const std::uint8_t*>(known.code.data()),
@@ -48,13 +48,13 @@ KnownCode CodeCache::look_up(CodeKind kind, const std::string& path,
         known.key = store_->key_of({engine_, kind, path, source});
         known.code = store_->read(*known.key);
     };
-    // Without a thread of the pool, or cancelled: it is compiled from its text.
+    // If the pool has no thread, or the fiber is cancelled, it is compiled from its text.
     if (!blocking(look)) known = {};
     if (known.code.size() > std::numeric_limits<int>::max()) known.code.clear();
     return known;
 }
 
-bool CodeCache::judge(const KnownCode& known, const v8::ScriptCompiler::Source& unit) {
+bool CodeCache::needs_keeping(const KnownCode& known, const v8::ScriptCompiler::Source& unit) {
     if (!known.key) return false;
     if (!known.code.empty() && !unit.GetCachedData()->rejected) {
         ++counters_.taken;
@@ -75,8 +75,8 @@ v8::MaybeLocal<v8::Module> CodeCache::compile_module(KnownCode known, v8::Local<
     v8::Local<v8::Module> module;
     if (!v8::ScriptCompiler::CompileModule(isolate, &unit, options_for(known)).ToLocal(&module))
         return {};
-    if (judge(known, unit)) {
-        // Now: a module that has run does not give it any more.
+    if (needs_keeping(known, unit)) {
+        // Read now: V8 does not return it for a module that has run.
         Fresh fresh{*known.key, std::move(known.path), {}, {}};
         fresh.module.Reset(isolate, module->GetUnboundModuleScript());
         fresh_.push_back(std::move(fresh));
@@ -93,7 +93,7 @@ v8::MaybeLocal<v8::Function> CodeCache::compile_function(
                                              parameters.data(), 0, nullptr, options_for(known))
              .ToLocal(&function))
         return {};
-    if (judge(known, unit)) {
+    if (needs_keeping(known, unit)) {
         Fresh fresh{*known.key, std::move(known.path), {}, {}};
         fresh.function.Reset(isolate_.v8(), function);
         fresh_.push_back(std::move(fresh));
@@ -103,8 +103,8 @@ v8::MaybeLocal<v8::Function> CodeCache::compile_function(
 
 // ---------------------------------------------------------------- keeping
 
-// In a turn of its own, as the engine's heap is read; one text a turn, so that others have theirs
-// in between. Nothing: all has been kept, or the isolate takes no more turns.
+// Serializes one text in a turn of its own, because that reads the engine's heap; other turns can
+// run in between. Empty: all have been serialized, or the isolate takes no more turns.
 std::optional<CodeCache::Written> CodeCache::next_code() {
     std::optional<Written> next;
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
@@ -112,7 +112,7 @@ std::optional<CodeCache::Written> CodeCache::next_code() {
         if (fresh_.empty()) return;
         Fresh fresh = std::move(fresh_.back());
         fresh_.pop_back();
-        // No script computes here.
+        // No script runs here, so the limit on the turn does not apply.
         isolate_.pause_turn();
         v8::Isolate* isolate = isolate_.v8();
         std::unique_ptr<CachedData> made(
@@ -121,7 +121,7 @@ std::optional<CodeCache::Written> CodeCache::next_code() {
                 : v8::ScriptCompiler::CreateCodeCacheForFunction(fresh.function.Get(isolate)));
         isolate_.resume_turn();
         next.emplace(Written{fresh.key, std::move(fresh.path), {}});
-        // None: there is asm.js in it.
+        // V8 makes none for a text with asm.js.
         if (!made) return;
         next->code.resize(static_cast<std::size_t>(made->length));
         std::memcpy(next->code.data(), made->data, next->code.size());
@@ -144,7 +144,7 @@ void CodeCache::write_out() {
     while (std::optional<Written> next = next_code()) {
         if (next->code.empty()) continue;
         Result<bool> written = blocking([&] { return store_->write(next->key, next->code); });
-        if (!written) return;  // the application ends
+        if (!written) return;  // cancelled, or the pool has no thread
         if (!*written) continue;
         ++counters_.kept;
         log(LogLevel::Debug, "{}: its code was kept, {} bytes", next->path, next->code.size());
@@ -162,8 +162,8 @@ void CodeCache::keep_fresh() {
         keep();
         return settled();
     };
-    // Of the application, whosever turn it is. Nobody waits for its promise, which never rejects
-    // but for want of memory.
+    // The task belongs to the application, whichever request's turn this is. Nobody waits for its
+    // promise, which is rejected only if there is no memory.
     isolate_.expect_outcome(start_task(isolate_, "keep code", work, isolate_.find_token(0)));
 }
 

@@ -1,8 +1,8 @@
-// CodeCache: modules are compiled from what an earlier start has kept, and kept for the next.
+// CodeCache: compiled code of modules, kept on disk from one start to the next.
 //
-// Before a text is compiled its code is looked up. What was not there is kept after it has run, as
-// the engine compiles most functions when they are first called. Keeping is work that no start
-// waits for: the host asks for it when the application serves, or at the end of a script.
+// Before a text is compiled, its code is looked up. If it was not found, the code is written after
+// the module has run, because the engine compiles most functions at their first call. No start
+// waits for that: the host asks for it when the application serves, or at the end of a script.
 //
 // Without a store nothing is looked up and nothing is kept. Owning isolate only.
 #pragma once
@@ -23,56 +23,56 @@ namespace weft::js {
 class Isolate;
 
 struct CodeCounters {
-    std::uint64_t taken = 0;    // texts whose code was there
-    std::uint64_t refused = 0;  // by the engine, although it was there
+    std::uint64_t taken = 0;    // texts that were compiled from stored code
+    std::uint64_t refused = 0;  // stored code that the engine rejected
     std::uint64_t kept = 0;
 };
 
-// What is known of a text's code before it is compiled.
+// The result of looking up a text's code.
 struct KnownCode {
-    std::optional<CodeKey> key;   // none: it is not looked for, and will not be kept
-    std::vector<std::byte> code;  // empty: there is none
+    std::optional<CodeKey> key;   // none: it was not looked up and will not be kept
+    std::vector<std::byte> code;  // empty: the store has none
     std::string path;
 };
 
 class CodeCache {
 public:
-    // Compiling less takes no longer than looking it up: see docs/js/modules.md.
+    // Compiling a shorter text takes no longer than looking it up: see docs/js/modules.md.
     static constexpr std::size_t kSourceBytesMin = std::size_t{4} * 1024;
-    // Texts whose code waits to be kept, such as those that a script makes itself.
+    // The limit on texts whose code waits to be kept: a script can make texts itself.
     static constexpr std::size_t kFreshMax = 4096;
 
     explicit CodeCache(Isolate& isolate) : isolate_(isolate) {}
     CodeCache(const CodeCache&) = delete;
     CodeCache& operator=(const CodeCache&) = delete;
 
-    // It outlives the isolate.
+    // Before the first module is loaded. The store outlives the isolate.
     void use(CodeStore* store);
     bool is_used() const { return store_ != nullptr; }
 
-    // A fiber; or a turn, which then waits for the disk itself.
+    // On a fiber, which waits for the disk; in a turn, the thread itself waits.
     KnownCode look_up(CodeKind kind, const std::string& path, std::string_view source) const;
 
-    // In a turn. Empty: it threw.
+    // In a turn. Empty: an exception is pending.
     v8::MaybeLocal<v8::Module> compile_module(KnownCode known, v8::Local<v8::String> source,
                                               const v8::ScriptOrigin& origin);
-    // A function of these parameters, whose body is the source.
+    // The same for a function with these parameters, whose body is the source.
     v8::MaybeLocal<v8::Function> compile_function(KnownCode known, v8::Local<v8::String> source,
                                                   const v8::ScriptOrigin& origin,
                                                   std::vector<v8::Local<v8::String>> parameters);
 
-    // A fiber of the owner's worker: keeps what has been compiled, and waits for that.
+    // A fiber of the owner's worker: writes the code of what has been compiled, and waits for that.
     void keep();
-    // In a turn: the same on a fiber of the application's. From now on also for what is loaded
-    // later, behind each keep_fresh().
+    // In a turn: starts a task of the application that does so. From now on keep_fresh() does it,
+    // too, for what is loaded later.
     void begin_keeping();
-    // In a turn, when modules have run.
+    // In a turn, after modules have run.
     void keep_fresh();
 
     const CodeCounters& counters() const { return counters_; }
 
 private:
-    // What was compiled from its text and is to be kept: one of the two.
+    // Something that was compiled from its text and is to be kept: a module or a function.
     struct Fresh {
         CodeKey key;
         std::string path;
@@ -85,17 +85,17 @@ private:
         std::vector<std::byte> code;
     };
 
-    // Whether the code has to be kept, after the compilation.
-    bool judge(const KnownCode& known, const v8::ScriptCompiler::Source& unit);
+    // After a compilation: counts whether stored code was used. True: the code is to be kept.
+    bool needs_keeping(const KnownCode& known, const v8::ScriptCompiler::Source& unit);
     std::optional<Written> next_code();
     void write_out();
 
     Isolate& isolate_;
     CodeStore* store_ = nullptr;
-    std::string engine_;
+    std::string engine_;  // of CodeOrigin
     std::vector<Fresh> fresh_;
-    bool keeps_late_ = false;
-    bool is_writing_ = false;  // a fiber does it
+    bool keeps_late_ = false;  // begin_keeping() was called
+    bool is_writing_ = false;  // a fiber is in keep()
     CodeCounters counters_;
 };
 

@@ -1,6 +1,6 @@
 #include "weft/js/crash_report.h"
 
-// tidy: allow-file foreign: the linker's notes, and a report in a process that is about to end
+// tidy: allow-file foreign: ELF notes, and a report in a process that is about to end
 
 #include <elf.h>
 #include <link.h>
@@ -26,8 +26,8 @@ namespace {
 
 constexpr int kFramesMax = 20;
 
-// Each part as soon as it is known: to find out the next may end the process as well.
-void say(std::string_view text) {
+// Each part is written as soon as it is known: finding out the next one may crash as well.
+void write_stderr(std::string_view text) {
     while (!text.empty()) {
         ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
         if (count <= 0) return;
@@ -35,7 +35,7 @@ void say(std::string_view text) {
     }
 }
 
-// Of the notes of a loaded object, in hexadecimal digits; empty if the linker left none.
+// The build id in the ELF notes of a loaded object, in hexadecimal digits; empty if there is none.
 std::string build_id_in(std::span<const std::byte> notes) {
     while (notes.size() > sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) head;
@@ -56,10 +56,10 @@ std::string build_id_in(std::span<const std::byte> notes) {
     return {};
 }
 
-// Of the object that this code lies in.
+// The build id of the object that contains this code.
 std::string build_id() {
     std::string found;
-    auto look = [](dl_phdr_info* object, std::size_t, void* result) {
+    auto visit = [](dl_phdr_info* object, std::size_t, void* result) {
         auto address_of = [&](const ElfW(Phdr) & segment) {
             return object->dlpi_addr + segment.p_vaddr;
         };
@@ -77,7 +77,7 @@ std::string build_id() {
         }
         return 1;
     };
-    ::dl_iterate_phdr(look, &found);
+    ::dl_iterate_phdr(visit, &found);
     return found.empty() ? "without an id" : found;
 }
 
@@ -91,24 +91,26 @@ std::string text_of_frame(v8::Isolate* isolate, v8::Local<v8::StackFrame> frame)
                   frame->GetColumn());
 }
 
-void say_stack(v8::Isolate* isolate) {
-    if (!isolate->InContext()) return say("  no JavaScript was running\n");
+void write_stack(v8::Isolate* isolate) {
+    if (!isolate->InContext()) return write_stderr("  no JavaScript was running\n");
     v8::HandleScope handles(isolate);
     v8::Local<v8::StackTrace> stack = v8::StackTrace::CurrentStackTrace(isolate, kFramesMax);
     for (int at = 0; at < stack->GetFrameCount(); ++at)
-        say(text_of_frame(isolate, stack->GetFrame(isolate, static_cast<std::uint32_t>(at))));
+        write_stderr(
+            text_of_frame(isolate, stack->GetFrame(isolate, static_cast<std::uint32_t>(at))));
 }
 
 [[noreturn]] void report(std::string_view what) {
     static Atomic<bool> reporting{false};
-    // Relaxed: nothing else is read. The second is of what the first wanted to know.
+    // Relaxed: no other memory is read through it. A second report comes from making the first.
     if (!reporting.exchange(true, std::memory_order_relaxed)) {
-        say(format("weft: fatal: V8: {}\n  weft {}, V8 {}, build {}\n", what, weft_version,
-                   v8::V8::GetVersion(), build_id()));
+        write_stderr(format("weft: fatal: V8: {}\n  weft {}, V8 {}, build {}\n", what,
+                            weft_version, v8::V8::GetVersion(), build_id()));
         if (v8::Isolate* isolate = v8::Isolate::TryGetCurrent()) {
             Isolate& self = Isolate::of(isolate);
-            if (self.options().whereabouts) say(format("  {}\n", self.options().whereabouts()));
-            say_stack(isolate);
+            if (self.options().whereabouts)
+                write_stderr(format("  {}\n", self.options().whereabouts()));
+            write_stack(isolate);
         }
     }
     std::abort();

@@ -7,13 +7,13 @@
 namespace weft::js {
 namespace {
 
-// A line that is longer is shown without its end: generated code has lines of megabytes.
+// Longer lines are cut off in code frames: generated code has lines of megabytes.
 constexpr std::size_t kLineBytesMax = 200;
 
-// Of what an AggregateError holds, so many are told.
+// How many of the errors of an AggregateError are described.
 constexpr std::uint32_t kPartsShownMax = 8;
 
-// NotFound -> "NotFound", as programs compare it.
+// The name of a kind as programs compare it: "not found" becomes "NotFound".
 std::string code_of(ErrorKind kind) {
     std::string code;
     bool upper = true;
@@ -29,7 +29,7 @@ std::string code_of(ErrorKind kind) {
     return code;
 }
 
-// A place in a script, and the line that stands there.
+// A place in a script, and the text of its line.
 struct Place {
     std::string script;
     int line = 0;
@@ -37,7 +37,7 @@ struct Place {
     std::string text;
 };
 
-bool is_ours(std::string_view script) { return script.starts_with("weft:"); }
+bool is_prelude(std::string_view script) { return script.starts_with("weft:"); }
 
 std::string line_of(const std::string& source, int line) {
     std::size_t start = 0;
@@ -49,8 +49,8 @@ std::string line_of(const std::string& source, int line) {
     return source.substr(start, source.find('\n', start) - start);
 }
 
-// Where the error was thrown, or where the application called what threw it: a line of ours would
-// tell its author nothing. The innermost of the application's frames is the one meant.
+// Where the error was thrown. If that is in the prelude, whose lines tell the application's author
+// nothing, it is the innermost frame of the application instead.
 Place place_of(v8::Isolate* isolate, v8::Local<v8::Context> context,
                v8::Local<v8::Message> message) {
     v8::Local<v8::Value> resource = message->GetScriptResourceName();
@@ -59,14 +59,14 @@ Place place_of(v8::Isolate* isolate, v8::Local<v8::Context> context,
                 .column = message->GetStartColumn(context).FromMaybe(0),
                 .text = {}};
     v8::Local<v8::StackTrace> stack = message->GetStackTrace();
-    int frames = stack.IsEmpty() || !(place.script.empty() || is_ours(place.script))
+    int frames = stack.IsEmpty() || !(place.script.empty() || is_prelude(place.script))
                      ? 0
                      : stack->GetFrameCount();
     for (int at = 0; at < frames; ++at) {
         v8::Local<v8::StackFrame> frame = stack->GetFrame(isolate, static_cast<std::uint32_t>(at));
         v8::Local<v8::String> name = frame->GetScriptName();
         v8::Local<v8::String> source = frame->GetScriptSource();
-        if (name.IsEmpty() || source.IsEmpty() || is_ours(to_text(isolate, name))) continue;
+        if (name.IsEmpty() || source.IsEmpty() || is_prelude(to_text(isolate, name))) continue;
         return {.script = to_text(isolate, name),
                 .line = frame->GetLineNumber(),
                 .column = frame->GetColumn() - 1,
@@ -90,13 +90,13 @@ std::string code_frame(v8::Isolate* isolate, v8::Local<v8::Context> context,
         text.resize(kLineBytesMax);
     }
     std::string caret(static_cast<std::size_t>(std::max(column, 0)), ' ');
-    // Tabs stay tabs, so that the caret stands where it should.
+    // Tabs are kept in front of the caret, so that it stands below its column.
     for (std::size_t at = 0; at < caret.size() && at < text.size(); ++at)
         if (text[at] == '\t') caret[at] = '\t';
     return frame + text + "\n" + caret + "^\n";
 }
 
-// The property, if reading it does not throw.
+// The property's value; undefined if reading it throws.
 v8::Local<v8::Value> read(v8::Isolate* isolate, v8::Local<v8::Context> context,
                           v8::Local<v8::Object> object, std::string_view name) {
     v8::TryCatch ignored(isolate);
@@ -105,7 +105,7 @@ v8::Local<v8::Value> read(v8::Isolate* isolate, v8::Local<v8::Context> context,
     return v8::Undefined(isolate);
 }
 
-// Of an object that is no error: "[object Object]" would tell nothing.
+// The text of a thrown object that is not an error: JSON, because "[object Object]" says nothing.
 std::string text_of_thrown(v8::Isolate* isolate, v8::Local<v8::Context> context,
                            v8::Local<v8::Object> object) {
     v8::TryCatch ignored(isolate);
@@ -118,7 +118,7 @@ std::string text_of_thrown(v8::Isolate* isolate, v8::Local<v8::Context> context,
 std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
                           v8::Local<v8::Value> error, int depth);
 
-// The failures that an AggregateError holds, each on lines of its own.
+// The errors of an AggregateError, each on lines of its own.
 std::string text_of_parts(v8::Isolate* isolate, v8::Local<v8::Context> context,
                           v8::Local<v8::Object> error, int depth) {
     v8::Local<v8::Value> errors = read(isolate, context, error, "errors");

@@ -19,14 +19,14 @@ using v8_inspector::StringBuffer;
 using v8_inspector::StringView;
 
 constexpr int kGroup = 1;
-// Between two looks after a worker whose thread stands at a breakpoint.
-constexpr std::chrono::milliseconds kLook{20};
+// How often on_long_turn is called while the thread is paused at a breakpoint.
+constexpr std::chrono::milliseconds kLongTurnInterval{20};
 
 StringView ascii(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// The same bytes where it is ASCII, which nearly all of the protocol is.
+// The text if all of it is ASCII, as nearly all of the protocol is.
 template <class Unit>
 std::optional<std::string> as_ascii(const Unit* units, std::size_t length) {
     constexpr Unit kAsciiMax = 0x7F;
@@ -38,9 +38,9 @@ std::optional<std::string> as_ascii(const Unit* units, std::size_t length) {
     return text;
 }
 
-// The inspector's short texts are Latin-1, its others UTF-16.
+// The inspector's 8-bit texts are Latin-1, the others are UTF-16.
 std::string to_utf8(v8::Isolate* engine, const StringView& view) {
-    // Without V8, whose heap may be full.
+    // ASCII is converted without V8, because its heap may be full.
     std::optional<std::string> plain = view.is8Bit() ? as_ascii(view.characters8(), view.length())
                                                      : as_ascii(view.characters16(), view.length());
     if (plain) return std::move(*plain);
@@ -56,12 +56,12 @@ std::string to_utf8(v8::Isolate* engine, const StringView& view) {
     return made ? to_text(engine, text) : std::string();
 }
 
-// From "/srv/app.js" a client knows no URL.
+// Scripts are named by their paths; clients expect URLs.
 std::string to_url(std::string_view name) {
     return name.starts_with('/') ? file_url(name) : std::string(name);
 }
 
-// A text of V8's as the inspector takes it.
+// A string of V8 as UTF-16, which the inspector takes.
 class Units {
 public:
     Units(v8::Isolate* engine, v8::Local<v8::Value> text) : units_(engine, text) {}
@@ -101,9 +101,9 @@ public:
         dispatch_text(json);
         --depth_;
     }
-    // V8 stands at a breakpoint in something that its client has asked for.
-    bool is_at_work() const { return depth_ > 0; }
-    bool leaves = false;  // as soon as it is not at work
+    // A message is being handled: V8 is paused at a breakpoint in a command of this client.
+    bool is_dispatching() const { return depth_ > 0; }
+    bool leaves = false;  // the session ends as soon as it is not dispatching
 
     void sendResponse(int, std::unique_ptr<StringBuffer> message) override {
         on_message_(to_utf8(engine_, message->string()));
@@ -178,14 +178,14 @@ void Inspector::disconnect(std::uint64_t session) {
     if (found == sessions_.end()) return;
     isolate_.enter();
     v8::HandleScope handles(isolate_.v8());
-    if (found->second->is_at_work()) {
+    if (found->second->is_dispatching()) {
         found->second->leaves = true;
-        // Nobody would let go of the next breakpoint of what it has asked for.
+        // No client would resume the next pause in the command that it has sent.
         found->second->session().setSkipAllPauses(true);
         paused_ = false;
         return;
     }
-    // Its last breath may resume what it has paused.
+    // Moved out first: destroying the session may resume what it has paused.
     std::unique_ptr<Channel> ended = std::move(found->second);
     sessions_.erase(found);
     if (!sessions_.empty()) return;
@@ -226,7 +226,7 @@ void Inspector::push(Message message) {
     came_.notify_all();
     if (!tell) return;
     isolate_.wake_inspector();
-    // A turn that computes does not come back to its loop.
+    // A turn that computes for long does not return to the loop, so V8 is interrupted as well.
     isolate_.v8()->RequestInterrupt(on_interrupt, &isolate_);
 }
 
@@ -269,7 +269,7 @@ void Inspector::tell_crashed() {
     for (auto& [number, channel] : sessions_) channel->tell_crashed();
 }
 
-// ---------------------------------------------------------------- standing still
+// ---------------------------------------------------------------- breakpoints
 
 void Inspector::runMessageLoopOnPause(int) {
     breaks_first_ = false;
@@ -283,13 +283,13 @@ void Inspector::runMessageLoopOnPause(int) {
     isolate_.resume_turn();
 }
 
-// Others take up meanwhile what comes for this worker and needs no script.
+// on_long_turn lets other workers serve this worker's requests that need no script.
 void Inspector::await_message() {
     std::unique_lock lock(lock_);
     auto has_come = [&] { return !inbox_.empty(); };
     const std::function<void()>& on_long_turn = isolate_.options().on_long_turn;
     if (!on_long_turn) return came_.wait(lock, has_come);
-    while (!came_.wait_for(lock, kLook, has_come)) {
+    while (!came_.wait_for(lock, kLongTurnInterval, has_come)) {
         lock.unlock();
         on_long_turn();
         lock.lock();
@@ -324,10 +324,11 @@ void Inspector::forget_first_break() {
     breaks_first_ = false;
 }
 
-// ---------------------------------------------------------------- what is told
+// ---------------------------------------------------------------- notifications
 
-// The functions of V8's own console tell the sessions, and write nothing. Ours are called behind
-// them, by a native function, which the stack of a message does not show.
+// The functions of V8's own console notify the sessions and write nothing. Each function of the
+// prelude's console is replaced by a native function that calls V8's and then the prelude's; native
+// frames do not appear in the stack of a message.
 void Inspector::tap_console() {
     isolate_.enter();
     v8::Isolate* engine = isolate_.v8();
@@ -396,7 +397,7 @@ void Inspector::tell_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message>
         stack.IsEmpty() ? nullptr : inspector_->createStackTrace(stack), 0);
 }
 
-// ---------------------------------------------------------------- what V8 asks
+// ---------------------------------------------------------------- callbacks of V8
 
 double Inspector::currentTimeMS() { return static_cast<double>(env::wall_ns()) / 1e6; }
 
@@ -408,7 +409,8 @@ std::unique_ptr<StringBuffer> Inspector::resourceNameToUrl(const StringView& nam
     return StringBuffer::create(Units(isolate_.v8(), to_v8(isolate_.v8(), url)).view());
 }
 
-// What `weft repl` works with, by an evaluation that asks for the functions of the command line.
+// Offers the helper object of `weft repl` as `$weft` to evaluations that include the command line
+// API.
 void Inspector::installAdditionalCommandLineAPI(v8::Local<v8::Context> context,
                                                 v8::Local<v8::Object> object) {
     v8::Local<v8::Value> repl;

@@ -1,15 +1,15 @@
-// Inspector: V8's debugger of one isolate, which speaks the DevTools protocol.
+// Inspector: V8's debugger for one isolate. It speaks the DevTools protocol.
 //
-// A session sends it JSON and is given JSON. What is sent waits in an inbox, which the owner's loop
-// empties in turns of its own; a turn that runs empties it at V8's next look around, so that a loop
-// can be paused. While V8 stands at a breakpoint, the owner's thread waits in a loop that serves
-// nothing but the inbox: neither jobs nor timers nor fibers of its worker. That time is no time of
-// the turn's limits; IsolateOptions::on_long_turn is called meanwhile.
+// A session sends JSON and receives JSON. Messages wait in an inbox, which the owner's loop handles
+// in turns of their own. If a turn is running, V8 handles the inbox at its next interrupt check, so
+// that an endless loop can be paused. While V8 is paused at a breakpoint, the owner's thread waits
+// in a loop that serves only the inbox: neither jobs nor timers nor fibers of its worker. That time
+// does not count towards the turn's limit, and IsolateOptions::on_long_turn is called meanwhile.
 //
-// The owner's loop, unless said otherwise. Sessions end before the inspector does.
+// The owner's loop only, unless said otherwise. Sessions end before the inspector is destroyed.
 #pragma once
 
-// tidy: allow-file threads: a thread that stands at a breakpoint waits for others
+// tidy: allow-file threads: a thread that is paused at a breakpoint waits for others
 
 #include <v8-inspector.h>
 #include <v8.h>
@@ -38,40 +38,43 @@ public:
     Inspector(const Inspector&) = delete;
     Inspector& operator=(const Inspector&) = delete;
 
-    // Any thread. Both are called on the owner's thread and must not wait, `on_left` at the end of
-    // the session, which is known by its number.
+    // Any thread. Begins a session and returns its number. Both functions are called on the owner's
+    // thread and must not wait; `on_left` is called once, when the session has ended.
     std::uint64_t connect(OnMessage on_message, std::function<void()> on_left);
     // Any thread.
     void send(std::uint64_t session, std::string json);
-    // Any thread: the session ends behind what it has sent. What stood at its breakpoint goes on.
+    // Any thread: the session ends after the messages it has sent. If it was the last one, a paused
+    // isolate goes on.
     void leave(std::uint64_t session);
-    // Any thread: so do all sessions, and no other is waited for.
+    // Any thread: the same for all sessions. wait_for_client() does not wait any more.
     void leave_all() { push({.kind = Message::Kind::LeaveAll}); }
 
-    // Any thread: ends the turn that runs now.
+    // Any thread: terminates the turn that runs.
     void interrupt();
 
-    // What is written to the console and what nobody catches is told to all sessions from now on,
-    // and kept for those that begin later.
+    // From now on, what scripts write to the console is also sent to all sessions; V8 keeps it for
+    // sessions that begin later.
     void tap_console();
+    // The same for an uncaught error.
     void tell_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
 
-    // `on_go` is called with true when a client says Runtime.runIfWaitingForDebugger; V8 then
-    // stands still before the first statement of the user's. It is called with false if leave_all()
-    // is, or was before. Null: nobody waits any more.
+    // `on_go` is called with true when a client sends Runtime.runIfWaitingForDebugger; V8 then
+    // pauses before the first statement of the application. It is called with false if leave_all()
+    // is called, or was called before. Null: the caller does not wait any more.
     void wait_for_client(std::function<void(bool)> on_go);
-    // In a turn: the next function that is called is the user's, or is ours.
+    // In a turn: the function that is called next belongs to the application, or to the prelude.
+    // V8 pauses only in the former.
     void user_code_follows();
     void own_code_follows();
-    // Nothing of the user's is to come that V8 should stand still before.
+    // The application's first statement has run, so V8 does not pause before it any more.
     void forget_first_break();
 
-    // In a turn: does what the inbox asks for. Of a condemned isolate, outside of turns: sessions
-    // can still leave.
+    // In a turn: handles all messages of the inbox. If the isolate is condemned, outside of turns:
+    // then sessions can only end.
     void dispatch_all();
-    // The isolate is condemned, and answers nothing any more; its sessions are told.
+    // The isolate is condemned and will answer no more requests: the sessions are notified.
     void tell_crashed();
-    // Outside of turns: all sessions end, also those that have not begun yet.
+    // Outside of turns: ends all sessions, also those whose beginning is still in the inbox.
     void end_sessions();
 
 private:
@@ -81,7 +84,7 @@ private:
         Kind kind = Kind::Text;
         std::uint64_t session = 0;
         std::string json = {};
-        OnMessage on_message = {};  // of one that begins
+        OnMessage on_message = {};  // these two: Begin only
         std::function<void()> on_left = {};
     };
 
@@ -109,15 +112,15 @@ private:
     std::unique_ptr<v8_inspector::V8Inspector> inspector_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Channel>> sessions_;
     std::function<void(bool)> on_go_;
-    bool all_have_left_ = false;
-    bool breaks_first_ = false;  // before the first statement of the user's
-    bool paused_ = false;
+    bool all_have_left_ = false;  // leave_all() was called
+    bool breaks_first_ = false;   // V8 is to pause before the application's first statement
+    bool paused_ = false;         // V8 is paused at a breakpoint
 
-    std::mutex lock_;  // the rest
+    std::mutex lock_;  // guards the members below
     std::condition_variable came_;
     std::deque<Message> inbox_;
     std::uint64_t last_session_ = 0;
-    bool posted_ = false;  // the loop has been told
+    bool posted_ = false;  // the loop has been notified of the inbox
 };
 
 }  // namespace weft::js

@@ -18,22 +18,22 @@
 namespace weft::js {
 namespace {
 
-// What V8's own functions may need below the limit that it checks.
+// The stack that V8's own functions may use below the limit that it checks.
 constexpr std::size_t kStackReserveBytes = 256 * 1024;
-// How long jobs may follow each other before the worker looks after its fibers.
+// How long jobs may run one after the other before the worker returns to its loop.
 constexpr std::int64_t kPumpNs = 200'000;
-// How many microtasks more than allowed may run until one tells whose they are.
-constexpr std::uint64_t kNeighbours = 16;
-// Each collection of young objects walks all roots, which those of the prelude are many of; so it
-// should not come too often. A third of it is filled between two collections.
-constexpr std::size_t kYoungBytes = std::size_t{12} * 1024 * 1024;
-// V8 10.2 ends the process when the grant at the limit is too small for what it is doing.
+// How many microtasks may run beyond the limit until one tells which request they belong to.
+constexpr std::uint64_t kMicrotasksBeyondLimitMax = 16;
+// The initial size of the young generation. Each of its collections walks all roots, of which the
+// prelude has many, so collections should be rare. A third of it is filled between two of them.
+constexpr std::size_t kYoungGenerationBytes = std::size_t{12} * 1024 * 1024;
+// V8 10.2 ends the process when the grant at the heap limit is too small for its operation.
 constexpr std::size_t kHeapGrantBytesMin = std::size_t{256} * 1024 * 1024;
-// So much is granted in all, or three times the limit; then V8 ends the process. Whatever a script
-// asks of V8 in one piece, the memory of the machine is not what ends it.
+// The sum of all grants is limited to this or to three times the heap limit, whichever is larger;
+// beyond it V8 ends the process. So no single operation of V8 can use up the machine's memory.
 constexpr std::size_t kHeapGrantedBytesMax = std::size_t{1024} * 1024 * 1024;
-// What lies outside of the heap beside the ArrayBuffers that are counted by themselves: memories of
-// WebAssembly, and what natives have read. V8 looks at it after so many bytes more, too.
+// Memory outside of the heap that is allowed beside the limit on ArrayBuffers: memories of
+// WebAssembly, and what natives have read. V8 also starts a collection after so much growth.
 constexpr std::int64_t kOutsideBytes = std::int64_t{64} * 1024 * 1024;
 
 std::pair<std::uintptr_t, std::uintptr_t> own_stack() {
@@ -50,8 +50,8 @@ std::pair<std::uintptr_t, std::uintptr_t> own_stack() {
 
 }  // namespace
 
-// The memory of ArrayBuffers: counted, so that a script cannot pass the limit on the heap by. V8
-// frees from its own threads.
+// The memory of ArrayBuffers. It is counted, so that a script cannot evade the heap limit with
+// buffers. V8 also frees from its own threads.
 class Isolate::BufferMemory final : public v8::ArrayBuffer::Allocator {
 public:
     explicit BufferMemory(std::size_t limit) : limit_(limit) {}
@@ -70,7 +70,7 @@ public:
 
 private:
     bool take(std::size_t size) {
-        // Relaxed: a count, which orders nothing.
+        // Relaxed, also in give_back(): a count; no other memory is read through it.
         if (used_.fetch_add(size, std::memory_order_relaxed) + size <= limit_) return true;
         give_back(size);
         return false;
@@ -117,7 +117,8 @@ Result<void> Isolate::open() {
     parameters.array_buffer_allocator = buffers_.get();
     parameters.constraints.ConfigureDefaultsFromHeapSize(0, options_.limits.heap_bytes);
     parameters.constraints.set_initial_young_generation_size_in_bytes(
-        std::min(kYoungBytes, parameters.constraints.max_young_generation_size_in_bytes()));
+        std::min(kYoungGenerationBytes,
+                 parameters.constraints.max_young_generation_size_in_bytes()));
     parameters.external_references = external_references(options_.bindings);
     if (!options_.snapshot.empty()) {
         blob_.data = options_.snapshot.data();
@@ -132,8 +133,8 @@ Result<void> Isolate::open() {
     isolate_->SetMicrotasksPolicy(v8::MicrotasksPolicy::kExplicit);
     isolate_->SetStackLimit(stack_bottom_ + kStackReserveBytes);
     isolate_->SetCaptureStackTraceForUncaughtExceptions(true, 20);
-    // A thread that sleeps in Atomics.wait() uses no processor time, which is what is limited, and
-    // nobody else of its worker runs. It is a TypeError, as on the main thread of a browser.
+    // A thread blocked in Atomics.wait() uses no processor time, so the turn's limit would not end
+    // it, and its whole worker would stand still. It is a TypeError, as on a browser's main thread.
     isolate_->SetAllowAtomicsWait(false);
     report_crashes_of(*isolate_);
     isolate_->AddNearHeapLimitCallback(on_near_heap_limit, this);
@@ -166,7 +167,8 @@ Result<void> Isolate::make_context() {
     context_.Reset(isolate_, context);
     realm_.Reset(isolate_, realm);
     request_name_.Reset(isolate_, to_v8(isolate_, "request"));
-    // What V8 adds to a context only after its snapshot has been read.
+    // V8 adds some objects to a context only after the snapshot has been read; the prelude
+    // completes them here.
     v8::Local<v8::Value> complete;
     v8::TryCatch caught(isolate_);
     if (hook_of("language", "complete").ToLocal(&complete))
@@ -220,7 +222,7 @@ Isolate::~Isolate() {
     isolate_->Dispose();
 }
 
-// In the frame of the fiber that waits.
+// A fiber in await(). It lives in that fiber's stack frame.
 struct Isolate::Awaiting {
     WaitRef waiter;
     Result<void> outcome;
@@ -289,12 +291,13 @@ void Isolate::wait_for_end() {
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     ending_ = waiter.ref();
     end_awaited_ = true;
-    // The last job tells; there may be none under way.
+    // after_jobs() resumes this fiber, and it runs only after a job; there may be none waiting.
     post([] {});
     static_cast<void>(waiter.wait());
 }
 
-// Nothing is under way: whoever waits for a promise would wait for ever.
+// Called when no job is left. If the isolate is idle, the promises that fibers wait for can never
+// be settled, so those fibers are resumed with Closed.
 void Isolate::after_jobs() {
     if (is_at_rest() && on_rest) on_rest();
     if (!is_idle() && !condemned_) return;
@@ -327,8 +330,8 @@ Result<void> Isolate::await(v8::Global<v8::Promise> promise) {
 void Isolate::attach(Awaiting& awaiting, const v8::Global<v8::Promise>& promise) {
     awaiting_.push_back(&awaiting);
     turn([&](v8::Local<v8::Context> context) {
-        // A promise that is never settled outlives the fiber's frame, so the handlers hold its
-        // address only as a word that they look up.
+        // A promise that is never settled outlives the fiber's frame, so the handlers hold the
+        // frame's address only as a number, which they look up in awaiting_.
         v8::Local<v8::Value> word =
             v8::BigInt::NewFromUnsigned(isolate_, reinterpret_cast<std::uintptr_t>(&awaiting));
         v8::Local<v8::Function> fulfilled;
@@ -355,14 +358,14 @@ void Isolate::on_settled(const v8::FunctionCallbackInfo<v8::Value>& info) {
         if (awaiting->waiter.try_claim(Wake::Ready)) awaiting->waiter.resume();
         return;
     }
-    // Outside of this call: V8 would take our own frame for the place of the error.
+    // In a job, not in this call: V8 would report this callback's frame as the place of the error.
     self.post([awaiting, &self, reason = v8::Global<v8::Value>(engine, info[0])] {
         self.describe(*awaiting, reason);
         if (awaiting->waiter.try_claim(Wake::Ready)) awaiting->waiter.resume();
     });
 }
 
-// A turn, as what describes an error may be a getter of the script.
+// In a turn, because describing an error may call getters of the script.
 void Isolate::describe(Awaiting& awaiting, const v8::Global<v8::Value>& reason) {
     std::string text;
     TurnEnd end = turn([&](v8::Local<v8::Context> context) {
@@ -392,7 +395,8 @@ void Isolate::enter() {
     WEFT_ASSERT(is_on_own_stack(), "JavaScript runs on its owner's own stack only");
     v8::Isolate* entered = v8::Isolate::TryGetCurrent();
     if (entered == isolate_) return;
-    // Several isolates of one owner take turns; which of them is entered stays so until the next.
+    // Several isolates of one worker take turns. The one that ran last stays entered until another
+    // one is.
     if (entered) entered->Exit();
     isolate_->Enter();
 }
@@ -439,20 +443,21 @@ TurnEnd Isolate::end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught) 
 
 void Isolate::turn_was_ended(double request, TurnEnd end) {
     repair();
-    // For what the repair has left to do, and for what was to be done behind the turn's own call.
+    // A turn that does nothing itself drains the microtasks that repair() and the terminated turn
+    // have left.
     post([this] { turn([](v8::Local<v8::Context>) {}); });
     if (options_.on_ended_by_force) options_.on_ended_by_force(request, end);
 }
 
-// V8 may end a turn at every call and in every loop, those of the prelude included; and with a
-// drain goes what it would still have run. So what the prelude keeps for more than one request is
-// put in order before anybody else uses it. These functions run no code of the application, and no
-// limit counts.
+// V8 may terminate a turn at every call and in every loop, also in the prelude's own functions, and
+// a terminated drain drops the microtasks that it has not run. So the state that the prelude keeps
+// across requests is made consistent before the next turn uses it. The repair functions run no code
+// of the application, so no limit applies to them.
 void Isolate::repair() {
     v8::TryCatch caught(isolate_);
-    for (std::string_view room : {"timers", "events", "serve"}) {
+    for (std::string_view section : {"timers", "events", "serve"}) {
         v8::Local<v8::Value> hook;
-        if (!hook_of(room, "repair").ToLocal(&hook)) continue;
+        if (!hook_of(section, "repair").ToLocal(&hook)) continue;
         seen_by_turn(hook.As<v8::Function>()->Call(context(), v8::Undefined(isolate_), 0, nullptr));
     }
     WEFT_ASSERT(!caught.HasCaught(), "the prelude repairs itself");
@@ -469,18 +474,20 @@ void Isolate::drain() {
     isolate_->PerformMicrotaskCheckpoint();
 }
 
-// V8 cannot be asked to run so many microtasks and no more. It tells before each reaction of a
-// promise, which all microtasks are (queueMicrotask() makes one, too). What the drain would still
-// have run is lost with it, as with every termination.
+// V8 has no limit on the number of microtasks in a drain, so they are counted here: V8 calls this
+// hook before each promise reaction, and all microtasks are promise reactions (queueMicrotask() of
+// the prelude makes one, too). Terminating drops the microtasks that have not run yet.
 void Isolate::on_promise(v8::PromiseHookType type, v8::Local<v8::Promise>, v8::Local<v8::Value>) {
     if (type != v8::PromiseHookType::kBefore) return;
     Isolate& self = of(v8::Isolate::GetCurrent());
     std::uint64_t limit = self.options_.limits.microtasks;
     if (++self.microtasks_ <= limit || self.flooded_) return;
-    // Now: V8 forgets whose microtask it was when that has ended. It does not know it of those that
-    // adopt the state of another promise; their neighbours in the queue tell.
+    // The request must be read now: V8 forgets it when the microtask has ended. Microtasks that
+    // adopt the state of another promise have none, so up to kMicrotasksBeyondLimitMax more may
+    // run until one has.
     self.flooding_request_ = self.current_request();
-    if (self.flooding_request_ == 0 && self.microtasks_ <= limit + kNeighbours) return;
+    if (self.flooding_request_ == 0 && self.microtasks_ <= limit + kMicrotasksBeyondLimitMax)
+        return;
     self.flooded_ = true;
     self.isolate_->TerminateExecution();
 }
@@ -490,7 +497,7 @@ void Isolate::collect_garbage() {
     isolate_->LowMemoryNotification();
 }
 
-// Any thread. The record owns itself and may find that the isolate has ended.
+// Any thread. The record owns itself, and the isolate may have ended when it runs.
 void Isolate::post_platform_tasks() {
     struct Posted : Completion {
         std::weak_ptr<Isolate*> isolate;
@@ -515,7 +522,8 @@ void Isolate::wake_inspector() {
         auto alive = own->isolate.lock();
         if (!alive) return;
         Isolate& self = **alive;
-        // Its end may be the next in the loop, and waits for no more jobs.
+        // A condemned isolate may be destroyed by the next record of the loop, which does not wait
+        // for jobs; so none is posted.
         if (self.condemned_) {
             if (self.inspector) self.inspector->dispatch_all();
             return;
@@ -529,11 +537,11 @@ void Isolate::wake_inspector() {
     if (options_.runtime->post(options_.worker, *posted)) static_cast<void>(posted.release());
 }
 
-// Of V8 itself, and the callbacks of finalization registries: nobody's request.
+// Runs V8's own tasks and the callbacks of finalization registries; they belong to no request.
 void Isolate::run_platform_tasks() {
     if (condemned_ || in_turn_) return;
     Instant next = Instant::max();
-    // A turn: these, too, may settle promises.
+    // In a turn, because these tasks may settle promises.
     turn([&](v8::Local<v8::Context>) { next = foreground_->run_due(Clock::now()); });
     if (next != Instant::max()) foreground_timer_.set(next);
     if (!first_job_) after_jobs();
@@ -541,8 +549,8 @@ void Isolate::run_platform_tasks() {
 
 std::size_t Isolate::on_near_heap_limit(void* self, std::size_t current, std::size_t) {
     auto& isolate = *static_cast<Isolate*>(self);
-    // The first grant is generous. One that is asked for again comes from a function of V8 that
-    // does not look whether it is to end.
+    // The first grant doubles the heap. V8 asks again from functions that do not check whether
+    // they are to terminate, and then gets the least that lets it go on.
     std::size_t grant =
         isolate.heap_full_ ? kHeapGrantBytesMin : std::max(current, kHeapGrantBytesMin);
     isolate.heap_full_ = true;
@@ -554,9 +562,9 @@ std::size_t Isolate::on_near_heap_limit(void* self, std::size_t current, std::si
     return current + grant;
 }
 
-// V8 collects whenever what lies outside of its heap has grown by much, and knows then what is
-// left. The memories of WebAssembly pass the allocator by, and no limit of V8's own is for all of
-// them.
+// Limits the memory outside of the heap. V8 collects whenever that has grown by much, and knows
+// its size afterwards. Memories of WebAssembly do not come from the allocator above, and V8 has no
+// limit on the sum of them.
 void Isolate::on_collected(v8::Isolate* engine, v8::GCType, v8::GCCallbackFlags, void* self) {
     auto& isolate = *static_cast<Isolate*>(self);
     std::int64_t outside = engine->AdjustAmountOfExternalAllocatedMemory(0);
@@ -578,10 +586,12 @@ double Isolate::current_request() const {
     return request->IsNumber() ? request.As<v8::Number>()->Value() : 0;
 }
 
-v8::MaybeLocal<v8::Value> Isolate::hook_of(std::string_view room, std::string_view name) const {
+v8::MaybeLocal<v8::Value> Isolate::hook_of(std::string_view section,
+                                            std::string_view name) const {
     v8::Local<v8::Value> object;
     v8::Local<v8::Value> function;
-    if (!realm()->Get(context(), to_v8(isolate_, room)).ToLocal(&object) || !object->IsObject() ||
+    if (!realm()->Get(context(), to_v8(isolate_, section)).ToLocal(&object) ||
+        !object->IsObject() ||
         !object.As<v8::Object>()->Get(context(), to_v8(isolate_, name)).ToLocal(&function) ||
         !function->IsFunction())
         return {};
@@ -637,7 +647,8 @@ void Isolate::on_rejection(v8::PromiseRejectMessage message) {
     }
 }
 
-// The prelude's hook dispatches `unhandledrejection`; an event that nobody prevents is reported.
+// The prelude's hook dispatches `unhandledrejection` and returns true if a listener prevented the
+// default; otherwise the rejection is reported as uncaught.
 void Isolate::report_rejections() {
     std::vector<Rejection> rejections = std::exchange(rejections_, {});
     v8::Local<v8::Context> context = this->context();

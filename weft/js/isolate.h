@@ -1,20 +1,20 @@
-// Isolate: one JavaScript world, and the thread that owns it.
+// Isolate: a V8 isolate with one context, and the worker that owns it.
 //
-// An isolate belongs to a pinned worker. JavaScript runs there alone, in the worker's loop and on
+// An isolate belongs to a pinned worker. JavaScript runs only there, in the worker's loop and on
 // the thread's own stack, one turn at a time: a call into the script, then one drain of the
-// microtasks. Fibers of that worker, and everybody else, hand in jobs; each job makes at most one
-// turn, and between two jobs the worker looks after its fibers and descriptors. Every entry asserts
-// that it happens on the owner's own stack.
+// microtasks. Fibers of that worker and other threads post jobs; each job makes at most one turn,
+// and the worker returns to its fibers and descriptors after 200 us of jobs. Every entry into V8
+// asserts that it happens on the owner's own stack.
 //
-// A turn that computes too long is ended by the watchdog, one that fills the heap by the limit on
-// it. The first leaves the isolate good for the next turn; after the second the isolate is
-// condemned: it takes no more turns and is to be replaced.
+// A turn that computes too long is ended by the watchdog, and one that fills the heap is ended by
+// the heap limit. After the former the isolate can take the next turn; after the latter it is
+// condemned: it takes no more turns and has to be replaced.
 //
-// Which request a piece of JavaScript belongs to follows `await` by V8's continuation-preserved
-// embedder data: undefined, which is the application itself, or an object of the prelude whose
-// property `request` is the request's number.
+// The request that a piece of JavaScript runs for is kept in V8's continuation-preserved embedder
+// data, which follows `await`: it is undefined for the application itself, or an object of the
+// prelude whose property `request` is the request's number.
 //
-// Owning isolate only, unless said otherwise.
+// The owner's thread only, unless said otherwise. It ends by dispose().
 #pragma once
 
 #include <v8.h>
@@ -61,53 +61,54 @@ struct PreludeScript {
 struct IsolateLimits {
     // Processor time of one turn.
     Nanoseconds turn_cpu = std::chrono::milliseconds(500);
-    // A turn that goes on for so much longer although it was ended ends the process; zero: nothing
-    // does.
+    // If a turn runs for this much longer after V8 was told to terminate it, the process is ended.
+    // Zero: the process is never ended for that.
     Nanoseconds patience = Nanoseconds::zero();
-    // Of one drain; 0: only their time counts. Counting costs some 60 ns each.
+    // Microtasks in one drain; 0: not counted, so only turn_cpu limits them. Counting costs some
+    // 60 ns each.
     std::uint64_t microtasks = 0;
-    // Of V8's heap; a quarter of it more for ArrayBuffers is counted apart.
+    // Of V8's heap, and of the memory of ArrayBuffers, which V8 allocates outside of it.
     std::size_t heap_bytes = std::size_t{256} * 1024 * 1024;
     std::size_t buffer_bytes = std::size_t{256} * 1024 * 1024;
 };
 
 enum class TurnEnd : std::uint8_t {
     Done,
-    Threw,      // and was reported
-    TooLong,    // ended by the watchdog
-    Flooded,    // ended by the limit on microtasks
-    HeapFull,   // ended by the limit on the heap
-    Condemned,  // not begun: the heap was full before
+    Threw,      // an exception was not caught; it has been reported
+    TooLong,    // terminated by the watchdog, or by interrupt()
+    Flooded,    // terminated by the limit on microtasks
+    HeapFull,   // terminated by the limit on the heap; the isolate is condemned now
+    Condemned,  // not begun: the isolate was condemned before
 };
 
 struct IsolateOptions {
-    Runtime* runtime = nullptr;  // outlives the isolate
-    unsigned worker = 0;         // the owner, by its number in the runtime; a pinned one
+    Runtime* runtime = nullptr;  // outlives the isolate, as the watchdog does
+    unsigned worker = 0;         // the owner, by its number in the runtime; a pinned worker
     Watchdog* watchdog = nullptr;
-    // Where V8's worker tasks run: compiling and collecting beside the script. Null: where they are
-    // posted, on the owner's thread.
+    // Where V8's worker tasks run (compiling and garbage collection beside the script). Null: they
+    // run where they are posted, on the owner's thread.
     BlockingPool* pool = nullptr;
     std::span<const Binding> bindings;
-    // What the prelude's scripts have left; empty: they are run now.
+    // The state after the prelude's scripts have run; empty: they are run now.
     std::span<const char> snapshot;
     std::span<const PreludeScript> prelude;
     IsolateLimits limits;
-    // What runs now, for reports: "shop: GET /users (request 41d2...)".
+    // Describes what runs now, for crash reports: "shop: GET /users (request 41d2...)".
     std::function<std::string()> whereabouts;
-    // An error that nobody caught, as text for people: with a code frame and a stack.
+    // Receives an uncaught error as text for people, with a code frame and a stack.
     std::function<void(std::string_view text)> on_uncaught;
-    // A turn was ended by force, TooLong or Flooded, while it ran for this request, or for the
-    // application (0). In the loop, after the turn; jobs that it posts run behind what that turn
-    // has left to do.
+    // A turn was terminated, as TooLong or Flooded, while it ran for this request, or for the
+    // application (0). Called in the loop, after the turn; jobs that it posts run after what that
+    // turn has left to do.
     std::function<void(double request, TurnEnd end)> on_ended_by_force;
-    // A turn goes on for long, or stands at a breakpoint: again and again until it ends, by another
-    // thread or its own. It must not wait.
+    // A turn runs for long, or is paused at a breakpoint. Called repeatedly until it ends, by the
+    // watchdog's thread or the owner's. It must not wait.
     std::function<void()> on_long_turn;
-    // The heap was full: no more turns are taken. In the loop, after the turn.
+    // The heap was full, so the isolate is condemned. Called in the loop, after the turn.
     std::function<void()> on_condemned;
 };
 
-// Something to be done by an isolate. Whoever posts it keeps it alive until it has run.
+// Work for an isolate's loop. The poster keeps the record alive until `act` has been called.
 struct Job : Completion {
     void (*act)(Job& job) = nullptr;
     Isolate* isolate = nullptr;
@@ -121,15 +122,15 @@ struct IsolateCounters {
     std::uint64_t uncaught = 0;
     std::uint64_t tasks_started = 0;
     std::uint64_t tasks_settled = 0;
-    std::uint64_t late = 0;  // what came after the end of its request, or of its caller's wait
+    std::uint64_t late = 0;  // outcomes that came after their request or their caller's wait
 };
 
 class Isolate {
 public:
     // In the owner's loop.
     static Result<std::unique_ptr<Isolate>> create(IsolateOptions options);
-    // In the owner's loop, when no task is under way: ends it behind all that its own thread has
-    // posted to the loop before.
+    // In the owner's loop, when no task is under way. The isolate is destroyed in the loop, after
+    // everything that its thread has posted there before.
     static void dispose(std::unique_ptr<Isolate> isolate);
     ~Isolate();
     Isolate(const Isolate&) = delete;
@@ -148,10 +149,11 @@ public:
     template <class Body>
     TurnEnd turn(Body&& body);
 
-    // In a turn: somebody will ask for this promise's outcome, so its rejection is not unhandled.
+    // In a turn: C++ will read this promise's outcome, so its rejection is not reported as
+    // unhandled.
     void expect_outcome(v8::Local<v8::Promise> promise);
-    // A fiber of the owner's worker: waits until the promise is settled. The error is the reason as
-    // text for people. When nothing is left that could settle it, Closed.
+    // A fiber of the owner's worker: waits until the promise is settled. The error is the rejection
+    // reason as text for people, or Closed when nothing is left that could settle the promise.
     Result<void> await(v8::Global<v8::Promise> promise);
 
     v8::Isolate* v8() const { return isolate_; }
@@ -164,53 +166,57 @@ public:
     bool is_condemned() const { return condemned_; }
     // Takes no more turns from now on.
     void condemn() { condemned_ = true; }
-    // A fiber of the owner's worker: takes no more turns, and waits until the last task has ended
-    // and the last job has found that it is too late. Whoever calls has cancelled the tasks.
+    // A fiber of the owner's worker, after it has cancelled the tasks: the isolate takes no more
+    // turns. Waits until the last task has ended and the last job has run. One fiber at a time.
     void wait_for_end();
-    // It has no task and no work of V8's own under way that a script awaits, no job waiting and no
-    // timer set: nothing can happen any more.
+    // No task and no asynchronous work of V8 is pending, no job is waiting and no timer is set, so
+    // no more JavaScript will run unless somebody posts a job.
     bool is_idle() const { return tasks_ == 0 && pending_ == 0 && !first_job_ && !timer_armed_; }
-    // As is_idle(), but for the timers that keep no script from its end.
+    // As is_idle(), but timers that do not keep a script running may be set.
     bool is_at_rest() const {
         return tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_hold_);
     }
     std::size_t tasks() const { return tasks_; }
 
-    // Of what runs now; 0 is the application.
+    // The number of the request that the running JavaScript belongs to; 0 is the application.
     double current_request() const;
 
-    // A function that the prelude keeps in realm.<room>.<name>; empty when there is none.
-    v8::MaybeLocal<v8::Value> hook_of(std::string_view room, std::string_view name) const;
+    // The function realm.<section>.<name> of the prelude; empty when there is none.
+    v8::MaybeLocal<v8::Value> hook_of(std::string_view section, std::string_view name) const;
 
-    // Called when nothing is under way any more: no task, no job, no timer.
+    // Called in the loop when the isolate has become idle, see is_idle().
     std::function<void()> on_idle;
-    // Called when nothing is that a script waits for at its end: timers of signals may be set.
+    // Called in the loop when nothing keeps a script running any more, see is_at_rest().
     std::function<void()> on_rest;
-    // Above the fibers of a request's tasks; nothing: the request is over.
+    // The token that cancels the tasks of a request; empty when the request is over.
     std::function<std::optional<CancelToken>(double request)> find_token;
 
-    // Any thread, while the isolate lives: ends the turn that runs now, if one does, as TooLong.
+    // Any thread, while the isolate lives: terminates the turn that runs, if any, as TooLong.
     void interrupt() { watched_->end_now(); }
 
     // ---- for the debugger, js/inspector.h
     Inspector* inspector = nullptr;
-    // Any thread: the inspector empties its inbox in a turn of its own.
+    // Any thread: the inspector handles its inbox in a turn of its own.
     void wake_inspector();
-    // Until resume_turn() the limits of the turn do not count, if there is one.
+    // The limit on the turn's processor time is suspended until resume_turn(). Neither does
+    // anything outside of a turn.
     void pause_turn() {
         if (in_turn_) watched_->pause();
     }
     void resume_turn() {
         if (in_turn_) watched_->begin();
     }
+    // Makes this the current isolate of the thread.
     void enter();
 
     // ---- for the natives of js/
+    // Sets the one timer that wakes the prelude's timers, at a time of now_ms(); 1e300 and later
+    // clear it.
     void arm_timer(double deadline_ms);
-    // False: those that are set keep no script from its end.
+    // Whether the timers that are set keep a script running.
     void set_timers_hold(bool hold) { timers_hold_ = hold; }
-    // In a turn of run_timers(), behind each callback: the callback's microtasks. True: it is time
-    // to look after others.
+    // In a turn of run_timers(), after each callback: drains the callback's microtasks and gives
+    // the next callback a full time limit. True: run_timers() has used its share of the loop.
     bool end_callback();
     void collect_garbage();
     void report_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
@@ -219,7 +225,7 @@ public:
         ++counters_.tasks_started;
     }
     void task_ends();
-    // What V8 does by itself and settles by itself.
+    // Around asynchronous work of V8 itself that settles a promise, such as WebAssembly.compile().
     void pending_begins() { ++pending_; }
     void pending_ends() { --pending_; }
     TaskTable& task_table() { return task_table_; }
@@ -272,7 +278,7 @@ private:
     v8::Global<v8::Context> context_;
     v8::Global<v8::Object> realm_;
     v8::Global<v8::Function> run_due_timers_;
-    v8::Global<v8::String> request_name_;  // of the property of a continuation
+    v8::Global<v8::String> request_name_;  // "request", the property of a continuation
     std::unique_ptr<Modules> modules_;
     std::unique_ptr<WatchedTurns> watched_;
     std::shared_ptr<ForegroundTasks> foreground_;
@@ -293,10 +299,10 @@ private:
     bool timers_hold_ = true;
     bool in_turn_ = false;
     bool heap_full_ = false;
-    std::size_t heap_granted_bytes_ = 0;  // beyond the limit
-    bool flooded_ = false;
-    double flooding_request_ = 0;   // whose microtask was one too many
-    std::uint64_t microtasks_ = 0;  // of this drain, where they are counted
+    std::size_t heap_granted_bytes_ = 0;  // beyond the heap limit
+    bool flooded_ = false;                // the turn was terminated by the limit on microtasks
+    double flooding_request_ = 0;         // the request whose microtask exceeded that limit
+    std::uint64_t microtasks_ = 0;        // run in this drain, if they are counted
     bool condemned_ = false;
     std::size_t tasks_ = 0;
     std::size_t pending_ = 0;
@@ -308,10 +314,9 @@ private:
         v8::Global<v8::Value> reason;
     };
     std::vector<Rejection> rejections_;
-    // Fibers that wait for a promise.
-    std::vector<Awaiting*> awaiting_;
-    WaitRef ending_;  // of wait_for_end()
-    bool end_awaited_ = false;
+    std::vector<Awaiting*> awaiting_;  // the fibers that wait for a promise
+    WaitRef ending_;                   // the fiber in wait_for_end()
+    bool end_awaited_ = false;         // ending_ is valid
 };
 
 template <class Body>

@@ -14,13 +14,13 @@ bool is_letter(char byte) {
            byte == '$';
 }
 
-// Longest first. No `<` and `>`.
+// Longest first. `<` and `>` are missing, see TokenKind::Punctuator.
 constexpr std::array<std::string_view, 33> kPunctuators = {
     "...", "===", "!==", "**=", "&&=", "||=", "?\?=", "=>", "==", "!=", "**",
     "&&",  "||",  "??",  "?.",  "++",  "--",  "+=",   "-=", "*=", "/=", "%=",
     "&=",  "|=",  "^=",  "(",   ")",   "{",   "}",    "[",  "]",  ";",  ","};
 
-// Behind these words an expression begins.
+// An expression begins after these words.
 constexpr std::array<std::string_view, 16> kBeforeExpression = {
     "return", "typeof", "instanceof", "in",   "of",      "new",   "delete", "void",
     "throw",  "case",   "do",         "else", "default", "yield", "await",  "extends"};
@@ -40,8 +40,8 @@ void Lexer::skip_line() {
     while (at_ < source_.size() && source_[at_] != '\n' && source_[at_] != '\r') ++at_;
 }
 
-// Of the white space at this place that is no ASCII: no-break space, BOM, line separators and the
-// spaces of U+2000.
+// The size of a white-space character at this place that is not ASCII: a no-break space, BOM, line
+// separator, or one of the spaces from U+2000 on. 0: there is none.
 std::size_t Lexer::blank_bytes() const {
     std::string_view rest = source_.substr(at_, 3);
     if (rest.starts_with("\xC2\xA0")) return 2;
@@ -120,7 +120,7 @@ void Lexer::scan_string(char quote) {
     at_ = std::min(at_ + 1, source_.size());
 }
 
-// Behind the ` or the }.
+// Called after the ` or the }.
 TokenKind Lexer::scan_template() {
     while (at_ < source_.size()) {
         char byte = source_[at_];
@@ -140,7 +140,7 @@ TokenKind Lexer::scan_template() {
 
 void Lexer::scan_punctuator() {
     std::string_view rest = source_.substr(at_);
-    // `a?.5:b` is a condition.
+    // `a?.5:b` is a conditional expression.
     bool is_condition = rest.starts_with("?.") && rest.size() > 2 && is_digit(rest[2]);
     for (std::string_view punctuator : kPunctuators) {
         if (rest.starts_with(punctuator) && !is_condition) {
@@ -212,15 +212,16 @@ Token Lexer::template_rest(const Token& brace) {
 
 namespace {
 
-// What stands open, and whether an expression is complete when it closes.
+// An open bracket, and whether an expression is complete when it is closed.
 struct Open {
-    char kind;  // ( [ { or $ for the expression in a template
+    char kind;  // ( [ { or $ for an expression in a template
     bool value_when_closed;
 };
 
-class Guess {
+// Tells regular expressions and template parts by the tokens before them.
+class TokenScanner {
 public:
-    explicit Guess(std::string_view source) : lexer_(source) {}
+    explicit TokenScanner(std::string_view source) : lexer_(source) {}
 
     std::vector<Token> run() {
         for (Token token = lexer_.scan(); token.kind != TokenKind::End; token = lexer_.scan()) {
@@ -240,7 +241,7 @@ public:
     }
 
 private:
-    // Keeps whether a value has just ended, after which a slash divides.
+    // Records whether the token ends a value: a slash after a value is a division.
     void note(const Token& token) {
         std::string_view text = lexer_.text(token);
         switch (token.kind) {
@@ -302,7 +303,7 @@ private:
 
 }  // namespace
 
-std::vector<Token> all_tokens(std::string_view source) { return Guess(source).run(); }
+std::vector<Token> all_tokens(std::string_view source) { return TokenScanner(source).run(); }
 
 std::string string_value(std::string_view literal) {
     std::string value;

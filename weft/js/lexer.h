@@ -3,12 +3,12 @@
 //     Lexer lexer(source);
 //     for (Token token = lexer.scan(); token.kind != TokenKind::End; token = lexer.scan()) ...
 //
-// Whether a slash begins a regular expression, and a brace ends a part of a template, only the
-// grammar can tell: whoever knows asks for regexp() or template_rest() after the token came.
-// all_tokens() guesses by the tokens before, which is right for all that people write. Nothing is
-// refused here: what is no token at all comes as a punctuator of one byte.
+// Only the grammar can tell whether a slash begins a regular expression, and whether a brace ends
+// an expression in a template. A parser calls regexp() or template_rest() with such a token.
+// all_tokens() decides by the tokens before, which is right for code that people write. There are
+// no errors: a byte that begins no token is returned as a punctuator.
 //
-// A value that borrows its text; any thread.
+// A value that borrows its text, which has less than 4 GiB; any thread.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ enum class TokenKind : std::uint8_t {
     Template,        // from ` or } to the closing `
     TemplateOpened,  // from ` or } to ${
     RegExp,
-    Punctuator,  // as long as it can be; but `<` and `>` come one by one, for the sake of types
+    Punctuator,  // the longest one; but each `<` and `>` is a token of its own, because of types
 };
 
 struct Token {
     TokenKind kind = TokenKind::End;
-    bool after_newline = false;
+    bool after_newline = false;  // the line ended between this token and the one before
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
 };
@@ -43,7 +43,7 @@ public:
     explicit Lexer(std::string_view source, std::size_t at = 0);
 
     Token scan();
-    // Reads on from a token that was a slash, or the brace behind an expression in a template.
+    // Scans again from a token that is a slash, or the brace behind an expression in a template.
     Token regexp(const Token& slash);
     Token template_rest(const Token& brace);
 
@@ -55,7 +55,7 @@ public:
     void move_to(std::size_t at) { at_ = at; }
 
 private:
-    bool skip_blanks();  // whether a line ended there
+    bool skip_blanks();  // white space and comments; whether a line ended there
     std::size_t blank_bytes() const;
     void skip_line();
     bool skip_comment();
@@ -70,9 +70,11 @@ private:
     std::size_t at_ = 0;
 };
 
+// All tokens of a text, without the End.
 std::vector<Token> all_tokens(std::string_view source);
 
-// The value of a string token, without its quotes; escapes that people write in names are known.
+// The value of a string token without its quotes. Escapes of one character are replaced; \x, \u and
+// octal escapes are not.
 std::string string_value(std::string_view literal);
 
 }  // namespace weft::js

@@ -1,6 +1,6 @@
 #include "weft/js/watchdog.h"
 
-// tidy: allow-file threads: a plain thread beside the runtime that looks at others
+// tidy: allow-file threads: a plain thread beside the runtime that watches others
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,25 +45,25 @@ WatchedTurns::~WatchedTurns() { watchdog_.remove(*this); }
 
 void WatchedTurns::begin() {
     ++turn_;
-    // seq_cst: this store and the load of asleep_ are in one order with the watchdog's store of
-    // asleep_ and its last look at the word; so either we see that it sleeps, or it sees that a
-    // turn runs.
+    // seq_cst: this store and the load of is_waiting_ are in one total order with the watchdog's
+    // store of is_waiting_ and its last load of the word. So either this thread sees that the
+    // watchdog waits, or the watchdog sees that a turn runs.
     word_.store(turn_ << kStateBits | Running, std::memory_order_seq_cst);
-    if (watchdog_.asleep_.load(std::memory_order_seq_cst)) [[unlikely]]
-        watchdog_.wake();
+    if (watchdog_.is_waiting_.load(std::memory_order_seq_cst)) [[unlikely]]
+        watchdog_.notify();
 }
 
 bool WatchedTurns::end() {
     std::uint64_t running = turn_ << kStateBits | Running;
-    // Acquire-release: whoever ends the next turn comes after the end of this one.
+    // Acquire-release: a thread that terminates the next turn sees the end of this one.
     if (word_.compare_exchange_strong(running, turn_ << kStateBits | Idle,
                                       std::memory_order_acq_rel, std::memory_order_acquire))
         return false;
-    // Acquire-release: the termination has been asked for, so that it can be taken back; and it is
-    // not asked for again, as that begins with Ended.
+    // Acquire-release: in the state Terminated V8 has been asked, so the request can be cancelled;
+    // and V8 is not asked again, as that would begin in the state Terminated.
     for (unsigned attempt = 0;; ++attempt) {
-        std::uint64_t ended = turn_ << kStateBits | Ended;
-        if (word_.compare_exchange_strong(ended, turn_ << kStateBits | Idle,
+        std::uint64_t terminated = turn_ << kStateBits | Terminated;
+        if (word_.compare_exchange_strong(terminated, turn_ << kStateBits | Idle,
                                           std::memory_order_acq_rel, std::memory_order_acquire))
             break;
         env::spin_pause(attempt);
@@ -74,38 +74,38 @@ bool WatchedTurns::end() {
 
 void WatchedTurns::renew() {
     std::uint64_t running = turn_ << kStateBits | Running;
-    // Relaxed: the watchdog sees that the number changed, and reads nothing else of ours. It does
-    // not sleep meanwhile, as something runs before and after.
+    // Relaxed: the watchdog only sees that the number has changed, and reads no other memory
+    // through it. It does not begin to wait in between, as a turn runs before and after.
     if (word_.compare_exchange_strong(running, (turn_ + 1) << kStateBits | Running,
                                       std::memory_order_relaxed, std::memory_order_relaxed))
         ++turn_;
 }
 
 void WatchedTurns::pause() {
-    // Whoever has ended it meanwhile has come too late.
+    // If the turn was terminated meanwhile, the termination is cancelled: it came too late.
     static_cast<void>(end());
 }
 
 void WatchedTurns::end_now() {
-    // Relaxed: end_by_force() looks again.
+    // Relaxed: terminate() compares the word again.
     std::uint64_t word = word_.load(std::memory_order_relaxed);
-    if ((word & kStateMask) == Running) end_by_force(word);
+    if ((word & kStateMask) == Running) terminate(word);
 }
 
-void WatchedTurns::end_by_force(std::uint64_t seen) {
-    std::uint64_t condemned = (seen & ~kStateMask) | Condemned;
+void WatchedTurns::terminate(std::uint64_t seen) {
+    std::uint64_t terminating = (seen & ~kStateMask) | Terminating;
     // Fails when the turn has ended meanwhile.
-    if (!word_.compare_exchange_strong(seen, condemned, std::memory_order_acq_rel,
+    if (!word_.compare_exchange_strong(seen, terminating, std::memory_order_acq_rel,
                                        std::memory_order_relaxed))
         return;
     isolate_.TerminateExecution();
-    // Release: the turn may take it back now.
-    word_.store((condemned & ~kStateMask) | Ended, std::memory_order_release);
+    // Release: pairs with the acquire in end(), which may cancel the termination from now on.
+    word_.store((terminating & ~kStateMask) | Terminated, std::memory_order_release);
 }
 
 [[noreturn]] void Watchdog::end_process() {
     log(LogLevel::Error, "a turn of JavaScript does not end: the process is ended");
-    // Without destructors and without a core: the isolate's thread is still at work.
+    // Without destructors and without a core dump: the isolate's thread is still running.
     constexpr int kStatus = 3;
     std::_Exit(kStatus);
 }
@@ -114,7 +114,7 @@ Watchdog::~Watchdog() {
     {
         std::lock_guard lock(lock_);
         WEFT_ASSERT(watched_.empty(), "a watchdog outlives what it watches");
-        over_ = true;
+        stopping_ = true;
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
@@ -131,37 +131,37 @@ void Watchdog::remove(WatchedTurns& turns) {
     std::erase(watched_, &turns);
 }
 
-void Watchdog::wake() {
+void Watchdog::notify() {
     {
         std::lock_guard lock(lock_);
-        woken_ = true;
+        notified_ = true;
     }
     changed_.notify_all();
 }
 
 void Watchdog::run() {
     std::unique_lock lock(lock_);
-    Nanoseconds quiet{};
-    while (!over_) {
+    Nanoseconds idle{};
+    while (!stopping_) {
         Nanoseconds pause = std::chrono::seconds(1);
-        quiet = look(lock, pause) ? Nanoseconds::zero() : quiet + pause;
-        if (quiet <= kQuiet) {
+        idle = check_turns(lock, pause) ? Nanoseconds::zero() : idle + pause;
+        if (idle <= kIdleMax) {
             changed_.wait_for(lock, pause);
             continue;
         }
         // seq_cst: see WatchedTurns::begin().
-        asleep_.store(true, std::memory_order_seq_cst);
-        woken_ = look(lock, pause);
-        changed_.wait(lock, [&] { return over_ || woken_; });
-        asleep_.store(false, std::memory_order_relaxed);
-        quiet = Nanoseconds::zero();
+        is_waiting_.store(true, std::memory_order_seq_cst);
+        notified_ = check_turns(lock, pause);
+        changed_.wait(lock, [&] { return stopping_ || notified_; });
+        is_waiting_.store(false, std::memory_order_relaxed);
+        idle = Nanoseconds::zero();
     }
 }
 
-bool Watchdog::look(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
+bool Watchdog::check_turns(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
     bool runs = false;
     for (WatchedTurns* turns : watched_) {
-        pause = std::min(pause, turns->limit_ / kLooks);
+        pause = std::min(pause, turns->limit_ / kChecksPerLimit);
         if (turns->on_long_) pause = std::min(pause, kLongTurn);
         // seq_cst: see WatchedTurns::begin().
         std::uint64_t word = turns->word_.load(std::memory_order_seq_cst);
@@ -170,20 +170,20 @@ bool Watchdog::look(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
         runs = true;
         std::int64_t now = cpu_ns(turns->cpu_clock_);
         if (state != WatchedTurns::Running) {
-            // seen_cpu_ns_ is still of its beginning.
+            // seen_cpu_ns_ is from the first check that saw this turn running.
             Nanoseconds used(now - turns->seen_cpu_ns_);
             if (turns->patience_.count() > 0 && used >= turns->limit_ + turns->patience_)
                 end_process();
-            // Natives go on behind the script that was ended, and may call another: the
-            // description of an error does.
-            if (state == WatchedTurns::Ended) turns->end_by_force(word);
+            // After the script was terminated, C++ goes on with the turn and may call more script:
+            // describing an error does.
+            if (state == WatchedTurns::Terminated) turns->terminate(word);
             continue;
         }
         if (word != turns->seen_) {
             turns->seen_ = word;
             turns->seen_cpu_ns_ = now;
         } else if (now - turns->seen_cpu_ns_ >= turns->limit_.count()) {
-            turns->end_by_force(word);
+            turns->terminate(word);
         } else if (turns->on_long_) {
             turns->on_long_();
         }

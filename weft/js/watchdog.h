@@ -1,20 +1,20 @@
-// Watchdog: ends a turn of JavaScript that computes too long, and never the next one.
+// Watchdog: terminates a turn of JavaScript that computes too long, and never the next one.
 //
-// One thread watches all isolates of a process. Each has a word that says which of its turns runs.
-// When the thread has seen the same turn use more processor time than its limit, it moves the word
-// from Running to Condemned, which only one of the two sides can do, asks V8 to end the execution
-// and says so. A turn that finds itself condemned at its end waits for that and takes the
-// termination back, so that it cannot hit the turn after it; until then it is told again and again.
-// While no isolate runs, the thread sleeps without a time limit.
+// One thread watches all isolates of a process. Each isolate has a word with the number and the
+// state of its turn. When the thread has seen the same turn use more processor time than its limit,
+// it moves the word from Running to Terminating, asks V8 to terminate the execution, and moves the
+// word on to Terminated. A turn that finds at its end that it is no longer Running waits for
+// Terminated and cancels the termination, so that it cannot hit the next turn. A turn that goes on
+// is asked again at every check. While no isolate runs, the thread waits without a time limit.
 //
-// It counts processor time of the owner's thread, not time of the wall: a busy machine does not end
-// a turn that has hardly run.
+// It counts the processor time of the owner's thread, not elapsed time: on a busy machine a turn
+// that has hardly run is not terminated.
 //
-// Some functions of V8 do not look whether they are to end. Where somebody will start another
-// process, one whose turn goes on all the same is ended.
+// Some functions of V8 do not check whether they are to terminate. If a supervisor will start
+// another process, a process whose turn goes on all the same can be ended (`patience`).
 #pragma once
 
-// tidy: allow-file threads: a plain thread beside the runtime that looks at others
+// tidy: allow-file threads: a plain thread beside the runtime that watches others
 
 #include <v8.h>
 
@@ -32,13 +32,13 @@ namespace weft::js {
 
 class Watchdog;
 
-// The part of one isolate; owned by it.
+// The turns of one isolate, which owns this. The owner's thread only, unless said otherwise.
 class WatchedTurns {
 public:
-    // On the isolate's own thread.
-    // `patience`: how long a turn may go on after it was told to end, until the process is ended;
-    // zero: for ever.
-    // `on_long`: called by the watchdog again and again while a turn goes on that it has seen
+    // `limit`: processor time of a turn; not zero.
+    // `patience`: processor time that a turn may use after V8 was asked to terminate it, until the
+    // process is ended; zero: unlimited.
+    // `on_long`: called by the watchdog's thread at each check that finds a turn it has seen
     // before; it must not wait. May be null.
     WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit, Nanoseconds patience,
                  std::function<void()> on_long = {});
@@ -46,26 +46,27 @@ public:
     WatchedTurns(const WatchedTurns&) = delete;
     WatchedTurns& operator=(const WatchedTurns&) = delete;
 
-    // The owner, around each turn.
+    // Around each turn.
     void begin();
-    // True when the turn was ended by force; the isolate is good for the next one.
+    // True when the turn was terminated; the isolate can take the next one.
     [[nodiscard]] bool end();
-    // The owner, in a turn: what comes now has the whole time of a turn again. Does nothing when
-    // the turn was ended by force meanwhile.
+    // In a turn: it may use the whole limit again from now on. Does nothing when the turn was
+    // terminated meanwhile.
     void renew();
-    // The owner, in a turn: nothing ends it until the next begin(), which goes on with it.
+    // In a turn: it is not watched until the next begin(), which continues it.
     void pause();
-    // Any thread: ends the turn that runs now, if one does.
+    // Any thread: terminates the turn that runs, if any.
     void end_now();
 
 private:
     friend class Watchdog;
-    enum State : std::uint64_t { Idle, Running, Condemned, Ended };
+    // Terminating: V8 is being asked to terminate the turn. Terminated: V8 has been asked.
+    enum State : std::uint64_t { Idle, Running, Terminating, Terminated };
     static constexpr unsigned kStateBits = 2;
     static constexpr std::uint64_t kStateMask = (1U << kStateBits) - 1;
 
-    // `seen`: the word, of a turn that runs or was told to end before.
-    void end_by_force(std::uint64_t seen);
+    // Any thread. `seen`: the word of a turn that is Running or Terminated.
+    void terminate(std::uint64_t seen);
 
     Watchdog& watchdog_;
     v8::Isolate& isolate_;
@@ -73,14 +74,15 @@ private:
     const Nanoseconds patience_;
     const std::function<void()> on_long_;
     const clockid_t cpu_clock_;
-    std::uint64_t turn_ = 0;         // the owner's count
+    std::uint64_t turn_ = 0;         // the number of the turn; written by the owner only
     Atomic<std::uint64_t> word_{0};  // turn << kStateBits | state
-    // The watchdog's.
+    // The watchdog's thread only: the word of the last check at which a new turn ran, and the
+    // thread's processor time then.
     std::uint64_t seen_ = 0;
     std::int64_t seen_cpu_ns_ = 0;
 };
 
-// Any thread. It outlives all that it watches.
+// The thread that watches. Any thread may make and destroy it; it outlives all WatchedTurns.
 class Watchdog {
 public:
     Watchdog() = default;
@@ -90,26 +92,28 @@ public:
 
 private:
     friend class WatchedTurns;
-    static constexpr int kLooks = 5;  // in the time that a turn may take
+    static constexpr int kChecksPerLimit = 5;  // within the time limit of a turn
+    // The longest time between two checks where on_long is to be called.
     static constexpr Nanoseconds kLongTurn = std::chrono::milliseconds(20);
-    // So long nothing runs before the thread sleeps without a time limit.
-    static constexpr Nanoseconds kQuiet = std::chrono::seconds(1);
+    // After this time without a turn the thread waits without a time limit.
+    static constexpr Nanoseconds kIdleMax = std::chrono::seconds(1);
 
     void add(WatchedTurns& turns);
     void remove(WatchedTurns& turns);
-    void wake();
+    void notify();
     void run();
     [[noreturn]] static void end_process();
-    // True: something runs.
-    bool look(std::unique_lock<std::mutex>& lock, Nanoseconds& pause);
+    // Checks every isolate, with lock_ held. `pause` is lowered to the time until the next check.
+    // True: some turn is not Idle.
+    bool check_turns(std::unique_lock<std::mutex>& lock, Nanoseconds& pause);
 
     std::mutex lock_;
     std::condition_variable changed_;
     std::vector<WatchedTurns*> watched_;
-    bool over_ = false;
-    bool woken_ = false;
-    // Set by the thread before it sleeps without a time limit.
-    Atomic<bool> asleep_{false};
+    bool stopping_ = false;
+    bool notified_ = false;
+    // Set by the thread before it waits without a time limit.
+    Atomic<bool> is_waiting_{false};
     std::thread thread_;
 };
 
