@@ -108,8 +108,8 @@ void write_stack(v8::Isolate* isolate) {
                             weft_version, v8::V8::GetVersion(), build_id()));
         if (v8::Isolate* isolate = v8::Isolate::TryGetCurrent()) {
             Isolate& self = Isolate::of(isolate);
-            if (self.options().whereabouts)
-                write_stderr(format("  {}\n", self.options().whereabouts()));
+            if (self.options().describe_running)
+                write_stderr(format("  {}\n", self.options().describe_running()));
             write_stack(isolate);
         }
     }

@@ -329,7 +329,7 @@ void Inspector::forget_first_break() {
 // The functions of V8's own console notify the sessions and write nothing. Each function of the
 // prelude's console is replaced by a native function that calls V8's and then the prelude's; native
 // frames do not appear in the stack of a message.
-void Inspector::tap_console() {
+void Inspector::mirror_console() {
     isolate_.enter();
     v8::Isolate* engine = isolate_.v8();
     v8::HandleScope handles(engine);

@@ -54,7 +54,7 @@ public:
 
     // From now on, what scripts write to the console is also sent to all sessions; V8 keeps it for
     // sessions that begin later.
-    void tap_console();
+    void mirror_console();
     // The same for an uncaught error.
     void tell_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
 

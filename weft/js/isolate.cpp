@@ -145,7 +145,7 @@ Result<void> Isolate::open() {
     if (options_.limits.microtasks > 0) isolate_->SetPromiseHook(on_promise);
     watched_ =
         std::make_unique<WatchedTurns>(*options_.watchdog, *isolate_, options_.limits.turn_cpu,
-                                       options_.limits.patience, options_.on_long_turn);
+                                       options_.limits.overrun_max, options_.on_long_turn);
     enter();
     return make_context();
 }
@@ -299,7 +299,7 @@ void Isolate::wait_for_end() {
 // Called when no job is left. If the isolate is idle, the promises that fibers wait for can never
 // be settled, so those fibers are resumed with Closed.
 void Isolate::after_jobs() {
-    if (is_at_rest() && on_rest) on_rest();
+    if (is_finished() && on_finished) on_finished();
     if (!is_idle() && !condemned_) return;
     if (on_idle) on_idle();
     for (Awaiting* awaiting : std::exchange(awaiting_, {})) {
@@ -414,13 +414,13 @@ TurnEnd Isolate::end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught) 
     if (!caught.HasTerminated()) drain();
     if (!rejections_.empty() && !caught.HasTerminated()) report_rejections();
     bool too_long = watched_->end();
-    bool flooded = std::exchange(flooded_, false);
+    bool too_many_microtasks = std::exchange(microtask_limit_hit_, false);
     in_turn_ = false;
     double request = 0;
     if (too_long)
         request = current_request();
-    else if (flooded)
-        request = flooding_request_;
+    else if (too_many_microtasks)
+        request = microtask_limit_request_;
     context->SetContinuationPreservedEmbedderData(v8::Undefined(isolate_));
     if (heap_full_) {
         if (!too_long) isolate_->CancelTerminateExecution();
@@ -430,11 +430,11 @@ TurnEnd Isolate::end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught) 
         if (options_.on_condemned) options_.on_condemned();
         return TurnEnd::HeapFull;
     }
-    if (too_long || flooded) {
+    if (too_long || too_many_microtasks) {
         if (!too_long) isolate_->CancelTerminateExecution();
-        ++(too_long ? counters_.too_long : counters_.flooded);
+        ++(too_long ? counters_.too_long : counters_.microtask_limit);
         rejections_.clear();
-        TurnEnd end = too_long ? TurnEnd::TooLong : TurnEnd::Flooded;
+        TurnEnd end = too_long ? TurnEnd::TooLong : TurnEnd::MicrotaskLimit;
         turn_was_ended(request, end);
         return end;
     }
@@ -481,14 +481,14 @@ void Isolate::on_promise(v8::PromiseHookType type, v8::Local<v8::Promise>, v8::L
     if (type != v8::PromiseHookType::kBefore) return;
     Isolate& self = of(v8::Isolate::GetCurrent());
     std::uint64_t limit = self.options_.limits.microtasks;
-    if (++self.microtasks_ <= limit || self.flooded_) return;
+    if (++self.microtasks_ <= limit || self.microtask_limit_hit_) return;
     // The request must be read now: V8 forgets it when the microtask has ended. Microtasks that
     // adopt the state of another promise have none, so up to kMicrotasksBeyondLimitMax more may
     // run until one has.
-    self.flooding_request_ = self.current_request();
-    if (self.flooding_request_ == 0 && self.microtasks_ <= limit + kMicrotasksBeyondLimitMax)
+    self.microtask_limit_request_ = self.current_request();
+    if (self.microtask_limit_request_ == 0 && self.microtasks_ <= limit + kMicrotasksBeyondLimitMax)
         return;
-    self.flooded_ = true;
+    self.microtask_limit_hit_ = true;
     self.isolate_->TerminateExecution();
 }
 

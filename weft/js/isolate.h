@@ -63,7 +63,7 @@ struct IsolateLimits {
     Nanoseconds turn_cpu = std::chrono::milliseconds(500);
     // If a turn runs for this much longer after V8 was told to terminate it, the process is ended.
     // Zero: the process is never ended for that.
-    Nanoseconds patience = Nanoseconds::zero();
+    Nanoseconds overrun_max = Nanoseconds::zero();
     // Microtasks in one drain; 0: not counted, so only turn_cpu limits them. Counting costs some
     // 60 ns each.
     std::uint64_t microtasks = 0;
@@ -76,7 +76,7 @@ enum class TurnEnd : std::uint8_t {
     Done,
     Threw,      // an exception was not caught; it has been reported
     TooLong,    // terminated by the watchdog, or by interrupt()
-    Flooded,    // terminated by the limit on microtasks
+    MicrotaskLimit,    // terminated by the limit on microtasks
     HeapFull,   // terminated by the limit on the heap; the isolate is condemned now
     Condemned,  // not begun: the isolate was condemned before
 };
@@ -94,12 +94,12 @@ struct IsolateOptions {
     std::span<const PreludeScript> prelude;
     IsolateLimits limits;
     // Describes what runs now, for crash reports: "shop: GET /users (request 41d2...)".
-    std::function<std::string()> whereabouts;
+    std::function<std::string()> describe_running;
     // Receives an uncaught error as text for people, with a code frame and a stack.
     std::function<void(std::string_view text)> on_uncaught;
-    // A turn was terminated, as TooLong or Flooded, while it ran for this request, or for the
-    // application (0). Called in the loop, after the turn; jobs that it posts run after what that
-    // turn has left to do.
+    // A turn was terminated, as TooLong or MicrotaskLimit, while it ran for this request, or for
+    // the application (0). Called in the loop, after the turn; jobs that it posts run after what
+    // that turn has left to do.
     std::function<void(double request, TurnEnd end)> on_ended_by_force;
     // A turn runs for long, or is paused at a breakpoint. Called repeatedly until it ends, by the
     // watchdog's thread or the owner's. It must not wait.
@@ -117,7 +117,7 @@ struct Job : Completion {
 struct IsolateCounters {
     std::uint64_t turns = 0;
     std::uint64_t too_long = 0;
-    std::uint64_t flooded = 0;
+    std::uint64_t microtask_limit = 0;
     std::uint64_t heap_full = 0;
     std::uint64_t uncaught = 0;
     std::uint64_t tasks_started = 0;
@@ -173,8 +173,8 @@ public:
     // no more JavaScript will run unless somebody posts a job.
     bool is_idle() const { return tasks_ == 0 && pending_ == 0 && !first_job_ && !timer_armed_; }
     // As is_idle(), but timers that do not keep a script running may be set.
-    bool is_at_rest() const {
-        return tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_hold_);
+    bool is_finished() const {
+        return tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_keep_alive_);
     }
     std::size_t tasks() const { return tasks_; }
 
@@ -186,8 +186,8 @@ public:
 
     // Called in the loop when the isolate has become idle, see is_idle().
     std::function<void()> on_idle;
-    // Called in the loop when nothing keeps a script running any more, see is_at_rest().
-    std::function<void()> on_rest;
+    // Called in the loop when nothing keeps a script running any more, see is_finished().
+    std::function<void()> on_finished;
     // The token that cancels the tasks of a request; empty when the request is over.
     std::function<std::optional<CancelToken>(double request)> find_token;
 
@@ -214,7 +214,7 @@ public:
     // clear it.
     void arm_timer(double deadline_ms);
     // Whether the timers that are set keep a script running.
-    void set_timers_hold(bool hold) { timers_hold_ = hold; }
+    void set_timers_keep_alive(bool hold) { timers_keep_alive_ = hold; }
     // In a turn of run_timers(), after each callback: drains the callback's microtasks and gives
     // the next callback a full time limit. True: run_timers() has used its share of the loop.
     bool end_callback();
@@ -296,12 +296,12 @@ private:
     std::shared_ptr<Isolate*> self_ = std::make_shared<Isolate*>(this);
     bool timer_armed_ = false;
     std::int64_t timers_begun_ns_ = 0;
-    bool timers_hold_ = true;
+    bool timers_keep_alive_ = true;
     bool in_turn_ = false;
     bool heap_full_ = false;
     std::size_t heap_granted_bytes_ = 0;  // beyond the heap limit
-    bool flooded_ = false;                // the turn was terminated by the limit on microtasks
-    double flooding_request_ = 0;         // the request whose microtask exceeded that limit
+    bool microtask_limit_hit_ = false;    // it has terminated this turn
+    double microtask_limit_request_ = 0;  // the request whose microtask was beyond the limit
     std::uint64_t microtasks_ = 0;        // run in this drain, if they are counted
     bool condemned_ = false;
     std::size_t tasks_ = 0;

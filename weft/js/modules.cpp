@@ -36,7 +36,7 @@ v8::MaybeLocal<v8::Promise> on_dynamic_import(v8::Local<v8::Context> context, v8
     // Scripts that the debugger evaluates have no name.
     bool is_named = resource_name->IsString() && resource_name.As<v8::String>()->Length() > 0;
     return modules.import_dynamically(
-        specifier, is_named ? to_text(isolate, resource_name) : modules.nameless);
+        specifier, is_named ? to_text(isolate, resource_name) : modules.default_referrer);
 }
 
 void on_import_meta(v8::Local<v8::Context> context, v8::Local<v8::Module> module,
@@ -101,7 +101,7 @@ Result<void> Modules::in_turn(Function function) {
     static_cast<void>(waiter.wait());
     if (end == TurnEnd::TooLong && outcome)
         return Error(ErrorKind::TimedOut, "the module computed too long and was ended");
-    if (end == TurnEnd::Flooded && outcome)
+    if (end == TurnEnd::MicrotaskLimit && outcome)
         return Error(ErrorKind::Limit, "the module ran more microtasks than limits.microtasks");
     if (end == TurnEnd::HeapFull || end == TurnEnd::Condemned)
         return Error(ErrorKind::OutOfMemory, "the heap of the isolate is full");

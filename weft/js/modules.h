@@ -48,7 +48,7 @@ public:
     DiskFiles& disk() { return files_; }
     CodeCache& code() { return code_; }
     // The path that imports of scripts without a name are relative to. The file need not exist.
-    std::string nameless = "/";
+    std::string default_referrer = "/";
 
     // Called by V8, in a turn. linked() finds the module that an import of `referrer` means.
     v8::MaybeLocal<v8::Promise> import_dynamically(v8::Local<v8::String> specifier,

@@ -8,7 +8,7 @@ namespace weft::js {
 namespace {
 
 void timer_arm(Call& call) { call.isolate().arm_timer(call.number(0)); }
-void timers_hold(Call& call) { call.isolate().set_timers_hold(call.flag(0)); }
+void timers_keep_alive(Call& call) { call.isolate().set_timers_keep_alive(call.flag(0)); }
 
 void monotonic_now(Call& call) { call.give(call.isolate().now_ms()); }
 
@@ -43,7 +43,7 @@ void task_cancel(Call& call) { cancel_task(call.isolate(), call.number(0)); }
 
 constexpr Binding kBindings[] = {
     bind<timer_arm>("timerArm", "(deadlineMs: number): void"),
-    bind<timers_hold>("timersHold", "(hold: boolean): void"),
+    bind<timers_keep_alive>("timersHold", "(hold: boolean): void"),
     bind<monotonic_now>("monotonicNow", "(): number"),
     bind<time_origin>("timeOrigin", "(): number"),
     bind<end_callback>("endCallback", "(): boolean"),

@@ -31,11 +31,11 @@ std::int64_t cpu_ns(clockid_t clock) {
 }  // namespace
 
 WatchedTurns::WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit,
-                           Nanoseconds patience, std::function<void()> on_long)
+                           Nanoseconds overrun_max, std::function<void()> on_long)
     : watchdog_(watchdog),
       isolate_(isolate),
       limit_(limit),
-      patience_(patience),
+      overrun_max_(overrun_max),
       on_long_(std::move(on_long)),
       cpu_clock_(cpu_clock_of_this_thread()) {
     watchdog_.add(*this);
@@ -172,7 +172,7 @@ bool Watchdog::check_turns(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
         if (state != WatchedTurns::Running) {
             // seen_cpu_ns_ is from the first check that saw this turn running.
             Nanoseconds used(now - turns->seen_cpu_ns_);
-            if (turns->patience_.count() > 0 && used >= turns->limit_ + turns->patience_)
+            if (turns->overrun_max_.count() > 0 && used >= turns->limit_ + turns->overrun_max_)
                 end_process();
             // After the script was terminated, C++ goes on with the turn and may call more script:
             // describing an error does.

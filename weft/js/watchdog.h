@@ -11,7 +11,7 @@
 // that has hardly run is not terminated.
 //
 // Some functions of V8 do not check whether they are to terminate. If a supervisor will start
-// another process, a process whose turn goes on all the same can be ended (`patience`).
+// another process, a process whose turn goes on all the same can be ended (`overrun_max`).
 #pragma once
 
 // tidy: allow-file threads: a plain thread beside the runtime that watches others
@@ -36,12 +36,12 @@ class Watchdog;
 class WatchedTurns {
 public:
     // `limit`: processor time of a turn; not zero.
-    // `patience`: processor time that a turn may use after V8 was asked to terminate it, until the
-    // process is ended; zero: unlimited.
+    // `overrun_max`: processor time that a turn may use after V8 was asked to terminate it, until
+    // the process is ended; zero: unlimited.
     // `on_long`: called by the watchdog's thread at each check that finds a turn it has seen
     // before; it must not wait. May be null.
-    WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit, Nanoseconds patience,
-                 std::function<void()> on_long = {});
+    WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds limit,
+                 Nanoseconds overrun_max, std::function<void()> on_long = {});
     ~WatchedTurns();
     WatchedTurns(const WatchedTurns&) = delete;
     WatchedTurns& operator=(const WatchedTurns&) = delete;
@@ -71,7 +71,7 @@ private:
     Watchdog& watchdog_;
     v8::Isolate& isolate_;
     const Nanoseconds limit_;
-    const Nanoseconds patience_;
+    const Nanoseconds overrun_max_;
     const std::function<void()> on_long_;
     const clockid_t cpu_clock_;
     std::uint64_t turn_ = 0;         // the number of the turn; written by the owner only

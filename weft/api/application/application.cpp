@@ -163,7 +163,8 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         options.limits.turn_cpu = options_.limits.cpu;
         options.limits.microtasks = options_.limits.microtasks;
         if (options_.is_supervised)
-            options.limits.patience = std::max<Nanoseconds>(kPatienceMin, 4 * options_.limits.cpu);
+            options.limits.overrun_max =
+                std::max<Nanoseconds>(kPatienceMin, 4 * options_.limits.cpu);
         options.limits.heap_bytes = options_.limits.heap_bytes;
         options.limits.buffer_bytes = options_.limits.heap_bytes;
         options.on_uncaught = [this, made = world.get()](std::string_view text) {
@@ -171,7 +172,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
             if (on_uncaught_) return on_uncaught_(text);
             write_uncaught(whereabouts(*made), counters_.uncaught, text);
         };
-        options.whereabouts = [this, made = world.get()] { return whereabouts(*made); };
+        options.describe_running = [this, made = world.get()] { return whereabouts(*made); };
         options.on_ended_by_force = [this, made = world.get()](double request, js::TurnEnd end) {
             if (!test_run_) return made->calls->terminated(request, end);
             if (request != 0) test_run_->ended(request, end);
@@ -185,7 +186,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
         }
         world->isolate = std::move(*isolate);
         world->isolate->modules().disk().on_seen = options_.on_files;
-        world->isolate->modules().nameless = options_.entry;
+        world->isolate->modules().default_referrer = options_.entry;
         if (code_store_.is_used()) world->isolate->modules().code().use(&code_store_);
         world->tasks.emplace(scope_token_);
         world->isolate->v8()->SetData(1, this);
@@ -198,7 +199,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
             return test_run_ && number != 0 ? test_run_->token_of(number) : calls->token_of(number);
         };
         world->isolate->on_idle = [calls = world->calls.get()] { calls->on_idle(); };
-        world->isolate->on_rest = [this] {
+        world->isolate->on_finished = [this] {
             if (idle_) idle_->set();
         };
         if (door_) open_to_clients(*world);
@@ -330,7 +331,7 @@ Result<void> JsApplication::run_to_end() {
         waited = idle.wait();
         if (!waited || !failure.empty()) break;
         tell_process("beforeExit", 0);
-        goes_on = failure.empty() && !world_->isolate->is_at_rest();
+        goes_on = failure.empty() && !world_->isolate->is_finished();
     }
     idle_ = nullptr;
     on_uncaught_ = {};
@@ -504,7 +505,7 @@ ApplicationCounters JsApplication::counters() const {
     ApplicationCounters counters = counters_;
     if (world_) {
         counters.too_long += world_->isolate->counters().too_long;
-        counters.flooded += world_->isolate->counters().flooded;
+        counters.flooded += world_->isolate->counters().microtask_limit;
         counters.late += world_->isolate->counters().late;
         counters.in_flight = world_->calls->in_flight();
     }

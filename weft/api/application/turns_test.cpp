@@ -158,10 +158,10 @@ TEST_F(Turns, JS_4_a_flood_of_microtasks_ends_its_own_turn_only) {
             "(async () => { for (let i = 0; i < 90; i++) await null;"
             " told.push('whole'); })()";
         std::vector<js::TurnEnd> ends = run(isolate, {flood, some, flood, some});
-        EXPECT_EQ(ends, (std::vector{js::TurnEnd::Flooded, js::TurnEnd::Done, js::TurnEnd::Flooded,
-                                     js::TurnEnd::Done}));
+        EXPECT_EQ(ends, (std::vector{js::TurnEnd::MicrotaskLimit, js::TurnEnd::Done,
+                                     js::TurnEnd::MicrotaskLimit, js::TurnEnd::Done}));
         EXPECT_EQ(text_of(isolate, "told.join()"), "whole,whole");
-        EXPECT_EQ(isolate.counters().flooded, 2U);
+        EXPECT_EQ(isolate.counters().microtask_limit, 2U);
     });
 }
 

@@ -39,7 +39,7 @@ private:
 // In the loop. Console and errors are told to clients who may come at any time.
 void JsApplication::open_to_clients(World& world) {
     world.inspector = std::make_unique<js::Inspector>(*world.isolate, options_.name);
-    world.inspector->tap_console();
+    world.inspector->mirror_console();
 }
 
 // In the loop, before the end of the world or when it takes no more turns.

@@ -206,7 +206,7 @@ void ServerCalls::dispatch(double number) {
     if (!call || call->answered) return;
     switch (end) {
     case js::TurnEnd::TooLong: return give_up(number, CallFailure::CpuLimit);
-    case js::TurnEnd::Flooded: return give_up(number, CallFailure::MicrotaskLimit);
+    case js::TurnEnd::MicrotaskLimit: return give_up(number, CallFailure::MicrotaskLimit);
     case js::TurnEnd::HeapFull:
     case js::TurnEnd::Condemned: return give_up(number, CallFailure::HeapLimit);
     case js::TurnEnd::Threw: return give_up(number, CallFailure::Threw);
@@ -362,7 +362,7 @@ bool ServerCalls::release_wait(double number) {
 
 void ServerCalls::terminated(double number, js::TurnEnd end) {
     CallFailure failure =
-        end == js::TurnEnd::Flooded ? CallFailure::MicrotaskLimit : CallFailure::CpuLimit;
+        end == js::TurnEnd::MicrotaskLimit ? CallFailure::MicrotaskLimit : CallFailure::CpuLimit;
     if (ServerCall* call = find(number)) {
         if (!call->answered)
             isolate_.post([this, number, failure] { give_up(number, failure); });

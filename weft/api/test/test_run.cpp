@@ -60,7 +60,7 @@ void TestRun::call_hook(std::string_view name, Arguments arguments) {
 
 void TestRun::ended(double scope, js::TurnEnd how) {
     call_hook("ended", [scope, how](v8::Isolate* v8) {
-        const char* why = how == js::TurnEnd::Flooded ? "microtasks" : "cpu";
+        const char* why = how == js::TurnEnd::MicrotaskLimit ? "microtasks" : "cpu";
         return std::vector<v8::Local<v8::Value>>{v8::Number::New(v8, scope), js::to_v8(v8, why)};
     });
 }
