@@ -44,6 +44,8 @@ std::string Call::text_of(v8::Local<v8::Value> value) const {
     int written =
         string->WriteUtf8(v8(), text.data(), static_cast<int>(text.size()), nullptr,
                           v8::String::NO_NULL_TERMINATION | v8::String::REPLACE_INVALID_UTF8);
+    WEFT_ASSERT(written >= 0 && static_cast<std::size_t>(written) <= text.size(),
+                "V8 writes at most as many bytes as it has counted");
     text.resize(static_cast<std::size_t>(written));
     return text;
 }
@@ -120,6 +122,7 @@ v8::Local<v8::String> Call::string(std::string_view utf8) const {
 }
 
 v8::Local<v8::String> Call::name(std::string_view ascii) const {
+    WEFT_DASSERT(is_ascii(ascii), "a name is made of its bytes as Latin-1");
     return v8::String::NewFromOneByte(v8(), reinterpret_cast<const std::uint8_t*>(ascii.data()),
                                       v8::NewStringType::kInternalized,
                                       static_cast<int>(ascii.size()))

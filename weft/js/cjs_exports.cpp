@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/js/lexer.h"
 
 namespace weft::js {
@@ -18,6 +19,7 @@ public:
         for (at_ = 0; at_ < tokens_.size();) {
             std::size_t before = at_;
             step();
+            WEFT_DASSERT(at_ >= before, "a step never goes back, so that the loop ends");
             if (at_ == before) ++at_;
         }
         return std::move(found_);

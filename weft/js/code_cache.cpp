@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/fiber/blocking.h"
@@ -35,12 +36,14 @@ v8::ScriptCompiler::CompileOptions options_for(const KnownCode& known) {
 }  // namespace
 
 void CodeCache::use(CodeStore* store) {
+    WEFT_ASSERT(store && !store_, "one store is used for the life of the isolate");
     store_ = store;
     engine_ = format("{} {:08x}", v8::V8::GetVersion(), v8::ScriptCompiler::CachedDataVersionTag());
 }
 
 KnownCode CodeCache::look_up(CodeKind kind, const std::string& path,
                              std::string_view source) const {
+    WEFT_DASSERT(isolate_.is_on_owner_thread(), "the owner's loop or one of its fibers looks up");
     KnownCode known;
     if (!store_ || source.size() < kSourceBytesMin) return known;
     known.path = path;
@@ -70,6 +73,7 @@ bool CodeCache::needs_keeping(const KnownCode& known, const v8::ScriptCompiler::
 
 v8::MaybeLocal<v8::Module> CodeCache::compile_module(KnownCode known, v8::Local<v8::String> source,
                                                      const v8::ScriptOrigin& origin) {
+    WEFT_DASSERT(isolate_.is_in_turn(), "a compilation may throw, which a turn handles");
     v8::Isolate* isolate = isolate_.v8();
     v8::ScriptCompiler::Source unit(source, origin, given_code(known));
     v8::Local<v8::Module> module;
@@ -87,6 +91,7 @@ v8::MaybeLocal<v8::Module> CodeCache::compile_module(KnownCode known, v8::Local<
 v8::MaybeLocal<v8::Function> CodeCache::compile_function(
     KnownCode known, v8::Local<v8::String> source, const v8::ScriptOrigin& origin,
     std::vector<v8::Local<v8::String>> parameters) {
+    WEFT_DASSERT(isolate_.is_in_turn(), "a compilation may throw, which a turn handles");
     v8::ScriptCompiler::Source unit(source, origin, given_code(known));
     v8::Local<v8::Function> function;
     if (!v8::ScriptCompiler::CompileFunction(isolate_.context(), &unit, parameters.size(),
@@ -112,6 +117,8 @@ std::optional<CodeCache::Written> CodeCache::next_code() {
         if (fresh_.empty()) return;
         Fresh fresh = std::move(fresh_.back());
         fresh_.pop_back();
+        WEFT_ASSERT(fresh.function.IsEmpty() != fresh.module.IsEmpty(),
+                    "either a module or a function was compiled");
         // No script runs here, so the limit on the turn does not apply.
         isolate_.pause_turn();
         v8::Isolate* isolate = isolate_.v8();
@@ -141,6 +148,8 @@ void CodeCache::keep() {
 }
 
 void CodeCache::write_out() {
+    WEFT_ASSERT(store_ && is_writing_, "one fiber at a time writes to a store");
+    WEFT_DASSERT(isolate_.is_on_owner_thread(), "a fiber of the owner's worker writes");
     while (std::optional<Written> next = next_code()) {
         if (next->code.empty()) continue;
         Result<bool> written = blocking([&] { return store_->write(next->key, next->code); });
@@ -157,6 +166,8 @@ void CodeCache::begin_keeping() {
 }
 
 void CodeCache::keep_fresh() {
+    WEFT_DASSERT(isolate_.is_in_turn(), "a task is started in a turn");
+    WEFT_DASSERT(fresh_.size() <= kFreshMax, "needs_keeping() refuses what is beyond the limit");
     if (!store_ || !keeps_late_ || is_writing_ || fresh_.empty()) return;
     auto work = [this]() -> Result<Settled> {
         keep();

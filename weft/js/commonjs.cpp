@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/js/cjs_exports.h"
 #include "weft/js/describe.h"
 #include "weft/js/inspector.h"
@@ -130,6 +131,7 @@ Result<std::string> Modules::read_required(const std::string& path) {
 
 v8::MaybeLocal<v8::Value> Modules::require_module(v8::Local<v8::Context> context,
                                                   const std::string& path) {
+    WEFT_DASSERT(isolate_.is_in_turn(), "require() is called by a script");
     v8::Isolate* isolate = isolate_.v8();
     bool outer = std::exchange(in_require_, true);
     Result<Loaded*> loaded = load_graph(
@@ -151,6 +153,7 @@ v8::MaybeLocal<v8::Value> Modules::require_module(v8::Local<v8::Context> context
         return {};
     v8::Local<v8::Value> evaluation;
     if (!module->Evaluate(context).ToLocal(&evaluation)) return {};
+    WEFT_ASSERT(evaluation->IsPromise(), "a module that evaluates gives a promise");
     auto promise = evaluation.As<v8::Promise>();
     if (promise->State() == v8::Promise::kRejected) {
         isolate_.expect_outcome(promise);

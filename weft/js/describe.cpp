@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstdint>
 
+#include "weft/base/assert.h"
+
 namespace weft::js {
 namespace {
 
@@ -12,6 +14,9 @@ constexpr std::size_t kLineBytesMax = 200;
 
 // How many of the errors of an AggregateError are described.
 constexpr std::uint32_t kPartsShownMax = 8;
+
+// How deep the causes and the parts of an error are described.
+constexpr int kDepthMax = 4;
 
 // The name of a kind as programs compare it: "not found" becomes "NotFound".
 std::string code_of(ErrorKind kind) {
@@ -139,6 +144,7 @@ std::string text_of_parts(v8::Isolate* isolate, v8::Local<v8::Context> context,
 
 std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
                           v8::Local<v8::Value> error, int depth) {
+    WEFT_DASSERT(depth <= kDepthMax, "causes and parts are followed no deeper");
     if (!error->IsObject()) return "Uncaught " + to_text(isolate, error);
     v8::Local<v8::Object> object = error.As<v8::Object>();
     v8::Local<v8::Value> stack = read(isolate, context, object, "stack");
@@ -147,7 +153,7 @@ std::string text_of_error(v8::Isolate* isolate, v8::Local<v8::Context> context,
     std::string text = stack->IsString() && stack.As<v8::String>()->Length() > 0
                            ? to_text(isolate, stack)
                            : to_text(isolate, error);
-    if (depth >= 4) return text;
+    if (depth >= kDepthMax) return text;
     text += text_of_parts(isolate, context, object, depth);
     v8::Local<v8::Value> cause = read(isolate, context, object, "cause");
     if (cause->IsUndefined()) return text;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/js/lexer.h"
 
 namespace weft::js {
@@ -33,13 +34,16 @@ public:
                 braces = 2;
             }
             if (brace == 0) continue;
+            WEFT_DASSERT(text_at(brace) == "{", "attributes begin with a brace");
             std::expected<std::size_t, TypeScriptError> end = read(brace);
             if (!end) return std::unexpected(std::move(end.error()));
             at = *end;
             if (braces == 2 && !close_options(at)) return refuse(at, "'})' was expected");
+            WEFT_ASSERT(begin < at && at < tokens_.size(), "the attributes end behind their begin");
             for (std::size_t byte = tokens_[begin].begin; byte < tokens_[at].end; ++byte)
                 if (result[byte] != '\n' && result[byte] != '\r') result[byte] = ' ';
         }
+        WEFT_DASSERT(result.size() == source_.size(), "no byte moves");
         return result;
     }
 
@@ -109,6 +113,7 @@ private:
             if (text_at(at) == "}") break;
             if (text_at(at) != ",") return refuse(at, "'}' was expected");
         }
+        WEFT_DASSERT(text_at(at) == "}", "the attributes end with a brace");
         return at;
     }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/js/module_url.h"
 #include "weft/js/package_json.h"
@@ -141,7 +142,9 @@ Mapped ImportMap::match(const Entries& entries, std::string_view specifier,
         std::string_view behind = specifier.substr(key.size());
         std::optional<std::string> url;
         if (address->starts_with("file:")) {
-            std::optional<std::string> folder = percent_decoded(*file_url_path(*address));
+            std::optional<std::string_view> path = file_url_path(*address);
+            WEFT_ASSERT(path, "an address that is a file: URL was made by path_url()");
+            std::optional<std::string> folder = percent_decoded(*path);
             if (folder) url = path_url(behind, *folder);
         } else {
             url = *address + std::string(behind);

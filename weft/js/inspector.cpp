@@ -89,6 +89,7 @@ public:
     }
 
     ~Channel() override {
+        WEFT_ASSERT(depth_ == 0, "a session ends when none of its messages is being handled");
         session_.reset();
         on_left_();
     }
@@ -132,6 +133,7 @@ private:
 };
 
 Inspector::Inspector(Isolate& isolate, std::string_view name) : isolate_(isolate) {
+    WEFT_ASSERT(!isolate.inspector, "an isolate has one inspector");
     isolate_.enter();
     v8::HandleScope handles(isolate_.v8());
     inspector_ = v8_inspector::V8Inspector::create(isolate_.v8(), this);
@@ -143,6 +145,8 @@ Inspector::Inspector(Isolate& isolate, std::string_view name) : isolate_(isolate
 
 Inspector::~Inspector() {
     WEFT_ASSERT(sessions_.empty(), "sessions end before their inspector");
+    WEFT_ASSERT(!paused_, "the owner's thread does not end what it is paused in");
+    WEFT_ASSERT(isolate_.inspector == this, "an isolate has one inspector");
     isolate_.inspector = nullptr;
     isolate_.enter();
     v8::HandleScope handles(isolate_.v8());
@@ -152,6 +156,7 @@ Inspector::~Inspector() {
 // ---------------------------------------------------------------- sessions
 
 std::uint64_t Inspector::connect(OnMessage on_message, std::function<void()> on_left) {
+    WEFT_ASSERT(on_message && on_left, "a session has a receiver for its messages and its end");
     std::uint64_t number = 0;
     {
         std::lock_guard lock(lock_);
@@ -168,6 +173,7 @@ void Inspector::begin(Message message) {
     if (isolate_.is_condemned()) return message.on_left();
     isolate_.enter();
     v8::HandleScope handles(isolate_.v8());
+    WEFT_ASSERT(!sessions_.contains(message.session), "every session has its own number");
     sessions_.emplace(message.session,
                       std::make_unique<Channel>(*this, std::move(message.on_message),
                                                 std::move(message.on_left)));
@@ -199,6 +205,7 @@ void Inspector::disconnect_all() {
 }
 
 void Inspector::end_sessions() {
+    WEFT_DASSERT(!isolate_.is_in_turn(), "sessions are ended between turns");
     while (std::optional<Message> message = take())
         if (message->kind == Message::Kind::Begin) message->on_left();
     disconnect_all();
@@ -244,6 +251,7 @@ std::optional<Inspector::Message> Inspector::take() {
 }
 
 void Inspector::dispatch_all() {
+    WEFT_DASSERT(isolate_.is_on_owner_thread(), "sessions belong to the owner's thread");
     while (std::optional<Message> message = take()) handle(std::move(*message));
 }
 
@@ -285,6 +293,8 @@ void Inspector::runMessageLoopOnPause(int) {
 
 // on_long_turn lets other workers serve this worker's requests that need no script.
 void Inspector::await_message() {
+    WEFT_DASSERT(paused_, "only a paused thread may block in its loop");
+    WEFT_DASSERT(isolate_.is_on_owner_thread(), "the owner's thread is the one that is paused");
     std::unique_lock lock(lock_);
     auto has_come = [&] { return !inbox_.empty(); };
     const std::function<void()>& on_long_turn = isolate_.options().on_long_turn;
@@ -309,12 +319,14 @@ void Inspector::runIfWaitingForDebugger(int) {
 }
 
 void Inspector::user_code_follows() {
+    WEFT_DASSERT(isolate_.is_in_turn(), "the next function is called in the same turn");
     if (!breaks_first_) return;
     for (auto& [number, channel] : sessions_)
         channel->session().schedulePauseOnNextStatement(ascii("Break on start"), ascii("{}"));
 }
 
 void Inspector::own_code_follows() {
+    WEFT_DASSERT(isolate_.is_in_turn(), "the next function is called in the same turn");
     if (!breaks_first_) return;
     for (auto& [number, channel] : sessions_) channel->session().cancelPauseOnNextStatement();
 }

@@ -1,6 +1,7 @@
 #include "weft/js/isolate.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -75,7 +76,10 @@ private:
         give_back(size);
         return false;
     }
-    void give_back(std::size_t size) { used_.fetch_sub(size, std::memory_order_relaxed); }
+    void give_back(std::size_t size) {
+        [[maybe_unused]] std::size_t before = used_.fetch_sub(size, std::memory_order_relaxed);
+        WEFT_DASSERT(before >= size, "memory is given back with the size it was taken with");
+    }
     void* zeroed(std::size_t size) {
         void* memory = std::calloc(size, 1);
         if (!memory) give_back(size);
@@ -108,7 +112,13 @@ Isolate::Isolate(IsolateOptions options)
 }
 
 Result<void> Isolate::open() {
+    WEFT_ASSERT(options_.runtime && options_.watchdog, "an isolate has a runtime and a watchdog");
+    WEFT_ASSERT(options_.worker < options_.runtime->worker_count(), "the owner is a worker");
+    WEFT_ASSERT(options_.snapshot.size() <= INT_MAX, "V8 counts the bytes of a snapshot in an int");
+    owner_ = ::pthread_self();
     std::tie(stack_bottom_, stack_top_) = own_stack();
+    WEFT_ASSERT(stack_top_ - stack_bottom_ > kStackReserveBytes,
+                "the owner's stack is larger than what is reserved for V8's own functions");
     Platform& platform = Platform::start(options_.pool);
     time_origin_ns_ = env::now_ns();
     time_origin_ms_ = static_cast<double>(env::wall_ns()) / 1e6;
@@ -180,6 +190,9 @@ Result<void> Isolate::make_context() {
 }
 
 void Isolate::dispose(std::unique_ptr<Isolate> isolate) {
+    WEFT_ASSERT(isolate->is_on_own_stack(), "an isolate is disposed of in its owner's loop");
+    WEFT_ASSERT(isolate->tasks_ == 0, "an isolate is disposed of when none of its tasks runs");
+    WEFT_ASSERT(!isolate->in_turn_, "an isolate is disposed of between its turns");
     isolate->condemned_ = true;
     isolate->timer_.cancel();
     isolate->foreground_timer_.cancel();
@@ -199,6 +212,8 @@ Isolate::~Isolate() {
     if (!isolate_) return;
     WEFT_ASSERT(tasks_ == 0, "an isolate ends when none of its tasks is under way");
     WEFT_ASSERT(!first_job_, "an isolate ends when no job is waiting");
+    WEFT_ASSERT(!in_turn_, "an isolate ends between its turns");
+    WEFT_ASSERT(!end_awaited_, "wait_for_end() returns before the isolate ends");
     timer_.cancel();
     foreground_timer_.cancel();
     foreground_->set_notify({});
@@ -249,6 +264,7 @@ void Isolate::post(std::move_only_function<void()> function) {
     struct Once : Job {
         std::move_only_function<void()> function;
     };
+    WEFT_DASSERT(function, "a job has a function to call");
     auto once = std::make_unique<Once>();
     once->function = std::move(function);
     once->act = [](Job& job) {
@@ -259,6 +275,11 @@ void Isolate::post(std::move_only_function<void()> function) {
 }
 
 void Isolate::enqueue(Job& job) {
+    WEFT_DASSERT(is_on_owner_thread(), "only the owner's thread may touch the queue of jobs");
+    WEFT_DASSERT(job.act, "a job has something to do");
+    WEFT_DASSERT(&job != last_job_, "a job is queued once at a time");
+    WEFT_DASSERT((first_job_ == nullptr) == (last_job_ == nullptr),
+                 "a queue has both ends or none");
     job.next = nullptr;
     if (last_job_)
         last_job_->next = &job;
@@ -274,12 +295,15 @@ void Isolate::ask_for_pump() {
 }
 
 void Isolate::pump() {
+    WEFT_ASSERT(pump_posted_, "the pump runs once for each time it was posted");
+    WEFT_ASSERT(!in_turn_, "jobs run between turns");
     pump_posted_ = false;
     std::int64_t begun = env::now_ns();
     while (Job* job = first_job_) {
         first_job_ = static_cast<Job*>(job->next);
         if (!first_job_) last_job_ = nullptr;
         job->act(*job);
+        WEFT_DASSERT(!in_turn_, "a job ends the turn that it begins");
         if (env::now_ns() - begun >= kPumpNs) break;
     }
     if (first_job_) return ask_for_pump();
@@ -287,6 +311,8 @@ void Isolate::pump() {
 }
 
 void Isolate::wait_for_end() {
+    WEFT_DASSERT(is_on_owner_thread(), "a fiber of the owner's worker waits for the end");
+    WEFT_ASSERT(!end_awaited_, "one fiber at a time waits for the end of an isolate");
     condemned_ = true;
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     ending_ = waiter.ref();
@@ -299,6 +325,7 @@ void Isolate::wait_for_end() {
 // Called when no job is left. If the isolate is idle, the promises that fibers wait for can never
 // be settled, so those fibers are resumed with Closed.
 void Isolate::after_jobs() {
+    WEFT_DASSERT(!first_job_ && !in_turn_, "the jobs have run, and nothing else runs");
     if (is_finished() && on_finished) on_finished();
     if (!is_idle() && !condemned_) return;
     if (on_idle) on_idle();
@@ -314,12 +341,15 @@ void Isolate::after_jobs() {
 // ---------------------------------------------------------------- fibers that wait for a promise
 
 void Isolate::expect_outcome(v8::Local<v8::Promise> promise) {
+    WEFT_DASSERT(in_turn_, "rejections are reported at the end of a turn");
     promise->MarkAsHandled();
     std::erase_if(rejections_,
                   [&](const Rejection& rejection) { return rejection.promise == promise; });
 }
 
 Result<void> Isolate::await(v8::Global<v8::Promise> promise) {
+    WEFT_DASSERT(is_on_owner_thread(), "a fiber of the owner's worker awaits a promise");
+    WEFT_ASSERT(!promise.IsEmpty(), "there is a promise to wait for");
     Waiter waiter(WaitReason::Job, this, Cancellable::No);
     Awaiting awaiting{waiter.ref(), {}};
     post([&, kept = std::move(promise)] { attach(awaiting, kept); });
@@ -351,6 +381,7 @@ void Isolate::on_settled(const v8::FunctionCallbackInfo<v8::Value>& info) {
     v8::Local<v8::Value> word = info.Data();
     bool failed = word->IsArray();
     if (failed) word = word.As<v8::Array>()->Get(self.context(), 0).ToLocalChecked();
+    WEFT_DASSERT(word->IsBigInt(), "attach() has stored an address");
     auto* awaiting = reinterpret_cast<Awaiting*>(
         static_cast<std::uintptr_t>(word.As<v8::BigInt>()->Uint64Value()));
     if (std::erase(self.awaiting_, awaiting) == 0) return;
@@ -380,11 +411,14 @@ void Isolate::describe(Awaiting& awaiting, const v8::Global<v8::Value>& reason) 
 
 void Isolate::task_ends() {
     WEFT_ASSERT(tasks_ > 0, "each task ends once");
+    WEFT_DASSERT(is_on_owner_thread(), "the owner counts its tasks without a lock");
     --tasks_;
     ++counters_.tasks_settled;
 }
 
 // ---------------------------------------------------------------- turns
+
+bool Isolate::is_on_owner_thread() const { return ::pthread_equal(owner_, ::pthread_self()) != 0; }
 
 bool Isolate::is_on_own_stack() const {
     auto address = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -403,12 +437,14 @@ void Isolate::enter() {
 
 void Isolate::begin_turn() {
     WEFT_ASSERT(!in_turn_, "turns do not nest");
+    WEFT_DASSERT(!microtask_limit_hit_, "the end of a turn clears what has terminated it");
     in_turn_ = true;
     ++counters_.turns;
     watched_->begin();
 }
 
 TurnEnd Isolate::end_turn(v8::Local<v8::Context> context, v8::TryCatch& caught) {
+    WEFT_ASSERT(in_turn_, "a turn ends once");
     bool threw = caught.HasCaught();
     if (threw && !caught.HasTerminated()) report_uncaught(caught.Exception(), caught.Message());
     if (!caught.HasTerminated()) drain();
@@ -464,12 +500,14 @@ void Isolate::repair() {
 }
 
 bool Isolate::end_callback() {
+    WEFT_DASSERT(in_turn_, "timers run in a turn");
     drain();
     watched_->renew();
     return env::now_ns() - timers_begun_ns_ >= kPumpNs;
 }
 
 void Isolate::drain() {
+    WEFT_DASSERT(in_turn_, "microtasks run within a turn, whose limits hold for them");
     microtasks_ = 0;
     isolate_->PerformMicrotaskCheckpoint();
 }
@@ -577,6 +615,7 @@ void Isolate::on_collected(v8::Isolate* engine, v8::GCType, v8::GCCallbackFlags,
 // ---------------------------------------------------------------- whose turn it is
 
 double Isolate::current_request() const {
+    WEFT_DASSERT(is_on_owner_thread(), "only the owner's thread runs JavaScript");
     v8::Local<v8::Context> here = context();
     v8::Local<v8::Value> continuation = here->GetContinuationPreservedEmbedderData();
     if (!continuation->IsObject()) return 0;
@@ -605,6 +644,7 @@ double Isolate::now_ms() const {
 }
 
 void Isolate::arm_timer(double deadline_ms) {
+    WEFT_DASSERT(is_on_owner_thread(), "a timer belongs to the loop of its worker");
     timer_armed_ = deadline_ms < 1e300;
     if (!timer_armed_) return timer_.cancel();
     auto deadline_ns = static_cast<std::int64_t>(std::min(deadline_ms, 1e15) * 1e6);

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/function.h"
 #include "weft/base/result.h"
@@ -138,6 +139,10 @@ public:
 
     static Isolate& of(v8::Isolate* isolate) { return *static_cast<Isolate*>(isolate->GetData(0)); }
 
+    // Any thread. Whether it is the owner's: then it runs the loop, or a fiber of the worker.
+    bool is_on_owner_thread() const;
+    bool is_in_turn() const { return in_turn_; }
+
     // The owner's thread: its loop and its fibers.
     void post(Job& job);
     // Any thread.
@@ -165,7 +170,10 @@ public:
     IsolateCounters& counters() { return counters_; }
     bool is_condemned() const { return condemned_; }
     // Takes no more turns from now on.
-    void condemn() { condemned_ = true; }
+    void condemn() {
+        WEFT_DASSERT(is_on_owner_thread(), "the owner's loop reads this without a lock");
+        condemned_ = true;
+    }
     // A fiber of the owner's worker, after it has cancelled the tasks: the isolate takes no more
     // turns. Waits until the last task has ended and the last job has run. One fiber at a time.
     void wait_for_end();
@@ -221,13 +229,17 @@ public:
     void collect_garbage();
     void report_uncaught(v8::Local<v8::Value> error, v8::Local<v8::Message> message);
     void task_begins() {
+        WEFT_DASSERT(is_on_owner_thread(), "the owner counts its tasks without a lock");
         ++tasks_;
         ++counters_.tasks_started;
     }
     void task_ends();
     // Around asynchronous work of V8 itself that settles a promise, such as WebAssembly.compile().
     void pending_begins() { ++pending_; }
-    void pending_ends() { --pending_; }
+    void pending_ends() {
+        WEFT_ASSERT(pending_ > 0, "pending_begins() was called before");
+        --pending_;
+    }
     TaskTable& task_table() { return task_table_; }
     // Milliseconds since the isolate's time origin, as performance.now() has them.
     double now_ms() const;
@@ -282,6 +294,7 @@ private:
     std::unique_ptr<Modules> modules_;
     std::unique_ptr<WatchedTurns> watched_;
     std::shared_ptr<ForegroundTasks> foreground_;
+    pthread_t owner_{};
     std::uintptr_t stack_bottom_ = 0;
     std::uintptr_t stack_top_ = 0;
 
@@ -328,6 +341,7 @@ TurnEnd Isolate::turn(Body&& body) {
     begin_turn();
     v8::Local<v8::Context> context = this->context();
     body(context);
+    WEFT_DASSERT(v8::Isolate::TryGetCurrent() == isolate_, "no other isolate runs within a turn");
     return end_turn(context, caught);
 }
 

@@ -32,6 +32,8 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 }  // namespace
 
 Lexer::Lexer(std::string_view source, std::size_t at) : source_(source), at_(at) {
+    WEFT_ASSERT(source.size() <= UINT32_MAX, "the places of tokens have 32 bits");
+    WEFT_ASSERT(at <= source.size(), "a scan begins in the text");
     if (at_ == 0 && source_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     if (at_ <= 3 && source_.substr(at_).starts_with("#!")) skip_line();
 }
@@ -181,11 +183,14 @@ Token Lexer::scan() {
         token.kind = TokenKind::Punctuator;
         scan_punctuator();
     }
+    WEFT_DASSERT(at_ <= source_.size(), "a token ends in the text");
     token.end = static_cast<std::uint32_t>(at_);
+    WEFT_DASSERT(token.end > token.begin, "a token has a byte, so that a loop over tokens ends");
     return token;
 }
 
 Token Lexer::regexp(const Token& slash) {
+    WEFT_DASSERT(source_[slash.begin] == '/', "a regular expression begins with a slash");
     at_ = slash.begin + 1;
     bool in_class = false;
     while (at_ < source_.size() && source_[at_] != '\n') {
@@ -201,10 +206,12 @@ Token Lexer::regexp(const Token& slash) {
     }
     at_ = std::min(at_, source_.size());
     while (is_name_byte(at_)) ++at_;  // flags
+    WEFT_DASSERT(at_ >= slash.end && at_ <= source_.size(), "it has at least what was the slash");
     return {TokenKind::RegExp, slash.after_newline, slash.begin, static_cast<std::uint32_t>(at_)};
 }
 
 Token Lexer::template_rest(const Token& brace) {
+    WEFT_DASSERT(source_[brace.begin] == '}', "the rest of a template begins with a brace");
     at_ = brace.begin + 1;
     TokenKind kind = scan_template();
     return {kind, brace.after_newline, brace.begin, static_cast<std::uint32_t>(at_)};
@@ -234,6 +241,8 @@ public:
                     token = lexer_.template_rest(token);
                 }
             }
+            WEFT_DASSERT(tokens_.empty() || token.begin >= tokens_.back().end,
+                         "tokens do not overlap");
             note(token);
             tokens_.push_back(token);
         }

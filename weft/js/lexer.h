@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/assert.h"
+
 namespace weft::js {
 
 enum class TokenKind : std::uint8_t {
@@ -52,7 +54,10 @@ public:
     }
     std::string_view source() const { return source_; }
     std::size_t position() const { return at_; }
-    void move_to(std::size_t at) { at_ = at; }
+    void move_to(std::size_t at) {
+        WEFT_DASSERT(at <= source_.size(), "a scan goes on in the text");
+        at_ = at;
+    }
 
 private:
     bool skip_blanks();  // white space and comments; whether a line ended there

@@ -5,7 +5,8 @@
 #include <system_error>
 #include <utility>
 
-#include "weft/fiber/os/file.h"
+#include "weft/base/assert.h"
+#include "weft/fiber/file.h"
 
 namespace weft::js {
 
@@ -35,6 +36,7 @@ Result<std::string> DiskFiles::read(const std::string& path) {
         text.resize(had + kStepBytes);
         std::span<char> space(text.data() + had, kStepBytes);
         std::size_t count = WEFT_TRY(file.read(std::as_writable_bytes(space)));
+        WEFT_ASSERT(count <= kStepBytes, "a read fills at most the space it is given");
         text.resize(had + count);
         if (count == 0) return text;
     }
@@ -45,6 +47,7 @@ void DiskFiles::remember(SeenFile file) {
     if (known == seen_.end() && seen_.size() >= kSeenMax) return;
     if (known != seen_.end() && known->second == file) return;
     seen_.insert_or_assign(file.path, std::move(file));
+    WEFT_DASSERT(seen_.size() <= kSeenMax, "beyond the limit no path is added");
     if (on_seen) on_seen();
 }
 

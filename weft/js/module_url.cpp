@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "weft/base/assert.h"
+
 namespace weft::js {
 namespace {
 
@@ -43,6 +45,7 @@ std::string normalized_path(std::string_view path) {
         result += part;
     }
     if (is_folder || result.empty()) result += '/';
+    WEFT_DASSERT(result.starts_with('/'), "paths are absolute");
     return result;
 }
 
@@ -91,6 +94,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
         result += byte;
         at += 2;
     }
+    WEFT_DASSERT(result.size() <= text.size(), "three bytes become one");
     return result;
 }
 

@@ -90,6 +90,8 @@ std::vector<std::string> Modules::builtin_names() const {
 
 template <class Function>
 Result<void> Modules::in_turn(Function function) {
+    WEFT_DASSERT(isolate_.is_on_owner_thread(), "modules are loaded by the owner's worker");
+    WEFT_DASSERT(in_require_ == isolate_.is_in_turn(), "only require() loads within a turn");
     if (in_require_) return function(isolate_.context());
     Result<void> outcome;
     TurnEnd end = TurnEnd::Done;
@@ -166,7 +168,9 @@ Result<Modules::Loaded*> Modules::load_graph(const Module& root) {
         for (const auto& [specifier, module] : loaded->imports) waiting.push_back(module);
     }
     for (Loaded* loaded : seen) loaded->is_whole = true;
-    return by_url_.at(root.url()).get();
+    Loaded* loaded = by_url_.at(root.url()).get();
+    WEFT_ASSERT(loaded->is_whole, "the walk begins with the root");
+    return loaded;
 }
 
 Result<Modules::Loaded*> Modules::load_one(Module module) {
@@ -180,6 +184,7 @@ Result<Modules::Loaded*> Modules::load_one(Module module) {
         gather_names(made->module.path, source, seen, made->names);
     }
     WEFT_TRY(compile(*made, source));
+    WEFT_ASSERT(!made->compiled.IsEmpty(), "a compilation without an error gives a module");
     // Another fiber may have loaded it while this one waited.
     auto [place, fresh] = by_url_.try_emplace(url, std::move(made));
     Loaded& loaded = *place->second;
@@ -197,6 +202,7 @@ Result<void> Modules::resolve_imports(Loaded& loaded) {
         if (!found) return Error(ErrorKind::NotFound, found.error().text());
         loaded.imports.emplace(request, std::move(*found));
     }
+    WEFT_DASSERT(loaded.imports.size() <= loaded.requests.size(), "only what is imported is there");
     return {};
 }
 
@@ -213,6 +219,8 @@ Result<std::string> Modules::read_source(Module& module) {
 }
 
 Result<void> Modules::compile(Loaded& loaded, const std::string& source) {
+    WEFT_ASSERT(loaded.compiled.IsEmpty(), "a module is compiled once");
+    WEFT_ASSERT(loaded.module.format != ModuleFormat::Either, "read_source() decides the format");
     KnownCode known;
     ModuleFormat format = loaded.module.format;
     if (format == ModuleFormat::Module || format == ModuleFormat::TypeScript)
@@ -288,6 +296,7 @@ Result<void> Modules::compile_builtin(Loaded& loaded, v8::Local<v8::Context> con
 
 void Modules::make_synthetic(Loaded& loaded, v8::Local<v8::Context> context,
                              v8::Local<v8::Object> exports) {
+    WEFT_DASSERT(loaded.exports.IsEmpty(), "a module is compiled once");
     v8::Isolate* isolate = isolate_.v8();
     v8::Local<v8::Array> keys = exports->GetOwnPropertyNames(context).ToLocalChecked();
     std::vector<v8::Local<v8::String>> names;
@@ -303,6 +312,7 @@ void Modules::make_synthetic(Loaded& loaded, v8::Local<v8::Context> context,
 
 v8::MaybeLocal<v8::Value> Modules::link_and_evaluate(v8::Local<v8::Context> context,
                                                      Loaded& loaded) {
+    WEFT_ASSERT(loaded.is_whole, "a graph is loaded whole before any of it runs");
     v8::Local<v8::Module> module = loaded.compiled.Get(isolate_.v8());
     if (module->GetStatus() == v8::Module::kUninstantiated &&
         !module->InstantiateModule(context, on_link).FromMaybe(false))
@@ -322,6 +332,7 @@ Result<void> Modules::evaluate(Loaded& loaded) {
         v8::Local<v8::Value> promise;
         if (!link_and_evaluate(context, loaded).ToLocal(&promise))
             return thrown(isolate_.v8(), context, caught);
+        WEFT_ASSERT(promise->IsPromise(), "a module that evaluates gives a promise");
         evaluation.Reset(isolate_.v8(), promise.As<v8::Promise>());
         isolate_.expect_outcome(promise.As<v8::Promise>());
         return {};
@@ -331,6 +342,7 @@ Result<void> Modules::evaluate(Loaded& loaded) {
 
 v8::Local<v8::Object> Modules::entry() const {
     WEFT_ASSERT(entry_ != nullptr, "the entry has been loaded");
+    WEFT_DASSERT(isolate_.is_in_turn(), "a handle of V8 is good for one turn");
     return entry_->compiled.Get(isolate_.v8())->GetModuleNamespace().As<v8::Object>();
 }
 
@@ -391,6 +403,7 @@ v8::MaybeLocal<v8::Value> Modules::evaluate_synthetic(v8::Local<v8::Context> con
     WEFT_ASSERT(loaded, "every module was made here");
     v8::Isolate* isolate = isolate_.v8();
     if (loaded->module.format == ModuleFormat::CommonJs) return evaluate_commonjs(context, *loaded);
+    WEFT_ASSERT(!loaded->exports.IsEmpty(), "make_synthetic() has kept the exports");
     v8::Local<v8::Object> exports = loaded->exports.Get(isolate);
     v8::Local<v8::Array> keys = exports->GetOwnPropertyNames(context).ToLocalChecked();
     for (std::uint32_t at = 0; at < keys->Length(); ++at) {
@@ -441,6 +454,7 @@ v8::MaybeLocal<v8::Value> Modules::evaluated_namespace(Isolate& isolate, Loaded&
     v8::Local<v8::Context> context = isolate.context();
     v8::Local<v8::Value> evaluation;
     if (!link_and_evaluate(context, loaded).ToLocal(&evaluation)) return {};
+    WEFT_ASSERT(evaluation->IsPromise(), "a module that evaluates gives a promise");
     code_.keep_fresh();
     v8::Local<v8::Value> names = loaded.compiled.Get(isolate.v8())->GetModuleNamespace();
     v8::Local<v8::Function> give;

@@ -32,6 +32,7 @@ public:
     Modules(const Modules&) = delete;
     Modules& operator=(const Modules&) = delete;
 
+    // For what is resolved from now on.
     void set_import_map(ImportMap map);
 
     // A fiber: loads the file and everything it imports, evaluates it, and waits for its top-level

@@ -18,10 +18,15 @@ public:
         WEFT_ASSERT(memory_ != nullptr, "there is memory for what was read");
     }
 
-    ByteSpace space() { return {memory_.get(), size_}; }
+    ByteSpace space() {
+        WEFT_DASSERT(memory_, "the memory was released or moved");
+        return {memory_.get(), size_};
+    }
     std::size_t size() const { return size_; }
     // Frees what lies beyond `size`, which is at most size().
     void shrink(std::size_t size) {
+        WEFT_ASSERT(size <= size_, "shrink() does not grow");
+        WEFT_DASSERT(memory_, "the memory was released or moved");
         size_ = size;
         void* smaller = size > 0 ? std::realloc(memory_.get(), size) : nullptr;
         if (!smaller) return;
@@ -29,7 +34,10 @@ public:
         memory_.reset(static_cast<std::byte*>(smaller));
     }
     // The caller frees the memory with std::free(). Afterwards only destruction is allowed.
-    std::byte* release() { return memory_.release(); }
+    std::byte* release() {
+        WEFT_ASSERT(memory_, "the memory has been released already");
+        return memory_.release();
+    }
 
 private:
     struct Free {

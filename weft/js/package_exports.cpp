@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/js/module_url.h"
 
@@ -129,6 +130,7 @@ ModuleResult<Outcome> resolve_conditions(const Match& match, const Json& target)
                             format("\"{}\" of {}/package.json has a number for a condition",
                                    name_of(match.table), match.package.folder));
     }
+    WEFT_ASSERT(target.keys.size() == target.items.size(), "each key of an object has a value");
     for (std::size_t at = 0; at < target.keys.size(); ++at) {
         if (!holds(match.package, target.keys[at])) continue;
         ModuleResult<Outcome> outcome = resolve_target(match, target.items[at]);
@@ -170,10 +172,12 @@ bool is_more_specific(std::string_view a, std::string_view b) {
 // The part of the name that the star of the key matches; empty if the key does not match.
 std::optional<std::string_view> star_of(std::string_view key, std::string_view name) {
     std::size_t star = key.find('*');
+    WEFT_ASSERT(star != std::string_view::npos, "the key of a pattern has a star");
     std::string_view before = key.substr(0, star);
     std::string_view behind = key.substr(star + 1);
     if (name.size() <= before.size() || !name.starts_with(before)) return {};
     if (!behind.empty() && (name.size() < key.size() || !name.ends_with(behind))) return {};
+    WEFT_ASSERT(before.size() + behind.size() < name.size(), "a star stands for some text");
     return name.substr(before.size(), name.size() - before.size() - behind.size());
 }
 
@@ -223,6 +227,7 @@ std::unexpected<ModuleError> not_exported(const PackageQuery& package, std::stri
 // PACKAGE_EXPORTS_RESOLVE
 ModuleResult<PackageTarget> resolve_exports(const PackageQuery& package, std::string_view subpath,
                                             const Json& exports) {
+    WEFT_ASSERT(subpath == "." || subpath.starts_with("./"), "a subpath is below its package");
     auto is_subpath = [](const std::string& key) { return key.starts_with('.'); };
     bool is_object = exports.is(Json::Kind::Object);
     bool has_subpaths = is_object && std::ranges::any_of(exports.keys, is_subpath);
@@ -249,6 +254,7 @@ ModuleResult<PackageTarget> resolve_exports(const PackageQuery& package, std::st
 // PACKAGE_IMPORTS_RESOLVE, steps 4 and 5
 ModuleResult<PackageTarget> resolve_imports(const PackageQuery& package, std::string_view name,
                                             const Json& imports) {
+    WEFT_ASSERT(name.starts_with('#'), "names of \"imports\" begin with #");
     ModuleResult<Outcome> outcome = Outcome{};
     if (imports.is(Json::Kind::Object)) {
         outcome = resolve_in_table(package, Table::Imports, name, imports);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::js {
 namespace {
 
@@ -24,6 +26,8 @@ public:
     bool start_array(std::size_t) override { return open(Json::Kind::Array); }
     bool end_array() override { return close(); }
     bool key(string_t& text) override {
+        WEFT_ASSERT(!open_.empty() && open_.back().value.is(Json::Kind::Object),
+                    "only members of an object have keys");
         open_.back().key = std::move(text);
         return true;
     }
@@ -39,6 +43,7 @@ public:
 
     std::expected<Json, std::string> take() {
         if (!error_.empty()) return std::unexpected(error_);
+        WEFT_ASSERT(open_.empty(), "a text without an error closes what it opens");
         return std::move(root_);
     }
 
@@ -59,6 +64,7 @@ private:
         return true;
     }
     bool close() {
+        WEFT_ASSERT(!open_.empty(), "only what was opened is closed");
         Json value = std::move(open_.back().value);
         open_.pop_back();
         return add(std::move(value));
@@ -80,6 +86,7 @@ private:
         }
         parent.keys.push_back(std::move(open_.back().key));
         parent.items.push_back(std::move(value));
+        WEFT_DASSERT(parent.keys.size() == parent.items.size(), "keys[i] is the key of items[i]");
         return true;
     }
 
@@ -102,6 +109,7 @@ Json member(const Json& object, std::string_view key) {
 }  // namespace
 
 const Json* Json::find(std::string_view key) const {
+    WEFT_DASSERT(keys.empty() || keys.size() == items.size(), "keys[i] is the key of items[i]");
     auto found = std::ranges::find(keys, key);
     return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }

@@ -49,6 +49,7 @@ Instant ForegroundTasks::run_due(Instant now) {
         due.assign(std::make_move_iterator(later), std::make_move_iterator(entries_.end()));
         entries_.erase(later, entries_.end());
         for (const Entry& entry : entries_) next = std::min(next, entry.due);
+        WEFT_DASSERT(entries_.empty() || next > now, "only tasks that are not due are left");
     }
     for (Entry& entry : due) entry.task->Run();
     return next;
@@ -84,7 +85,8 @@ std::shared_ptr<ForegroundTasks> Platform::add_isolate(v8::Isolate* isolate) {
 
 void Platform::remove_isolate(v8::Isolate* isolate) {
     std::lock_guard lock(lock_);
-    isolates_.erase(isolate);
+    std::size_t removed = isolates_.erase(isolate);
+    WEFT_ASSERT(removed == 1, "an isolate is removed once, before its address is used again");
 }
 
 int Platform::NumberOfWorkerThreads() { return 2; }

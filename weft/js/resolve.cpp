@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/js/module_url.h"
 #include "weft/js/typescript_file.h"
@@ -52,6 +53,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
             row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
         }
     }
+    WEFT_DASSERT(row[b.size()] <= std::max(a.size(), b.size()), "replacing all letters suffices");
     return row[b.size()];
 }
 
@@ -153,6 +155,7 @@ ModuleResult<Module> Resolver::resolve_builtin(const Request& request) {
 
 // PACKAGE_IMPORTS_RESOLVE
 ModuleResult<Module> Resolver::resolve_private(const Request& request) {
+    WEFT_DASSERT(request.specifier.starts_with('#'), "private names begin with #");
     if (request.specifier == "#" || request.specifier.starts_with("#/")) {
         return module_error(Code::InvalidSpecifier,
                             format("\"{}\", imported from {}, is no name of \"imports\"",
@@ -224,6 +227,7 @@ ModuleResult<Module> Resolver::resolve_bare(const Request& request) {
 
 ModuleResult<Module> Resolver::resolve_in_package(const Request& request, const Package& package,
                                                   const std::string& subpath) {
+    WEFT_ASSERT(subpath == "." || subpath.starts_with("./"), "a subpath is below its package");
     if (!package.json.exports.is(Json::Kind::Absent)) {
         std::vector<std::string> holding = conditions(request.kind);
         ModuleResult<PackageTarget> target =
@@ -259,6 +263,7 @@ ModuleResult<Module> Resolver::resolve_in_package(const Request& request, const 
 
 ModuleResult<Module> Resolver::resolve_target(const Request& request, const Package& package,
                                               const PackageTarget& target) {
+    WEFT_ASSERT(target.path.empty() != target.specifier.empty(), "a target is one of the two");
     if (target.specifier.empty()) return open(request, target.path, {});
     std::string inside = in_folder(package.folder, "package.json");
     Request outside{target.specifier, inside, request.kind};
@@ -346,6 +351,7 @@ ModuleResult<Module> Resolver::resolve_entry(const std::string& path) {
 // ESM_RESOLVE, step 7: the result must be a file.
 ModuleResult<Module> Resolver::open(const Request& request, const std::string& path,
                                     std::string_view suffix) {
+    WEFT_DASSERT(suffix.empty() || suffix[0] == '?' || suffix[0] == '#', "of split_suffix()");
     Kind kind = path.ends_with('/') ? Kind::Folder : files_.kind(path);
     if (kind == Kind::None) return not_found(request, {path});
     if (kind == Kind::Folder) {

@@ -80,6 +80,7 @@ const std::intptr_t* external_references(std::span<const Binding> bindings) {
             entry->second.push_back(reinterpret_cast<std::intptr_t>(binding.callback));
         entry->second.push_back(0);
     }
+    WEFT_ASSERT(entry->second.size() == bindings.size() + 1, "a table of bindings never changes");
     return entry->second.data();
 }
 
@@ -115,6 +116,7 @@ Result<std::vector<char>> make_snapshot(std::span<const Binding> bindings,
     v8::StartupData blob = creator.CreateBlob(v8::SnapshotCreator::FunctionCodeHandling::kKeep);
     if (!blob.data) return Error(ErrorKind::Other, "V8 could not make a snapshot");
     std::unique_ptr<const char[]> owned(blob.data);
+    WEFT_ASSERT(blob.raw_size > 0, "a snapshot has a size");
     std::string tag = own_tag();
     WEFT_ASSERT(tag.size() < kTagBytes, "the tag of a snapshot has its place");
     std::vector<char> tagged(kTagBytes);

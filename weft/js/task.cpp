@@ -32,6 +32,7 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
 
 void settle_promise(Task& task, v8::Local<v8::Context> context) {
     Isolate& isolate = *task.owner;
+    WEFT_ASSERT(task.outcome, "a task is settled when its work has ended");
     v8::Isolate* engine = isolate.v8();
     v8::Local<v8::Promise::Resolver> resolver = task.resolver.Get(engine);
     v8::Maybe<bool> done = v8::Nothing<bool>();
@@ -63,6 +64,8 @@ void settle(Job& job) {
 }
 
 void run_work(std::unique_ptr<Task> task) {
+    WEFT_ASSERT(!task->cancel.source && !task->outcome, "the work of a task runs once");
+    WEFT_DASSERT(task->owner->is_on_owner_thread(), "the work runs on the owner's worker");
     {
         CancelSource source;
         if (task->cancel.requested) source.cancel();
@@ -130,6 +133,8 @@ namespace {
 
 v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
                              std::optional<CancelToken> token, std::optional<double> request) {
+    WEFT_DASSERT(isolate.is_on_owner_thread(), "a task is started by its isolate's own thread");
+    WEFT_DASSERT(work, "a task has work to do");
     v8::Isolate* engine = isolate.v8();
     v8::Local<v8::Context> context = isolate.context();
     v8::Local<v8::Promise::Resolver> resolver =
@@ -161,6 +166,7 @@ v8::Local<v8::Promise> start(Isolate& isolate, std::string_view name, Work work,
         Guard(Guard&&) = default;
         ~Guard() {
             if (!task) return;
+            WEFT_ASSERT(!task->outcome, "the work has not run");
             task->outcome.emplace(Error(ErrorKind::OutOfMemory, "no fiber for a task"));
             task->act = settle;
             Isolate& isolate = *task->owner;

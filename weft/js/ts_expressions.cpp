@@ -290,6 +290,8 @@ bool TsParser::object_member() {
 }
 
 bool TsParser::template_literal() {
+    WEFT_DASSERT(token_.kind == TokenKind::Template || token_.kind == TokenKind::TemplateOpened,
+                 "a template begins with one of its parts");
     while (token_.kind == TokenKind::TemplateOpened) {
         bool outer = std::exchange(in_condition_, false);
         advance();

@@ -105,6 +105,7 @@ bool TsParser::jsx_from(std::size_t& at) {
     Level level(depth_);
     if (level.is_too_deep()) return fail("this is nested too deep");
     std::string_view source = lexer_.source();
+    WEFT_DASSERT(at < source.size() && source[at] == '<', "an element begins with its tag");
     std::size_t open = at;
     std::size_t name_begin = skip_jsx_blanks(at + 1);
     at = name_begin;
@@ -121,6 +122,8 @@ bool TsParser::jsx_from(std::size_t& at) {
     if (!jsx_attributes(at, is_empty)) return false;
     std::size_t children = 0;
     if (!is_empty && !jsx_children(at, children, name)) return false;
+    WEFT_DASSERT(edit < edits_.size() && edits_[edit].begin == open,
+                 "edits behind the tag's are all that was removed");
     edits_[edit].text = (children > 1 ? "_jsxs(" : "_jsx(") + type + ", {";
     has_jsx_ = true;
     return true;
@@ -206,7 +209,9 @@ bool TsParser::jsx_container(std::size_t& at, std::string_view behind) {
 // From the `>` of the opening tag to the end of the closing one.
 bool TsParser::jsx_children(std::size_t& at, std::size_t& count, const std::string& name) {
     std::string_view source = lexer_.source();
+    WEFT_DASSERT(at < source.size() && source[at] == '>', "the opening tag was read");
     std::size_t edit = edits_.size();
+    [[maybe_unused]] std::size_t opened = at;
     replace(at, at + 1, "");
     ++at;
     while (true) {
@@ -220,7 +225,10 @@ bool TsParser::jsx_children(std::size_t& at, std::size_t& count, const std::stri
         if (at >= source.size()) return jsx_fail(begin, "the element " + name + " is not closed");
         if (source[at] == '{') {
             std::size_t had = edits_.size();
+            [[maybe_unused]] std::size_t container = at;
             if (!jsx_container(at, ",")) return false;
+            WEFT_DASSERT(had < edits_.size() && edits_[had].begin == container,
+                         "the first edit of a container is that of its brace");
             if (!edits_[had].is_blank) ++count;
             continue;
         }
@@ -235,6 +243,8 @@ bool TsParser::jsx_children(std::size_t& at, std::size_t& count, const std::stri
         std::size_t name_end = skip_jsx_blanks(inside + 1);
         if (!source.substr(name_end).starts_with(name))
             return jsx_fail(at, "the end of " + name + " was expected");
+        WEFT_DASSERT(edit < edits_.size() && edits_[edit].begin == opened,
+                     "edits behind the tag's are all that was removed");
         edits_[edit].text = count == 0 ? "" : "children: [";
         replace(at, end + 1, count == 0 ? "})" : count == 1 ? "][0]})" : "]})");
         at = end + 1;

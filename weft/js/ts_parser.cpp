@@ -47,6 +47,7 @@ Token TsParser::peek() {
 }
 
 void TsParser::blank(std::size_t begin, std::size_t end) {
+    WEFT_DASSERT(begin <= end && end <= lexer_.source().size(), "an edit is in the text");
     edits_.push_back({begin, end, {}, true});
 }
 
@@ -56,11 +57,13 @@ void TsParser::blank_here() {
 }
 
 void TsParser::replace(std::size_t begin, std::size_t end, std::string text) {
+    WEFT_DASSERT(begin <= end && end <= lexer_.source().size(), "an edit is in the text");
     edits_.push_back({begin, end, std::move(text), false});
 }
 
 // The semicolon keeps the statements before and after from being parsed as one.
 void TsParser::blank_statement(std::size_t begin) {
+    WEFT_ASSERT(begin < previous_end_, "a statement has a byte, which becomes the semicolon");
     std::erase_if(edits_, [&](const TsEdit& edit) { return edit.begin >= begin; });
     replace(begin, begin + 1, ";");
     blank(begin + 1, previous_end_);
@@ -71,6 +74,8 @@ TsParser::Mark TsParser::mark() const {
 }
 
 void TsParser::reset(const Mark& mark) {
+    WEFT_DASSERT(mark.edits <= edits_.size() && mark.imports <= imports_.size(),
+                 "an attempt removes only what it has added");
     lexer_.move_to(mark.position);
     previous_end_ = mark.previous_end;
     token_ = mark.token;
@@ -107,8 +112,13 @@ bool TsParser::skip_balanced() {
 }
 
 bool TsParser::program() {
-    while (!at_end())
+    WEFT_ASSERT(edits_.empty() && imports_.empty(), "a parser parses one text, once");
+    while (!at_end()) {
+        [[maybe_unused]] std::size_t before = token_.begin;
         if (!statement()) return false;
+        WEFT_DASSERT(token_.begin > before, "a statement has a token, so that the loop ends");
+    }
+    WEFT_DASSERT(depth_ == 0, "every level was left");
     drop_unused_imports();
     return true;
 }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/js/lexer.h"
 
 namespace weft::js {
@@ -68,7 +69,10 @@ private:
     class Level {
     public:
         explicit Level(std::size_t& depth) : depth_(depth) { ++depth_; }
-        ~Level() { --depth_; }
+        ~Level() {
+            WEFT_DASSERT(depth_ > 0, "levels are left in the reverse order");
+            --depth_;
+        }
         Level(const Level&) = delete;
         Level& operator=(const Level&) = delete;
         bool is_too_deep() const { return depth_ > kDepthMax; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/js/ts_parser.h"
 
 namespace weft::js {
@@ -36,6 +37,7 @@ std::string applied(std::string_view source, std::vector<TsEdit> edits) {
     out.reserve(source.size() + source.size() / 16);
     std::size_t at = 0;
     for (const TsEdit& edit : edits) {
+        WEFT_ASSERT(edit.begin <= edit.end && edit.end <= source.size(), "an edit is in the text");
         if (edit.begin < at) continue;  // inside of an earlier edit
         out += source.substr(at, edit.begin - at);
         append_edit(out, source, edit);
@@ -54,6 +56,7 @@ std::string jsx_module(std::string_view source, const TypeScriptOptions& options
 }
 
 TypeScriptError error_at(std::string_view source, std::size_t at, std::string message) {
+    WEFT_ASSERT(at <= source.size(), "an error is at a place in the text");
     std::string_view before = source.substr(0, at);
     std::size_t line_begin = before.rfind('\n') + 1;
     return {static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1, at - line_begin + 1,

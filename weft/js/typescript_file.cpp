@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/fiber/blocking.h"
 #include "weft/js/import_attributes.h"
@@ -41,6 +42,7 @@ std::string jsx_module_for(ModuleFiles& files, const std::string& path) {
 // The text for people: the place, the line, a caret below it.
 Error syntax_error(const std::string& path, const std::string& source,
                    const TypeScriptError& error) {
+    WEFT_ASSERT(error.line >= 1 && error.column >= 1, "lines and columns count from 1");
     std::istringstream lines(source);
     std::string line;
     for (std::size_t at = 0; at < error.line; ++at) std::getline(lines, line);

@@ -38,12 +38,21 @@ WatchedTurns::WatchedTurns(Watchdog& watchdog, v8::Isolate& isolate, Nanoseconds
       overrun_max_(overrun_max),
       on_long_(std::move(on_long)),
       cpu_clock_(cpu_clock_of_this_thread()) {
+    WEFT_ASSERT(limit_ > Nanoseconds::zero(), "a turn may use some time");
     watchdog_.add(*this);
 }
 
-WatchedTurns::~WatchedTurns() { watchdog_.remove(*this); }
+WatchedTurns::~WatchedTurns() {
+    // Relaxed: of the owner's turns, and this is the owner.
+    WEFT_ASSERT((word_.load(std::memory_order_relaxed) & kStateMask) == Idle,
+                "an isolate ends between its turns");
+    watchdog_.remove(*this);
+}
 
 void WatchedTurns::begin() {
+    // Relaxed: only the owner begins and ends turns.
+    WEFT_DASSERT((word_.load(std::memory_order_relaxed) & kStateMask) == Idle,
+                 "a turn begins, or goes on, when none is watched");
     ++turn_;
     // seq_cst: this store and the load of is_waiting_ are in one total order with the watchdog's
     // store of is_waiting_ and its last load of the word. So either this thread sees that the
@@ -54,11 +63,16 @@ void WatchedTurns::begin() {
 }
 
 bool WatchedTurns::end() {
+    // Relaxed: only the owner changes the number, and only the owner makes it Idle.
+    WEFT_DASSERT(word_.load(std::memory_order_relaxed) >> kStateBits == turn_,
+                 "the word names the owner's turn");
     std::uint64_t running = turn_ << kStateBits | Running;
     // Acquire-release: a thread that terminates the next turn sees the end of this one.
     if (word_.compare_exchange_strong(running, turn_ << kStateBits | Idle,
                                       std::memory_order_acq_rel, std::memory_order_acquire))
         return false;
+    // The exchange has failed, so `running` is the word that it found.
+    WEFT_ASSERT((running & kStateMask) != Idle, "a turn ends once; to wait would last for ever");
     // Acquire-release: in the state Terminated V8 has been asked, so the request can be cancelled;
     // and V8 is not asked again, as that would begin in the state Terminated.
     for (unsigned attempt = 0;; ++attempt) {
@@ -73,6 +87,9 @@ bool WatchedTurns::end() {
 }
 
 void WatchedTurns::renew() {
+    // Relaxed: only the owner begins and ends turns.
+    WEFT_DASSERT((word_.load(std::memory_order_relaxed) & kStateMask) != Idle,
+                 "the limit is renewed in a turn");
     std::uint64_t running = turn_ << kStateBits | Running;
     // Relaxed: the watchdog only sees that the number has changed, and reads no other memory
     // through it. It does not begin to wait in between, as a turn runs before and after.
@@ -93,6 +110,8 @@ void WatchedTurns::end_now() {
 }
 
 void WatchedTurns::terminate(std::uint64_t seen) {
+    WEFT_DASSERT((seen & kStateMask) == Running || (seen & kStateMask) == Terminated,
+                 "only one thread at a time may be terminating a turn");
     std::uint64_t terminating = (seen & ~kStateMask) | Terminating;
     // Fails when the turn has ended meanwhile.
     if (!word_.compare_exchange_strong(seen, terminating, std::memory_order_acq_rel,
@@ -122,13 +141,16 @@ Watchdog::~Watchdog() {
 
 void Watchdog::add(WatchedTurns& turns) {
     std::lock_guard lock(lock_);
+    WEFT_ASSERT(!stopping_, "a watchdog outlives what it watches");
+    WEFT_DASSERT(std::ranges::find(watched_, &turns) == watched_.end(), "added once");
     watched_.push_back(&turns);
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
 void Watchdog::remove(WatchedTurns& turns) {
     std::lock_guard lock(lock_);
-    std::erase(watched_, &turns);
+    std::size_t removed = std::erase(watched_, &turns);
+    WEFT_ASSERT(removed == 1, "what is watched is removed once");
 }
 
 void Watchdog::notify() {
@@ -158,7 +180,8 @@ void Watchdog::run() {
     }
 }
 
-bool Watchdog::check_turns(std::unique_lock<std::mutex>&, Nanoseconds& pause) {
+bool Watchdog::check_turns(std::unique_lock<std::mutex>& lock, Nanoseconds& pause) {
+    WEFT_ASSERT(lock.owns_lock(), "the list changes when an isolate begins or ends");
     bool runs = false;
     for (WatchedTurns* turns : watched_) {
         pause = std::min(pause, turns->limit_ / kChecksPerLimit);
