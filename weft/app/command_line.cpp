@@ -104,7 +104,7 @@ void add_common(CLI::App& verb, AnyCommand& command) {
     verb.add_option("--import-map", command.import_map, "names for modules")->type_name("FILE");
 }
 
-// As flags, whose value stands behind "=" only: the next word is the file.
+// Flags, whose values are given only with "=": the next word is the file.
 template <class AnyCommand>
 void add_inspect(CLI::App& verb, AnyCommand& command) {
     verb.add_flag(
@@ -183,13 +183,13 @@ void add_test(CLI::App& app, TestCommand& test) {
     verb.footer(footer(kTestExamples));
 }
 
-// What stands behind the first word is the script's own, also if it begins with a dash.
+// Everything after the first word belongs to the script, also options.
 CLI::App& add_script(CLI::App& app, const char* name, const char* what, const char* examples,
                      ScriptCommand& script) {
     CLI::App& verb = *app.add_subcommand(name, what);
     verb.prefix_command();
     add_common(verb, script);
-    // For suites of tests that were written for pages; no part of the help.
+    // For test suites that were written for web pages; not shown by --help.
     verb.add_option("--location", script.location, "`location` of the script")
         ->type_name("URL")
         ->group("");
@@ -216,7 +216,7 @@ Command script_of(const CLI::App& verb, ScriptCommand script, const char* what) 
     return script;
 }
 
-// CLI11 reads backwards from the end of its vector.
+// CLI11 expects the arguments in reverse order.
 std::vector<std::string> reversed(std::span<const std::string> arguments) {
     return {arguments.rbegin(), arguments.rend()};
 }
@@ -321,7 +321,7 @@ std::expected<AppConfig, std::string> app_of(const ServeCommand& command) {
     return app;
 }
 
-// What the command line says about every application.
+// Applies the options of the command line to every application.
 std::expected<void, std::string> apply(const ServeCommand& command, ServeConfig& config) {
     Environment env;
     if (!command.env_file.empty()) {
@@ -365,7 +365,7 @@ std::expected<std::optional<Debugging>, std::string> Debugging::parse(
     const std::string& inspect, const std::string& inspect_brk) {
     std::string place = inspect_brk.empty() ? inspect : inspect_brk;
     if (place.empty()) return std::nullopt;
-    // What CLI11 gives a flag without a value.
+    // CLI11 gives a flag without a value the text "true".
     if (place == "true") place = kDefaultPlace;
     bool is_port = place.find_first_not_of("0123456789") == std::string::npos;
     Result<net::Address> address = net::Address::parse(is_port ? "127.0.0.1:" + place : place);

@@ -20,13 +20,13 @@
 
 namespace weft::app {
 
-// What the program ends with.
+// The exit status of the program.
 enum class Exit : int {
     Ok = 0,
     Script = 1,   // the script threw, was rejected, or cannot be loaded; a test failed
     Usage = 2,    // the command line or the configuration is wrong
-    Machine = 3,  // an address is taken, a file cannot be read, and the like
-    Engine = 4,   // the JavaScript engine is not there
+    Machine = 3,  // the system refuses: an address is in use, a file cannot be read, and so on
+    Engine = 4,   // the JavaScript engine is not installed
 };
 
 struct ServeCommand {
@@ -37,7 +37,7 @@ struct ServeCommand {
     unsigned isolates = 0;  // 0: not given
     bool watch = false;
     bool supervised = false;
-    std::vector<std::string> arguments = {};  // all of them, as they were given
+    std::vector<std::string> arguments = {};  // the whole command line, for a supervised child
     std::vector<std::string> allow_fetch = {};
     std::vector<std::string> allow_read = {};
     std::string env_file = {};
@@ -49,7 +49,7 @@ struct ServeCommand {
 struct ScriptCommand {
     enum class Verb : std::uint8_t { Run, Eval, Check, Repl };
     Verb verb = Verb::Run;
-    std::string source = {};  // a path; of eval the text; of repl nothing
+    std::string source = {};  // a path; for eval the text; for repl nothing
     std::vector<std::string> arguments = {};
     std::vector<std::string> allow_fetch = {};
     std::vector<std::string> allow_read = {};
@@ -63,10 +63,10 @@ struct ScriptCommand {
 struct MigrateCommand {
     enum class Action : std::uint8_t { Status, Up, New };
     Action action = Action::Status;
-    std::string name = {};      // of the new one
-    std::string database = {};  // a file; empty: by the configuration
+    std::string name = {};      // New: the name of the migration
+    std::string database = {};  // a file; empty: the one in the configuration
     std::string config = {};    // empty: weft.json
-    std::string provider = {};  // a key of its "data"; empty: there is one
+    std::string provider = {};  // a key of its "data"; empty: it has only one
     std::string folder = "migrations";
 };
 
@@ -86,11 +86,11 @@ struct TestCommand {
 
 struct InitCommand {
     std::string folder = ".";
-    std::string name = {};  // empty: the folder's
+    std::string name = {};  // empty: the folder's name
     bool typescript = false;
 };
 
-// The command was answered by words: help, a version, or what is wrong with it.
+// The command only prints a text: help, the version, or what is wrong with the command line.
 struct Answer {
     Exit exit = Exit::Ok;
     std::string text;
@@ -99,17 +99,18 @@ struct Answer {
 using Command =
     std::variant<Answer, ServeCommand, ScriptCommand, MigrateCommand, TestCommand, InitCommand>;
 
-// Without the program's name.
+// `arguments` does not contain the program's name.
 Command parse_command_line(std::span<const std::string> arguments);
 
-// As seen from the present folder.
+// Relative paths are resolved against the current folder.
 std::vector<std::string> absolute_paths(const std::vector<std::string>& paths);
 
-// What --import-map names, absolute; nothing is given as it is. The error is a text for people.
+// The value of --import-map as an absolute path; empty if it is empty. The error is text for
+// people.
 std::expected<std::string, std::string> import_map_of(const std::string& path);
 
-// The configuration that a command asks for, with its file if it names one. The error is a text for
-// people.
+// The configuration for a command: that of its file, if it names one, and its options. The error is
+// text for people.
 std::expected<ServeConfig, std::string> config_of(const ServeCommand& command);
 
 }  // namespace weft::app

@@ -26,7 +26,7 @@ Answer answer(std::vector<std::string> arguments) {
     return std::holds_alternative<Answer>(command) ? std::get<Answer>(command) : Answer{};
 }
 
-// What stands for the engine: it notes what it was asked.
+// A fake engine, which records the calls.
 class FakeHost final : public AppHost {
 public:
     struct Log {

@@ -49,7 +49,7 @@ Exit exit_of(const Error& error) {
 
 int ended(const Result<int>& outcome) {
     if (outcome) return *outcome;
-    // A script's error has a frame of its own, and is about the script and not about us.
+    // A script's error has a code frame, and is written without the prefix "weft: ".
     if (outcome.error().kind() == ErrorKind::Exception) {
         write_line(Stream::Error, outcome.error().message());
     } else {
@@ -58,8 +58,8 @@ int ended(const Result<int>& outcome) {
     return static_cast<int>(exit_of(outcome.error()));
 }
 
-// Runs the function on a fiber of a runtime with a worker for each isolate, and one besides for
-// what has no isolate: names, files, this program itself.
+// Runs the function on a fiber of a runtime with one pinned worker for each isolate, and one more
+// worker for name lookups, files and the program itself.
 template <class Function>
 Result<int> on_runtime(unsigned isolates, Function function) {
     Runtime runtime({.workers = 1, .pinned_workers = isolates});
@@ -73,7 +73,7 @@ Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHos
                       const std::optional<Supervised>& supervised) {
     std::unique_ptr<AppHost> host = WEFT_TRY(open_host(runtime));
     GracefulStop stop = WEFT_TRY(GracefulStop::on_signals({.drain = config.drain}));
-    // Also while the applications wait for a debugger to come.
+    // Before start(), which waits for a client of the debugger with --inspect-brk.
     DrainHook debugger = stop.on_drain([&] { host->close_debugger(); });
     std::optional<Watch> watch;
     if (config.watch) watch.emplace(*host);
@@ -88,7 +88,7 @@ Result<int> serve_all(Runtime& runtime, const ServeConfig& config, const OpenHos
         write_places(config, addresses);
     }
     Result<void> served = host->serve();
-    // Nothing but the end of the drain cancels it.
+    // serve() is cancelled only when the drain limit has passed.
     if (!served && served.error().kind() == ErrorKind::Cancelled) {
         complain(
             format("what had not ended after {} ms (drainMs) was cut off", config.drain.count()));
@@ -146,7 +146,7 @@ Result<int> run_one(Runtime& runtime, const ScriptCommand& command, const OpenHo
     return host->run(script);
 }
 
-// One fiber a place; they share a thread, and so the list of what is still to be run.
+// One fiber for each place. They run on one worker, so they share the list of files without a lock.
 Result<void> run_tests(AppHost& host, const TestCommand& command,
                        const std::vector<std::string>& files, unsigned places, TestReport& report) {
     Environment env;

@@ -1,6 +1,6 @@
-// What the program does, once its command line is understood.
+// Executes the commands of the program.
 //
-// A plain thread: each starts a runtime and returns when that has ended.
+// On a plain thread: each function starts a runtime and returns the exit status when it has ended.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace weft::app {
 
-// How an engine is had; another one in tests.
+// Opens the engine; tests pass another function.
 using OpenHost = std::function<Result<std::unique_ptr<AppHost>>(Runtime& runtime)>;
 
 // "weft serves shop on http://127.0.0.1:8080/", a line for each listener.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kHourMs = 3'600'000;
 constexpr std::uint64_t kMinuteMs = 60'000;
-constexpr std::uint64_t kExactMax = std::uint64_t{1} << 53;  // what a number of JSON can say
+constexpr std::uint64_t kExactMax = std::uint64_t{1} << 53;  // integers that a double holds
 constexpr std::uint64_t kIsolatesMax = 256;
 constexpr std::uint64_t kHeapMibMin = 8;
 constexpr std::uint64_t kHeapMibMax = 65'536;
@@ -51,7 +51,7 @@ public:
     ServeConfig read(const JsonValue& root) {
         ServeConfig config;
         AppLimits limits;
-        // Before the applications, whose limits begin with these, wherever the key stands.
+        // Read before the applications, which inherit them, wherever the keys are in the file.
         for (std::size_t at = 0; at < root.keys.size(); ++at) {
             if (root.keys[at] == "limits") read_limits({root.items[at], "limits"}, limits);
             if (root.keys[at] == "data") data_.read_providers({root.items[at], "data"});
@@ -85,7 +85,7 @@ private:
         config.supervised = *text == "process";
     }
 
-    // A path that is there, as an absolute one.
+    // The path of something that exists, as an absolute path.
     void read_path(const Keyed& at, std::string& into) {
         std::optional<std::string> text = reader_.text(at);
         if (!text) return;
@@ -177,7 +177,7 @@ private:
                   if (auto flag = reader_.flag(field)) app.compresses = *flag;
               }},
              {"isolates", [&](const Keyed& field) {
-                  // As many as cpus that the process may use.
+                  // The number of CPUs that the process may use.
                   if (field.value.kind == JsonValue::Kind::String && field.value.text == "auto") {
                       app.isolates = RuntimeOptions::default_workers();
                   } else if (auto number = reader_.number(field, 1, kIsolatesMax)) {
@@ -201,7 +201,7 @@ private:
         });
     }
 
-    // Which application a request belongs to must not depend on their order.
+    // The choice of the application for a request must not depend on their order.
     void check_hosts(const Keyed& at, const AppConfig& app, const ServeConfig& config) {
         for (const AppConfig& other : config.apps) {
             if (app.path != other.path) continue;
@@ -300,7 +300,7 @@ bool is_below(std::string_view path, std::string_view prefix) {
            (path.size() == prefix.size() || prefix.empty() || path[prefix.size()] == '/');
 }
 
-// 0: not at all; else the more the better, and an exact one best.
+// How well the pattern matches: 0 not at all, the largest value exactly.
 std::size_t fit_of(std::string_view pattern, std::string_view host) {
     if (pattern == host) return std::string_view::npos;
     bool fits = pattern.starts_with('*') && host.size() >= pattern.size() &&

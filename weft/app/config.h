@@ -1,13 +1,13 @@
-// ServeConfig: what `weft serve` is to do, from weft.json or from the command line.
+// ServeConfig: the configuration of `weft serve`, from weft.json or from the command line.
 //
 //     {
 //       "listeners": [{"address": "127.0.0.1:8080"}],
 //       "apps": [{"hosts": ["shop.example"], "entry": "shop/app.js", "env": {"MODE": "live"}}]
 //     }
 //
-// weft.schema.json, beside this file, says the same for editors. Paths in the file are relative to
-// its folder. Everything that is wrong is reported at once, each with line, column and key; a key
-// that does not exist is wrong. Values; any thread.
+// weft.schema.json, beside this file, describes the same for editors. Paths in the file are
+// relative to its folder. All errors are reported at once, each with line, column and key; an
+// unknown key is an error. Values; any thread.
 #pragma once
 
 #include <chrono>
@@ -27,15 +27,15 @@
 
 namespace weft::app {
 
-// Of an application; what is not set is the runtime's choice.
+// The limits of an application.
 struct AppLimits {
     // From the request to the head of its response: 500 "Promise did not resolve in time".
     std::chrono::milliseconds handler_deadline{10'000};
     // Processor time of one turn of JavaScript.
     std::chrono::milliseconds cpu{500};
-    // Of one drain; 0: only their time counts.
+    // Microtasks in one drain; 0: not counted.
     std::uint64_t microtasks = 0;
-    // Of an isolate; 0: by the memory that the process may have.
+    // Of an isolate's heap; 0: a share of the memory that the process may use, see memory_share.h.
     std::size_t heap_mib = 0;
     std::uint64_t body_bytes = std::uint64_t{1024} * 1024;  // of a request: 413
     // How long ctx.waitUntil() may hold a request after its response.
@@ -48,8 +48,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // A database that an application may use; see config_data.h.
 struct DataConfig {
-    std::string token;     // what scripts call it: "data.main"
-    std::string name;      // in "data"
+    std::string token;     // the name for scripts: "data.main"
+    std::string name;      // the key in "data"
     std::string provider;  // "sqlite", "postgres", "odbc"
     std::string place;     // an absolute path or :memory:; a connection string, which is secret
     std::string access;    // "read", "write", "readwrite"
@@ -59,17 +59,17 @@ struct DataConfig {
 struct AppConfig {
     std::string name;                // in logs; the entry's folder if none was given
     std::vector<std::string> hosts;  // in lower case; "*.example.com"; none: all others
-    std::string path;                // "/shop": it and everything below; empty: all paths
+    std::string path;                // "/shop": this path and all below it; empty: all paths
     std::string entry;               // a file or a folder; absolute
     std::string import_map;          // absolute; may be empty
     Environment env;                 // `env` of the handler
     AppLimits limits;
-    std::vector<std::string> allow_fetch;  // as net::EgressPolicy::allow() has them
+    std::vector<std::string> allow_fetch;  // rules of net::EgressPolicy::allow()
     std::vector<std::string> allow_read;   // files and folders for node:fs; absolute
     std::vector<DataConfig> data;
-    api::Routes routes;       // what is answered without it
-    bool compresses = false;  // its responses, for clients that take that
-    // Scripts may name databases themselves: where no file says what there is.
+    api::Routes routes;       // answered without JavaScript
+    bool compresses = false;  // compresses responses for clients that accept it
+    // Scripts may open databases that no configuration names: there is no configuration file.
     bool opens_any_data = true;
     unsigned isolates = 1;
 };
@@ -77,7 +77,7 @@ struct AppConfig {
 struct TlsFiles {
     std::string certificate;  // absolute, as the others
     std::string key;
-    std::string client_ca;  // not empty: clients must have a certificate of it
+    std::string client_ca;  // not empty: clients must present a certificate issued by it
 };
 
 struct ListenerConfig {
@@ -85,14 +85,14 @@ struct ListenerConfig {
     std::optional<TlsFiles> tls;
 };
 
-// Clients of V8's debugger may come in.
+// Where clients of V8's debugger may connect.
 struct Debugging {
     static constexpr const char* kDefaultPlace = "127.0.0.1:9229";
     net::Address address;
-    bool breaks = false;  // before the first statement, when one has come
+    bool breaks = false;  // waits for a client, and pauses before the first statement
 
-    // Of --inspect and --inspect-brk, "[HOST:]PORT" each; both are empty: nothing. The error is a
-    // text for people.
+    // The values of --inspect and --inspect-brk, "[HOST:]PORT" each. Returns nothing if both are
+    // empty. The error is text for people.
     static std::expected<std::optional<Debugging>, std::string> parse(
         const std::string& inspect, const std::string& inspect_brk);
 };
@@ -100,11 +100,11 @@ struct Debugging {
 struct ServeConfig {
     std::vector<ListenerConfig> listeners;
     std::vector<AppConfig> apps;
-    std::chrono::milliseconds drain{30'000};  // how long requests have to end after SIGTERM
+    std::chrono::milliseconds drain{30'000};  // the drain limit: time for requests after SIGTERM
     bool watch = false;
-    // The applications run in a process of their own, which is started anew when it dies.
+    // The applications run in a child process, which is restarted when it dies.
     bool supervised = false;
-    // Sockets that listen already: of each listener one for each worker. Empty: they are opened.
+    // Listening sockets from the supervisor: by listener, then by worker. Empty: they are opened.
     std::vector<std::vector<int>> inherited;
     std::optional<Debugging> debugging;
 };
@@ -119,25 +119,25 @@ struct ConfigErrors {
     std::string file;
     std::vector<ConfigError> errors;  // at least one; in the order of the file
 
-    // "weft.json:3:5: apps[0].entry: ...", a line for each.
+    // One line for each: "weft.json:3:5: apps[0].entry: ...".
     std::string text() const;
 };
 
-// `file` is the name for messages and the place from which paths count.
+// `file` is named in messages, and paths are relative to its folder.
 std::expected<ServeConfig, ConfigErrors> parse_config(std::string_view text,
                                                       const std::string& file);
 std::expected<ServeConfig, ConfigErrors> load_config(const std::string& file);
 
-// The application for a Host header, which may have a port, and a path: an exact host, then the
-// longest pattern, then those without hosts; of those the longest path. Null if there is none.
+// The application for a Host header, which may have a port, and a path. An exact host wins, then
+// the longest pattern, then applications without hosts; among equals the longest path. Null: none.
 const AppConfig* app_for(const ServeConfig& config, std::string_view host, std::string_view path);
 
 // Whether any application has that host, whatever its path.
 bool has_host(const ServeConfig& config, std::string_view host);
-// What a Host header names.
+// The host in a Host header.
 std::string_view without_port(std::string_view host);
 
-// The whole of a file; NotFound and the like name it.
+// Reads a whole file; the message of an error names it.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace weft::app

@@ -136,7 +136,7 @@ void DataReader::read_capabilities(const Keyed& at, std::vector<DataConfig>& int
     });
 }
 
-// What the application may do with what there is.
+// Connects a capability of an application with its provider.
 void DataReader::join(const Keyed& at, DataConfig capability, std::vector<DataConfig>& into) {
     auto found = providers_.find(capability.name);
     if (found == providers_.end()) {

@@ -1,12 +1,12 @@
-// DataReader: the databases of weft.json, and which application may use them for what.
+// DataReader: reads the databases of weft.json, and the access that each application has to them.
 //
 //     "data": {"main": {"provider": "sqlite", "path": "shop.db"},
 //              "shop": {"provider": "postgres", "connectionStringEnv": "DATABASE_URL"}},
 //     "apps": [{"entry": "app.js", "capabilities": [
 //         {"token": "data.main", "kind": "database", "provider": "main", "access": "read"}]}]
 //
-// Both halves are held against each other here, before anything is listened to. What does not fit
-// has a code of its own, by which its message begins.
+// Both parts are checked against each other before any listener is opened. Each kind of mistake has
+// a code, with which its message begins.
 #pragma once
 
 #include <expected>
@@ -29,19 +29,19 @@ public:
     void read_providers(const Keyed& at);
     // The key "capabilities" of an application.
     void read_capabilities(const Keyed& at, std::vector<DataConfig>& into);
-    // When all applications were read.
+    // After all applications were read: every provider must be used.
     void check_use();
 
 private:
     struct Provider {
         DataConfig config;
         Place place;
-        std::string place_key;  // the key that said where it is
+        std::string place_key;  // the key that names its location
         bool is_used = false;
     };
 
     void read_provider(const std::string& name, const Keyed& at);
-    // The one of the three keys that says where it is.
+    // Exactly one of the three keys names the location.
     void check_place(const Keyed& at, const Provider& provider);
     void read_access(const Keyed& at, std::string& into);
     void join(const Keyed& at, DataConfig capability, std::vector<DataConfig>& into);
@@ -51,8 +51,8 @@ private:
     std::map<std::string, Provider, std::less<>> providers_;
 };
 
-// Shares out what each database allows ("maxConnections") among the pools that the process makes of
-// it, one for each capability of each isolate. An error where that is less than one for each.
+// Divides "maxConnections" of each database among its pools in the process: there is one for each
+// capability of each isolate. An error if there is less than one connection for each pool.
 std::expected<void, std::string> share_connections(ServeConfig& config);
 
 }  // namespace weft::app

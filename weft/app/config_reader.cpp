@@ -27,7 +27,7 @@ std::string shown_value(const JsonValue& value) {
 
 std::string shown(std::string_view text) {
     constexpr std::size_t kShownBytes = 40;
-    // An address or keywords, of which a part may stand by itself.
+    // It may be a URL or keywords of a connection string, or a part of one.
     bool may_be_place = text.find_first_of("=@") != std::string_view::npos ||
                         text.find("://") != std::string_view::npos;
     if (may_be_place) return "a text";

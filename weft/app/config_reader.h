@@ -1,4 +1,4 @@
-// ConfigReader: takes values out of JSON and gathers everything that is wrong with them.
+// ConfigReader: takes values out of JSON and collects all errors in them.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace weft::app {
 
-// In quotes, as messages show it; "a text" of what may be where a database is, with a password.
+// The text in quotes, for messages; or "a text" if it may be a connection string with a password.
 std::string shown(std::string_view text);
 
-// A value, and how it is called in messages.
+// A value, and its key for messages: "apps[0].entry".
 struct Keyed {
     const JsonValue& value;
     std::string key;

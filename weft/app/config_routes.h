@@ -1,4 +1,4 @@
-// RouteReader: what of an application is answered without JavaScript.
+// RouteReader: reads the routes of an application that are answered without JavaScript.
 //
 //     "static": [{"path": "/assets", "folder": "public", "cacheControl": "max-age=60"}],
 //     "proxy": [{"path": "/api", "upstreams": ["http://127.0.0.1:9000"]}]

@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-// A folder with the files that the configurations below name.
+// A folder with the files that are named by the configurations below.
 class ConfigTest : public ::testing::Test {
 protected:
     ConfigTest()
@@ -42,7 +42,7 @@ protected:
     }
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
     auto parse(const std::string& text) const { return parse_config(text, path("weft.json")); }
-    // The errors without the file's name, a line each.
+    // The errors, one per line, without the file's name.
     std::string errors(const std::string& text) const {
         auto config = parse(text);
         if (config) return "none";
@@ -252,7 +252,7 @@ constexpr const char* kDataConfig = R"({
         {"token": "data.main", "kind": "KIND", "provider": "NAME", "access": "WANTED"}]}]
 })";
 
-// The words in place of those in capitals.
+// A configuration in which the words in capitals are replaced.
 std::string data_config(std::map<std::string, std::string> words) {
     std::map<std::string, std::string> all{{"PROVIDER", "sqlite"},
                                            {"ACCESS", "readwrite"},
@@ -293,7 +293,7 @@ TEST_F(ConfigTest, DAT_11_each_mismatch_has_its_code) {
                 HasSubstr("apps[0].capabilities[0].kind: WEFT_E_DATA_KIND: "));
 }
 
-// Wherever one who is new to it may put the connection string, or leaves out a quote.
+// The connection string at wrong places, and with a missing quote.
 TEST_F(ConfigTest, DAT_10_no_message_shows_a_connection_string) {
     auto with = [](const std::string& database) {
         std::string text = data_config({{"PROVIDER", "postgres"}});
@@ -372,7 +372,7 @@ TEST_F(ConfigTest, DAT_11_where_a_database_is_depends_on_its_provider) {
                 HasSubstr("WEFT_E_DATA_PLACE: the variable \"WEFT_TEST_DATABASE_URL\" is not set"));
 }
 
-// The schema is for editors: it must know the same keys.
+// The schema for editors must have the same keys.
 void gather_keys(const JsonValue& value, std::set<std::string>& keys) {
     for (std::size_t at = 0; at < value.items.size(); ++at) {
         bool is_properties = !value.keys.empty() && value.keys[at] == "properties";

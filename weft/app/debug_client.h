@@ -1,9 +1,9 @@
-// DebugClient: asks V8's debugger and waits for its answers.
+// DebugClient: sends requests to V8's debugger and waits for the answers.
 //
-// Any fiber and any plain thread.
+// Any fiber and any plain thread, unless said otherwise.
 #pragma once
 
-// tidy: allow-file threads: answers come on the isolate's thread
+// tidy: allow-file threads: answers arrive on the isolate's thread
 
 #include <functional>
 #include <map>
@@ -22,16 +22,16 @@ namespace weft::app {
 
 class DebugClient {
 public:
-    // Messages are sent there; it outlives the client's calls.
+    // Before the first call(). The target outlives all calls.
     void attach(DebugTarget& target) { target_ = &target; }
-    // What the target says; the isolate's thread.
+    // The isolate's thread: a message from the target.
     void take(std::string_view json);
 
-    // The result of a method; the error is what the debugger says. Cancelled after give_up(),
-    // OutOfMemory once the heap of the isolate is full.
+    // Calls a method and waits for its result. The error has the debugger's message; it is
+    // Cancelled after give_up(), and OutOfMemory once the heap of the isolate is full.
     Result<nlohmann::json> call(std::string_view method, nlohmann::json parameters,
                                 Deadline deadline = Deadline::never());
-    // Nobody waits any longer. Any thread, also one that must not wait.
+    // Ends all waiting calls. Any thread; does not wait.
     void give_up();
 
 private:
@@ -43,8 +43,8 @@ private:
     void end_all(const Error& reason);
 
     DebugTarget* target_ = nullptr;
-    std::mutex lock_;                                  // the rest
-    std::map<int, std::shared_ptr<Pending>> pending_;  // shared by who asks and who answers
+    std::mutex lock_;                                  // guards the members below
+    std::map<int, std::shared_ptr<Pending>> pending_;  // shared by call() and take()
     int last_ = 0;
     bool has_crashed_ = false;
 };

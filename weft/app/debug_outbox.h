@@ -1,6 +1,6 @@
-// DebugOutbox: what an isolate says to a client of its debugger, until a fiber has sent it.
+// DebugOutbox: the queue of messages from an isolate to a client of its debugger.
 //
-// Any thread; next() by one fiber.
+// Any thread adds; one fiber calls next() and sends.
 #pragma once
 
 // tidy: allow-file threads: the isolate's thread adds where it cannot wait
@@ -18,14 +18,15 @@ namespace weft::app {
 
 class DebugOutbox {
 public:
-    // Room for a snapshot of a large heap. A client that takes nothing loses its session.
+    // Enough for a snapshot of a large heap. Beyond it the queue ends, and with it the session.
     static constexpr std::size_t kBytesMax = std::size_t{1024} * 1024 * 1024;
 
-    // Does not wait.
+    // Never waits.
     void add(std::string_view json);
-    // Nothing more will come.
+    // No more messages are added.
     void end();
-    // Waits for the next. Nothing: it has ended and all was taken, or the fiber is cancelled.
+    // Waits for the next message. Empty: the queue has ended and is empty, or the fiber is
+    // cancelled.
     std::optional<std::string> next();
 
 private:

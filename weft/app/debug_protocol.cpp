@@ -7,7 +7,7 @@
 namespace weft::app {
 namespace {
 
-// Names with blanks between them.
+// Names are separated by blanks.
 struct Domain {
     std::string_view name;
     std::string_view commands;

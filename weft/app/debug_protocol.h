@@ -1,6 +1,6 @@
-// What /json/protocol answers: the domains of the DevTools protocol that V8 speaks, with the names
-// of their commands and events. Clients such as chrome-remote-interface make their functions of it.
-// The names are V8's; what their parameters are is left to the protocol's own documents.
+// The response to /json/protocol: the domains of the DevTools protocol that V8 implements, with the
+// names of their commands and events. Clients such as chrome-remote-interface generate functions
+// from it. Parameters are not described here, but in the protocol's own documents.
 #pragma once
 
 #include <string>

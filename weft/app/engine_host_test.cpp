@@ -1,4 +1,4 @@
-// What is served before there is an engine.
+// Tests of what is served before the engine is loaded.
 #include "weft/app/engine_host.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +29,10 @@ protected:
     }
     ~EngineHostTest() override { std::filesystem::remove_all(folder_); }
 
-    // With a folder, and a deadline for what waits for the engine.
+    // A configuration with a folder, and a deadline for requests that wait for the engine.
     ServeConfig config(std::chrono::milliseconds deadline) const {
         ServeConfig config;
-        // A socket with a name: its address is known before start() has returned.
+        // A Unix socket, whose address is known before start() has returned.
         config.listeners.push_back(
             {*net::Address::parse("unix:" + (folder_ / "socket").string()), {}});
         AppConfig app;
@@ -45,7 +45,7 @@ protected:
         return config;
     }
 
-    // Runs on a fiber while start() waits for an engine, which then turns out not to be there.
+    // Runs the function on a fiber while start() waits for an engine, which then fails to load.
     template <class Function>
     Result<void> while_loading(const ServeConfig& config, Function function) {
         Runtime runtime({.workers = 1, .pinned_workers = 1});

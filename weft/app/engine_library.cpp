@@ -17,9 +17,9 @@ namespace weft::app {
 namespace {
 
 constexpr const char* kLibrary = "libweft-js.so";
-// V8's library asks for 55,000 symbols, nearly all of them its own. Looked for in the libraries of
-// the program first, as is usual, they take a third longer. But sanitizers and preloaded allocators
-// replace functions there, and must replace them everywhere.
+// V8's library refers to 55,000 symbols, nearly all of them its own. With RTLD_DEEPBIND they are
+// looked up there first; the usual order, the program's libraries first, takes a third longer.
+// Sanitizers and preloaded allocators replace functions by that order, so it is kept for them.
 int lookup() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return 0;
@@ -28,7 +28,7 @@ int lookup() {
 #endif
 }
 
-// Beside libweft itself, wherever that was found; else where the system looks.
+// The library's path beside libweft; or its name, which the dynamic linker then searches for.
 std::string path_of_library() {
     Dl_info libweft{};
     if (::dladdr(reinterpret_cast<void*>(&weft::log_level), &libweft) == 0) return kLibrary;
@@ -53,7 +53,7 @@ Result<std::unique_ptr<api::Host>> load(Runtime& runtime) {
 }  // namespace
 
 Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime) {
-    // When it is wanted: what needs no script is served before.
+    // Called when a script is needed; requests that need none are served before.
     auto open = [&runtime] { return blocking([&] { return load(runtime); }); };
     return std::unique_ptr<AppHost>(
         std::make_unique<EngineHost>(runtime, open, code_cache_folder()));

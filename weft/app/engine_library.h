@@ -1,4 +1,4 @@
-// The library with the JavaScript engine, loaded when it is first needed.
+// Opens the library with the JavaScript engine, which is loaded when it is first needed.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace weft::app {
 
-// On a fiber. The library is opened by a plain thread, because its initializers expect the stack of
-// one, and stays open. Unavailable says why there is none.
+// On a fiber. The library is opened by a plain thread, because its initializers need the stack of a
+// thread, and is never closed. The host's functions return Unavailable with the reason if the
+// library cannot be loaded.
 Result<std::unique_ptr<AppHost>> open_engine(Runtime& runtime);
 
 }  // namespace weft::app

@@ -24,7 +24,7 @@ bool is_name(std::string_view name) {
     return !name.empty() && is_letter(name[0]) && std::ranges::all_of(name, is_part);
 }
 
-// Of a text in double quotes, without them.
+// Replaces the escapes in the inside of a double-quoted text.
 std::string unescaped(std::string_view text) {
     std::string result;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -43,7 +43,7 @@ std::string unescaped(std::string_view text) {
     return result;
 }
 
-// Nothing if a quote is not closed, or something stands behind it.
+// Empty if a quote is not closed, or something follows the closing quote.
 std::optional<std::string> value_of(std::string_view text) {
     if (!text.starts_with('"') && !text.starts_with('\'')) {
         std::size_t comment = text.find(" #");

@@ -1,4 +1,4 @@
-// Environment files: KEY=value, a line each, as people keep them beside an application.
+// Environment files (.env): one KEY=value per line.
 //
 //     # a comment
 //     export MODE=live
@@ -16,11 +16,11 @@
 
 namespace weft::app {
 
-// Misuse names the line: ".env:3: ...".
+// The error is of kind Misuse and names the line: ".env:3: ...".
 Result<Environment> parse_env_file(std::string_view text, const std::string& file);
 Result<Environment> load_env_file(const std::string& file);
 
-// What is not in `into` yet.
+// Adds the variables that are not in `into` yet.
 void add_missing(Environment& into, const Environment& from);
 
 }  // namespace weft::app

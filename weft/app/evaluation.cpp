@@ -5,8 +5,9 @@
 namespace weft::app {
 namespace {
 
-// An expression may await. Statements without await are a script, whose last expression is its
-// value; with await they are the body of a function.
+// The text is compiled as an expression, which may contain `await`; else as a script, whose last
+// expression is its value; else, if it has statements with `await`, as the body of an async
+// function.
 constexpr std::string_view kEvaluate = R"js(;
 const AsyncFunction = (async () => {}).constructor;
 const compiled = (make) => {
@@ -58,7 +59,7 @@ bool is_module(std::string_view text) {
 
 std::string evaluation_of(std::string_view text) {
     if (is_module(text)) return std::string(text);
-    // JSON is a part of the language; bytes that are no text become U+FFFD.
+    // The text is embedded as JSON, which is valid JavaScript. Invalid UTF-8 becomes U+FFFD.
     nlohmann::json source = std::string(text);
     std::string module = "const source = ";
     module += source.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,4 +1,4 @@
-// The module that `weft eval` runs: it evaluates a text and writes what that comes to.
+// The module that `weft eval` runs: it evaluates a text and writes its value.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace weft::app {
 
-// A text that declares imports or exports is a module already, and stays as it is.
+// The source of that module. A text with import or export declarations is a module already, and is
+// returned unchanged.
 std::string evaluation_of(std::string_view text);
 
 }  // namespace weft::app

@@ -10,14 +10,14 @@
 namespace weft::app {
 namespace {
 
-// Runs it there with the caller's token, and waits for its end.
+// Runs the function on that worker below the caller's token, and waits for its end.
 template <class Function>
 auto run_at(Runtime& runtime, unsigned pinned, Function function) {
     auto running = runtime.spawn_pinned(pinned, std::move(function), {.name = "handover"});
     return shield(Deadline::never(), [&] { return running.join(); });
 }
 
-// Something that is used and destroyed by fibers of one worker.
+// A value that is used and destroyed only by fibers of one worker.
 template <class Value>
 class AtWorker {
 public:

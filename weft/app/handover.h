@@ -1,8 +1,8 @@
-// Requests that came to another worker than the one of their application, because that one was
-// busy: the application handles them on its own worker all the same, and so is what their responses
-// consist of run and destroyed there.
+// Hands a request over to the worker of its application, when another worker has read it because
+// that one was busy. The application handles it on its own worker, and the callbacks of the
+// response are called and destroyed there, too.
 //
-// The connection's fiber waits meanwhile, so nothing of the connection has two users at once.
+// The connection's fiber waits meanwhile, so two workers never use the connection at the same time.
 #pragma once
 
 #include "weft/base/function.h"
@@ -15,8 +15,8 @@ class Runtime;
 
 namespace weft::app {
 
-// `handle` runs on a fiber of that pinned worker; fibers of any other. It is waited for, also by
-// one who is cancelled.
+// Called by a fiber of any other worker. Runs `handle` on a fiber of the pinned worker with that
+// index, and waits for its end even if the caller is cancelled.
 Result<http::Response> handle_at(Runtime& runtime, unsigned pinned,
                                  std::move_only_function<Result<http::Response>()> handle);
 

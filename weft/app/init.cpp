@@ -105,7 +105,8 @@ constexpr std::string_view kTypeScript = R"({
 }
 )";
 
-// Of the installation that this program is part of: what TypeScript is to know of the modules.
+// The folder of the TypeScript declarations in the installation of this program; empty if there is
+// none.
 std::string types_folder() {
     std::error_code error;
     fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -145,7 +146,7 @@ int fail(Exit exit, const std::string& text) {
 std::expected<std::string, std::string> name_of_new(const InitCommand& command) {
     std::error_code error;
     fs::path folder = fs::absolute(command.folder, error).lexically_normal();
-    // Of "shop/" the last part is empty.
+    // The last part of "shop/" is empty.
     if (!folder.has_filename()) folder = folder.parent_path();
     std::string name = command.name.empty() ? folder.filename().string() : command.name;
     bool fits = !name.empty() && name.size() <= kNameMax && name.front() != '.' &&
@@ -188,7 +189,7 @@ int init(const InitCommand& command) {
     auto is_there = [&](const std::string& file) {
         return fs::exists(fs::symlink_status(folder / file, error));
     };
-    // Of a repository that was made elsewhere; the application runs with either.
+    // These may already exist in a repository. The application runs without them, so they are kept.
     for (const char* file : {"README.md", ".gitignore"}) {
         if (!is_there(file)) continue;
         files.erase(file);

@@ -1,4 +1,4 @@
-// `weft init`: writes an application that runs at once, with a test.
+// `weft init`: writes an application that can be run at once, with a test.
 //
 // A plain thread.
 #pragma once
@@ -11,14 +11,15 @@
 
 namespace weft::app {
 
-// Letters, digits, "-", "_" and ".", as packages are called.
+// The name of the new application: letters, digits, "-", "_" and ".", as in names of packages. The
+// error is text for people.
 std::expected<std::string, std::string> name_of_new(const InitCommand& command);
 
-// The files by their names.
+// The texts of the files, by their names.
 std::map<std::string, std::string> files_of_new(const InitCommand& command,
                                                 const std::string& name);
 
-// Writes all of them or, where one of them is already, none.
+// Writes all files, or none if one of them exists. Returns the exit status.
 int init(const InitCommand& command);
 
 }  // namespace weft::app

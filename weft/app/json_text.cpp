@@ -8,7 +8,7 @@
 namespace weft::app {
 namespace {
 
-// Reads a text and counts how far the reader has come.
+// Iterates over a text and counts how much the parser has read.
 class CountingIterator {
 public:
     using iterator_category = std::forward_iterator_tag;
@@ -90,7 +90,7 @@ public:
     bool parse_error(std::size_t position, const std::string&,
                      const nlohmann::detail::exception& error) override {
         // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while
-        // parsing ... - what". The place is in the message already, and said by us.
+        // parsing ... - what". The place is left out, because JsonError has it.
         std::string_view text = error.what();
         std::size_t colon = text.find(": ");
         if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
@@ -98,8 +98,8 @@ public:
     }
 
 private:
-    // "...; last read: '"postgres://...'; expected '}'" quotes a text of the file, which may be a
-    // secret; words and signs stay.
+    // "...; last read: '"postgres://...'; expected '}'" quotes a string of the file, which may be
+    // secret, so it is removed. Quoted words and punctuation are kept.
     static std::string without_text(std::string_view message) {
         constexpr std::string_view kRead = "; last read: '\"";
         constexpr std::string_view kExpected = "'; expected ";
@@ -110,8 +110,8 @@ private:
         if (end != std::string_view::npos && end > begin) shown.append(message.substr(end + 1));
         return shown;
     }
-    // The reader has just passed the closing quote: where the opening one is. Quotes between them
-    // have an odd number of backslashes before them.
+    // The place of the opening quote, when the parser has just read the closing one. Quotes between
+    // them have an odd number of backslashes before them.
     std::size_t quote() const {
         std::size_t at = read_ - 1;
         while (at > 0) {
@@ -122,7 +122,7 @@ private:
         }
         return 0;
     }
-    // Of a word or a number, whose last character the reader may have passed by one.
+    // The beginning of a word or a number; the parser may have read one character beyond it.
     std::size_t word() const {
         constexpr std::string_view kBetween = " \t\r\n,:[]{}";
         std::size_t at = std::min(read_, text_.size());

@@ -1,8 +1,8 @@
-// JsonValue: JSON with the place of everything in it, for messages that point at a line.
+// JsonValue: JSON with the place of each value, for messages that name a line.
 //
-// Of nlohmann's reader only its events are used: from 3.12 on it knows places itself, Debian has
-// older ones. A key that stands twice in an object is an error, because whoever wrote it meant
-// both. Values; any thread.
+// nlohmann's parser is used through its events and the places are computed here: it provides places
+// only from 3.12 on, and Debian has older versions. A duplicate key in an object is an error,
+// because its author meant both. Values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ struct JsonValue {
     Place place;
     bool flag = false;
     double number = 0;
-    std::string text;              // of a string; of other simple values, as they were written
-    std::vector<JsonValue> items;  // of an array, and of an object's members
+    std::string text;              // of a string; of other simple values, as written in the file
+    std::vector<JsonValue> items;  // the items of an array, or the values of an object
     std::vector<std::string> keys;
     std::vector<Place> key_places;
 };
 
-// "a whole number", "a list": for messages.
+// The kind for messages: "a text", "a list".
 std::string_view name_of(JsonValue::Kind kind);
 
 struct JsonError {

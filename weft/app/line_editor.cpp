@@ -22,7 +22,7 @@ namespace {
 constexpr int kHistoryMax = 1000;
 constexpr char kTab = '\t';
 
-// What a reader of standard input is woken by.
+// Wakes a thread that waits for standard input.
 class WakePipe {
 public:
     static Result<std::unique_ptr<WakePipe>> open() {
@@ -40,7 +40,7 @@ public:
 
     void wake() {
         char byte = 0;
-        // A full pipe has woken the reader already.
+        // If the pipe is full, it wakes the reader already.
         static_cast<void>(!::write(ends_[1], &byte, 1));
     }
     void empty() {
@@ -48,7 +48,7 @@ public:
         while (::read(ends_[0], bytes, sizeof bytes) > 0) continue;
     }
 
-    // False: woken. Else standard input can be read, or has ended.
+    // False: woken by wake(). True: standard input is readable, or has ended.
     bool wait_for_input() {
         while (true) {
             pollfd both[] = {{STDIN_FILENO, POLLIN, 0}, {ends_[0], POLLIN, 0}};
@@ -118,7 +118,7 @@ public:
         ::el_set(editor_, EL_PROMPT, give_prompt);
         ::el_set(editor_, EL_HIST, ::history, history_);
         ::el_set(editor_, EL_GETCFN, get_character);
-        // Wide texts are kept as they are given; of others el_set() loses its copies.
+        // el_wset() keeps the pointers to these texts; el_set() would leak its copies.
         ::el_wset(editor_, EL_ADDFN, L"weft-complete", L"complete a name", complete_line);
         const char tab[] = {kTab, '\0'};
         ::el_set(editor_, EL_BIND, tab, "weft-complete", nullptr);
@@ -133,7 +133,8 @@ public:
         prompt_ = prompt;
         cancelled_ = false;
         pipe_->empty();
-        // Else it is done behind the prompt, and what answers that at once goes astray.
+        // Otherwise el_gets() does this after it has written the prompt, and input that a program
+        // sends in response to the prompt can be lost.
         ::el_set(editor_, EL_PREP_TERM, 1);
         int count = 0;
         const char* text = ::el_gets(editor_, &count);
@@ -158,7 +159,7 @@ public:
         std::filesystem::create_directories(std::filesystem::path(history_file_).parent_path(),
                                             error);
         ::history(history_, &event, H_SAVE, history_file_.c_str());
-        // What people type is theirs alone.
+        // Only the user may read the history.
         std::filesystem::permissions(
             history_file_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
             error);
@@ -175,7 +176,7 @@ private:
 
     static char* give_prompt(EditLine* editor) { return of(editor).prompt_.data(); }
 
-    // One character in UTF-8. Nothing: the line is over.
+    // Reads one character in UTF-8. Returns 0 at the end of the input, or after cancel().
     static int get_character(EditLine* editor, wchar_t* character) {
         TerminalEditor& self = of(editor);
         std::mbstate_t state{};

@@ -1,6 +1,6 @@
-// LineEditor: lines from a person, by libedit, with a history and completion; or from a file.
+// LineEditor: reads lines from a terminal, by libedit with history and completion; or from a file.
 //
-// read() is called on a plain thread that may block; cancel() on any other.
+// read() is called on a plain thread that may block, cancel() on any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weft::app {
 
-// What can follow a text: each of the names in the place of what begins at `from`.
+// The completions of a text: each name can replace what begins at `from`.
 struct Completion {
     std::size_t from = 0;
     std::vector<std::string> names;
@@ -28,19 +28,19 @@ struct InputLine {
 class LineEditor {
 public:
     virtual ~LineEditor() = default;
-    // Waits for a line, without its end.
+    // Waits for a line and returns it without its line end.
     virtual InputLine read(const std::string& prompt) = 0;
-    // The line that is being typed, or the next one, is dropped.
+    // Drops the line that is being typed, or the next one.
     virtual void cancel() = 0;
     virtual void remember(const std::string& text) = 0;
     virtual bool is_terminal() const = 0;
 
     using Complete = std::function<Completion(const std::string& before)>;
-    // Standard input; a file for the history, or an empty text.
+    // Reads standard input. `history` is the file for the history; empty: none is kept.
     static Result<std::unique_ptr<LineEditor>> open(const std::string& history, Complete complete);
 };
 
-// Where the history is kept by default: $WEFT_REPL_HISTORY, else the folder for such things.
+// The file for the history: $WEFT_REPL_HISTORY, else one in the user's folder for program state.
 std::string history_path();
 
 }  // namespace weft::app

@@ -28,7 +28,7 @@ void set_heap_limits(ServeConfig& config, const std::filesystem::path& root) {
         is_wanted = is_wanted || app.limits.heap_mib == 0;
     }
     if (!is_wanted) return;
-    // Every worker has an isolate of every application.
+    // Each worker has an isolate of each application.
     std::size_t isolates = workers * config.apps.size();
     std::optional<std::uint64_t> memory = memory_limit(root);
     std::size_t share = heap_mib_share(memory, isolates);

@@ -1,4 +1,4 @@
-// How large the heap of an isolate may be where the configuration does not say so.
+// The limit on the heap of an isolate if the configuration does not set one.
 //
 // Values; any thread.
 #pragma once
@@ -12,12 +12,13 @@
 
 namespace weft::app {
 
-// A quarter of the memory that the process may have, shared out among its isolates: a heap that
-// fills up is let grow once to twice its size, and buffers count apart. Between 16 and 256 MiB.
+// A quarter of the memory that the process may use, divided among its isolates; between 16 and
+// 256 MiB. Only a quarter, because a full heap may grow once to twice its size, and ArrayBuffers
+// are limited separately.
 std::size_t heap_mib_share(std::optional<std::uint64_t> memory_bytes, std::size_t isolates);
 
-// Gives every application without a limit of its own that share, and says so in the log, once.
-// `root` is where /proc and /sys lie: "/", but for tests.
+// Sets that limit for every application without one, and logs it once. `root` is the folder that
+// contains /proc and /sys: "/" except in tests.
 void set_heap_limits(ServeConfig& config, const std::filesystem::path& root = "/");
 
 }  // namespace weft::app

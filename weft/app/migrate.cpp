@@ -19,7 +19,7 @@ namespace {
 
 int exit_of(Exit exit) { return static_cast<int>(exit); }
 
-// 20261118092500, so that files stand in the order in which they were made.
+// The time as 20261118092500, so that the files are sorted by the time when they were made.
 std::string now_as_name() {
     auto since = std::chrono::nanoseconds(env::wall_ns());
     auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::sys_time<Nanoseconds>(since));
@@ -82,7 +82,7 @@ Result<std::vector<data::Migration>> read_migrations(const std::string& folder) 
     std::vector<data::Migration> migrations;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        // Editors keep files of their own beside what they edit, under names that begin with a dot.
+        // Editors keep temporary files beside the file, with names that begin with a dot.
         bool is_hidden = entry.path().filename().string().starts_with('.');
         if (is_hidden || entry.path().extension() != ".sql") continue;
         std::string text = WEFT_TRY(read_text(entry.path().string()));

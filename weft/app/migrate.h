@@ -1,10 +1,10 @@
-// weft migrate: the files of a folder that bring a database up to date.
+// weft migrate: applies the migrations in a folder to a database.
 //
 //     weft migrate new add_users       makes migrations/20261118092500_add_users.sql
-//     weft migrate status              which were applied
-//     weft migrate up                  applies what is pending
+//     weft migrate status              shows which were applied
+//     weft migrate up                  applies those that are pending
 //
-// A plain thread: starts a runtime and returns when that has ended.
+// On a plain thread: starts a runtime and returns the exit status when it has ended.
 #pragma once
 
 #include <expected>
@@ -20,9 +20,10 @@ namespace weft::app {
 
 int migrate(const MigrateCommand& command);
 
-// The *.sql of a folder, by their names without that.
+// The *.sql files of a folder; their names without the ending are the names of the migrations.
 Result<std::vector<data::Migration>> read_migrations(const std::string& folder);
-// The database that the command means: the error is a text for people.
+// The database of the command, from its options or the configuration. The error is text for
+// people.
 std::expected<data::DatabasePlace, std::string> database_of(const MigrateCommand& command);
 
 }  // namespace weft::app

@@ -22,7 +22,7 @@ protected:
     }
     void TearDown() override { std::filesystem::remove_all(folder); }
 
-    // What is written, by the words of a command line.
+    // The output of a command line, which is given by its words.
     std::string run(std::vector<std::string> words, Exit expected = Exit::Ok) const {
         words.insert(words.begin(), "migrate");
         words.emplace_back("--folder");

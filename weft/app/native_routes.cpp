@@ -14,7 +14,7 @@ std::string mistake_in_route(std::string_view path) {
     if (path == "/") return {};
     if (path.ends_with('/')) return "ends with a slash";
     if (path.contains("//") || path.contains("/.")) return "has an empty part, or one with a dot";
-    // Those that mean something to a router or in a URL.
+    // Characters with a meaning in a URL or in the pattern of a router.
     bool is_special = path.find_first_of("?#%{}") != std::string_view::npos ||
                       path.contains("/:") || path.contains("/*");
     return is_special ? "has a character that no fixed path has" : "";

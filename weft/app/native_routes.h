@@ -1,7 +1,7 @@
-// NativeRoutes: folders and proxies of an application, by the handlers of http. They need no
-// JavaScript, so they answer before it is there and while it computes.
+// NativeRoutes: the folders and proxies of an application, answered by the handlers of http. They
+// need no JavaScript, so they answer before it is loaded and while it computes.
 //
-// Any fiber, many at once.
+// Any fiber; several at once.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@
 
 namespace weft::app {
 
-// Empty, or what is wrong with the path of a route: "/assets" is none, "assets/" is.
+// What is wrong with the path of a route, such as "assets/"; empty for a valid one, "/assets".
 std::string mistake_in_route(std::string_view path);
 
 class NativeRoutes {
 public:
     NativeRoutes() = default;
-    // The error names the route. `check_address` may be null: who wrote the configuration may reach
-    // what he likes.
+    // The error names the route. A null `check_address` allows all addresses: the author of the
+    // configuration is trusted.
     static Result<NativeRoutes> create(const api::Routes& routes,
                                        http::ProxyOptions::CheckAddress check_address);
 
-    // As the path was sent.
+    // Whether a route matches the path, which is given as it was sent.
     bool cover(std::string_view path) const;
     Result<http::Response> answer(http::Request& request, async::Context& context) const {
         return handler_(request, context);

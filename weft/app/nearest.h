@@ -1,4 +1,4 @@
-// "Did you mean": the word that was probably meant.
+// The suggestion of "Did you mean".
 #pragma once
 
 #include <span>
@@ -6,8 +6,7 @@
 
 namespace weft::app {
 
-// The nearest of the words by letters that were left out, added or changed; empty if none is near.
-// Upper and lower case are the same.
+// The word with the smallest edit distance (Levenshtein, ignoring case); empty if none is near.
 std::string_view nearest(std::string_view written, std::span<const std::string_view> words);
 
 }  // namespace weft::app

@@ -30,7 +30,7 @@ bool is_blank(const std::string& text) {
     return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-// As an argument of a call: an object by its number, or the value itself.
+// A remote object as an argument of a call: its id, or the value itself.
 json argument_of(const json& remote) {
     if (remote.contains("objectId")) return {{"objectId", remote["objectId"]}};
     if (remote.contains("unserializableValue"))
@@ -39,13 +39,13 @@ json argument_of(const json& remote) {
     return json::object();
 }
 
-// The text could not be compiled: an error that was thrown has a stack of frames.
+// Whether the text could not be compiled. A SyntaxError that was thrown has stack frames.
 bool is_syntax_error(const json& details) {
     const json& exception = details.value("exception", json::object());
     return !details.contains("stackTrace") && exception.value("className", "") == "SyntaxError";
 }
 
-// The rest of the text from where an error points to, in lines and in units of UTF-16.
+// The text from the place of an error on. The place is in lines and UTF-16 units.
 std::string_view rest_at(std::string_view text, std::size_t line, std::size_t column) {
     constexpr unsigned kContinuation = 0x80;
     constexpr unsigned kContinuationMask = 0xC0;
@@ -65,18 +65,18 @@ std::string_view rest_at(std::string_view text, std::size_t line, std::size_t co
     return text;
 }
 
-// The input ends in the middle of something that the next line may complete.
+// Whether the next line may complete the input.
 bool is_incomplete(const json& details, const std::string& text) {
     if (!is_syntax_error(details)) return false;
     std::string message = details.value("exception", json::object()).value("description", "");
     if (message.contains("Unexpected end of input") ||
         message.contains("Unterminated template literal"))
         return true;
-    // Also said of a comment that does not end.
+    // V8 also reports this for a comment that does not end.
     if (message.contains("Invalid or unexpected token"))
         return rest_at(text, details.value("lineNumber", 0U), details.value("columnNumber", 0U))
             .starts_with("/*");
-    // Said at the place where the bracket is missed.
+    // V8 reports this at the place where the bracket is missing: at the end, it is incomplete.
     std::size_t last = text.find_last_not_of(" \t\r\n;");
     std::size_t line_begin = text.rfind('\n', last);
     std::size_t column = last - (line_begin == std::string::npos ? 0 : line_begin + 1);
@@ -84,7 +84,7 @@ bool is_incomplete(const json& details, const std::string& text) {
            details.value("columnNumber", 0U) >= column;
 }
 
-// The place of what is being typed: a name behind what its owner is, if there is a dot.
+// What is being typed: a name that begins at `from`, and the expression before its dot, if any.
 struct Unfinished {
     std::string owner;
     std::size_t from = 0;
@@ -102,7 +102,7 @@ Unfinished unfinished_of(const std::string& before) {
     std::size_t end = from - 1;
     if (end > 0 && before[end - 1] == '?') --end;
     std::size_t begin = end;
-    // Names and brackets; calls are not made for a completion.
+    // Names and indices only: a completion must not call functions.
     while (begin > 0 &&
            (is_name_part(before[begin - 1]) || before[begin - 1] == '.' ||
             before[begin - 1] == '[' || before[begin - 1] == ']' || before[begin - 1] == '"' ||
@@ -134,9 +134,9 @@ Result<void> Repl::find_helper() {
     return {};
 }
 
-// The signal thread.
+// Called on the signal thread, for SIGINT.
 void Repl::interrupt(DebugTarget& target, LineEditor& editor) {
-    // Relaxed: whichever is missed, Ctrl-C can be pressed again.
+    // Relaxed: if the change is missed, the user presses Ctrl-C again.
     if (!evaluates_.load(std::memory_order_relaxed)) return editor.cancel();
     target.interrupt();
     client_.give_up();
@@ -193,7 +193,7 @@ Result<int> Repl::read_all(LineEditor& editor) {
         all_well = false;
     }
     if (is_person_) write_line(Stream::Out, "");
-    // A person has seen what went wrong; a pipe has not.
+    // A person has seen the errors; a script that uses a pipe needs the exit status.
     return is_person_ || all_well ? 0 : 1;
 }
 
@@ -239,7 +239,7 @@ Result<json> Repl::evaluate_one(const std::string& text) {
     return answer;
 }
 
-// Exception: what was evaluated threw, which has been written.
+// An error of kind Exception: the text threw an exception, which has been written.
 Result<Repl::Outcome> Repl::evaluate(const std::string& text) {
     json candidates = WEFT_TRY(ask("prepare", {{{"value", text}}}));
     for (std::size_t at = 0; at < candidates.size(); ++at) {
@@ -276,7 +276,7 @@ Result<void> Repl::write_value(const json& result) {
 
 // ---------------------------------------------------------------- completing
 
-// The thread that reads lines. What takes long is no help to someone who types.
+// Called by the thread that reads lines. It has a time limit, because somebody is typing.
 Completion Repl::complete(const std::string& before) {
     Deadline deadline = Deadline::after(std::chrono::seconds(5));
     auto [owner, from] = unfinished_of(before);

@@ -1,9 +1,9 @@
-// `weft repl`: reads a line, evaluates it in an isolate, writes what it comes to, and again.
+// `weft repl`: reads a line, evaluates it in an isolate, writes its value, and repeats.
 //
 // The isolate is on a worker of its own, so its timers and requests go on while a line is awaited.
-// V8's debugger evaluates: it is what can await at the top level and declare a name anew.
+// V8's debugger evaluates the text, because it supports top-level await and declaring a name again.
 //
-// A fiber.
+// One fiber.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ namespace weft::app {
 
 class Repl {
 public:
-    // `client` has no target yet.
+    // `client` is attached to a target by run().
     explicit Repl(DebugClient& client) : client_(client) {}
 
-    // Until its end is asked for. Gives the status for the program to exit with.
+    // Returns the exit status when the input has ended, or .exit was entered.
     Result<int> run(DebugTarget& target);
 
 private:
@@ -41,7 +41,7 @@ private:
     void interrupt(DebugTarget& target, LineEditor& editor);
 
     DebugClient& client_;
-    std::string helper_;  // of the debugger: the object with those functions
+    std::string helper_;  // the debugger's id of the object with those functions
     bool is_person_ = false;
     Atomic<bool> evaluates_{false};
 };

@@ -77,7 +77,7 @@ std::string snapshots_path(const std::string& file) {
 }
 
 std::string test_settings(const TestCommand& command, const std::string& file) {
-    // Where there are none yet, nothing can be read.
+    // An error means that there are no snapshots yet.
     Result<std::string> snapshots = read_text(snapshots_path(file));
     const char* ci = std::getenv("CI");
     nlohmann::json settings = {

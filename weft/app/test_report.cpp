@@ -15,7 +15,7 @@ namespace {
 
 using Status = TestCase::Status;
 
-// As seen from here, if that is shorter.
+// The path relative to the current folder, if that is shorter.
 std::string shown_path(const std::string& path) {
     std::error_code error;
     std::string near = std::filesystem::relative(path, error).string();
@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& names) {
     return text;
 }
 
-// The lines of a difference have the colours that people know.
+// The lines of a difference have the usual colours.
 std::string coloured_line(std::string_view line) {
     if (line.starts_with("- ")) return coloured(Stream::Out, Colour::Green, line);
     if (line.starts_with("+ ")) return coloured(Stream::Out, Colour::Red, line);
@@ -84,7 +84,7 @@ std::string escaped(std::string_view text) {
 std::string seconds(double milliseconds) { return format("{:.3f}", milliseconds / 1000); }
 
 std::string first_line(const std::string& text) {
-    // The message stands behind the code frame, which ends with its caret.
+    // The message follows the code frame, which ends with the line of the caret.
     std::size_t caret = text.find("^\n");
     std::size_t begin = caret == std::string::npos ? 0 : caret + 2;
     return text.substr(begin, text.find('\n', begin) - begin);

@@ -1,4 +1,4 @@
-// What became of the tests: for people while it goes on, and for build servers afterwards.
+// The results of the tests: for people while they run, and for build servers afterwards.
 //
 //     ok      math.test.js (3 tests, 12 ms)
 //     FAILED  user.test.js (2 tests, 40 ms)
@@ -27,27 +27,27 @@ namespace weft::app {
 
 struct TestCase {
     enum class Status : std::uint8_t { Passed, Failed, Skipped };
-    std::vector<std::string> names;  // of its suites, then its own
+    std::vector<std::string> names;  // the names of its suites, then its own
     Status status = Status::Passed;
     double milliseconds = 0;
-    int leaked = 0;    // timers that it left
-    std::string text;  // of a failure
+    int leaked = 0;    // timers that were still set at its end
+    std::string text;  // the error of a failed test
 };
 
-// Of one file.
+// The results of one file.
 class TestOutcome {
 public:
     explicit TestOutcome(std::string file);
 
-    // What the runner tells, as JSON.
+    // An event of the runner, as JSON.
     void add(std::string_view event);
-    // The file itself failed.
+    // The file failed outside of its tests.
     void fail(std::string text) { errors_.push_back(std::move(text)); }
 
     const std::string& file() const { return file_; }
     const std::vector<TestCase>& cases() const { return cases_; }
     const std::vector<std::string>& errors() const { return errors_; }
-    // The new text of the file's snapshots, if it is another.
+    // The new text of the file's snapshots, if it has changed.
     const std::optional<std::string>& snapshots() const { return snapshots_; }
     std::size_t snapshots_written() const { return snapshots_written_; }
     std::size_t snapshots_obsolete() const { return snapshots_obsolete_; }
@@ -70,9 +70,9 @@ class TestReport {
 public:
     TestReport();
 
-    // Writes about the file, too.
+    // Also writes the results of the file.
     void add(TestOutcome outcome);
-    // Writes the sum.
+    // Writes the summary.
     void finish() const;
     bool has_failed() const;
 

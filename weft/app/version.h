@@ -2,7 +2,7 @@
 
 namespace weft::app {
 
-// As in CMakeLists.txt.
+// The version in CMakeLists.txt.
 inline constexpr const char* kVersion = WEFT_VERSION;
 
 }  // namespace weft::app
