@@ -13,7 +13,7 @@ namespace weft::app {
 namespace {
 
 constexpr Nanoseconds kQuiet = std::chrono::milliseconds(50);
-constexpr Nanoseconds kPatience = std::chrono::seconds(1);
+constexpr Nanoseconds kQuietWaitMax = std::chrono::seconds(1);
 
 std::vector<SeenFile> seen_files(const TlsFiles& files) {
     return {see_file(files.certificate), see_file(files.key)};
@@ -30,7 +30,7 @@ Result<std::shared_ptr<net::tls::ServerContext>> Certificates::open(const TlsFil
         config.client_certificates = net::tls::ClientCertificates::Required;
         config.client_authorities = {.file = files.client_ca};
     }
-    // Before they are read: a change from now on is a change.
+    // The status is taken before the files are read, so that a change during the read is noticed.
     std::vector<SeenFile> seen = seen_files(files);
     auto context = std::make_shared<net::tls::ServerContext>(
         WEFT_TRY(net::tls::ServerContext::create(std::move(config))));
@@ -59,39 +59,39 @@ Result<void> Certificates::watch() {
     WEFT_TRY(watchers.go([&]() -> Result<void> {
         for (;;) {
             WEFT_TRY(signals_->wait());
-            // Relaxed, here and below: the event orders them.
-            is_asked_.store(true, std::memory_order_relaxed);
-            news_.set();
+            // Relaxed, here and below: the event orders the store before the exchange.
+            reload_requested_.store(true, std::memory_order_relaxed);
+            changed_.set();
         }
     }));
     if (folders) {
         WEFT_TRY(watchers.go([&]() -> Result<void> {
             for (;;) {
                 WEFT_TRY(folders->wait());
-                news_.set();
+                changed_.set();
             }
         }));
     }
-    // What has changed before the folders were watched.
-    news_.set();
+    // The files may have changed before the folders were watched.
+    changed_.set();
     for (;;) {
-        WEFT_TRY(news_.wait());
+        WEFT_TRY(changed_.wait());
         WEFT_TRY(wait_until_quiet());
-        bool all = is_asked_.exchange(false, std::memory_order_relaxed);
+        bool all = reload_requested_.exchange(false, std::memory_order_relaxed);
         for (Shown& shown : shown_)
             if (all || !std::ranges::all_of(shown.seen, &SeenFile::is_current)) reload(shown);
     }
 }
 
 Result<void> Certificates::wait_until_quiet() {
-    Deadline end = Deadline::after(kPatience);
+    Deadline end = Deadline::after(kQuietWaitMax);
     while (!end.expired(Clock::now())) {
-        news_.reset();
-        Result<void> waited = news_.wait_for(kQuiet);
+        changed_.reset();
+        Result<void> waited = changed_.wait_for(kQuiet);
         if (waited) continue;
         return waited.error().kind() == ErrorKind::TimedOut ? Result<void>() : waited;
     }
-    news_.reset();
+    changed_.reset();
     return {};
 }
 

@@ -1,9 +1,10 @@
-// Certificates: those of the listeners, shown anew when their files change and on SIGHUP.
+// Certificates: those of the listeners. They are reloaded when their files change, and on SIGHUP.
 //
-// Connections that are up stay. A file that cannot be used leaves what is shown as it is, and is
-// told. As certificate and key are two files, they are read when it has been quiet for a moment.
+// Open connections are not affected. If a file cannot be used, the old certificate stays in use and
+// a message is written. Certificate and key are two files, so they are read only when neither has
+// changed for a moment.
 //
-// A fiber.
+// One fiber, unless said otherwise.
 #pragma once
 
 #include <memory>
@@ -26,26 +27,26 @@ public:
     // Reads the files for the first time.
     Result<std::shared_ptr<net::tls::ServerContext>> open(const TlsFiles& files);
     bool is_empty() const { return shown_.empty(); }
-    // A client that asked for this server by name may ask it for that host as well; any fiber.
+    // Any fiber. Whether the certificate presented for `server_name` (TLS SNI) also covers `host`.
     bool are_for(std::string_view server_name, std::string_view host) const;
 
-    // Until it is cancelled.
+    // Reloads when necessary, until it is cancelled.
     Result<void> watch();
 
 private:
     struct Shown {
         TlsFiles files;
         std::vector<SeenFile> seen;
-        std::shared_ptr<net::tls::ServerContext> context;  // with the listener
+        std::shared_ptr<net::tls::ServerContext> context;  // shared with the listener
     };
     Result<void> wait_until_quiet();
     static void reload(Shown& shown);
 
     std::vector<Shown> shown_;
-    // From the first certificate on: the signal ends a process that does not look for it.
+    // SIGHUP is watched only if there are certificates; by default it ends the process.
     std::optional<SignalWatch> signals_;
-    Event news_;
-    Atomic<bool> is_asked_{false};  // by a signal
+    Event changed_;                          // files or reload_requested_
+    Atomic<bool> reload_requested_{false};  // by a signal
 };
 
 }  // namespace weft::app

@@ -21,13 +21,13 @@
 namespace weft::app {
 namespace {
 
-// Of what a client says: a script that it changes is sent whole.
+// The limit on a client's message: a script that it edits live is sent whole.
 constexpr std::size_t kMessageBytesMax = std::size_t{64} * 1024 * 1024;
 
-// How long clients have at the end to take what they have not been sent yet.
-constexpr std::chrono::seconds kFarewell{2};
+// How long close() waits for clients to receive their last messages.
+constexpr std::chrono::seconds kCloseTimeout{2};
 
-// RFC 9562 §5.4: 122 random bits.
+// A UUID of version 4, RFC 9562 §5.4: 122 random bits.
 std::string make_id() {
     constexpr std::uint64_t kVersionMask = 0xFFFF'FFFF'FFFF'0FFF;
     constexpr std::uint64_t kVersion = 0x4000;
@@ -40,7 +40,8 @@ std::string make_id() {
                   high & 0xFFFF, low >> 48, low & kLast);
 }
 
-// A page has no business here. Programs that are no browsers name no origin.
+// Whether the request is from a page other than the developer tools. Programs that are not browsers
+// send no Origin.
 bool is_of_a_page(const http::Request& request) {
     std::optional<std::string_view> origin = request.header("origin");
     return origin && !origin->starts_with("devtools://") &&
@@ -49,7 +50,7 @@ bool is_of_a_page(const http::Request& request) {
 
 // The session of one client, from its first message to its last.
 void serve_client(http::WebSocket& socket, api::DebugDoor& door) {
-    // Shared with the session, whose last message may come after the client has gone.
+    // Shared with the session, which may send its last message after the client has disconnected.
     auto outbox = std::make_shared<DebugOutbox>();
     std::unique_ptr<api::DebugSession> session = door.connect(
         [outbox](std::string_view json) { outbox->add(json); }, [outbox] { outbox->end(); });
@@ -77,7 +78,7 @@ void serve_client(http::WebSocket& socket, api::DebugDoor& door) {
 
 }  // namespace
 
-bool names_no_foreign_host(std::string_view host) {
+bool is_address_or_localhost(std::string_view host) {
     std::string_view name = without_port(host);
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     return http::equal_without_case(name, "localhost") || net::IpAddress::parse(name).has_value();
@@ -109,7 +110,7 @@ void DebugServer::close() {
         closed_ = true;
         for (Entry& entry : entries_) entry.target.door->close();
     }
-    static_cast<void>(clients_.wait_for(kFarewell));
+    static_cast<void>(clients_.wait_for(kCloseTimeout));
     server_->close();
 }
 
@@ -136,7 +137,7 @@ Result<http::Response> DebugServer::answer(http::Request& request) {
     constexpr std::uint16_t kForbidden = 403;
     constexpr std::uint16_t kNotFound = 404;
     constexpr std::uint16_t kNotAllowed = 405;
-    if (!names_no_foreign_host(request.host()))
+    if (!is_address_or_localhost(request.host()))
         return http::Response::text("Host is neither an address nor localhost\n", kForbidden);
     if (request.method() != "GET") return http::Response::plain(kNotAllowed).with("allow", "GET");
     std::string_view path = request.path();
@@ -170,7 +171,7 @@ http::Response DebugServer::connect(const http::Request& request) {
     return http::accept_websocket(request, serve, options);
 }
 
-// A client is told of the host by which it came: a port may have been passed on to this machine.
+// The URLs name the host that the client has used, because its connection may be forwarded.
 std::string DebugServer::list(std::string_view host) {
     nlohmann::json all = nlohmann::json::array();
     std::lock_guard lock(lock_);

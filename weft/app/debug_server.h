@@ -1,18 +1,19 @@
-// DebugServer: where clients of V8's debugger come in, such as Chrome's developer tools and
+// DebugServer: the HTTP server for clients of V8's debugger, such as Chrome's developer tools and
 // editors.
 //
 //     GET /json, /json/list       the isolates, as Node.js lists them
 //     GET /json/version
 //     WebSocket /<id>             a session of the DevTools protocol with one of them
 //
-// Whoever reaches it can run what he likes in the isolates. So pages in a browser must not: a Host
-// that is a name, which may have been made to mean this machine, is refused, and so is a WebSocket
-// of a page that is not one of the developer tools'.
+// A client can run any code in the isolates, so pages in a browser must not connect. A request
+// whose Host is a name is refused, because DNS may have been made to resolve that name to this
+// machine (DNS rebinding); and so is a WebSocket from a page other than the developer tools.
 //
-// It serves on the workers without an isolate, so that one that stands at a breakpoint does not
-// hold it up. Each client has a session of its own; what one of them stops stands still for all.
+// It serves on workers without an isolate, so that a worker that is paused at a breakpoint does
+// not block it. Each client has a session of its own; when one of them pauses an isolate, it is
+// paused for all.
 //
-// Any fiber; open() and the destructor by one of a worker without an isolate.
+// Any fiber; open() and the destructor only on a worker without an isolate.
 #pragma once
 
 #include <functional>
@@ -41,11 +42,11 @@ class DebugServer {
 public:
     struct Target {
         std::string title;
-        std::string path;  // of what it runs; absolute
+        std::string path;  // of its script; absolute
         // Shared with the application and the sessions.
         std::shared_ptr<api::DebugDoor> door;
     };
-    // Called for each isolate that was not there before, with the URL of its WebSocket.
+    // Called for each new isolate, with the URL of its WebSocket.
     using OnTarget = std::function<void(std::string_view url)>;
 
     static Result<std::unique_ptr<DebugServer>> open(const net::Address& address,
@@ -54,11 +55,11 @@ public:
     DebugServer(const DebugServer&) = delete;
     DebugServer& operator=(const DebugServer&) = delete;
 
-    // An isolate, by a name for its place in the program. Where another one had that name, this one
-    // takes over its id, and the sessions of the other end.
+    // Adds an isolate. `place` names its position in the program: if another isolate had that name,
+    // this one takes over its id, and the sessions of the other one end.
     void offer(std::string_view place, Target target);
-    // Ends all sessions; what stood at a breakpoint goes on. Nobody comes in any more. Waits until
-    // the clients have been told what there was to be told, but not for long. Idempotent.
+    // Ends all sessions, so that paused isolates go on, and accepts no more clients. Waits a
+    // limited time until the clients have received their last messages. Idempotent.
     void close();
 
 private:
@@ -84,6 +85,6 @@ private:
 };
 
 // Whether a Host field is an address, or localhost; with or without a port.
-bool names_no_foreign_host(std::string_view host);
+bool is_address_or_localhost(std::string_view host);
 
 }  // namespace weft::app

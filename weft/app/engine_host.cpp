@@ -62,20 +62,20 @@ api::ApplicationOptions::Debug debug_of(const std::optional<Debugging>& debuggin
     return debugging->breaks && waits ? Debug::WaitsForClient : Debug::Allowed;
 }
 
-// Applications that were replaced and still have requests.
+// The limit on replaced applications that still have requests; beyond it the oldest is closed.
 constexpr std::size_t kRetiringMax = 16;
 
-// What a script names may be reached if fetch() may reach it.
+// A proxy that a script declares may connect to the addresses that fetch() may connect to.
 http::ProxyOptions::CheckAddress check_of(const AppConfig& app) {
     net::EgressPolicy policy;
-    // They were found to be right when the configuration was read.
+    // The rules were checked when the configuration was read.
     for (const std::string& rule : app.allow_fetch) static_cast<void>(policy.allow(rule));
     return [policy = std::move(policy)](std::string_view host, const net::Address& address) {
         return policy.check(host, address);
     };
 }
 
-// What a script is to blame for has its text as the user is to see it.
+// Marks an error as the script's fault, whose message is shown to the user as it is.
 Error of_script(const Error& error) { return Error(ErrorKind::Exception, error.message()); }
 
 }  // namespace
@@ -86,7 +86,7 @@ EngineHost::EngineHost(Runtime& runtime, OpenEngine open_engine, std::string cod
       code_folder_(std::move(code_folder)) {}
 
 Result<api::Host*> EngineHost::engine() {
-    // Loading waits for another thread, and files of tests begin side by side.
+    // Loading waits for another thread, and several test files may begin at the same time.
     std::lock_guard lock(loading_);
     if (!host_) host_ = WEFT_TRY(open_engine_());
     return host_.get();
@@ -99,7 +99,7 @@ auto EngineHost::on_place(unsigned index, Function function) const {
 }
 
 EngineHost::~EngineHost() {
-    // Also when all is cancelled: nothing may outlive its place.
+    // Shielded from cancellation: nothing may outlive its place.
     shield(Deadline::never(), [&] {
         close_debugger();
         for (auto& place : places_) {
@@ -120,7 +120,8 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     std::vector<net::Address> addresses;
     for (const ListenerConfig& listener : config_.listeners) {
         addresses.push_back(listener.address);
-        // Workers that share a port would share it with those of another process as well.
+        // With SO_REUSEPORT the workers would also share the port with another process, so this
+        // checks that the port is free.
         bool would_share = pinned > 1 && config_.inherited.empty() && listener.address.port() != 0;
         if (would_share) static_cast<void>(WEFT_TRY(net::Listener::open(listener.address)));
     }
@@ -142,12 +143,12 @@ Result<std::vector<net::Address>> EngineHost::start(const ServeConfig& config) {
     return addresses;
 }
 
-// All applications serve. Of the isolates of one application, which have the same modules, one does
-// it.
+// Called when all applications serve. All isolates of an application have the same modules, so only
+// those of the first place keep code.
 void EngineHost::keep_code() {
     if (places_.empty()) return;
     static_cast<void>(on_place(0, [&] {
-        // Copies: the applications may be loaded anew meanwhile.
+        // A copy: a reload may replace the applications meanwhile.
         for (const Loaded& loaded : Applications(places_[0]->applications))
             loaded.application->begin_keeping_code();
     }));
@@ -163,7 +164,7 @@ Result<void> EngineHost::open_debugger(const std::optional<Debugging>& debugging
 void EngineHost::offer(const AppConfig& app, unsigned worker, api::Application& application) const {
     if (!debug_server_) return;
     std::string title = app.isolates > 1 ? format("{} on worker {}", app.name, worker) : app.name;
-    // Names of applications may be the same.
+    // Several applications may have the same name, so the place is named by the index.
     std::string place = format("{} of {}", &app - config_.apps.data(), worker);
     debug_server_->offer(place, {title, app.entry, application.debug_door()});
 }
@@ -182,7 +183,7 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
     for (const AppConfig& app : config_.apps)
         body_bytes = std::max(body_bytes, app.limits.body_bytes);
     options.limits.body_bytes = body_bytes;
-    // The handler's own deadline ends with the head of its response; a body may be long.
+    // The handler's deadline covers the time up to the head of the response; a body may take long.
     options.limits.request_time = std::chrono::hours(24);
     options.loop_handler = [this, &place](http::Request& request, http::LoopCall& call) {
         return begin(place, request, call);
@@ -201,7 +202,7 @@ Result<void> EngineHost::open_place(Place& place, std::vector<net::Address>& add
         // A Unix socket has one listener.
         if (place.index > 0 && addresses[at].kind() == net::Address::Kind::Unix) continue;
         net::ListenOptions listen;
-        // The workers share the port; the first has chosen it, if nobody else did.
+        // The workers share the port. If the system chooses it, it does so for the first worker.
         listen.reuse_port = shares_ports_ ? net::ReusePort::Yes : net::ReusePort::No;
         if (!config_.inherited.empty()) listen.inherited = config_.inherited.at(at).at(place.index);
         addresses[at] =
@@ -220,7 +221,7 @@ Result<void> EngineHost::load_place(Place& place) {
     return {};
 }
 
-// A fiber of the place. Gives the old ones.
+// A fiber of the place. Returns the old ones.
 EngineHost::Applications EngineHost::exchange_applications(Place& place, Applications fresh) {
     std::vector<std::shared_ptr<const NativeRoutes>> routes;
     for (const Loaded& loaded : fresh) routes.push_back(loaded.routes);
@@ -250,11 +251,11 @@ Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned w
     api::ApplicationOptions options = options_of(app, worker);
     options.code_folder = code_folder_;
     options.on_files = on_files_;
-    options.on_long_turn = [this, worker] { look_after(worker); };
+    options.on_long_turn = [this, worker] { serve_for(worker); };
     options.is_supervised = !config_.inherited.empty();
     options.debug = debug_of(config_.debugging, !is_loaded_);
     std::shared_ptr<api::Application> application = WEFT_TRY(host_->open(std::move(options)));
-    // One that is loaded anew takes the place of the old one when it is in order.
+    // A reloaded application is offered to debuggers only when it has replaced the old one.
     if (!is_loaded_) offer(app, worker, *application);
     Result<void> loaded = application->load();  // tidy: allow order: of a script, not of an atomic
     if (loaded && !application->has_handler())
@@ -266,7 +267,7 @@ Result<EngineHost::Loaded> EngineHost::load_one(const AppConfig& app, unsigned w
     if (loaded) {
         const api::Routes& declared = application->routes();
         routes = NativeRoutes::create(declared, check_of(app));
-        // Release: see look_after().
+        // Release: pairs with the acquire in serve_for().
         if (!declared.folders.empty() || !declared.proxies.empty())
             has_routes_.store(true, std::memory_order_release);
         if (!routes) loaded = Error(ErrorKind::Exception, routes.error().message());
@@ -290,8 +291,8 @@ Result<void> EngineHost::open_routes() {
 
 // ---------------------------------------------------------------- requests
 
-// RFC 9110 §15.5.20: a client that uses a connection for another host than those that it was made
-// for is told so, and makes another connection.
+// RFC 9110 §15.5.20: a request for a host that the connection's certificate does not cover gets 421
+// (Misdirected Request), after which the client opens another connection.
 std::uint16_t EngineHost::refusal_of(const http::Request& request) const {
     constexpr std::uint16_t kMisdirected = 421;
     const net::TlsSession* tls = request.tls();
@@ -308,7 +309,7 @@ EngineHost::Choice EngineHost::choose(http::Request& request) const {
     if (std::uint16_t refusal = refusal_of(request)) return {.refusal = refusal};
     const AppConfig* app = app_for(config_, request.host(), request.path());
     if (!app) return {.refusal = has_host(config_, request.host()) ? kNotFound : kMisdirected};
-    // A body that says itself that it is too large does not reach the script.
+    // A body whose Content-Length is too large is refused before it reaches the script.
     std::optional<std::uint64_t> size = request.body().size();
     if (size.value_or(0) > app->limits.body_bytes) return {.refusal = kContentTooLarge};
     if (!size) request.body().set_bytes_max(app->limits.body_bytes);
@@ -345,7 +346,7 @@ Result<http::Response> EngineHost::handle(Place& place, http::Request& request,
     if (worker_here() != place.worker) return handle_elsewhere(place, request, context);
     Choice choice = choose(place, request);
     if (choice.refusal == 0 && !choice.routes && place.applications.empty()) {
-        // Those who came early have as long as others have for an answer.
+        // Requests that came before the application was loaded wait up to the handler's deadline.
         Result<void> waited =
             place.is_loaded.wait_for(config_.apps[choice.app].limits.handler_deadline);
         if (!waited && waited.error().kind() == ErrorKind::TimedOut)
@@ -355,7 +356,7 @@ Result<http::Response> EngineHost::handle(Place& place, http::Request& request,
     }
     if (choice.refusal != 0) return http::Response::plain(choice.refusal);
     if (choice.routes) {
-        // Kept: the applications may be loaded anew meanwhile.
+        // A shared copy: a reload may replace the applications meanwhile.
         std::shared_ptr<const NativeRoutes> routes = *choice.routes;
         return routes->answer(request, context);
     }
@@ -363,7 +364,7 @@ Result<http::Response> EngineHost::handle(Place& place, http::Request& request,
     return place.applications[choice.app].application->handle(request, context);
 }
 
-// On a worker that looks after the one of the place.
+// On a worker that serves in place of the blocked worker of `place`.
 Result<http::Response> EngineHost::handle_elsewhere(Place& place, http::Request& request,
                                                     async::Context& context) {
     Choice choice = choose(request);
@@ -379,9 +380,9 @@ Result<http::Response> EngineHost::handle_elsewhere(Place& place, http::Request&
     return handle_at(runtime_, place.index, [&] { return handle(place, request, context); });
 }
 
-// Any thread. Another worker takes up what has come for this one.
-void EngineHost::look_after(unsigned worker) {
-    // Acquire: what was declared is there; pairs with the release where it is.
+// Any thread. Lets another worker serve the connections of this one, which runs a long turn.
+void EngineHost::serve_for(unsigned worker) {
+    // Acquire: pairs with the release in load_one(), so the declared routes are visible.
     if (!has_routes_.load(std::memory_order_acquire)) return;
     struct Look : Completion {
         unsigned worker = 0;
@@ -392,19 +393,19 @@ void EngineHost::look_after(unsigned worker) {
         std::unique_ptr<Look> self(static_cast<Look*>(&record));
         static_cast<void>(weft::look_after(self->worker));
     };
-    // Not a pinned one; it owns the record from here on.
+    // Worker 0 is not pinned. The record owns itself from here on.
     if (runtime_.post(0, *look)) static_cast<void>(look.release());
 }
 
-// ---------------------------------------------------------------- from begin to end
+// ---------------------------------------------------------------- serving and stopping
 
 void EngineHost::begin_serving(Place& place) {
     auto serve_place = [this, &place] {
         Result<void> served = place.server->serve();
-        Result<void> rest = await_rest(place);
-        // By this fiber: when the time to drain is over, the runtime takes no other.
+        Result<void> idle = wait_until_idle(place);
+        // On this fiber: when the drain limit has passed, the runtime starts no other.
         shield(Deadline::never(), [&] { close_all(place); });
-        return served ? rest : served;
+        return served ? idle : served;
     };
     place.serving = runtime_.spawn_pinned(place.index, std::move(serve_place), {.name = "serve"});
 }
@@ -425,7 +426,7 @@ void EngineHost::close_debugger() {
 }
 
 void EngineHost::drain() {
-    // An isolate that stands at a breakpoint would keep its worker.
+    // An isolate that is paused at a breakpoint would block its worker.
     close_debugger();
     for (auto& place : places_) {
         place->server->drain();
@@ -449,7 +450,7 @@ std::vector<SeenFile> EngineHost::files() const {
     return files;
 }
 
-// All places have the new applications, or none has.
+// Either all places get the new applications, or none does.
 Result<void> EngineHost::reload() {
     std::vector<Applications> fresh;
     std::vector<SeenFile> seen;
@@ -481,11 +482,11 @@ Result<void> EngineHost::reload() {
     return loaded;
 }
 
-// A fiber of the place. Whoever reloads does not wait for the last requests of the old ones.
+// A fiber of the place. reload() does not wait for the last requests of the old applications.
 void EngineHost::retire(Place& place, Applications old) {
     std::erase_if(place.retiring, [](const Retiring& ended) { return ended.ending.is_done(); });
     if (place.retiring.size() >= kRetiringMax) {
-        // A stream without an end would keep every application that ever was.
+        // Endless responses would otherwise keep every replaced application alive.
         Retiring oldest = std::move(place.retiring.front());
         place.retiring.erase(place.retiring.begin());
         for (Loaded& loaded : oldest.applications) loaded.application->close();
@@ -498,11 +499,11 @@ void EngineHost::retire(Place& place, Applications old) {
     place.retiring.push_back({std::move(old), std::move(ending)});
 }
 
-// A fiber of the place. All responses have been sent; what waitUntil() holds goes on, until the
-// time to drain is over and this fiber is cancelled: then the outcome is that error.
-Result<void> EngineHost::await_rest(Place& place) {
+// A fiber of the place, after all responses have been sent. Waits for the work of waitUntil(),
+// until the drain limit has passed and this fiber is cancelled: then it returns that error.
+Result<void> EngineHost::wait_until_idle(Place& place) {
     Result<void> ended;
-    // Copies: the applications may be loaded anew meanwhile.
+    // A copy: a reload may replace the applications meanwhile.
     for (const Loaded& loaded : Applications(place.applications)) {
         Result<void> idle = loaded.application->close_when_idle();
         if (!idle) ended = idle;
@@ -538,7 +539,7 @@ api::ApplicationOptions EngineHost::script_options(const ScriptConfig& script) c
     options.import_map = script.import_map;
     options.is_script = true;
     options.location = script.location;
-    // Whoever runs a script by hand can end it by hand, and reaches what he can reach.
+    // No limit on time: whoever runs a script by hand can also end it by hand.
     options.limits.cpu = std::chrono::hours(24 * 365);
     return options;
 }
@@ -562,7 +563,7 @@ Result<int> EngineHost::run(const ScriptConfig& script) {
         Result<void> outcome = application->load();  // tidy: allow order: of a script
         if (outcome) outcome = application->run_to_end();
         if (outcome) application->keep_code();
-        // Errors that nobody caught have been told of already.
+        // Uncaught errors have been reported already.
         auto was_clean = [&] { return outcome && application->counters().uncaught == 0; };
         int status = application->end_with(static_cast<int>(was_clean() ? Exit::Ok : Exit::Script));
         if (!was_clean()) status = static_cast<int>(Exit::Script);
@@ -595,7 +596,7 @@ Result<int> EngineHost::debug(const ScriptConfig& script,
         return {};
     }));
     Result<int> outcome = use(target);
-    // What still computes must not keep the session.
+    // A turn that still computes must not delay the end of the session.
     target.session->interrupt();
     shield(Deadline::never(), [&] {
         static_cast<void>(on_place(0, [&] {

@@ -1,14 +1,15 @@
 // EngineHost: the applications of a configuration on the workers of a runtime.
 //
-// Every pinned worker has a listener of its own for each address, a server, and one isolate of each
-// application; a request is answered by the worker that has its connection. Which application it is
-// for is told by its Host field and its path.
+// Every pinned worker has its own listener for each address, a server, and one isolate of each
+// application. A request is answered by the worker that has its connection; its Host field and its
+// path choose the application.
 //
-// The servers answer before the engine is loaded: what needs no script at once, the rest when its
-// application is there, if that is soon enough. While a script keeps a worker for long, another
-// takes up what comes for that one: it answers what needs no script, and the rest waits.
+// The servers answer before the engine is loaded: requests that need no script at once, others when
+// their application is loaded, or with 503 at the handler's deadline. While a script occupies a
+// worker for long, another worker serves that one's connections: it answers requests that need no
+// script, and hands the others over.
 //
-// Fibers of the runtime.
+// Called by fibers of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ public:
     // Loads the engine; on a fiber, once.
     using OpenEngine = std::function<Result<std::unique_ptr<api::Host>>()>;
 
-    // `code_folder`: as api::ApplicationOptions has it.
+    // `code_folder`: see api::ApplicationOptions.
     EngineHost(Runtime& runtime, OpenEngine open_engine, std::string code_folder = {});
     ~EngineHost() override;
 
@@ -60,24 +61,24 @@ public:
 private:
     struct Loaded {
         std::shared_ptr<api::Application> application;
-        // That the script has declared; with the requests that they answer.
+        // The routes that the script has declared. Shared with requests that they answer.
         std::shared_ptr<const NativeRoutes> routes;
     };
     using Applications = std::vector<Loaded>;
-    // Applications that were replaced: they end with their last request.
+    // Applications that were replaced and end with their last request.
     struct Retiring {
         Applications applications;
         Future<void> ending;
     };
-    // What one pinned worker has.
+    // The state of one pinned worker.
     struct Place {
-        unsigned index = 0;   // among the pinned ones
+        unsigned index = 0;   // among the pinned workers
         unsigned worker = 0;  // in the runtime
         std::unique_ptr<http::Server> server;
-        Applications applications;  // as in the configuration
+        Applications applications;  // in the order of the configuration
         std::vector<Retiring> retiring;
         Event is_loaded;
-        // Of its applications; for those who look from another worker.
+        // The routes of its applications, for workers that serve in place of this one.
         SpinLock routes_lock;
         std::vector<std::shared_ptr<const NativeRoutes>> script_routes;
         Future<void> serving;
@@ -91,21 +92,21 @@ private:
     Result<void> open_place(Place& place, std::vector<net::Address>& addresses);
     void begin_serving(Place& place);
     Result<void> load_place(Place& place);
-    // What was seen of the disk is added to `seen`, whatever the outcome.
+    // Adds the files that were seen to `seen`, also after an error.
     Result<Applications> load_applications(const Place& place, std::vector<SeenFile>& seen);
     Result<Loaded> load_one(const AppConfig& app, unsigned worker, std::vector<SeenFile>& seen);
     void keep_code();
     void retire(Place& place, Applications old);
-    // Who answers a request; else the status that refuses it.
+    // What answers a request, or the status that refuses it.
     struct Choice {
         std::size_t app = 0;  // in the configuration
-        // Instead of the application. Null also if it is not known yet whether there are any.
+        // These answer instead of the application. Null: none do, or the script is not loaded yet.
         const std::shared_ptr<const NativeRoutes>* routes = nullptr;
         std::uint16_t refusal = 0;
     };
-    // By the configuration alone; any fiber.
+    // By the configuration only; any fiber.
     Choice choose(http::Request& request) const;
-    // Also by what scripts have declared; on the worker of the place.
+    // Also by the routes that scripts have declared; on the worker of the place.
     Choice choose(const Place& place, http::Request& request) const;
     http::LoopOutcome begin(Place& place, http::Request& request, http::LoopCall& call) const;
     Result<http::Response> handle(Place& place, http::Request& request, async::Context& context);
@@ -114,13 +115,13 @@ private:
     bool compresses(const Choice& choice, const http::Request& request) const;
     std::uint16_t refusal_of(const http::Request& request) const;
     static Applications exchange_applications(Place& place, Applications fresh);
-    void look_after(unsigned worker);
-    static Result<void> await_rest(Place& place);
+    void serve_for(unsigned worker);
+    static Result<void> wait_until_idle(Place& place);
     void close_all(Place& place);
     api::ApplicationOptions script_options(const ScriptConfig& script) const;
     Result<void> open_routes();
     Result<void> open_debugger(const std::optional<Debugging>& debugging);
-    // Clients of the debugger come to this one from now on.
+    // Clients of the debugger can connect to this application from now on.
     void offer(const AppConfig& app, unsigned worker, api::Application& application) const;
 
     Runtime& runtime_;
@@ -130,16 +131,16 @@ private:
     std::unique_ptr<api::Host> host_;  // null before engine()
     ServeConfig config_;
     Certificates certificates_;
-    std::vector<std::shared_ptr<net::tls::ServerContext>> tls_;  // one a listener, or null
-    // One an application.
+    std::vector<std::shared_ptr<net::tls::ServerContext>> tls_;  // by listener; null: no TLS
+    // By application.
     std::vector<std::shared_ptr<const NativeRoutes>> routes_;
-    // Somebody has declared something that is answered without a script.
+    // Some script has declared routes.
     Atomic<bool> has_routes_{false};
     std::vector<std::unique_ptr<Place>> places_;
     std::function<void()> on_files_;
-    std::optional<std::vector<SeenFile>> failed_;  // of a reload that failed
+    std::optional<std::vector<SeenFile>> failed_;  // files of the last reload, if it failed
     bool shares_ports_ = false;
-    std::unique_ptr<DebugServer> debug_server_;  // null: no debugger may come
+    std::unique_ptr<DebugServer> debug_server_;  // null: no debugger may connect
     bool is_loaded_ = false;                     // start() has succeeded
 };
 

@@ -29,10 +29,10 @@
 namespace weft::app {
 namespace {
 
-// A child that has lived for so long was well.
-constexpr Nanoseconds kWell = std::chrono::seconds(2);
-// So many deaths in a row cost no pause: one request after the other may be a deadly one.
-constexpr unsigned kDeathsAtOnce = 3;
+// A child that has lived for this long did not die early.
+constexpr Nanoseconds kEarlyDeathMax = std::chrono::seconds(2);
+// This many early deaths in a row are followed by no pause: requests may kill several children.
+constexpr unsigned kDeathsWithoutPause = 3;
 constexpr Nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr Nanoseconds kPauseMax = std::chrono::seconds(5);
 constexpr int kFirstInherited = 3;
@@ -48,7 +48,8 @@ std::string what_ended(const ExitStatus& status) {
     return format("was killed by SIG{}", name ? name : std::to_string(status.signal));
 }
 
-// By its name, so that the child is called the same; where that has gone, by what the kernel has.
+// The path of this program, so that the child has the same name; if the file was removed, the link
+// /proc/self/exe, which still works.
 std::string own_program() {
     const std::filesystem::path self = "/proc/self/exe";
     std::error_code error;
@@ -56,8 +57,8 @@ std::string own_program() {
     return !error && std::filesystem::exists(program, error) ? program.string() : self.string();
 }
 
-// Who waits for what the jobs of a group tell waits in its context, which one that has failed ends:
-// one that got no memory, for example, tells nothing. Gives the error of that job.
+// When a job of a group fails, it cancels the group's context, and whoever waits for the job's
+// messages gets `error` from that. Returns the job's own error if there is one, else `error`.
 Error cause(const Error& error, async::Group& group) {
     if (group.context().check()) return error;
     Result<void> outcome = group.wait();
@@ -76,7 +77,7 @@ public:
 
     Result<int> run() {
         WEFT_TRY(open_listeners());
-        // SIGHUP is for those who show certificates.
+        // SIGHUP reloads certificates; without TLS it ends the program as usual.
         bool has_tls = std::ranges::any_of(config_.listeners, [](const ListenerConfig& listener) {
             return listener.tls.has_value();
         });
@@ -98,10 +99,10 @@ private:
     Result<void> open_listeners();
     Result<int> watch_children();
     Result<ExitStatus> run_child();
-    // False: a signal came meanwhile.
+    // Waits. False: a signal to end came meanwhile.
     Result<bool> pause(Nanoseconds pause);
     void stop(Process& child);
-    void say_where();
+    void write_addresses();
     static int exit_of(const ExitStatus& status) {
         return status.signal == 0 ? status.code : static_cast<int>(Exit::Machine);
     }
@@ -111,7 +112,7 @@ private:
     std::vector<std::vector<net::Listener>> listeners_;  // by listener, then by worker
     Channel<News> news_{16};
     bool has_served_ = false;
-    bool stops_ = false;
+    bool stopping_ = false;
 };
 
 Result<void> Supervisor::open_listeners() {
@@ -120,7 +121,8 @@ Result<void> Supervisor::open_listeners() {
     for (const ListenerConfig& wanted : config_.listeners) {
         net::Address address = wanted.address;
         bool is_unix = address.kind() == net::Address::Kind::Unix;
-        // Workers that share a port would share it with those of another process as well.
+        // With SO_REUSEPORT the workers would also share the port with another process, so this
+        // checks that the port is free.
         if (workers > 1 && !is_unix && address.port() != 0)
             static_cast<void>(WEFT_TRY(net::Listener::open(address)));
         net::ListenOptions options;
@@ -138,8 +140,8 @@ Result<int> Supervisor::watch_children() {
     for (unsigned young = 0;;) {
         Instant begun = Clock::now();
         ExitStatus status = WEFT_TRY(run_child());
-        if (stops_ || (!has_served_ && status.signal == 0)) return exit_of(status);
-        young = Clock::now() - begun >= kWell ? 0 : young + 1;
+        if (stopping_ || (!has_served_ && status.signal == 0)) return exit_of(status);
+        young = Clock::now() - begun >= kEarlyDeathMax ? 0 : young + 1;
         log(LogLevel::Error, "the process of the applications {}: another is started",
             what_ended(status));
         if (!WEFT_TRY(pause(restart_pause(young)))) return exit_of(status);
@@ -174,22 +176,23 @@ Result<ExitStatus> Supervisor::run_child() {
         return count == 0 ? Result<void>() : news_.send({News::Kind::Ready});
     }));
     CancelScope scope(watchers.context().token());
-    if (stops_) stop(child);
+    if (stopping_) stop(child);
     for (;;) {
         Result<News> received = news_.receive();
         if (!received) return cause(received.error(), watchers);
         const News& news = *received;
         if (news.kind == News::Kind::Ended) return news.status;
         if (news.kind == News::Kind::Signal) stop(child);
-        // Before it serves it has just read them, and would end by the signal.
+        // A child that does not serve yet has just read its certificates, and SIGHUP would end it.
         if (news.kind == News::Kind::HangUp && has_served_) static_cast<void>(child.kill(SIGHUP));
-        if (news.kind == News::Kind::Ready && !std::exchange(has_served_, true)) say_where();
+        if (news.kind == News::Kind::Ready && !std::exchange(has_served_, true))
+            write_addresses();
     }
 }
 
 void Supervisor::stop(Process& child) {
-    // Nobody comes in behind the child that drains.
-    if (!std::exchange(stops_, true))
+    // No connection may wait in the backlog while the child drains.
+    if (!std::exchange(stopping_, true))
         for (auto& listeners : listeners_)
             for (net::Listener& listener : listeners) listener.close();
     static_cast<void>(child.input().write_all(as_bytes("\n")));
@@ -202,7 +205,7 @@ Result<bool> Supervisor::pause(Nanoseconds pause) {
     .kind != News::Kind::Signal;
 }
 
-void Supervisor::say_where() {
+void Supervisor::write_addresses() {
     std::vector<net::Address> addresses;
     for (auto& listeners : listeners_) addresses.push_back(listeners.front().address());
     write_places(config_, addresses);
@@ -251,8 +254,8 @@ std::optional<Supervised> Supervised::take() {
 }
 
 Nanoseconds restart_pause(unsigned deaths) {
-    if (deaths <= kDeathsAtOnce) return Nanoseconds::zero();
-    unsigned doublings = std::min(deaths - kDeathsAtOnce - 1, 20U);
+    if (deaths <= kDeathsWithoutPause) return Nanoseconds::zero();
+    unsigned doublings = std::min(deaths - kDeathsWithoutPause - 1, 20U);
     return std::min(kPauseMin * (1 << doublings), kPauseMax);
 }
 

@@ -19,8 +19,9 @@ std::string folder_of(const std::string& path) {
     return std::filesystem::path(path).parent_path().string();
 }
 
-// Where files lie, and where those that were not there would lie: only below a folder with files,
-// as every folder up to the root is asked for a package.json.
+// The folders to watch: those of existing files, and those of files that were looked up and did not
+// exist. The latter only below a folder with files, because a package.json is looked up in every
+// folder up to the root.
 std::set<std::string> folders_of(const std::vector<SeenFile>& files) {
     std::set<std::string> folders;
     for (const SeenFile& file : files)
@@ -31,7 +32,7 @@ std::set<std::string> folders_of(const std::vector<SeenFile>& files) {
         std::string folder = folder_of(file.path);
         bool below = std::ranges::any_of(
             folders, [&](const std::string& known) { return folder.starts_with(known + "/"); });
-        // Without any, the entry itself is gone.
+        // If no file exists, the entry itself was removed.
         if (!file.was_there && (below || folders.empty()) &&
             std::filesystem::is_directory(folder, ignored))
             further.insert(std::move(folder));
@@ -47,8 +48,8 @@ bool is_timeout(const Result<void>& waited) {
 }  // namespace
 
 Watch::Watch(AppHost& host, WatchOptions options)
-    : host_(host), options_(std::move(options)), news_(std::make_shared<Event>()) {
-    host_.on_files([news = news_] { news->set(); });
+    : host_(host), options_(std::move(options)), changed_(std::make_shared<Event>()) {
+    host_.on_files([changed = changed_] { changed->set(); });
 }
 
 Result<void> Watch::run() {
@@ -56,13 +57,13 @@ Result<void> Watch::run() {
     if (opened)
         folders_.emplace(std::move(*opened));
     else
-        look_instead(opened.error());
+        check_at_intervals(opened.error());
     async::Group reader;  // ends with this block
     if (folders_) {
         WEFT_TRY(reader.go([this]() -> Result<void> {
             for (;;) {
                 WEFT_TRY(folders_->wait());
-                news_->set();
+                changed_->set();
             }
         }));
     }
@@ -75,54 +76,55 @@ Result<void> Watch::run() {
 
 Result<void> Watch::wait_for_change() {
     for (;;) {
-        news_->reset();
+        changed_->reset();
         std::vector<SeenFile> files = host_.files();
-        bool looks = !folders_ || !watch_folders(files);
-        // After the folders are watched: what changes from now on is news.
+        bool at_intervals = !folders_ || !watch_folders(files);
+        // Checked after the folders are watched: later changes set changed_.
         if (!std::ranges::all_of(files, &SeenFile::is_current)) return {};
-        if (!looks) {
-            WEFT_TRY(news_->wait());
-            // A busy folder tells of much that is nobody's.
+        if (!at_intervals) {
+            WEFT_TRY(changed_->wait());
+            // A busy folder causes many notifications about other files.
             WEFT_TRY(sleep_for(options_.gather));
             continue;
         }
-        Result<void> waited = news_->wait_for(options_.look);
+        Result<void> waited = changed_->wait_for(options_.check_interval);
         if (!waited && !is_timeout(waited)) return waited;
     }
 }
 
 Result<void> Watch::wait_until_quiet() {
-    Deadline end = Deadline::after(options_.patience);
+    Deadline end = Deadline::after(options_.quiet_wait_max);
     while (!end.expired(Clock::now())) {
-        news_->reset();
-        Result<void> waited = news_->wait_for(options_.quiet);
+        changed_->reset();
+        Result<void> waited = changed_->wait_for(options_.quiet);
         if (is_timeout(waited)) return {};
         WEFT_TRY(waited);
     }
     return {};
 }
 
-// False: the kernel does not watch all of them. Again each time: a folder that was removed and made
-// anew is another.
+// False: the kernel does not watch all of them. Called before each wait, because a folder that was
+// removed and made again is no longer watched.
 bool Watch::watch_folders(const std::vector<SeenFile>& files) {
     for (std::string folder : folders_of(files)) {
-        // One that is gone comes back in the folder above.
+        // If the folder does not exist, its creation is a change of the folder above.
         Result<void> added = folders_->add(folder);
         while (!added && added.error().kind() == ErrorKind::NotFound && folder != "/") {
             folder = folder_of(folder);
             added = folders_->add(folder);
         }
         if (added) continue;
-        look_instead(added.error());
+        check_at_intervals(added.error());
         return false;
     }
     return true;
 }
 
-void Watch::look_instead(const Error& error) {
-    if (std::exchange(looks_, true)) return;
+void Watch::check_at_intervals(const Error& error) {
+    if (std::exchange(reason_written_, true)) return;
     complain(format("{}: the files are looked at every {} ms instead", error.message(),
-                    std::chrono::duration_cast<std::chrono::milliseconds>(options_.look).count()));
+                    std::chrono::duration_cast<std::chrono::milliseconds>(options_.check_interval)
+                        .count()));
 }
 
 void Watch::reload() {

@@ -1,10 +1,10 @@
-// Loading the applications anew when one of their files has changed.
+// Watch: reloads the applications when one of their files has changed.
 //
-// The folders of the files are watched, and a file counts as changed when it is not as it was when
-// it was loaded; so a change that comes while a file is being loaded is not lost. After a reload
-// that failed, the files of that attempt are watched.
+// The folders of the files are watched. A file has changed if its status differs from when it was
+// loaded, so a change during loading is not lost. After a reload that failed, the files of that
+// attempt are watched.
 //
-// A fiber.
+// One fiber.
 #pragma once
 
 #include <functional>
@@ -20,20 +20,20 @@
 namespace weft::app {
 
 struct WatchOptions {
-    // An editor writes a file in several steps: the reload comes when it has been quiet for `quiet`
-    // after a change, and after `patience` however it goes on.
+    // An editor writes a file in several steps, so the reload begins when there was no change for
+    // `quiet`, but at the latest after `quiet_wait_max`.
     Nanoseconds quiet = std::chrono::milliseconds(30);
-    Nanoseconds patience = std::chrono::milliseconds(120);
-    // How long news is gathered before the files are looked at.
+    Nanoseconds quiet_wait_max = std::chrono::milliseconds(120);
+    // How long to collect notifications before the files are checked.
     Nanoseconds gather = std::chrono::milliseconds(5);
-    // Where the kernel watches no folders, the files are looked at from time to time.
-    Nanoseconds look = std::chrono::milliseconds(500);
+    // How often the files are checked if the kernel cannot watch the folders.
+    Nanoseconds check_interval = std::chrono::milliseconds(500);
     std::function<Result<FolderWatch>()> open = FolderWatch::open;  // another one in tests
 };
 
 class Watch {
 public:
-    // Before host.start(): from then on no file is missed. The host outlives it.
+    // Before host.start(), so that no file is missed. The host outlives it.
     explicit Watch(AppHost& host, WatchOptions options = {});
 
     // After host.start(), until it is cancelled.
@@ -43,15 +43,15 @@ private:
     Result<void> wait_for_change();
     Result<void> wait_until_quiet();
     bool watch_folders(const std::vector<SeenFile>& files);
-    // Says once why folders cannot be watched.
-    void look_instead(const Error& error);
+    // The folders cannot be watched, so the files are checked at intervals. Writes the reason once.
+    void check_at_intervals(const Error& error);
     void reload();
 
     AppHost& host_;
     const WatchOptions options_;
-    std::shared_ptr<Event> news_;         // shared with the host, which may tell to the last
-    std::optional<FolderWatch> folders_;  // none: the files are looked at
-    bool looks_ = false;                  // which was said
+    std::shared_ptr<Event> changed_;      // shared with the host, which may set it after our end
+    std::optional<FolderWatch> folders_;  // none: the files are checked at intervals
+    bool reason_written_ = false;         // the reason for that
 };
 
 }  // namespace weft::app

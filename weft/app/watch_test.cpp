@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-// Loads one file, by looking at it.
+// A fake host, whose application is one file.
 class FileHost final : public AppHost {
 public:
     explicit FileHost(std::string path) : path_(std::move(path)), seen_{see_file(path_)} {}
@@ -40,7 +40,7 @@ public:
     Result<void> check(const ScriptConfig&) override { return {}; }
     Result<void> test(const TestFile&) override { return {}; }
 
-    // As after an import that comes late.
+    // As after a dynamic import.
     void sees(const std::string& path) {
         seen_.push_back(see_file(path));
         tell_();
@@ -66,14 +66,13 @@ protected:
     ~WatchTest() override { fs::remove_all(folder_); }
 
     void write(const char* name, const std::string& text) const {
-        // Over what is there, in one step: a file that is empty for a moment would be one change
-        // more.
+        // Replaces the file in one step: truncating it first would be one more change.
         std::ofstream(folder_ / name, std::ios::app).close();
         std::fstream(folder_ / name) << text;
     }
     std::string path(const char* name) const { return (folder_ / name).string(); }
 
-    // Runs the steps while the file is watched.
+    // Runs the steps while the file is being watched.
     template <class Steps>
     void watched(WatchOptions options, Steps steps) {
         Runtime runtime({.workers = 1});
@@ -116,7 +115,7 @@ TEST_F(WatchTest, HST_5_a_file_that_is_imported_late_is_watched_too) {
 }
 
 TEST_F(WatchTest, HST_5_without_watches_of_the_kernel_the_files_are_looked_at) {
-    WatchOptions options{.look = 5ms, .open = []() -> Result<FolderWatch> {
+    WatchOptions options{.check_interval = 5ms, .open = []() -> Result<FolderWatch> {
                              return Error(ErrorKind::Limit, "there are no more");
                          }};
     ::testing::internal::CaptureStderr();
