@@ -54,7 +54,7 @@ void CursorState::close() {
     if (!std::exchange(closed_, true)) end();
 }
 
-// The one way out, whatever the reason.
+// The only way a cursor ends, whatever the reason.
 void CursorState::end() {
     ended_ = true;
     if (!source_) return;

@@ -9,7 +9,7 @@ namespace weft::data {
 namespace database_internal {
 namespace {
 
-// Of a slow statement, so much is logged.
+// The logged text of a slow statement is truncated to this many bytes.
 constexpr std::size_t kLoggedTextMax = 400;
 
 }  // namespace
@@ -139,7 +139,8 @@ Result<Transaction> Database::begin(const TransactionOptions& options) {
     TransactionOptions allowed = options;
     allowed.read_only = options.read_only || core_->options().access == Access::Read;
     Lease lease = WEFT_TRY(core_->pool().acquire("transaction"));
-    // One that does not begin goes back with its lease, which looks at its state.
+    // If Begin fails, the destructor of the lease returns the connection, and the pool checks its
+    // state.
     WEFT_TRY(lease->step(TransactionStep::Begin, 0, allowed));
     return Transaction(
         std::make_shared<database_internal::TransactionState>(core_, std::move(lease), options), 0);

@@ -9,14 +9,15 @@
 //         return {};
 //     });
 //
-// Every call waits as a fiber waits (a plain thread blocks), honours the ambient token and the
-// options, and gives its connection back before it returns. Results are bounded: 128 rows unless
-// more are asked for, and more is an error; query_cursor() is for results of any length.
-// Errors: failure.h. A row here has names and positions, so there is no separate raw form.
+// Every call parks the fiber (or blocks a plain thread), honours the ambient token and the options,
+// and returns its connection to the pool before it returns. Results are bounded: 128 rows unless
+// the caller asks for more, and one row too many is an error; query_cursor() reads results of any
+// length. Errors: failure.h. A row is addressed by name and by position, so there is no separate
+// raw form.
 //
-// Database: a handle, copies of which share the pool; any fiber, any thread. The last copy closes
-// it. Transaction and Cursor: one fiber at a time; they own a connection until they end, and keep
-// the pool.
+// Database: a handle whose copies share one pool. Any fiber or thread may use it; destroying the
+// last copy closes it. Transaction and Cursor: one fiber at a time. Each owns a connection until it
+// ends, and keeps the pool alive.
 #pragma once
 
 #include <concepts>
@@ -54,9 +55,9 @@ class Database {
 public:
     static Result<Database> open(std::unique_ptr<Provider> provider, DatabaseOptions options = {});
 
-    // Rows, none if the statement gives none.
+    // The rows of the result; empty when the statement returns none.
     Result<Rows> query(const Statement& statement, const QueryOptions& options = {});
-    // The first row, as Rows of one; fetches no more than that. rows_max is not looked at.
+    // The first row, as Rows of size one; no further row is fetched. rows_max is ignored.
     Result<std::optional<Rows>> query_one(const Statement& statement,
                                           const QueryOptions& options = {});
     Result<Outcome> exec(const Statement& statement, const CallOptions& options = {});
@@ -70,29 +71,29 @@ public:
     template <class Function>
     auto transaction(Function&& function, const TransactionOptions& options = {})
         -> std::invoke_result_t<Function&, Transaction&>;
-    // The same by hand: commit() or it is rolled back.
+    // Begins a transaction that the caller ends: without a commit() it is rolled back.
     Result<Transaction> begin(const TransactionOptions& options = {});
 
-    // A connection for what only its provider can do.
+    // Leases a connection, for operations that only its provider offers.
     Result<Lease> reserve(const CallOptions& options = {});
 
-    // Whether the database answers.
+    // Checks that the database answers.
     Result<void> check(const CallOptions& options = {});
-    // No new operation begins, those that wait for a connection fail with Closed, and what is under
-    // way is waited for until the deadline. TimedOut if some of it goes on; idempotent.
+    // Refuses new operations, fails those that wait for a connection with Closed, and waits until
+    // the deadline for the connections in use. TimedOut if some are still in use then. Idempotent.
     Result<void> close(Deadline deadline = Deadline::never());
     bool is_closed() const;
 
     PoolStats stats() const;
     Provider& provider() const;
-    std::string_view name() const;  // as in the options
+    std::string_view name() const;  // from the options
     Access access() const;
 
 private:
     friend class Transaction;
     explicit Database(std::shared_ptr<database_internal::Core> core) : core_(std::move(core)) {}
 
-    // Shared by the copies of a handle and by what has a connection of it.
+    // Owners: the copies of this handle, and the transactions and cursors made through it.
     std::shared_ptr<database_internal::Core> core_;
 };
 
@@ -110,11 +111,11 @@ public:
                                        const BatchOptions& options = {});
     // Several statements in one text, without parameters.
     Result<void> run_script(const std::string& text, const CallOptions& options = {});
-    // It ends before the transaction does: commit() with an open cursor is Misuse.
+    // The cursor must end before the transaction: commit() with an open cursor is Misuse.
     Result<Cursor> query_cursor(const Statement& statement, const CursorOptions& options = {});
 
-    // A savepoint: what the inner one did is undone alone when it fails. While it is open, the
-    // outer one takes no statements.
+    // Runs the function in a savepoint: when it fails, only what was done inside is undone. While
+    // the savepoint is open, the outer transaction takes no statements.
     template <class Function>
     auto transaction(Function&& function) -> std::invoke_result_t<Function&, Transaction&>;
     Result<Transaction> begin();
@@ -130,12 +131,12 @@ private:
     explicit Transaction(std::shared_ptr<State> state, unsigned depth);
     Result<Outcome> run(const Statement& statement, RowLimit limit, const CallOptions& options);
 
-    std::shared_ptr<State> state_;  // of the outermost; shared with those inside and the cursors
+    std::shared_ptr<State> state_;  // shared with its savepoints and cursors
     unsigned depth_ = 0;
     bool ended_ = false;
 };
 
-// Rows of a result of any length, with as much memory as a batch of them needs. Single use.
+// Reads a result of any length, once and forwards; only one batch of rows is in memory.
 class Cursor {
 public:
     Cursor(Cursor&& other) noexcept;
@@ -144,10 +145,10 @@ public:
 
     const std::vector<Column>& columns() const;
     std::string_view provider() const;
-    // Some rows, at least one unless it is the end; nothing then, and it has closed itself. Closed
-    // after close().
+    // The next batch of rows. An empty batch means the end; the cursor has then released its
+    // connection. After close() the error is Closed.
     Result<Rows> next();
-    // Gives the connection back. Idempotent.
+    // Ends the statement and releases the connection. Idempotent.
     void close();
     bool is_closed() const;
 
@@ -163,7 +164,7 @@ private:
 
 namespace database_internal {
 
-// Calls the function and ends the transaction by what it returned.
+// Calls the function, then commits or rolls back according to its result.
 template <class Function>
 auto run_in(Transaction& transaction, Function& function)
     -> std::invoke_result_t<Function&, Transaction&> {

@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::size_t kStateLength = 5;
 constexpr int kStateBase = 36;
-// A driver's text is cut there.
+// A driver's text is truncated to this many bytes.
 constexpr std::size_t kDriverTextMax = 512;
 
 struct Meaning {
-    std::string_view prefix;  // of SQLSTATEs; the longest that fits counts
+    std::string_view prefix;  // of SQLSTATEs; the longest match applies
     Cause cause;
     ErrorKind kind;
 };
 
-// The classes of the standard, then what single states mean beyond their class.
+// Classes of the SQL standard, and single states that mean something more specific.
 constexpr std::array kMeanings{
     Meaning{"07001", Cause::Syntax, ErrorKind::Other},
     Meaning{"08", Cause::Connection, ErrorKind::Reset},
@@ -85,10 +85,11 @@ constexpr int pack(std::string_view state) {
     return packed;
 }
 
-// The least SQLSTATE that is no success. Every errno is far below.
+// The least SQLSTATE that does not mean success. Every errno is far below it.
 constexpr int kStateLeast = pack("01000");
 
-// Names come from the schema; still nothing but what can stand on a line of a log.
+// Names come from the schema; control characters are replaced, because the message goes into a line
+// of the log.
 void append_name(std::string& message, std::string_view label, std::string_view name) {
     if (name.empty() || !forms::is_utf8(name)) return;
     message.append(", ").append(label).append(" ");
@@ -184,9 +185,9 @@ bool is_connection_lost(const Error& error) noexcept {
 }
 
 bool is_text_safe(std::string_view sqlstate) noexcept {
-    // What quotes values: 21 and 22 (data), 23 (constraints), 44 (views with check), P0 (raised by
-    // the database's own functions), and whatever is not known. These speak of statements, of the
-    // server and of the state of a session.
+    // The other classes may quote values: 21 and 22 (data), 23 (constraints), 44 (views with
+    // check), P0 (raised by functions of the database), and all unknown ones. The texts of these
+    // describe statements, the server, or the state of a session.
     constexpr std::string_view kSafe[] = {"07001", "08", "0A", "25", "26", "28", "2D", "34", "3B",
                                           "3D",    "3F", "40", "42", "53", "54", "55", "57", "58"};
     return std::ranges::any_of(kSafe,

@@ -2,11 +2,11 @@
 //
 //     if (!inserted && cause_of(inserted.error()) == Cause::UniqueViolation) ...
 //
-// An Error of this folder has the SQLSTATE as its native code, in five digits to the base 36;
-// Weft's own conditions have the class WF. The message is put together from fields that cannot hold
-// a secret: what a driver says is shown only for conditions whose text speaks of the statement and
-// the server, never for those that quote a value; connection strings are never shown. So no
-// credential and no parameter is in any error or log.
+// An Error of this folder has its SQLSTATE as native code: five digits to the base 36. Weft's own
+// conditions have the class WF. The message is assembled from fields that cannot contain a secret:
+// a driver's text is included only for conditions whose text describes the statement or the server,
+// never for those that quote a value; connection strings are never included. So no credential and
+// no parameter appears in an error or a log.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace weft::data {
 
-// What to do about it, whatever the provider calls it.
+// What went wrong, in terms that do not depend on the provider.
 enum class Cause : std::uint8_t {
     Cancelled,
     TimedOut,         // the deadline of the operation
     Closed,           // the database, the transaction or the cursor was closed
-    Connection,       // lost, refused, or never there: the next attempt may succeed
-    Authentication,   // who we are was not accepted
+    Connection,       // lost, refused or never made: the next attempt may succeed
+    Authentication,   // the credentials were not accepted
     PoolExhausted,    // no connection in time, or too many wait
     RowLimit,         // more rows than asked for
-    Busy,             // locked by another, for too long
+    Busy,             // locked by another for too long
     Serialization,    // a conflict or deadlock: try the whole transaction again
-    UniqueViolation,  //
+    UniqueViolation,
     ForeignKeyViolation,
     NotNullViolation,
     CheckViolation,
@@ -39,18 +39,18 @@ enum class Cause : std::uint8_t {
     ReadOnly,          // a write through what can only read
     TransactionState,  // no statement is possible in this state of the transaction
     Resources,         // disk full, out of memory, too many connections at the server
-    Unsupported,       // not by this provider
+    Unsupported,       // by this provider
     Misuse,            // by the program
     Other,
 };
 std::string_view to_string(Cause cause) noexcept;  // "unique violation"
 
 Cause cause_of(const Error& error) noexcept;
-// Five characters, or none. "23505"
+// Five characters, "23505"; empty if the error has none.
 std::string sqlstate_of(const Error& error);
-// Whether the same call may succeed when it is made again, from the beginning of its transaction.
+// Whether repeating the call may succeed; inside a transaction, repeating all of it.
 bool is_transient(const Error& error) noexcept;
-// The connection on which this happened cannot be used any more.
+// Whether the connection on which this happened is unusable.
 bool is_connection_lost(const Error& error) noexcept;
 
 // Weft's own SQLSTATEs.
@@ -61,28 +61,29 @@ inline constexpr std::string_view kAccessState = "WF004";
 inline constexpr std::string_view kClosedState = "WF005";
 inline constexpr std::string_view kUnsupportedState = "WF006";
 
-// What a driver reported. Only what is in here can get into an Error, and of the message only what
-// the SQLSTATE allows. Texts are borrowed for the call.
+// What a driver reported. Only these fields can get into an Error, and the message only if its
+// SQLSTATE permits. The texts are borrowed for the call.
 struct DriverReport {
     std::string_view provider = {};     // "sqlite"
-    std::string_view sqlstate = {};     // five characters; none is as HY000, general error
-    std::string_view driver_code = {};  // the driver's own name for it: "SQLITE_BUSY"; may be empty
-    std::string_view message = {};      // the driver's text; shown only where it can quote no value
+    std::string_view sqlstate = {};     // five characters; anything else counts as HY000
+    std::string_view driver_code = {};  // "SQLITE_BUSY"; may be empty
+    std::string_view message = {};      // used only where it cannot quote a value
     std::string_view constraint = {};   // names from the schema
     std::string_view table = {};
     std::string_view column = {};
 };
 // "sqlite: unique violation (23505, SQLITE_CONSTRAINT_UNIQUE), constraint users_email"
 Error to_error(const DriverReport& report);
-// The same for a condition of our own: provider and SQLSTATE, and a text of ours.
+// For a condition that Weft itself detects; `sqlstate` is a literal of five characters, and `text`
+// contains neither values nor secrets.
 Error to_error(std::string_view provider, std::string_view sqlstate, std::string_view text);
-// Whether the driver's text for this SQLSTATE may be shown.
+// Whether a driver's text for this SQLSTATE may be shown.
 bool is_text_safe(std::string_view sqlstate) noexcept;
 
-// What may be said about where a connection string leads: "postgres://db.example.com:5432/shop".
-// Takes URLs, keyword strings (host=... dbname=...) and ODBC strings (Server=...;Database=...).
-// Only scheme, host, port and database are taken over, and only from a string that can be read in
-// one way; else just "postgres (connection string not shown)".
+// What may be shown of a connection string: "postgres://db.example.com:5432/shop". Accepts URLs,
+// keyword strings (host=... dbname=...) and ODBC strings (Server=...;Database=...). Takes only
+// scheme, host, port and database, and only from a string that has one possible reading; otherwise
+// returns "postgres (connection string not shown)".
 std::string redacted(std::string_view connection_string);
 
 }  // namespace weft::data

@@ -32,7 +32,7 @@ void append_base64(std::string& text, std::string_view bytes) {
     }
 }
 
-// Inside of a string, JSON has no line ends; elsewhere they are blanks.
+// A JSON string contains no raw line end, so every line end is whitespace between tokens.
 void append_on_one_line(std::string& text, std::string_view json) {
     std::size_t begin = text.size();
     text.append(json);

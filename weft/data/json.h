@@ -1,4 +1,4 @@
-// Rows as JSON, written without anything in between: for streams of rows to clients.
+// Writes rows as JSON directly into a string, for streaming rows to clients. Any thread.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace weft::data {
 
-// Integers and real numbers are numbers, with all their digits; bytes are base64; JSON is put in as
-// it is, with blanks for its line ends, so that a value takes one line; decimals, dates, times and
-// UUIDs are strings. What JSON has no number for is null.
+// Integers and real numbers become JSON numbers with all their digits; bytes become base64; a JSON
+// value is inserted as it is, with blanks for its line ends, so that it takes one line; decimals,
+// dates, times and UUIDs become strings. NaN and infinities become null.
 void append_json(std::string& text, const Value& value);
-// An object. Of columns with the same name all are written, as readers of JSON take the last.
+// An object with one member per column. Columns of the same name are all written; readers of JSON
+// take the last.
 void append_json(std::string& text, const Row& row);
 void append_json_string(std::string& text, std::string_view utf8);
 

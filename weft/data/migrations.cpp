@@ -7,12 +7,12 @@
 namespace weft::data {
 namespace {
 
-using Applied = std::map<std::string, std::string, std::less<>>;  // the hash by the name
+using Applied = std::map<std::string, std::string, std::less<>>;  // hash by name
 
-// In the place of the hash, until the migration has come to its end.
+// Stands in place of the hash until the migration has finished.
 constexpr std::string_view kUnfinished = "unfinished";
 
-// All that was noted; nothing where there is no table yet.
+// What is recorded. An error where the table does not exist yet.
 template <class Owner>
 Result<Applied> read_applied(Owner& owner) {
     QueryOptions all;
@@ -26,15 +26,15 @@ Result<Applied> read_applied(Owner& owner) {
     return applied;
 }
 
-// In words that all databases have: MariaDB has no keys of unbounded length, and SQL Server neither
-// "if not exists" nor a timestamp that is a time.
+// Uses only what all databases support: MariaDB has no keys of unbounded length, and SQL Server has
+// neither "if not exists" nor a timestamp type that holds a time.
 Result<void> make_table(Database& database) {
     if (read_applied(database)) return {};
     Result<Outcome> made = database.exec(
         "create table weft_migrations (name varchar(255) not null primary key,"
         " hash varchar(64) not null,"
         " applied_at varchar(64) not null default (current_timestamp))");
-    // Another may have made it meanwhile.
+    // Another process may have created the table meanwhile.
     if (!made && !read_applied(database)) return made.error();
     return {};
 }
@@ -70,7 +70,7 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
     return all;
 }
 
-// Why nothing is done; empty if there is no reason.
+// Why this state prevents migrating; empty if it does not.
 std::string_view why_not(MigrationState state) {
     switch (state) {
     case MigrationState::Changed: return "its file was changed after it was applied";
@@ -82,7 +82,7 @@ std::string_view why_not(MigrationState state) {
     }
 }
 
-// False: it was not begun.
+// True if it was applied, false if it was not begun, an error if it is unfinished.
 Result<bool> is_finished(const Applied& applied, std::string_view name) {
     auto found = applied.find(name);
     if (found == applied.end()) return false;
@@ -108,8 +108,8 @@ Result<bool> apply(Database& database, const Migration& migration) {
         return true;
     });
     if (applied_here || is_noted) return applied_here;
-    // The note of another, who was not done when this one looked: by now that was waited for,
-    // unless the database has committed the note alone.
+    // The insert failed: perhaps another process has recorded the migration. Its transaction has
+    // ended by now, because the insert waited for it, unless the database commits the record alone.
     Result<Applied> applied = read_applied(database);
     if (!applied || !applied->contains(migration.name)) return applied_here;
     WEFT_TRY(is_finished(*applied, migration.name));
@@ -119,7 +119,7 @@ Result<bool> apply(Database& database, const Migration& migration) {
 }  // namespace
 
 std::string migration_hash(std::string_view text) {
-    // FNV-1a: it tells that a file was changed, and guards against nobody.
+    // FNV-1a: it detects changed files; it is no protection against forgery.
     std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
     for (char c : text) {
         if (c == '\r') continue;
@@ -147,7 +147,7 @@ Result<std::vector<MigrationStatus>> migration_status(Database& database,
                                                       std::span<const Migration> migrations) {
     std::vector<const Migration*> sorted = WEFT_TRY(in_order(migrations));
     Result<Applied> applied = read_applied(database);
-    // Before the first migration there is no table.
+    // Before the first migration the table does not exist.
     if (!applied && cause_of(applied.error()) != Cause::Syntax) return applied.error();
     return compare(sorted, applied ? std::move(*applied) : Applied());
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kPostgres = "postgres";
 constexpr std::string_view kOdbc = "odbc";
 constexpr std::string_view kNames[] = {kSqlite, kPostgres, kOdbc};
 
-// What stands before the first "=", in small letters; empty if there is none.
+// The text before the first "=", in lower case; empty if there is no "=".
 std::string first_key(std::string_view text) {
     std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) return {};
@@ -30,8 +30,8 @@ std::string first_key(std::string_view text) {
 
 bool is_odbc_key(std::string_view key) { return key == "driver" || key == "dsn"; }
 
-// What a string of keywords for libpq may begin with. SQLite would make a file of this name, with
-// the password in it.
+// The keywords that a connection string for libpq may begin with. SQLite would create a file of
+// that name, with the password in it.
 bool is_postgres_key(std::string_view key) {
     constexpr std::string_view kKeys[] = {"host",     "hostaddr", "port",    "dbname", "user",
                                           "password", "sslmode",  "service", "options"};

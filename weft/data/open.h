@@ -1,4 +1,5 @@
-// Opens a database by the name of its provider: for programs whose configuration names both.
+// Opens a database by the name of its provider, for programs whose configuration names both. Any
+// fiber, any thread.
 //
 //     Database db = WEFT_TRY(open_database({"postgres", "postgres://shop@db/shop"}));
 #pragma once
@@ -15,16 +16,16 @@ namespace weft::data {
 
 struct DatabasePlace {
     std::string provider;  // one of provider_names()
-    std::string place;  // a file or :memory: of SQLite; else a connection string, which is secret
+    std::string place;  // SQLite: a file or :memory:; else a connection string, which is secret
 };
 
 std::span<const std::string_view> provider_names();
-// "postgres" if the place is an address of one ("postgres://...") or begins as its keywords do
-// ("host=...", "dbname=..."), "odbc" if it begins as its connection strings do ("Driver=...",
-// "DSN=..."); else "sqlite".
+// The provider is "postgres" for a URL ("postgres://...") or a string that begins with a keyword of
+// libpq ("host=...", "dbname=..."), "odbc" for a string that begins with "Driver=" or "DSN=", else
+// "sqlite".
 DatabasePlace place_of(std::string text);
 
-// Unavailable for a provider that is not there.
+// Unavailable for an unknown provider.
 Result<Database> open_database(const DatabasePlace& place, DatabaseOptions options = {});
 
 }  // namespace weft::data

@@ -20,15 +20,15 @@ inline constexpr std::uint32_t kCursorBatchRowsMax = 4096;
 inline constexpr unsigned kSavepointsDeepMax = 32;
 inline constexpr std::size_t kBatchStatementsMax = 4096;
 
-// What a handle may be used for. Checked before anything is asked of the pool; where the database
-// can, it is told as well, so that a write cannot slip through a query.
+// What a handle may be used for. Checked before a connection is requested; a database that can
+// enforce it is told as well, so that a write cannot hide in a query.
 enum class Access : std::uint8_t { Read, Write, ReadWrite };
 
-// The ambient token and deadline count as well; the earliest ends the operation. One that is over
-// before it began never reaches the database.
+// The ambient token and deadline apply as well; whichever ends first ends the operation. An
+// operation whose time is over before it begins never reaches the database.
 struct CallOptions {
     Deadline deadline = Deadline::never();
-    std::optional<Nanoseconds> timeout = std::nullopt;  // from now; zero is over at once
+    std::optional<Nanoseconds> timeout = std::nullopt;  // from now; zero has expired already
     CancelToken token = {};
 };
 
@@ -36,18 +36,19 @@ struct QueryOptions {
     Deadline deadline = Deadline::never();
     std::optional<Nanoseconds> timeout = std::nullopt;
     CancelToken token = {};
-    // One more fails the query while it is received (Cause::RowLimit); nothing is cut off.
+    // One row more fails the query as soon as it is received (Cause::RowLimit); a result is never
+    // truncated.
     std::uint32_t rows_max = kRowsMaxDefault;
 
     CallOptions call() const { return {deadline, timeout, token}; }
 };
 
 struct CursorOptions {
-    Deadline deadline = Deadline::never();  // of the whole life of the cursor
+    Deadline deadline = Deadline::never();  // for the cursor's whole life
     std::optional<Nanoseconds> timeout = std::nullopt;
     CancelToken token = {};
     std::uint32_t rows_max = kRowsUnlimited;
-    std::uint32_t batch_rows = kCursorBatchRowsDefault;  // how many are fetched at a time
+    std::uint32_t batch_rows = kCursorBatchRowsDefault;  // rows fetched at a time
 
     CallOptions call() const { return {deadline, timeout, token}; }
 };
@@ -60,7 +61,7 @@ enum class Isolation : std::uint8_t {
 };
 
 struct TransactionOptions {
-    Deadline deadline = Deadline::never();  // of the whole transaction; it is rolled back then
+    Deadline deadline = Deadline::never();  // then the whole transaction is rolled back
     std::optional<Nanoseconds> timeout = std::nullopt;
     CancelToken token = {};
     Isolation isolation = Isolation::Default;
@@ -74,8 +75,8 @@ struct BatchOptions {
     std::optional<Nanoseconds> timeout = std::nullopt;
     CancelToken token = {};
     std::uint32_t rows_max = kRowsMaxDefault;  // of each statement
-    // All of it or nothing: in a transaction of its own. Otherwise each statement is its own, and
-    // the first that fails ends the batch.
+    // True: all or nothing, in a transaction of its own. False: each statement is committed by
+    // itself, and the first that fails ends the batch.
     bool atomic = true;
 
     CallOptions call() const { return {deadline, timeout, token}; }
@@ -84,19 +85,21 @@ struct BatchOptions {
 enum class WhenExhausted : std::uint8_t { Wait, Fail };
 
 struct PoolOptions {
-    std::size_t connections_max = 4;  // opened as they are needed; a provider may allow fewer
-    std::size_t connections_min = 0;  // that many idle ones are not pruned
+    std::size_t connections_max = 4;  // opened on demand; a provider may allow fewer
+    std::size_t connections_min = 0;  // idle_timeout spares this many idle connections
     WhenExhausted when_exhausted = WhenExhausted::Wait;
-    Nanoseconds acquire_timeout = std::chrono::seconds(5);  // waiting and connecting together
-    std::size_t waiters_max = 256;                          // served in the order they came
-    Nanoseconds idle_timeout = std::chrono::minutes(1);     // zero: never pruned
-    Nanoseconds lifetime_max = std::chrono::minutes(30);  // at most; up to a tenth less. 0: no end
-    // One that has idled longer is asked whether it still works before it is handed out.
+    Nanoseconds acquire_timeout = std::chrono::seconds(5);  // for waiting and connecting
+    std::size_t waiters_max = 256;                          // served in order of arrival
+    Nanoseconds idle_timeout = std::chrono::minutes(1);     // zero: idle connections stay
+    // Shortened at random by up to a tenth; zero: unlimited.
+    Nanoseconds lifetime_max = std::chrono::minutes(30);
+    // A connection that was idle longer is validated before it is handed out.
     Nanoseconds validate_after = std::chrono::seconds(30);
-    // After a failed connect nobody tries again before; doubles with each, by half at random.
+    // After a failed connect no further attempt is made for this long. The pause doubles with each
+    // failure up to backoff_max; half of it is random.
     Nanoseconds backoff_initial = std::chrono::milliseconds(50);
     Nanoseconds backoff_max = std::chrono::seconds(5);
-    // Who holds a connection longer is warned about in the log, once. Zero: nobody.
+    // A holder that keeps a connection longer is logged once, as a suspected leak. Zero: never.
     Nanoseconds leak_after = std::chrono::minutes(1);
 };
 
@@ -104,11 +107,11 @@ struct DatabaseOptions {
     std::string name = "main";  // for logs and metrics
     Access access = Access::ReadWrite;
     PoolOptions pool = {};
-    // A statement that took longer is logged: its text, never its values. Zero: none.
+    // A statement that takes longer is logged: its text, never its values. Zero: none is logged.
     Nanoseconds slow_after = {};
 };
 
-// Moments' values, and sums since the pool was opened.
+// Momentary values, and totals since the pool was opened.
 struct PoolStats {
     std::size_t connections_max = 0;
     std::size_t connections = 0;  // idle, in use and being opened
@@ -116,18 +119,18 @@ struct PoolStats {
     std::size_t in_use = 0;
     std::size_t waiting = 0;
     std::uint64_t acquired = 0;
-    std::uint64_t waited = 0;  // of these, had to wait
+    std::uint64_t waited = 0;  // those of `acquired` and the failed that had to wait
     Nanoseconds wait_time = {};
     std::uint64_t timed_out = 0;
     std::uint64_t cancelled = 0;
-    std::uint64_t refused = 0;  // full, or fail-fast
+    std::uint64_t refused = 0;  // the queue was full, or WhenExhausted::Fail
     std::uint64_t opened = 0;
     std::uint64_t open_failures = 0;
     std::uint64_t closed_idle = 0;
     std::uint64_t closed_old = 0;
     std::uint64_t closed_broken = 0;  // lost, dirty beyond repair, or failed its validation
     std::uint64_t leaks_suspected = 0;
-    std::uint64_t statements_shared = 0;  // over a connection beside those of others
+    std::uint64_t statements_shared = 0;  // sent over a connection shared with other callers
 };
 
 }  // namespace weft::data

@@ -1,18 +1,19 @@
-// Pool: the connections of a database, at most so many, each used by one at a time.
+// Pool: the connections of a database. Their number is bounded, and each has one user at a time.
 //
 //     Lease lease = WEFT_TRY(pool.acquire("query"));
 //     Result<Outcome> outcome = lease->run(statement, rows_max);
-//     // given back by its destructor
+//     // the destructor of the lease returns it
 //
-// Connections are opened when they are needed. Who finds none free waits in a line, first come
-// first served; a newcomer never overtakes. A wait that is cancelled or times out leaves the line
-// and takes nothing along: a connection that was meant for it goes to the next. After a connect has
-// failed, those who wait are told at once, and nobody tries again until a pause is over that grows
-// with each failure, by chance more or less.
+// Connections are opened on demand. A caller that finds none free waits in a queue, first come,
+// first served; a newcomer never overtakes. A wait that is cancelled or times out leaves the queue;
+// a connection that was meant for it goes to the next waiter. After a failed connect the caller
+// gets the error at once, and no further attempt is made until a back-off is over that grows with
+// each failure and is partly random.
 //
-// What comes back is looked at before another gets it: one in the middle of a transaction is rolled
-// back, a broken one closed. Idle ones are closed after a while, old ones when nobody uses them.
-// Any fiber, any thread. A Lease keeps its pool.
+// A returned connection is checked before another caller gets it: an open transaction is rolled
+// back, a broken connection is closed. Idle connections are closed after idle_timeout, and
+// those older than lifetime_max as soon as nobody uses them. Any fiber, any thread. A Lease keeps
+// its pool alive.
 #pragma once
 
 #include <cstdint>
@@ -37,35 +38,36 @@ struct Slot;
 class Pool {
 public:
     Pool(std::unique_ptr<Provider> provider, const PoolOptions& options, std::string name);
-    ~Pool();  // closes it; what is still in use is closed when it comes back
+    ~Pool();  // closes it; connections in use are closed when they are returned
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
-    // The purpose is what the errors and warnings of others say about who has it: a literal.
-    // Cancelled, TimedOut by the caller's own deadline; PoolExhausted; Closed; why there is no
-    // connection.
+    // The purpose names this holder in the errors and warnings that others get; a string literal.
+    // Errors: Cancelled; TimedOut by the caller's own deadline; PoolExhausted; Closed; or why no
+    // connection could be opened.
     Result<Lease> acquire(std::string_view purpose);
 
-    // Those who wait fail with Closed; idle connections are closed; waits for those in use until
-    // the deadline. Idempotent.
+    // Fails the waiters with Closed, closes idle connections, and waits for those in use until the
+    // deadline. Idempotent.
     Result<void> close(Deadline deadline);
     bool is_closed() const;
-    // Closes what has idled too long or is too old. Done by itself while a runtime is there.
+    // Closes connections that were idle too long or are too old. In a runtime a fiber does this by
+    // itself.
     void prune();
 
-    // Whether acquire() would give a connection, or its error, without a wait for another's. A
-    // moment's value.
+    // Whether acquire() would return a connection or its error without waiting for another holder.
+    // A momentary value.
     bool has_free() const;
-    std::size_t waiting() const;  // a moment's value
+    std::size_t waiting() const;  // a momentary value
     PoolStats stats() const;
     const PoolOptions& options() const;
     Provider& provider() const;
 
 private:
-    std::shared_ptr<pool_internal::Core> core_;  // shared with the leases
+    std::shared_ptr<pool_internal::Core> core_;  // owners: the pool and its leases
 };
 
-// A connection in use.
+// A connection in use. One fiber at a time; a moved-from or returned lease has no connection.
 class Lease {
 public:
     Lease(Lease&& other) noexcept;

@@ -8,7 +8,7 @@
 namespace weft::data {
 namespace {
 
-// What may be shown. Each part is taken over only if it consists of harmless characters.
+// What may be shown. A part is taken only if it consists of harmless characters.
 struct Place {
     std::string scheme;
     std::string host;
@@ -40,8 +40,8 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// scheme://[user[:password]@]host[:port][/database][?...]. A password that is not encoded may hold
-// any of the marks; what could then be read in two ways is not read at all.
+// scheme://[user[:password]@]host[:port][/database][?...]. A password that is not percent-encoded
+// may contain any of the delimiters; a URL that could be split in two ways is not split at all.
 std::optional<Place> read_url(std::string_view text) {
     std::size_t colon = text.find("://");
     Place place;
@@ -59,7 +59,7 @@ std::optional<Place> read_url(std::string_view text) {
     std::string_view host = server.substr(0, server.find(':'));
     std::string_view port;
     if (host.size() < server.size()) port = server.substr(host.size() + 1);
-    // Without an at sign, name:word may be a user and a password as well.
+    // Without an "@", name:word may also be a user and a password.
     if (!is_name(host) || (!port.empty() && !is_port(port))) return place;
     bool has_word = host.size() < server.size();
     if (at == std::string_view::npos && has_word && place.scheme != "sqlite" && !is_port(port))
@@ -81,7 +81,7 @@ void take(Place& place, std::string_view key, std::string_view value) {
     if ((name == "dbname" || name == "database") && is_name(value)) place.database = value;
 }
 
-// libpq's: key = value pairs, values in single quotes with backslashes.
+// Keyword strings of libpq: key = value pairs, values in single quotes with backslash escapes.
 std::optional<Place> read_keywords(std::string_view text) {
     Place place{.scheme = "postgres", .host = {}, .port = {}, .database = {}};
     while (!(text = trimmed(text)).empty()) {
@@ -110,7 +110,7 @@ std::optional<Place> read_keywords(std::string_view text) {
     return place;
 }
 
-// ODBC's: key=value; pairs, values in braces with the closing one doubled.
+// Connection strings of ODBC: key=value; pairs, values in braces with a closing brace doubled.
 std::optional<Place> read_odbc(std::string_view text) {
     Place place{.scheme = "odbc", .host = {}, .port = {}, .database = {}};
     while (!(text = trimmed(text)).empty()) {
@@ -146,8 +146,7 @@ std::optional<Place> read(std::string_view text) {
     if (text.find('\0') != std::string_view::npos) return std::nullopt;
     if (text.find("://") != std::string_view::npos) return read_url(text);
     if (text.find('=') == std::string_view::npos) return std::nullopt;
-    // A keyword string may hold a semicolon, within quotes; one of ODBC begins with a key of its
-    // own and has no quotes.
+    // A keyword string may contain a semicolon only within quotes; an ODBC string has no quotes.
     bool is_odbc = text.find(';') != std::string_view::npos;
     if (is_odbc && text.find('\'') != std::string_view::npos) return std::nullopt;
     return is_odbc ? read_odbc(text) : read_keywords(text);

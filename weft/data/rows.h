@@ -1,8 +1,9 @@
-// Rows: a result that was received whole. It owns everything; the database may be gone.
+// Rows: a result that was received completely. A value type: it owns its content and may outlive
+// the database.
 //
 //     for (Row row : rows) total += WEFT_TRY(row.get<double>("price"));
 //
-// Where two columns have one name, the name finds the last; positions find all.
+// If several columns have the same name, the name finds the last of them; positions find all.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,10 @@ struct Column {
 
     friend bool operator==(const Column&, const Column&) = default;
 };
-// Shared by a result, its cursor and its rows, and never changed.
+// Owners: a result, its cursor and its rows. Never changed after it was made.
 using Columns = std::shared_ptr<const std::vector<Column>>;
 
-// Borrows from its Rows.
+// One row. Borrows from its Rows, which must outlive it unchanged.
 class Row {
 public:
     Row(const Columns& columns, std::span<const Value> values)
@@ -42,7 +43,7 @@ public:
     // Null if there is no such column.
     const Value* find(std::string_view name) const;
 
-    // Misuse, which names the column, if there is none or its value does not fit.
+    // Misuse, naming the column, if the column does not exist or its value does not fit T.
     template <class T>
     Result<T> get(std::string_view name) const {
         const Value* value = find(name);
@@ -96,7 +97,7 @@ public:
     Iterator begin() const { return {*this, 0}; }
     Iterator end() const { return {*this, count_}; }
 
-    // For providers: the values of a row one after the other, then end_row().
+    // For providers: add the values of a row in column order, then call end_row().
     void add_value(Value value) { values_.push_back(std::move(value)); }
     void end_row() { ++count_; }
 
@@ -106,11 +107,11 @@ private:
     std::size_t count_ = 0;
 };
 
-// What a statement has done.
+// The result of a statement.
 struct Outcome {
-    Rows rows;                                                  // none unless it returns some
+    Rows rows;                                                  // empty if it returns none
     std::uint64_t affected_rows = 0;                            // inserted, changed or deleted
-    std::optional<std::int64_t> last_insert_id = std::nullopt;  // where the database tells
+    std::optional<std::int64_t> last_insert_id = std::nullopt;  // if the database reports it
 };
 
 }  // namespace weft::data

@@ -1,12 +1,12 @@
-// Statement: the text of an SQL statement and the values for its parameters, apart for ever.
+// Statement: the text of an SQL statement, and the values of its parameters, kept apart.
 //
 //     Statement find = sql("select name from users where id = {} and city = {}", id, city);
 //
-// Each {} is a parameter, whatever the provider calls it (?, $1, @p1); values never become part of
-// the text. Literal braces are doubled: {{ }}. The number of parameters is checked by the compiler.
-// The name of a table or column is no parameter: identifier("order") puts it in, quoted; and
-// another Statement puts in its text and parameters. A plain string is a statement in the
-// provider's own writing: Statement("select * from t where id = ?1", {7}). A value type.
+// Each {} is a parameter, whatever the provider's own placeholder is (?, $1, @p1); values never
+// become part of the text. Literal braces are doubled: {{ }}. The compiler checks the number of
+// parameters. The name of a table or column cannot be a parameter: identifier("order") inserts it,
+// quoted; another Statement inserts its text and parameters. A plain string is a statement with the
+// provider's own placeholders: Statement("select * from t where id = ?1", {7}). A value type.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace weft::data {
 
 enum class Placeholders : std::uint8_t { Question, Dollar, Named };  // ?, $1, @p1
 
-// A name in double quotes, doubled where it has one inside.
+// A name in double quotes; a quote inside it is doubled.
 class Identifier {
 public:
     const std::string& quoted() const { return quoted_; }
@@ -36,18 +36,18 @@ private:
 
     std::string quoted_;
 };
-// Misuse if it is empty or has a NUL. A dot is part of the name.
+// Misuse if it is empty or contains a NUL. A dot is part of the name.
 Result<Identifier> identifier(std::string_view name);
 
 class Statement {
 public:
     Statement() = default;
-    // In the provider's own placeholders.
+    // The text uses the provider's own placeholders.
     Statement(std::string text, std::vector<Value> parameters = {})
         : text_(std::move(text)), parameters_(std::move(parameters)) {}
     Statement(const char* text) : text_(text) {}
 
-    // Parts of one statement, in their order.
+    // Append parts of the statement.
     Statement& add_text(std::string_view sql);
     Statement& add_parameter(Value value);
     Statement& add(const Identifier& name) { return add_text(name.quoted()); }
@@ -56,20 +56,20 @@ public:
     const std::vector<Value>& parameters() const { return parameters_; }
     // The text for a provider with placeholders of this kind.
     std::string text(Placeholders placeholders) const;
-    // The same without a copy for statements that are in the provider's own writing, or have no
-    // parameters.
+    // True if plain_text() is the text for every provider: there is no {} in it, so it is either in
+    // the provider's own placeholders or has no parameters.
     bool is_plain() const { return gaps_.empty(); }
     const std::string& plain_text() const { return text_; }
 
 private:
-    std::string text_;                 // without placeholders, if there are gaps
-    std::vector<std::uint32_t> gaps_;  // where in text_ each of the parameters goes
+    std::string text_;                 // excludes the placeholders in gaps_
+    std::vector<std::uint32_t> gaps_;  // the offset in text_ of each parameter, ascending
     std::vector<Value> parameters_;
 };
 
 namespace statement_internal {
 
-// Counts the {} of a format when it is compiled.
+// Counts the {} of a format at compile time.
 template <class... Arguments>
 struct Format {
     template <std::size_t Size>
@@ -85,14 +85,14 @@ struct Format {
         }
         if (count != sizeof...(Arguments)) wrong_number_of_parameters();
     }
-    // Not constant: a call is the compiler's error, by their names.
+    // Not constexpr, so that reaching one is a compile error that shows its name.
     static void unbalanced_brace() {}
     static void wrong_number_of_parameters() {}
 
     std::string_view text;
 };
 
-// Adds what stands before the next parameter, and steps over that.
+// Adds the text up to the next parameter, and removes it and the {} from `rest`.
 void add_until_parameter(Statement& statement, std::string_view& rest);
 
 template <class Argument>

@@ -9,7 +9,7 @@ namespace weft::data {
 namespace database_internal {
 namespace {
 
-// A commit is not cut short by the end of its caller: nobody could tell what became of it.
+// A commit is not cancelled with its caller: the outcome would be unknown.
 constexpr Nanoseconds kCommitTimeout = std::chrono::seconds(30);
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<std::unique_lock<Mutex>> TransactionState::enter(unsigned depth) {
     if (ended_ || depth != innermost_) return not_open();
     if (cursor_)
         return Error(ErrorKind::Misuse, "a cursor of the transaction is open; close it first");
-    // A statement now would be outside of any transaction.
+    // The database has ended the transaction; a statement now would run outside of it.
     if (connection().state() == ConnectionState::Idle) return rolled_back();
     return lock;
 }
@@ -56,7 +56,7 @@ Result<unsigned> TransactionState::deepen() {
 }
 
 Result<void> TransactionState::finish(unsigned depth, bool commit) {
-    // Not cancellable: what has begun is ended.
+    // Not cancellable: a transaction that has begun must be ended.
     std::unique_lock<Mutex> lock(mutex_);
     if (ended_ || depth > innermost_) return not_open();
     if (commit && depth != innermost_) return not_open();
@@ -79,7 +79,8 @@ Result<void> TransactionState::finish_outermost(bool commit) {
         return connection().step(commits ? TransactionStep::Commit : TransactionStep::Rollback, 0,
                                  {});
     });
-    // What is still open, or broken, the pool sees to.
+    // If the transaction is still open or the connection is broken, the pool rolls back or closes
+    // it.
     lease_.give_back();
     return live ? ended : live;
 }
@@ -197,7 +198,7 @@ Result<Transaction> Transaction::begin() {
 Result<void> Transaction::commit() {
     if (std::exchange(ended_, true)) return to_error("data", "25000", "the transaction has ended");
     Result<void> committed = state_->finish(depth_, true);
-    // A cursor, or an inner transaction, that is open: it can still be ended.
+    // It failed because of an open cursor or inner transaction: this one can still be ended.
     if (!committed && state_->is_open(depth_)) ended_ = false;
     return committed;
 }

@@ -1,12 +1,12 @@
-// Value: what a database takes and gives, one cell of a row or one parameter. A value type.
+// Value: one cell of a row or one parameter. A value type.
 //
 //     Value price = WEFT_TRY(Value::decimal("12.50"));
 //     std::int64_t id = WEFT_TRY(row.get<std::int64_t>("id"));
 //
-// Nothing is rounded on the way: 64-bit integers are integers, and what C++ has no exact type for
-// (decimals, dates, times, UUIDs, JSON) is kept as its canonical text, beside the type that says
-// what the text is. The makers that return a Result refuse what is not of that form; their errors
-// never show the text itself, which may be a secret.
+// Nothing is rounded: 64-bit integers are integers, and what C++ has no exact type for (decimals,
+// dates, times, UUIDs, JSON) is kept as its canonical text, with a type that says what the text is.
+// The functions that return a Result refuse text that does not have the form of its type; their
+// errors never show the text, which may be a secret.
 #pragma once
 
 #include <concepts>
@@ -55,7 +55,7 @@ public:
     Value(std::nullopt_t) {}
     template <std::same_as<bool> Boolean>
     Value(Boolean value) : type_(Type::Boolean), content_(value) {}
-    // An integer that does not fit 64 bits with a sign has to be a decimal.
+    // An unsigned 64-bit integer does not fit; pass it as a decimal.
     template <std::integral Integer>
         requires(!std::same_as<Integer, bool> &&
                  (std::signed_integral<Integer> || sizeof(Integer) < sizeof(std::int64_t)))
@@ -72,37 +72,37 @@ public:
 
     static Value bytes(std::span<const std::byte> bytes);
     static Value array(Items items);
-    // Refused, as Misuse, unless of the form that Type shows.
+    // Misuse unless the text has the form that Type shows.
     static Result<Value> decimal(std::string_view text);
     static Result<Value> json(std::string_view text);
     static Result<Value> uuid(std::string_view text);  // any case; kept in lower case
     static Result<Value> date(std::string_view text);
     static Result<Value> time(std::string_view text);
-    static Result<Value> timestamp(std::string_view text);  // a blank for the T will do
+    static Result<Value> timestamp(std::string_view text);  // a blank in place of the T is accepted
     static Result<Value> instant(std::string_view text);
     static Result<Value> offset_date_time(std::string_view text);
-    // For providers: a text of this type that comes from the database in its canonical form.
+    // For providers: a text from the database that has the canonical form of this type already.
     static Value trusted(Type type, std::string text) { return Value(type, std::move(text)); }
 
     Type type() const { return type_; }
     bool is_null() const { return type_ == Type::Null; }
-    // Of that type, which the caller has looked at; anything else is a broken invariant.
+    // The content. The caller has checked the type; a wrong one is a broken invariant.
     bool boolean() const { return std::get<bool>(content_); }
     std::int64_t integer() const { return std::get<std::int64_t>(content_); }
     double real() const { return std::get<double>(content_); }
-    // Of all the types that are kept as text, and of bytes.
+    // For the types that are kept as text, and for bytes.
     const std::string& text() const { return std::get<std::string>(content_); }
     std::span<const std::byte> byte_span() const { return std::as_bytes(std::span(text())); }
     const Items& items() const { return *std::get<std::shared_ptr<const Items>>(content_); }
     bool is_textual() const { return std::holds_alternative<std::string>(content_); }
 
-    // As a C++ type: bool, integers (checked for their range), double (also from integers that it
-    // holds exactly), std::string (any textual type but bytes), std::vector<std::byte>, Value, and
-    // std::optional of these for null. Misuse says which types do not fit.
+    // Converts to a C++ type: bool, integers (range checked), double (also from integers that a
+    // double holds exactly), std::string (any textual type but bytes), std::vector<std::byte>,
+    // Value, and std::optional of these for null. Misuse names both types when they do not fit.
     template <class T>
     Result<T> get() const;
 
-    // Same type and content. Real numbers compare as numbers.
+    // Equal if type and content are. Real numbers compare as numbers.
     friend bool operator==(const Value& a, const Value& b);
 
 private:
@@ -114,7 +114,7 @@ private:
     Error unfit(std::string_view wanted) const;
 
     Type type_ = Type::Null;
-    // The arrays are shared by copies of a value and never change.
+    // An array is shared by the copies of its value and never changes.
     std::variant<std::monostate, bool, std::int64_t, double, std::string,
                  std::shared_ptr<const Items>>
         content_;
@@ -138,7 +138,7 @@ Result<T> Value::get() const {
         return *this;
     } else if constexpr (std::same_as<T, bool>) {
         if (type_ == Type::Boolean) return boolean();
-        // Databases without a type for truth keep it as 0 and 1.
+        // Databases without a boolean type store 0 and 1.
         return WEFT_TRY(to_integer(0, 1))
         == 1;
     } else if constexpr (std::integral<T>) {

@@ -1,4 +1,5 @@
-// What the handles of a database share, and how one call is bounded.
+// What the handles of a database share, and how a call is bounded. Core: any fiber, any thread.
+// TransactionState and CursorState serialize their callers by a mutex.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace weft::data::database_internal {
 
-// Passes the end of a token on to a source.
+// Cancels a source when a token is cancelled.
 class TokenLink : CancelListener {
 public:
     TokenLink() : CancelListener(pass_on) {}
@@ -36,15 +37,16 @@ private:
     CancelSource* source_ = nullptr;
 };
 
-// Makes the options of a call the ambient token until it ends. Costs nothing without options.
+// Makes the options of a call the ambient token for the lifetime of the scope. Costs nothing
+// without options.
 class CallScope {
 public:
-    // `also` ends the call as well: the token of the transaction or cursor that it belongs to.
+    // `also` ends the call as well: the token of the transaction or cursor it belongs to.
     explicit CallScope(const CallOptions& options, const CancelToken& also = {});
     CallScope(const CallScope&) = delete;
     CallScope& operator=(const CallScope&) = delete;
 
-    // Whether it was over before it began.
+    // Cancelled or TimedOut if the call has ended before it began.
     static Result<void> check() { return CancelToken::current().check(); }
 
 private:
@@ -54,7 +56,7 @@ private:
     std::optional<CancelScope> scope_;
 };
 
-// The options as a deadline.
+// The earlier of the deadline and the timeout of the options.
 Deadline deadline_of(const CallOptions& options);
 
 enum class Need : std::uint8_t { Read, Write, Either };
@@ -66,13 +68,13 @@ public:
           pool_(std::make_shared<Pool>(std::move(provider), options_.pool, options_.name)),
           shared_(pool_->provider().share(pool_)) {}
 
-    // What shares the connections may hold the pool for longer.
+    // Closed explicitly, because SharedConnections may keep the pool alive longer.
     ~Core() { static_cast<void>(pool_->close(Deadline::at(Instant::min()))); }
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
     Result<void> allow(Need need, std::string_view operation) const;
-    // Looks at the time it took.
+    // Calls the function and logs the statement if it was slow.
     template <class Function>
     auto timed(const Statement& statement, Function&& function) {
         Instant begun = options_.slow_after > Nanoseconds::zero() ? Clock::now() : Instant();
@@ -90,7 +92,7 @@ private:
     void tell_if_slow(const Statement& statement, Instant begun) const;
 
     const DatabaseOptions options_;
-    const std::shared_ptr<Pool> pool_;                 // shared with what shares its connections
+    const std::shared_ptr<Pool> pool_;                 // owners: this and shared_
     const std::unique_ptr<SharedConnections> shared_;  // null: each statement takes a connection
 };
 
@@ -99,8 +101,9 @@ class TransactionState {
 public:
     TransactionState(std::shared_ptr<Core> core, Lease lease, const TransactionOptions& options);
 
-    // Takes the transaction for one statement at this depth: TransactionState if it has ended or is
-    // not the innermost, Misuse while a cursor is open. Calls from several fibers queue up.
+    // Locks the transaction for one statement at this depth. TransactionState (the cause) if it has
+    // ended or the depth is not the innermost, Misuse while a cursor is open. Several fibers may
+    // call; they run one after the other.
     Result<std::unique_lock<Mutex>> enter(unsigned depth);
     Result<void> finish(unsigned depth, bool commit);
     bool is_open(unsigned depth) const;
@@ -122,7 +125,7 @@ private:
     Mutex mutex_;
     std::shared_ptr<Core> core_;
     Lease lease_;
-    CancelSource source_;  // ends with the options of the transaction
+    CancelSource source_;  // cancelled by the transaction's deadline or token
     TokenLink link_;
     unsigned innermost_ = 0;
     bool ended_ = false;
@@ -136,7 +139,7 @@ public:
     CursorState(const CursorState&) = delete;
     CursorState& operator=(const CursorState&) = delete;
 
-    // One of the two.
+    // Exactly one of these is called, once.
     Result<void> open_alone(const Statement& statement);
     Result<void> open_in(const std::shared_ptr<TransactionState>& transaction, unsigned depth,
                          const Statement& statement);
@@ -149,9 +152,9 @@ public:
 private:
     void end();
 
-    Mutex mutex_;  // a close waits for the fetch that is under way
+    Mutex mutex_;  // a close() waits for the fetch under way
     std::shared_ptr<Core> core_;
-    CallOptions call_;  // with a deadline in place of a timeout
+    CallOptions call_;  // its timeout is converted to a deadline
     const std::uint32_t rows_max_;
     const std::uint32_t batch_rows_;
     std::optional<Lease> lease_;

@@ -11,7 +11,7 @@ bool is_hexadecimal(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Steps over digits; how many there were.
+// Removes leading digits; returns how many there were.
 std::size_t skip_digits(std::string_view& text) {
     std::size_t count = 0;
     while (count < text.size() && is_digit(text[count])) ++count;
@@ -31,7 +31,7 @@ int days_of(int year, int month) {
     return month == 2 && is_leap ? 29 : kDays[month - 1];
 }
 
-// Reads JSON without building anything.
+// Checks JSON without building values.
 class JsonReader {
 public:
     explicit JsonReader(std::string_view text) : rest_(text) {}
@@ -129,8 +129,8 @@ private:
     std::string_view rest_;
 };
 
-// The length of the UTF-8 sequence at the beginning, by table 3-7 of the Unicode standard; 0 if
-// there is none.
+// The length of the UTF-8 sequence at the beginning, by table 3-7 of the Unicode standard; 0 if it
+// is malformed. The text is not empty.
 std::size_t sequence_length(std::string_view text) {
     auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
     auto follows = [&](std::size_t at, unsigned low = 0x80, unsigned high = 0xbf) {
@@ -229,7 +229,7 @@ bool is_json(std::string_view text) { return is_utf8(text) && JsonReader(text).w
 
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
-        // Most text is ASCII, eight bytes of which are looked at together.
+        // Most text is ASCII: test eight bytes at a time.
         while (text.size() >= 8) {
             std::uint64_t eight = 0;
             __builtin_memcpy(&eight, text.data(), 8);

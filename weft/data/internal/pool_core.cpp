@@ -15,7 +15,7 @@
 namespace weft::data::pool_internal {
 namespace {
 
-// Of the holders of connections, so many are named in an error.
+// An error names at most this many holders of connections.
 constexpr std::size_t kHoldersNamedMax = 5;
 constexpr std::string_view kOpening = "one that opens it";
 constexpr Nanoseconds kSweepPauseMin = std::chrono::milliseconds(20);
@@ -32,7 +32,8 @@ PoolOptions bounded(PoolOptions options, const Provider& provider) {
 
 std::int64_t milliseconds(Nanoseconds duration) { return duration.count() / 1'000'000; }
 
-// Up to a tenth sooner, so that what was opened together is not closed together.
+// Shortened at random by up to a tenth, so that connections opened together are not closed
+// together.
 Instant end_of_life(Instant now, Nanoseconds lifetime) {
     if (lifetime <= Nanoseconds::zero()) return Instant::max();
     auto tenth = static_cast<std::uint64_t>(lifetime.count() / 10);
@@ -49,7 +50,8 @@ Core::Core(std::unique_ptr<Provider> provider, const PoolOptions& options, std::
     slots_.reserve(options_.connections_max);
 }
 
-// The leases keep the core, so what is left is idle; Pool has closed it.
+// Leases keep the core alive, so every remaining slot is idle, and the destructor of Pool has
+// closed it.
 Core::~Core() = default;
 
 bool Core::is_closed() const {
@@ -132,7 +134,7 @@ Result<Slot*> Core::take_slot(Deadline deadline) {
         lock_.unlock();
         return closed_error();
     }
-    // Those who wait come first.
+    // Waiters come first: a newcomer takes a free slot only when nobody waits.
     if (waiters_.empty()) {
         if (Slot* slot = take_free_slot()) {
             lock_.unlock();
@@ -193,7 +195,7 @@ Result<void> Core::fill(Slot& slot, Deadline deadline) {
     return opened.error();
 }
 
-// Nobody tries before the pause after the last failure is over.
+// Waits until the back-off after the latest failure is over.
 Result<void> Core::pause_before_open(Deadline deadline) {
     Deadline until;
     {
@@ -226,7 +228,7 @@ Result<void> Core::open(Slot& slot, Deadline deadline) {
         return {};
     }
     const Error& error = connection.error();
-    // Who was cancelled says nothing about the server.
+    // A cancelled attempt says nothing about the server.
     if (error.kind() == ErrorKind::Cancelled) return error;
     async::RetryOptions pauses{.delay_first = options_.backoff_initial,
                                .delay_max = options_.backoff_max};
@@ -295,7 +297,7 @@ void Core::discard(Slot* slot, std::uint64_t PoolStats::* counter) {
     free_slot(slot);
 }
 
-// The slot has no connection, and the caller has it.
+// The slot has no connection, and the caller is its holder.
 void Core::free_slot(Slot* slot) {
     WaitRef claimed;
     std::unique_ptr<Slot> freed;
@@ -313,7 +315,7 @@ void Core::free_slot(Slot* slot) {
         }
     }
     if (claimed.cell()) claimed.resume();
-    // Nothing is opened any more, so it stays so.
+    // A closed pool opens nothing, so it stays drained.
     if (drained) drained_.set();
 }
 
@@ -373,7 +375,7 @@ Deadline Core::prune(Instant now) {
         SpinGuard guard(lock_);
         warn_of_leaks(now, next);
         std::size_t idle = count_idle();
-        // From the one that has idled longest.
+        // Starts with the connection that has been idle longest.
         for (Slot* slot = idle_.back(); slot;) {
             bool is_old = slot->lifetime_end <= now;
             bool may_prune =
@@ -421,12 +423,13 @@ std::size_t Core::waiting() const {
 }
 
 void Core::start_sweeper() {
-    // Relaxed: the common case, it runs already.
+    // Relaxed: the common case is that the sweeper runs already; the exchange below decides.
     if (sweeping_.load(std::memory_order_relaxed) || !current()) return;
-    // seq_cst, here and in sweep(): what there is to sweep is there before this, and the sweeper
-    // looks for it after it has said that it ends; one of the two sees the other.
+    // seq_cst, here and in sweep(): this caller changed the slots before the exchange, and the
+    // sweeper examines the slots again after it has cleared the flag. In the one total order at
+    // least one of the two sees the other, so an expired connection is not left without a sweeper.
     if (sweeping_.exchange(true, std::memory_order_seq_cst)) return;
-    // Below nobody's context: it outlives whoever began it.
+    // In the background context, because it outlives the caller that starts it.
     async::Context root = async::Context::background();
     Result<void> started =
         spawn_detached([self = shared_from_this()] { self->sweep(); },
@@ -435,7 +438,7 @@ void Core::start_sweeper() {
     if (!started) stop_sweeping();
 }
 
-// The fiber that closes connections whose time is over, as long as there are any.
+// The sweeper fiber: closes expired connections as long as the pool has any.
 void Core::sweep() {
     for (;;) {
         Instant now = Clock::now();
@@ -454,7 +457,7 @@ void Core::sweep() {
             // seq_cst: see start_sweeper().
             if (ended || !more || sweeping_.exchange(true, std::memory_order_seq_cst)) return;
         }
-        // What begins to be used or to idle while it sleeps is not due before that.
+        // A connection that becomes used or idle during this sleep is not due before it ends.
         Nanoseconds longest = Nanoseconds::max();
         for (Nanoseconds limit : {options_.idle_timeout, options_.leak_after})
             if (limit > Nanoseconds::zero()) longest = std::min(longest, limit);

@@ -1,9 +1,11 @@
-// The core of a pool: its slots, the line of those who wait, and the rules. See pool.h.
+// The core of a pool: its slots, the queue of waiters, and the rules (pool.h). Any fiber, any
+// thread. Owned by the pool, its leases and its sweeper.
 //
-// Slots are counted from the decision to open a connection until that is destroyed, so there are
-// never more than the options allow. One who waits is handed either a connection or the permission
-// to open one; both are given by claiming the wait, so that a wait which ended otherwise has got
-// nothing. The lock is held for a few instructions, never over a call of the provider.
+// A slot exists from the decision to open a connection until that connection is destroyed, so there
+// are never more than the options allow. A waiter is handed either a connection or an empty slot,
+// which permits it to open one. Both are handed over by claiming its wait, so a wait that ended
+// otherwise has received nothing. The lock is held for a few instructions, never during a call of
+// the provider.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,8 @@
 
 namespace weft::data::pool_internal {
 
-// A connection, or the place of one that is being opened.
+// A connection, or the permission to open one. Its current holder owns the fields; the lock of the
+// core protects `link`, `purpose`, `leased_at` and `leak_told`.
 struct Slot {
     std::unique_ptr<Connection> connection;
     Instant lifetime_end = Instant::max();
@@ -48,7 +51,7 @@ public:
     void give_back(Slot* slot);
     Result<void> close(Deadline deadline);
     bool is_closed() const;
-    // Also warns of leaks. Until when there is nothing to do.
+    // Closes expired idle connections and logs suspected leaks. Returns when it next has work.
     Deadline prune(Instant now);
     PoolStats stats() const;
     bool has_free() const;
@@ -58,19 +61,19 @@ public:
     Provider& provider() const { return *provider_; }
 
 private:
-    // One who waits; in its frame.
+    // A waiter; lives in the frame of wait_for_slot().
     struct Entry {
         WaitRef ref;
-        Slot* slot = nullptr;  // handed over: with a connection, or as the permission to open one
+        Slot* slot = nullptr;  // handed over, with or without a connection
         bool closed = false;
         ListLink link;
     };
     using Waiters = IntrusiveList<Entry, &Entry::link>;
 
-    // A slot for the caller, with or without a connection in it.
+    // Takes a slot for the caller, with or without a connection in it.
     Result<Slot*> take_slot(Deadline deadline);
-    Slot* take_free_slot();                          // under the lock; null: wait
-    Result<Slot*> wait_for_slot(Deadline deadline);  // the lock is held, and released in it
+    Slot* take_free_slot();                          // under the lock; null: none is free
+    Result<Slot*> wait_for_slot(Deadline deadline);  // called with the lock, returns without
     Result<void> fill(Slot& slot, Deadline deadline);
     Result<void> pause_before_open(Deadline deadline);
     Result<void> open(Slot& slot, Deadline deadline);
@@ -79,12 +82,13 @@ private:
     Error closed_error() const;
     std::string holders() const;  // under the lock
 
-    // Whether the connection can be used by another.
+    // Rolls back and resets. False: the connection cannot be used again.
     bool tidy(Slot& slot);
-    // Destroys the connection; the slot is free then, and goes to whoever waits.
+    // Destroys the connection and frees the slot.
     void discard(Slot* slot, std::uint64_t PoolStats::* counter);
     void free_slot(Slot* slot);
-    // To the first who waits; false if nobody does. Under the lock; resume outside.
+    // Gives the slot to the first waiter that can be claimed; false if there is none. Under the
+    // lock; the caller resumes `claimed` after releasing it.
     bool hand_over(Slot* slot, WaitRef& claimed);
     void start_sweeper();
     void sweep();
@@ -96,8 +100,8 @@ private:
     const PoolOptions options_;
     const std::string name_;
 
-    mutable SpinLock lock_;                  // everything from here to stats_
-    IntrusiveList<Slot, &Slot::link> idle_;  // the one used last is the first
+    mutable SpinLock lock_;                  // protects everything up to stats_
+    IntrusiveList<Slot, &Slot::link> idle_;  // most recently used first
     IntrusiveList<Slot, &Slot::link> in_use_;
     Waiters waiters_;
     std::size_t waiting_ = 0;
@@ -105,10 +109,10 @@ private:
     bool closed_ = false;
     int open_failures_in_a_row_ = 0;
     Instant open_not_before_ = Instant::min();
-    std::optional<Error> open_error_;  // of the last that failed
+    std::optional<Error> open_error_;  // of the latest failed attempt
     PoolStats stats_;
 
-    Event drained_;  // closed, and no slot exists
+    Event drained_;  // set when closed and the last slot is gone
     Event wake_sweeper_;
     Atomic<bool> sweeping_{false};
 };

@@ -18,7 +18,7 @@ std::string lower_text(std::string_view text) {
     return result;
 }
 
-// NB: beyond ASCII there are blanks too, and PostgreSQL alone takes none of them for one.
+// NB: there are blanks beyond ASCII too, which only PostgreSQL takes for letters.
 bool begins_word(char c, const SqlSyntax& syntax) {
     bool is_letter = lower(c) >= 'a' && lower(c) <= 'z';
     return is_letter || c == '_' || (syntax.dollar_quotes && static_cast<unsigned char>(c) >= 0x80);
@@ -27,7 +27,7 @@ bool continues_word(char c, const SqlSyntax& syntax) {
     return begins_word(c, syntax) || is_digit(c) || c == '$';
 }
 
-// Up to the quote that ends it; a doubled one does not.
+// The length up to and including the closing quote; a doubled quote does not close.
 std::size_t length_to_quote(std::string_view text, char quote, bool has_backslashes) {
     for (std::size_t at = 1; at < text.size(); ++at) {
         if (has_backslashes && text[at] == '\\') {
@@ -49,7 +49,7 @@ std::size_t dollar_length(std::string_view text, const SqlSyntax& syntax) {
     return close == std::string_view::npos ? text.size() : close + tag.size();
 }
 
-// A text goes on behind a line end, and with it what backslashes mean.
+// A string that is continued after a line end keeps its backslash escapes.
 std::size_t escaped_length(std::string_view text) {
     std::size_t length = 0;
     for (;;) {
@@ -74,7 +74,7 @@ std::size_t number_length(std::string_view text) {
     return exponent < text.size() && is_digit(text[exponent]) ? digits(exponent) : end;
 }
 
-// Reads a text piece by piece.
+// Splits a text into pieces.
 class WordReader {
 public:
     WordReader(std::string_view text, const SqlSyntax& syntax) : rest_(text), syntax_(syntax) {}
@@ -84,7 +84,7 @@ public:
         end_statement();
         return std::move(statements_);
     }
-    // Of the first statement.
+    // The first word of the first statement.
     std::string read_first() {
         while (!rest_.empty() && words_.empty() && statements_.empty()) take_piece();
         if (!words_.empty()) end_statement();
@@ -106,7 +106,7 @@ private:
         bool is_marked = syntax_.marks.find(first) != std::string_view::npos;
         if (is_marked || begins_word(first, syntax_)) return take_word();
         if (rest_.starts_with(":=")) words_.push_back({":="});
-        // The end of /*! is not the beginning of another.
+        // The "*/" that ends a "/*!" must not begin another comment with its "*" or "/".
         bool is_pair =
             rest_.starts_with(":=") || (syntax_.mariadb_comments && rest_.starts_with("*/"));
         rest_.remove_prefix(is_pair ? 2 : 1);

@@ -1,8 +1,8 @@
-// The words of SQL texts, outside of quotes and comments: enough to judge what a statement may do
-// without reading SQL. Values, any thread.
+// Finds the words of SQL texts outside of quotes and comments: enough to judge what a statement may
+// do without parsing SQL. Values, any thread.
 //
-// Where databases differ, a SqlSyntax tells. Where a text is in doubt it is taken for words rather
-// than for quoted: who looks for a word then finds one too many, and misses none.
+// A SqlSyntax describes where databases differ. Doubtful text counts as words rather than as
+// quoted, so that a search for a word may report one too many but misses none.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 namespace weft::data {
 
 struct SqlSyntax {
-    bool dollar_quotes = false;     // $tag$ text $tag$, and E'\'' as a text
+    bool dollar_quotes = false;     // $tag$ text $tag$, and E'\'' is a string
     bool brackets = false;          // [name]
     bool backticks = false;         // `name`
-    bool backslashes = false;       // '\'' is a text
-    bool nested_comments = false;   // /* /* */ still a comment */
-    bool mariadb_comments = false;  // #; "--" only before a blank; what is in /*! */ is executed
-    std::string_view marks = {};    // what words may begin with beside letters: "@#"
+    bool backslashes = false;       // '\'' is a string
+    bool nested_comments = false;   // /* /* */ is still a comment */
+    // #; "--" only before a blank; the content of /*! */ is executed.
+    bool mariadb_comments = false;
+    std::string_view marks = {};    // what words may begin with besides letters: "@#"
 };
 inline constexpr SqlSyntax kPostgresSyntax{.dollar_quotes = true, .nested_comments = true};
 
@@ -32,15 +33,16 @@ struct SqlWord {
 };
 using SqlWords = std::vector<SqlWord>;
 
-// The words of each statement. Statements end at semicolons; those with nothing in them are left
-// out, those without a word are not.
+// The words of each statement. Statements end at semicolons. Empty statements are left out; those
+// without a word (only numbers, say) are kept.
 std::vector<SqlWords> words_of_statements(std::string_view text, const SqlSyntax& syntax);
-// Of its first statement; empty if that begins with none. A query may begin with its parenthesis.
+// The first word of the first statement; empty if it does not begin with a word. Leading
+// parentheses are skipped.
 std::string first_word(std::string_view text, const SqlSyntax& syntax);
 std::string_view first_word(const SqlWords& words);
 
-// The length of what the text begins with and what is no part of its structure: a comment, a quoted
-// text or name. 0: nothing of this kind.
+// The length of the comment, or of the quoted string or name, at the beginning of the text. 0:
+// there is none.
 std::size_t comment_length(std::string_view text, const SqlSyntax& syntax);
 std::size_t quoted_length(std::string_view text, const SqlSyntax& syntax);
 

@@ -1,5 +1,5 @@
-// The input is a text of SQL, behind a character that tells in which way it is written. Its words
-// are where they were found: none has a sign in it, and no statement is made out of nothing.
+// The input is a character that selects the syntax, then an SQL text. Checks that every word comes
+// from the text and contains no delimiter, and that no statement is made out of nothing.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

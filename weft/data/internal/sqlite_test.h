@@ -1,4 +1,4 @@
-// A SQLite database for tests, in memory or in a file that goes with it.
+// A fixture with a SQLite database for tests, in memory or in a temporary file.
 #pragma once
 
 #include <gtest/gtest.h>
