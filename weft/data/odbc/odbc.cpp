@@ -13,7 +13,7 @@
 namespace weft::data {
 namespace {
 
-// The driver manager counts its characters by 16 bits with a sign.
+// The driver manager stores its length in a signed 16-bit integer.
 constexpr std::size_t kConnectionStringMax = 16'384;
 
 class OdbcProvider final : public Provider {

@@ -17,7 +17,7 @@ using postgres::ResultPointer;
 
 Error ended() { return to_error("postgres", kClosedState, "the copy has ended"); }
 
-// Starts the statement, and sees that it is a copy in this direction.
+// Starts the statement, and checks that it is a copy in this direction.
 Result<PostgresConnection*> begin(Connection& connection, const Statement& statement,
                                   ExecStatusType direction) {
     auto* its = dynamic_cast<PostgresConnection*>(&connection);
@@ -30,7 +30,7 @@ Result<PostgresConnection*> begin(Connection& connection, const Statement& state
                                         : "the statement is no copy to stdout");
 }
 
-// What the server says at the end of a copy.
+// Reads the server's results at the end of a copy.
 Result<std::uint64_t> collect(Link& link) {
     std::uint64_t rows = 0;
     std::optional<Error> failure;
@@ -40,7 +40,7 @@ Result<std::uint64_t> collect(Link& link) {
         ExecStatusType status = PQresultStatus(result.get());
         if (status == PGRES_FATAL_ERROR && !failure) failure = postgres::to_error(result.get());
         if (link.is_broken()) break;
-        // It goes on, so it is the caller's to end it.
+        // The copy still runs; the caller must end it.
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT) break;
         std::string_view count = PQcmdTuples(result.get());
         std::from_chars(count.data(), count.data() + count.size(), rows);
@@ -70,7 +70,7 @@ Result<void> CopyIn::put(std::string_view bytes) {
     while ((accepted = PQputCopyData(link.pg(), bytes.data(), static_cast<int>(bytes.size()))) == 0)
         WEFT_TRY(link.flush());
     if (accepted < 0) {
-        // The server has ended it.
+        // The server has ended the copy.
         Result<std::uint64_t> told = collect(link);
         return told ? postgres::connection_lost() : told.error();
     }
@@ -94,7 +94,7 @@ Result<void> CopyIn::write(std::string_view bytes) {
 Result<std::uint64_t> CopyIn::finish() {
     if (!connection_) return ended();
     Link& link = connection_->session().link();
-    // Negative if the server has ended it, which collect() tells about.
+    // Negative if the server has ended the copy; collect() then returns its error.
     while (PQputCopyEnd(link.pg(), nullptr) == 0) {
         Result<void> flushed = link.flush();
         if (!flushed) return fail(flushed.error());

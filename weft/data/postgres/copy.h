@@ -1,15 +1,17 @@
-// COPY: many rows at once, in PostgreSQL's own forms, over a connection that is reserved for it.
+// COPY: transfers many rows at once in PostgreSQL's own formats, over a reserved connection.
 //
 //     Lease lease = WEFT_TRY(db.reserve());
 //     CopyIn copy = WEFT_TRY(CopyIn::start(*lease, "copy users (id, name) from stdin"));
-//     WEFT_TRY(copy.write("1\tAda\n2\tGrace\n"));
+//     WEFT_TRY(copy.write("1\\tAda\
+// 2\\tGrace\
+// "));
 //     std::uint64_t rows = WEFT_TRY(copy.finish());
 //
-// Memory stays flat: a write waits while the server does not take more, a read takes what has come.
-// A copy that is destroyed, cancelled or out of time before its end is given up, and nothing of it
-// is stored; its connection goes on. Misuse on a connection of another provider.
+// Memory use is bounded: write() waits while the server accepts no more, read() returns what has
+// arrived. A copy that is destroyed, cancelled or times out before its end is aborted and stores
+// nothing; its connection stays usable. Misuse on a connection of another provider.
 //
-// One fiber at a time; the connection outlives the copy.
+// One fiber at a time. The connection must outlive the copy.
 #pragma once
 
 #include <cstddef>
@@ -38,20 +40,21 @@ public:
     CopyIn& operator=(CopyIn&&) = delete;
     ~CopyIn() { give_up(); }
 
-    // Any part of the data, at whatever place it was cut. An error ends the copy.
+    // Writes any part of the data; parts may end anywhere, also within a row. An error ends the
+    // copy.
     Result<void> write(std::string_view bytes);
-    // How many rows were stored. The copy has ended, whatever it gives.
+    // Ends the copy and returns how many rows were stored. After an error it has ended as well.
     Result<std::uint64_t> finish();
     void give_up();  // idempotent
 
 private:
     explicit CopyIn(postgres::PostgresConnection& connection) : connection_(&connection) {}
     Result<void> put(std::string_view bytes);
-    // The copy is over, because of this or of what the server has to say.
+    // Ends the copy; returns the error.
     Error fail(const Error& error);
 
     postgres::PostgresConnection* connection_;  // null when the copy has ended
-    std::size_t unsent_ = 0;                    // bytes that libpq may still have
+    std::size_t unsent_ = 0;                    // bytes that libpq may still buffer
 };
 
 class CopyOut {
@@ -62,7 +65,7 @@ public:
     CopyOut& operator=(CopyOut&&) = delete;
     ~CopyOut() { give_up(); }
 
-    // Whole rows, about kCopyChunkBytes of them if so many have come; nothing at the end.
+    // Returns whole rows: those that have arrived, up to about kCopyChunkBytes. Empty at the end.
     Result<std::string> read();
     void give_up();  // idempotent
 
@@ -71,7 +74,7 @@ private:
     Result<void> end();
 
     postgres::PostgresConnection* connection_;  // null when the copy has ended
-    bool ended_ = false;                        // by its last row
+    bool ended_ = false;                        // its last row was received
 };
 
 }  // namespace weft::data

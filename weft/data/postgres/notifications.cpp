@@ -33,7 +33,7 @@ struct Notifications::State {
                             .payload = told->extra,
                             .process = told->be_pid};
     }
-    // Until it succeeds or there is no hope.
+    // Retries until it succeeds, is cancelled, or gets an error that retrying does not mend.
     Result<void> subscribe_again() {
         session.reset();
         for (Nanoseconds pause = kPauseInitial;; pause = std::min(pause * 2, kPauseMax)) {
@@ -77,7 +77,7 @@ Result<Notification> Notifications::next() {
             Result<void> received = state_->session->link().receive();
             if (received) continue;
             WEFT_TRY(CancelToken::current().check());
-            // What came before the loss is told first.
+            // Notifications that arrived before the loss are returned first.
             if (auto told = state_->take()) return std::move(*told);
         }
         WEFT_TRY(state_->subscribe_again());

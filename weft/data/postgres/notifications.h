@@ -1,14 +1,14 @@
-// LISTEN: what others tell by NOTIFY, one after the other, over a connection of its own.
+// LISTEN: receives notifications that others send by NOTIFY, over a connection of its own.
 //
 //     Notifications orders = WEFT_TRY(Notifications::open(options, {"orders"}));
 //     for (;;) {
 //         Notification one = WEFT_TRY(orders.next());
-//         if (one.kind == Notification::Kind::Reconnected) look_for_everything();
+//         if (one.kind == Notification::Kind::Reconnected) check_everything();
 //         else handle(one.payload);
 //     }
 //
-// When the connection is lost, next() makes another and subscribes again, with pauses that grow. It
-// says so first: what was told in between is lost. One fiber at a time.
+// When the connection is lost, next() connects and subscribes again with a growing back-off, and
+// first returns Reconnected: notifications sent in between are lost. One fiber at a time.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct Notification {
     Kind kind = Kind::Told;
     std::string channel = {};
     std::string payload = {};
-    int process = 0;  // of the server's session that told it
+    int process = 0;  // the server process of the sender
 };
 
 class Notifications {
@@ -37,15 +37,16 @@ public:
     static constexpr Nanoseconds kPauseInitial = std::chrono::milliseconds(50);
     static constexpr Nanoseconds kPauseMax = std::chrono::seconds(5);
 
-    // Returns when all of them are subscribed to.
+    // Returns when all channels are subscribed.
     static Result<Notifications> open(const PostgresOptions& options,
                                       std::vector<std::string> channels);
     Notifications(Notifications&& other) noexcept;
     Notifications& operator=(Notifications&& other) noexcept;
     ~Notifications();
 
-    // Waits for the next. Cancelled and TimedOut leave the subscription as it is; other errors are
-    // those of a server that takes no connection for another reason than being away.
+    // Waits for the next notification. Cancelled and TimedOut leave the subscription as it is; any
+    // other error means that the server refuses connections for a reason that retrying does not
+    // mend.
     Result<Notification> next();
 
 private:

@@ -2,16 +2,17 @@
 //
 //     Database db = WEFT_TRY(open_postgres({.connection_string = "postgres://shop@db/shop"}));
 //
-// Connection strings are libpq's, as URLs or keywords, with several hosts, target_session_attrs and
-// all modes of TLS. Not taken over from there: service files, and Kerberos encryption. Names are
-// looked up by net/resolver.h, so search domains do not count.
+// Connection strings are those of libpq, as URLs or keywords, with several hosts,
+// target_session_attrs and all TLS modes. Not supported: service files and Kerberos encryption.
+// Host names are resolved by net/resolver.h, which does not apply search domains.
 //
-// A statement that is cancelled or out of time is stopped at the server before the call returns,
-// and its connection goes on; where the server does not answer within kTidyTimeout the connection
-// is closed. A cancel never reaches another statement.
+// A statement that is cancelled or times out is stopped at the server before the call returns, and
+// its connection stays usable; if the server does not answer within kTidyTimeout, the connection is
+// closed. A cancel never reaches another statement.
 //
-// Statements are prepared when they are first used, and kept prepared, the last so many of each
-// connection. Types: docs/data/postgres.md. Copies and notifications: copy.h, notifications.h.
+// A statement is prepared when it is first used; each connection keeps its most recently used ones
+// prepared. Types: docs/data/postgres.md. Copies and notifications: copy.h, notifications.h. Any
+// fiber, any thread.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,14 @@ struct PostgresOptions {
     // "postgres://user:password@host:5432/database?sslmode=verify-full", or "host=... dbname=...".
     // Secret: it is shown nowhere.
     std::string connection_string = {};
-    // Off for poolers that give each transaction another session, such as pgbouncer before 1.21.
-    // What the types of open parameters are ("select $1") is then told by their values alone.
+    // Set to false for poolers that give each transaction another session, such as pgbouncer before
+    // 1.21. The types of parameters that the text leaves open ("select $1") then follow from their
+    // values.
     bool prepare = true;
     std::size_t statements_max = kPostgresStatementsDefault;  // kept prepared, per connection
 };
 
-// Misuse for a connection string that cannot be read; what is in it is not connected to yet.
+// Misuse for a connection string that cannot be parsed. Does not connect.
 Result<std::unique_ptr<Provider>> postgres_provider(PostgresOptions options,
                                                     Access access = Access::ReadWrite);
 Result<Database> open_postgres(PostgresOptions options, DatabaseOptions database = {});

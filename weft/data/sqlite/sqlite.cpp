@@ -43,7 +43,8 @@ Result<Database> open_sqlite(SqliteOptions sqlite, DatabaseOptions options) {
     Access access = options.access;
     Database database =
         WEFT_TRY(Database::open(sqlite_provider(std::move(sqlite), access), std::move(options)));
-    // What is wrong with the file is told here, not at the first statement.
+    // Opens a connection now, so that an unusable file is reported here and not at the first
+    // statement.
     Lease lease = WEFT_TRY(database.reserve());
     return database;
 }

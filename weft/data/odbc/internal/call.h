@@ -1,4 +1,5 @@
-// The time of one call of a driver that may block, in which it can be cancelled.
+// Call: encloses one driver call that may block, so that it can be cancelled. On the thread of the
+// work.
 #pragma once
 
 #include <mutex>
@@ -15,14 +16,14 @@ public:
         if (!is_stopped_) session_.waiting_ = handle.get();
     }
     ~Call() {
-        // Waits for a cancel that is under way: it must not be of a statement that has ended.
+        // The lock waits for a cancel under way, which must not hit a statement that has ended.
         std::lock_guard guard(session_.stop_mutex_);
         session_.waiting_ = nullptr;
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    // Cancelled: the work is to stop, and the call is not to be made.
+    // Cancelled if the work is to stop; the driver call must then not be made.
     Result<void> check() const {
         if (is_stopped_) return ErrorKind::Cancelled;
         return {};

@@ -72,7 +72,7 @@ Result<std::unique_ptr<RowSource>> OdbcConnection::open_rows(const Statement& st
 
 Result<void> OdbcConnection::step(TransactionStep step, unsigned depth,
                                   const TransactionOptions& options) {
-    // The token of the options is the caller's, and is in force already.
+    // Without the token of the options: it is the caller's, and is the ambient token already.
     TransactionOptions own{.isolation = options.isolation, .read_only = options.read_only};
     return executor_.run<void>(
         [step, depth, own](Session& session) { return session.step(step, depth, own); });

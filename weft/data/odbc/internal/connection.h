@@ -1,4 +1,4 @@
-// A connection of ODBC, as the contract has it. See odbc.h.
+// OdbcConnection: an ODBC connection as provider.h requires (odbc.h). One fiber at a time.
 #pragma once
 
 #include <memory>

@@ -38,7 +38,7 @@ std::vector<std::string> session_texts(OdbcDialect dialect, Access access) {
     bool reads = access == Access::Read;
     switch (dialect) {
     case OdbcDialect::Postgres:
-        // The driver's own words among them, which `discard all` forgets.
+        // Also what the driver has set itself, because `discard all` resets it.
         texts.emplace_back("set time zone 'UTC'");
         texts.emplace_back("set datestyle to 'ISO'");
         if (reads) texts.emplace_back("set default_transaction_read_only = on");
@@ -72,7 +72,7 @@ std::vector<std::string> begin_texts(OdbcDialect dialect, bool read_only) {
     case OdbcDialect::Postgres:
         if (read_only) return {"set transaction read only"};
         return {};
-    // Without it, whether there is one cannot be asked for before the first table is touched.
+    // Without it @@in_transaction is 0 until the first table is used.
     case OdbcDialect::MariaDb:
         return {read_only ? "start transaction read only" : "start transaction"};
     case OdbcDialect::Sqlite:
@@ -103,8 +103,8 @@ std::string_view alive_text(OdbcDialect dialect) {
     }
 }
 
-// MariaDB's driver closes the statement where it finds that nothing runs, also under the hands of
-// the thread that is about to.
+// SQLCancel of MariaDB's driver closes the statement if it finds nothing running, even if another
+// thread is about to use it.
 std::string_view session_number_text(OdbcDialect dialect) {
     return dialect == OdbcDialect::MariaDb ? "select connection_id()" : "";
 }
@@ -150,7 +150,7 @@ bool has_keyword(const SqlWords& words, const std::array<std::string_view, Count
     });
 }
 
-// Assignments to variables, and temporary tables by their names.
+// Assignments to variables, and temporary tables by their names (#name).
 bool has_marks(const SqlWords& words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         const SqlWord& word = words[at];
@@ -160,8 +160,8 @@ bool has_marks(const SqlWords& words) {
     return false;
 }
 
-// Statements of SQL Server follow each other without a semicolon; "set" is also part of an update
-// and of a foreign key.
+// Statements of SQL Server need no semicolon between them, and "set" is also part of an update and
+// of a foreign key, so each "set" is matched with an "update".
 bool sets_option(const SqlWords& words) {
     std::size_t updates = 0;
     for (std::size_t at = 0; at < words.size(); ++at) {
@@ -200,7 +200,7 @@ bool may_change_session(const SqlWords& words, OdbcDialect dialect) {
     }
 }
 
-// All of them are reserved in SQL Server, so no column is called so without brackets.
+// All of these are reserved words of SQL Server, so an unquoted column cannot have such a name.
 bool may_write(const SqlWords& words) {
     constexpr std::array<std::string_view, 30> kWriting = {
         "insert", "update",  "delete",    "into",       "truncate",    "drop",
@@ -211,7 +211,7 @@ bool may_write(const SqlWords& words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         if (words[at].is_quoted) continue;
         if (contains(kWriting, words[at].text)) return true;
-        // As a hint it is a way to join.
+        // "merge join" and "merge union" are hints.
         bool is_hint =
             at + 1 < words.size() && (words[at + 1].is("join") || words[at + 1].is("union"));
         if (words[at].text == "merge" && !is_hint) return true;

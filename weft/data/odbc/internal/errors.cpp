@@ -14,7 +14,7 @@ namespace {
 constexpr SQLSMALLINT kRecordsMax = 8;
 constexpr SQLSMALLINT kTextUnits = 1024;
 
-// A driver's own numbers, where they say more than its SQLSTATE.
+// A driver's native error codes, where they are more specific than its SQLSTATE.
 struct Native {
     SQLINTEGER code;
     std::string_view sqlstate;
@@ -43,7 +43,7 @@ constexpr std::array kSqlServer{
     Native{207, "42S22"},   Native{208, "42S02"},  Native{2812, "42000"},  Native{2714, "42S01"},
     Native{3902, "25000"},  Native{3903, "25000"}, Native{20003, "57014"},
 };
-// SQLite's result codes; its constraints have one code, and are told apart by their text.
+// SQLite's result codes; constraints share one code and are distinguished by their text.
 constexpr std::array kSqlite{
     Native{5, "55P03"},  Native{6, "55P03"},  Native{7, "53200"},  Native{8, "25006"},
     Native{9, "57014"},  Native{10, "58030"}, Native{11, "58030"}, Native{13, "53100"},
@@ -70,7 +70,7 @@ std::string_view sqlite_state(const Diagnosis& diagnosis) {
         if (has(text, "NOT NULL constraint")) return "23502";
         return has(text, "CHECK constraint") ? "23514" : "23000";
     }
-    // These speak of the statement. Others, made while it runs, may quote a value.
+    // These messages are about the statement. Others, raised while it runs, may quote a value.
     constexpr std::array<std::string_view, 11> kWrong = {
         "syntax error",  "no such ",          "has no column", "already exists",
         "ambiguous",     "incomplete input",  "unrecognized ", "values for",
@@ -90,7 +90,7 @@ std::string_view connect_state(const Diagnosis& diagnosis) {
     const std::string& text = diagnosis.text;
     if (has(text, "password authentication failed") || has(text, "no password supplied"))
         return "28P01";
-    // Whose database it is, is not known yet.
+    // The dialect is not known before the connect has succeeded.
     if (has(text, "Login failed for user")) return "28000";
     if (has(text, "Can't open lib")) return "IM003";
     if (has(text, "does not exist") && has(text, "database")) return "3D000";
@@ -101,8 +101,8 @@ std::string_view connect_state(const Diagnosis& diagnosis) {
     return says_enough ? state : "08001";
 }
 
-// What SQL Server says in states of the class 42 may be the text of a raised error. Where the
-// statement had values, only those texts are shown that are known not to quote them.
+// SQL Server's messages of class 42 may be the text of a raised error. If the statement had values,
+// only messages that are known not to quote them are shown.
 bool may_show(const Diagnosis& diagnosis, OdbcDialect dialect, Phase phase) {
     if (dialect == OdbcDialect::Postgres || dialect == OdbcDialect::Sqlite) return true;
     if (dialect == OdbcDialect::SqlServer && find(kSqlServer, diagnosis.native).empty())
@@ -125,8 +125,8 @@ Diagnosis diagnose(SQLSMALLINT kind, SQLHANDLE handle) {
         one.sqlstate = shown(std::span<const SQLWCHAR>(state).first(SQL_SQLSTATE_SIZE));
         auto length = static_cast<std::size_t>(std::clamp<int>(units, 0, kTextUnits - 1));
         one.text = shown(std::span<const SQLWCHAR>(text).first(length));
-        // The first is the most important by the standard; warnings, and what says nothing, give
-        // way to those behind them.
+        // By the standard the first record is the most important; warnings and general errors give
+        // way to later records.
         bool is_weak = best.sqlstate == "HY000" || best.sqlstate.starts_with("01");
         bool is_better = one.sqlstate != "HY000" && !one.sqlstate.starts_with("01");
         if (record == 1 || (is_weak && (is_better || best.native == 0))) best = std::move(one);
@@ -141,7 +141,7 @@ std::string_view exact_state(const Diagnosis& diagnosis, OdbcDialect dialect, Ph
     if (dialect == OdbcDialect::Sqlite) state = sqlite_state(diagnosis);
     if (!state.empty()) return state;
     if (phase == Phase::Connect) return connect_state(diagnosis);
-    // "Operation canceled" where we did not ask for it; a driver of ODBC 2 that says S1 for HY.
+    // "Operation canceled" under another SQLSTATE; drivers of ODBC 2 write S1 for HY.
     if (diagnosis.sqlstate == "HY018" || diagnosis.sqlstate == "70100") return "57014";
     if (diagnosis.sqlstate == "37000") return "42000";
     return diagnosis.sqlstate;

@@ -1,4 +1,4 @@
-// What a driver reports, as errors of Weft.
+// Converts a driver's reports to Errors. Any thread that may use the handle.
 #pragma once
 
 #include <sql.h>
@@ -13,21 +13,21 @@
 
 namespace weft::data::odbc {
 
-// The record that says most about a failure.
+// The most informative diagnostic record of a failure.
 struct Diagnosis {
     std::string sqlstate = "HY000";
     SQLINTEGER native = 0;
     std::string text;
 };
-// Of the last call on this handle.
+// The diagnosis of the last call on this handle.
 Diagnosis diagnose(SQLSMALLINT kind, SQLHANDLE handle);
 
-// When it failed: what a driver says while it connects may quote the connection string, and what it
-// says about a statement with parameters may quote those.
+// When the call failed: messages during a connect may quote the connection string, and those about
+// a statement with parameters may quote their values.
 enum class Phase : std::uint8_t { Connect, WithoutValues, WithValues };
 Error to_error(const Diagnosis& diagnosis, OdbcDialect dialect, Phase phase);
 
-// The SQLSTATE that the contract has for it, which drivers tell more or less exactly.
+// The SQLSTATE as failure.h defines it, which drivers report more or less exactly.
 std::string_view exact_state(const Diagnosis& diagnosis, OdbcDialect dialect, Phase phase);
 
 }  // namespace weft::data::odbc

@@ -11,7 +11,7 @@
 namespace weft::data::odbc {
 namespace {
 
-// Between two cancels of the same work, longer each time.
+// The pause between two cancels of the same work; it doubles each time.
 constexpr Nanoseconds kStopPause = std::chrono::milliseconds(10);
 constexpr Nanoseconds kStopPauseMax = std::chrono::milliseconds(200);
 
@@ -38,14 +38,14 @@ void Stopper::serve() {
     while (Result<Request> request = requests_.receive()) request->session->stop(request->number);
 }
 
-// Shared by the one who waits and the thread that runs it.
+// Shared by the caller and the thread that runs it.
 struct Executor::Job {
     enum class State : std::uint8_t { Queued, Taken, Withdrawn };
 
-    // Whether it is the caller's to run, or to take back.
+    // True for the one that may run the job, or withdraw it.
     bool try_move(State to) {
         State queued = State::Queued;
-        // Relaxed: what the winner needs was published by the queue, or is its own.
+        // Relaxed: the queue has published what the thread reads, and a withdrawn job is not read.
         return state.compare_exchange_strong(queued, to, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
     }
@@ -55,7 +55,7 @@ struct Executor::Job {
     Body body;
     Atomic<State> state{State::Queued};
     Event done;
-    EnvThread thread = {};  // of a plain thread that asked
+    EnvThread thread = {};  // if a plain thread is the caller
 };
 
 void Executor::perform(Job& job) {
@@ -66,7 +66,7 @@ void Executor::perform(Job& job) {
     finish(job);
 }
 
-// What was given up meanwhile ends here, where it may block.
+// If the caller has given up, the session is destroyed here, where it may block.
 void Executor::finish(Job& job) {
     job.body = {};
     job.session.reset();
@@ -88,7 +88,7 @@ std::shared_ptr<Executor::Job> Executor::start(Body body) {
     return job;
 }
 
-// Whether it has ended.
+// Cancels the job until it has ended. False: it did not end within kTidyTimeout.
 bool Executor::stop(Job& job) {
     Deadline end = Deadline::after(kTidyTimeout);
     bool is_plain = job.thread.handle != 0;

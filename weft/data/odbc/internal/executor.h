@@ -1,8 +1,9 @@
-// Executor: the calls of one connection on threads that may block, each for a fiber that waits.
+// Executor: runs the calls of one connection on threads that may block, each for a fiber that
+// waits.
 //
-// The thread shares what it works on: where a driver does not come back, the fiber goes on without
-// it, and the connection is given up. A plain thread that calls stays with its call to the end.
-// One fiber at a time.
+// The thread shares ownership of the session: if a driver does not return, the fiber continues
+// without it and the connection is given up. A plain thread that calls waits for its call to the
+// end. One fiber at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,18 @@
 
 namespace weft::data::odbc {
 
-// Cancels what others wait for, on a thread of its own: to cancel blocks as well, and the threads
-// of the pool may all be busy with what is to be cancelled. Any fiber, any thread.
+// Stopper: cancels calls on a thread of its own, because cancelling blocks too, and all threads of
+// the pool may be busy with the calls to be cancelled. Any fiber, any thread. The destructor joins
+// the thread.
 class Stopper {
 public:
     Stopper() = default;
-    ~Stopper();  // joins the thread
+    ~Stopper();
     Stopper(const Stopper&) = delete;
     Stopper& operator=(const Stopper&) = delete;
 
-    // Lost when too many are under way; who still waits asks again.
+    // Asks for one cancel. The request is dropped when too many are queued; the caller repeats it
+    // while it waits.
     void ask(std::shared_ptr<Session> session, std::uint64_t number);
 
 private:
@@ -50,16 +53,17 @@ private:
 
 class Executor {
 public:
-    // The stopper is shared by the connections of a provider.
+    // The connections of a provider share the stopper.
     Executor(std::shared_ptr<Session> session, std::shared_ptr<Stopper> stopper)
         : session_(std::move(session)), stopper_(std::move(stopper)) {}
     ~Executor();  // closes the session, which may take kTidyTimeout
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    // Calls the function with the session and waits for it. Its result counts if it has one, even
-    // when the wait was ended meanwhile; if it failed then, the error is why the wait ended. What
-    // it uses it owns: it may go on when this has returned.
+    // Calls the function with the session and waits for it. A successful result is returned even if
+    // the wait was cancelled meanwhile; if the function failed and the wait was cancelled, the
+    // error says why the wait ended. The function owns everything it uses, because it may still run
+    // after run() has returned.
     template <class T, class Function>
     Result<T> run(Function function) {
         auto outcome = std::make_shared<std::optional<Result<T>>>();
@@ -71,12 +75,12 @@ public:
         if (!**outcome && !waited) return waited.error();
         return std::move(**outcome);
     }
-    // The same for its first call, which cannot be cancelled: given up when the time is over.
+    // The first call, which drivers cannot cancel: given up at the deadline.
     Result<void> connect(Deadline deadline);
 
-    // Given up; nothing can be run any more.
+    // The session was given up; nothing can be run any more.
     bool is_lost() const { return !session_; }
-    // Between calls, and not lost.
+    // Only between calls, and if not lost.
     const Session& session() const { return *session_; }
 
 private:
@@ -90,8 +94,8 @@ private:
     static void perform(Job& job);
     static void finish(Job& job);
 
-    std::shared_ptr<Session> session_;  // with what runs, and with the stopper
-    std::shared_ptr<Stopper> stopper_;  // with the other connections
+    std::shared_ptr<Session> session_;  // owners: this, the running call and the stopper
+    std::shared_ptr<Stopper> stopper_;  // owners: the connections and their provider
     std::uint64_t asked_ = 0;
 };
 

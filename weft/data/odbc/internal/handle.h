@@ -1,4 +1,4 @@
-// Handles of ODBC, which end themselves.
+// Owning wrappers of ODBC handles.
 #pragma once
 
 #include <sql.h>
@@ -21,7 +21,7 @@ public:
         if (raw_) SQLFreeHandle(kKind, raw_);
     }
 
-    // Of its parent: an environment has none.
+    // The parent of an environment is null.
     bool allocate(SQLHANDLE parent) { return SQL_SUCCEEDED(SQLAllocHandle(kKind, parent, &raw_)); }
     SQLHANDLE get() const { return raw_; }
     explicit operator bool() const { return raw_ != nullptr; }

@@ -9,7 +9,7 @@
 namespace weft::data::odbc {
 namespace {
 
-// What SQL Server takes as nvarchar and varbinary; longer ones are of its types for long values.
+// Limits of nvarchar and varbinary in SQL Server; longer values use its types for long data.
 constexpr std::size_t kWideUnitsMax = 4000;
 constexpr std::size_t kBytesMax = 8000;
 constexpr int kPrecisionMax = 38;  // of SQL Server's numbers
@@ -45,7 +45,7 @@ void Parameters::put_bytes(Buffer& buffer, const std::string& bytes) {
     buffer.length = static_cast<SQLLEN>(bytes.size());
 }
 
-// SQL Server computes with a number of the type that it is told; the others take the text.
+// SQL Server needs the type of a number to compute with it; the others convert the text.
 void Parameters::put_decimal(Buffer& buffer, const std::string& text, OdbcDialect dialect) {
     buffer.bytes = text;
     buffer.size = std::max<SQLULEN>(text.size(), 1);

@@ -1,4 +1,4 @@
-// Parameters: values as drivers take them.
+// Parameters: values as drivers accept them. On the thread of the work.
 #pragma once
 
 #include <sql.h>
@@ -16,17 +16,18 @@
 
 namespace weft::data::odbc {
 
-// The parameters of one execution, in buffers that the driver reads while it runs. What has no
-// exact type in every driver (decimals, dates, times, UUIDs, JSON) goes as text, which the database
-// reads as what its statement wants. Errors say which parameter and why, never its value.
+// The parameters of one execution, in buffers that the driver reads during the call. A type that
+// not every driver has (decimals, dates, times, UUIDs, JSON) is sent as text, which the database
+// converts to the type that the statement needs. Errors name the parameter and the reason, never
+// its value.
 class Parameters {
 public:
     static Result<Parameters> make(std::span<const Value> values, OdbcDialect dialect);
 
-    Parameters(Parameters&&) = default;  // the buffers stay where they are
+    Parameters(Parameters&&) = default;  // the buffers keep their addresses
     Parameters& operator=(Parameters&&) = default;
 
-    // SQL_SUCCESS, or what the driver answered to the first that it did not take.
+    // SQL_SUCCESS, or the driver's answer to the first parameter that it refused.
     SQLRETURN bind(SQLHSTMT statement);
 
 private:

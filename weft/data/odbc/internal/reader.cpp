@@ -13,15 +13,15 @@
 namespace weft::data::odbc {
 namespace {
 
-// Of Microsoft's drivers, and FreeTDS.
+// Types of Microsoft's drivers and FreeTDS.
 constexpr SQLSMALLINT kTime2 = -154;
 constexpr SQLSMALLINT kTimestampOffset = -155;
 constexpr SQLSMALLINT kXml = -152;
 
 constexpr SQLSMALLINT kNameUnits = 512;
-constexpr std::size_t kFirstUnits = 256;  // of the buffer for a value
+constexpr std::size_t kFirstUnits = 256;  // the initial buffer for a value
 
-// By what the database calls the type, where its number says less.
+// By the database's name for the type, where the type number says less.
 std::optional<Type> type_named(std::string_view name) {
     constexpr std::array<std::pair<std::string_view, Type>, 15> kTypes{{
         {"bool", Type::Boolean},
@@ -45,7 +45,7 @@ std::optional<Type> type_named(std::string_view name) {
     return found->second;
 }
 
-// Only where nothing follows it.
+// Removes trailing zeros of a fraction at the end of the text.
 void trim_fraction(std::string& text) {
     std::size_t dot = text.rfind('.');
     if (dot == std::string::npos || !text.ends_with('0')) return;
@@ -54,14 +54,14 @@ void trim_fraction(std::string& text) {
     text.resize(last == dot ? dot : last + 1);
 }
 
-// FreeTDS writes no zeros before a year.
+// FreeTDS does not pad years with zeros.
 void pad_year(std::string& text) {
     constexpr std::size_t kDigits = 4;
     std::size_t dash = text.find('-');
     if (dash > 0 && dash < kDigits) text.insert(0, kDigits - dash, '0');
 }
 
-// "2026-11-18 08:00:00.5 +02:00" as the contract writes it.
+// Converts "2026-11-18 08:00:00.5 +02:00" to the form of OffsetDateTime, without the blank.
 void join_offset(std::string& text) {
     std::size_t blank = text.rfind(' ');
     if (blank == std::string::npos || blank + 1 >= text.size()) return;
@@ -85,11 +85,11 @@ Value typed_value(Type type, std::string text) {
         std::int64_t number = 0;
         auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (code == std::errc() && end == text.data() + text.size()) return number;
-        value = Value::decimal(text);  // of an unsigned one that is larger
+        value = Value::decimal(text);  // an unsigned integer beyond 63 bits
         break;
     }
     case Type::Decimal:
-        // Some drivers leave out the zero.
+        // Some drivers omit the zero before the point.
         if (text.starts_with('.')) text.insert(0, "0");
         if (text.starts_with("-.")) text.insert(1, "0");
         value = Value::decimal(text);
@@ -126,7 +126,8 @@ Value typed_value(Type type, std::string text) {
 
 auto Reader::form_of(SQLSMALLINT sql_type, const std::string& name, bool is_unsigned,
                      OdbcDialect dialect) -> ColumnForm {
-    // Its rows need not agree with the types of its columns, and numbers would be made of texts.
+    // In SQLite values need not have the type of their column; a numeric C type would turn text
+    // into numbers.
     bool is_loose = dialect == OdbcDialect::Sqlite;
     std::optional<Type> named = type_named(first_word(name, SqlSyntax{}));
     switch (sql_type) {
@@ -217,8 +218,8 @@ Result<std::optional<Number>> Reader::number(SQLUSMALLINT position, SQLSMALLINT 
     return std::optional<Number>(value);
 }
 
-// Each piece fills what room there is; the last has less than that. Drivers end each piece of a
-// text by a zero, which is not part of it.
+// Each piece but the last fills the room it is given. Drivers end each piece of a text with a zero,
+// which is not part of it.
 template <class Buffer>
 Result<bool> Reader::pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& into) {
     constexpr std::size_t kUnit = sizeof(typename Buffer::value_type);
@@ -227,7 +228,7 @@ Result<bool> Reader::pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& i
     into.resize(kFirstUnits);
     for (;;) {
         std::size_t room = into.size() - filled;
-        SQLLEN left = 0;  // before this piece, in bytes
+        SQLLEN left = 0;  // remaining bytes before this piece
         SQLRETURN code = SQLGetData(statement_, position, c_type, into.data() + filled,
                                     static_cast<SQLLEN>(room * kUnit), &left);
         if (code == SQL_NO_DATA) break;

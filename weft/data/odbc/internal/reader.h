@@ -1,4 +1,5 @@
-// How the rows of a statement are read: the types of its columns say what they hold.
+// Reader: reads the rows of a statement by the types of its columns. Borrows the statement. On the
+// thread of the work.
 #pragma once
 
 #include <sql.h>
@@ -18,25 +19,25 @@
 
 namespace weft::data::odbc {
 
-// Of one value; a driver gives it in pieces.
+// The limit of one value, which a driver delivers in pieces.
 inline constexpr std::size_t kValueBytesMax = std::size_t{1} << 30;
 
 class Reader {
 public:
-    // Of a statement that was executed. Without columns it gives no rows.
+    // For a statement that was executed. Without columns it has no rows.
     static Result<Reader> make(SQLHSTMT statement, OdbcDialect dialect);
 
     const Columns& columns() const { return columns_; }
     bool has_rows() const { return !forms_.empty(); }
-    // The row that the statement stands on.
+    // Appends the row that the statement stands on.
     Result<void> read(Rows& rows);
 
 private:
-    // In which of its types the driver is asked for a value.
+    // The C type in which a value is requested from the driver.
     enum class Form : std::uint8_t { Text, Bytes, Bit, Integer, Real };
     struct ColumnForm {
         Form form = Form::Text;
-        Type type = Type::Text;  // what the text is, if it is of that form
+        Type type = Type::Text;  // the type of the value, if its text has that form
     };
 
     Reader(SQLHSTMT statement, OdbcDialect dialect) : statement_(statement), dialect_(dialect) {}
@@ -47,7 +48,7 @@ private:
     Result<Value> cell(SQLUSMALLINT position, ColumnForm form);
     template <class Number>
     Result<std::optional<Number>> number(SQLUSMALLINT position, SQLSMALLINT c_type);
-    // The value in pieces; nothing if it is null.
+    // Reads a value piece by piece; false if it is null.
     template <class Buffer>
     Result<bool> pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& into);
     Result<Value> text_cell(SQLUSMALLINT position, Type type);
@@ -58,11 +59,12 @@ private:
     OdbcDialect dialect_;
     Columns columns_;
     std::vector<ColumnForm> forms_;
-    Wide wide_;  // kept for the next value, as is the other
+    Wide wide_;  // a buffer that is reused, like bytes_
     std::string bytes_;
 };
 
-// A text of a database as the value that its column is of; a text where it does not have that form.
+// Converts text of the database to a value of the column's type; Text if it does not have that
+// form.
 Value typed_value(Type type, std::string text);
 
 }  // namespace weft::data::odbc

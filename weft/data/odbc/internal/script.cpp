@@ -46,13 +46,14 @@ public:
 
 private:
     void take(std::size_t length, bool is_blank) {
-        // What stands before a statement is left out: a driver may take a semicolon in it for one.
+        // Comments before a statement are dropped: a driver may take a semicolon in one for a
+        // separator.
         if (has_text_ || !is_blank) current_.append(rest_.substr(0, length));
         rest_.remove_prefix(length);
         has_text_ |= !is_blank;
     }
 
-    // begin ... end of a trigger or a routine, and case ... end in it, have semicolons inside.
+    // The body of a trigger or routine contains semicolons within begin ... end and case ... end.
     void take_word() {
         auto end = std::ranges::find_if_not(rest_, is_word);
         std::string word =
@@ -60,7 +61,7 @@ private:
         if (!has_text_) is_create_ = word == "create" || word == "alter";
         if (is_create_ && (word == "trigger" || word == "procedure" || word == "function"))
             has_body_ = true;
-        // "end if" and "end loop" close what was not counted.
+        // "end if" and "end loop" close blocks that were not counted.
         bool closes_other = last_word_ == "end" &&
                             (word == "if" || word == "loop" || word == "while" || word == "repeat");
         if (has_body_ && (word == "begin" || word == "case") && last_word_ != "end") ++depth_;

@@ -1,4 +1,4 @@
-// Where the statements of a text end.
+// Splits a text into statements. Any thread.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace weft::data::odbc {
 
-// The statements of a text, without the semicolons between them. Knows quotes, comments, and the
-// bodies of triggers and routines.
+// The statements of a text, without the semicolons between them. Recognizes quotes, comments, and
+// the bodies of triggers and routines.
 std::vector<std::string> split_script(std::string_view text, const SqlSyntax& syntax);
 
 }  // namespace weft::data::odbc

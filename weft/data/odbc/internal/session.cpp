@@ -11,7 +11,7 @@
 namespace weft::data::odbc {
 namespace {
 
-// A cancel that is on its way may still hit the next statement, and hardly two of them.
+// A late cancel may still hit the next statement, and hardly more than two of them.
 constexpr int kSettlingsMax = 3;
 
 bool is_done(SQLRETURN code) { return SQL_SUCCEEDED(code) || code == SQL_NO_DATA; }
@@ -44,8 +44,8 @@ void Session::end_work() {
     number_ = 0;
 }
 
-// A statement that nobody misses takes a cancel that comes late. It must not be counted as work
-// that is stopped already, so the calls here are made without asking.
+// Runs harmless statements that absorb a late cancel. Their driver calls are made without Call,
+// because the work must not count as cancelled.
 void Session::settle_after_cancel() {
     {
         std::lock_guard guard(stop_mutex_);
@@ -61,11 +61,11 @@ void Session::settle_after_cancel() {
         if (!handle.allocate(link_.get())) break;
         SQLRETURN code =
             SQLExecDirectW(handle.get(), text.data(), static_cast<SQLINTEGER>(text.size()));
-        // To its end: what is left of it would have to be cancelled again.
+        // Read to the end: an unfinished result would have to be cancelled again.
         while (SQL_SUCCEEDED(code)) code = SQLFetch(handle.get());
         if (code == SQL_NO_DATA) return;
         Error error = statement_error(handle, Phase::WithoutValues);
-        // In a transaction that has failed nothing is taken, and nothing was cancelled.
+        // A failed transaction refuses every statement; nothing was cancelled.
         if (cause_of(error) != Cause::Cancelled) return note_failure(error);
     }
     is_broken_ = true;
@@ -94,13 +94,14 @@ void Session::note_failure(const Error& error) {
     if (!in_transaction_ || cursor_ || transaction_failed_) return;
     std::string_view text = alive_text(facts_.dialect);
     if (text.empty()) {
-        // What SQLite undoes by itself (an interrupted write, a full disk), and deadlocks.
+        // SQLite itself rolls back after an interrupted write or a full disk, and other databases
+        // after a deadlock.
         Cause cause = cause_of(error);
         transaction_failed_ = cause == Cause::Cancelled || cause == Cause::Resources ||
                               cause == Cause::Serialization || error.kind() == ErrorKind::Cancelled;
         return;
     }
-    // The work may be stopped; this question is asked all the same.
+    // The work may be cancelled already; this query is run all the same, without Call.
     Wide wide = to_wide(text);
     StatementHandle handle;
     std::int64_t alive = 0;
@@ -114,7 +115,7 @@ void Session::note_failure(const Error& error) {
                           alive == 0;
 }
 
-// A driver may say no more of a lost connection than that something went wrong.
+// For a lost connection a driver may report only a general error.
 Error Session::telling(const Error& error) const {
     bool says_nothing = is_broken_ && cause_of(error) == Cause::Other;
     return says_nothing ? data::to_error(kName, "08S01", "the connection was lost") : error;
@@ -204,7 +205,8 @@ Result<Session::Active> Session::execute_prepared(const std::string& text,
             return active;
         }
         Error error = statement_error(handle, Phase::WithValues);
-        // A table was changed since it was prepared. What only reads can be run once more.
+        // A table has changed since the statement was prepared. A statement that only reads can be
+        // repeated.
         bool repeats =
             is_kept && !in_transaction_ && !is_write(text, facts_.dialect) && is_stale(error);
         if (!repeats) return error;
@@ -212,7 +214,7 @@ Result<Session::Active> Session::execute_prepared(const std::string& text,
     }
 }
 
-// To the first result that has columns, past those that only count rows.
+// Moves to the first result with columns, adding up the row counts of the results before it.
 Result<void> Session::find_rows(Active& active, SQLRETURN code) {
     while (!active.reader.has_rows()) {
         SQLLEN count = 0;
@@ -251,7 +253,7 @@ Result<bool> Session::next_row(Active& active) {
     return true;
 }
 
-// Without another look at what it may still give.
+// Closes the statement without reading its remaining results, and caches it.
 void Session::release(Active active) {
     SQLRETURN closed = SQLFreeStmt(active.handle.get(), SQL_CLOSE);
     SQLFreeStmt(active.handle.get(), SQL_RESET_PARAMS);
@@ -270,7 +272,7 @@ Result<Outcome> Session::collect(Active& active, RowLimit limit) {
             return row_limit_error(kName, limit.rows_max);
         }
         WEFT_TRY(active.reader.read(outcome.rows));
-        // The one row that was asked for is there; what writes goes on to its end.
+        // For Stop the wanted rows are complete; a statement that writes is read to its end.
         if (!goes_on && outcome.rows.size() == limit.rows_max) break;
     }
     SQLLEN count = 0;
@@ -278,7 +280,7 @@ Result<Outcome> Session::collect(Active& active, RowLimit limit) {
         SQL_SUCCEEDED(SQLRowCount(active.handle.get(), &count)) && count > 0)
         active.affected += static_cast<std::uint64_t>(count);
     outcome.affected_rows = active.affected;
-    // What fails behind the first result is told by the results that follow.
+    // Errors after the first result are reported by the results that follow.
     while (goes_on && active.reader.has_rows()) {
         if (!WEFT_TRY(next_result(active))) break;
         while (!active.reader.has_rows()) {
@@ -295,7 +297,8 @@ Result<Outcome> Session::run_once(const Statement& statement, RowLimit limit) {
         release(std::move(*active));
         return outcome;
     }
-    // Ended before the transaction is looked at: a driver may have one statement at a time.
+    // Ended before the state of the transaction is queried: a driver may allow one statement at a
+    // time.
     if (active) active->handle = StatementHandle();
     note_failure(outcome.error());
     return telling(outcome.error());
@@ -394,7 +397,8 @@ Result<void> Session::validate() {
 Result<void> Session::reset() {
     if (!std::exchange(is_dirty_, false)) return {};
     if (facts_.dialect == OdbcDialect::Sqlite) {
-        // A transaction that a text began; without one it is an error, which says just that.
+        // Ends a transaction that a statement began; otherwise the error only says that there was
+        // none.
         static_cast<void>(tell("rollback"));
         return {};
     }

@@ -1,7 +1,8 @@
-// Session: a connection of a driver, as calls that block. See odbc.h.
+// Session: one connection of a driver, by calls that block (odbc.h).
 //
-// One thread at a time, but for stop(). The pieces of work that are done with it have numbers; what
-// is to stop is named by its number, so that it cannot be the next.
+// One thread at a time, except for stop(). Each piece of work has a number, and stop() names the
+// work by it, so that it can never hit the next. Shared by the executor, the work under way and the
+// stopper; the destructor rolls back and disconnects, which may block.
 #pragma once
 
 #include <sql.h>
@@ -37,12 +38,12 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    // Around each piece of work.
+    // Enclose each piece of work.
     void begin_work(std::uint64_t number);
     void end_work();
-    // Cancels what this piece of work waits for in the driver, and lets it end before its next call
-    // of it. What it does may come too early for the driver to notice, so it is done again until
-    // the work has ended. Any thread; blocks as the driver does.
+    // Cancels the driver call of this piece of work, and makes the work end before its next one. A
+    // cancel may come too early for the driver to notice it, so stop() is called again until the
+    // work has ended. Any thread; blocks as the driver does.
     void stop(std::uint64_t number);
 
     Result<void> connect();
@@ -50,7 +51,7 @@ public:
     Result<std::vector<Outcome>> run_all(std::span<const Statement> statements, RowLimit limit,
                                          bool atomic);
     Result<void> run_script(const std::string& text);
-    // One at a time.
+    // At most one cursor is open.
     Result<Columns> open_rows(const Statement& statement);
     Result<Rows> fetch(std::size_t rows_max);
     void close_rows();
@@ -58,22 +59,22 @@ public:
     Result<void> validate();
     Result<void> reset();
 
-    // Between pieces of work.
+    // Only between pieces of work.
     ConnectionState state() const;
     const OdbcFacts& facts() const { return facts_; }
     bool is_dirty() const { return is_dirty_; }
 
 private:
-    // A statement that runs, and its rows.
+    // A running statement and its rows.
     struct Active {
         StatementHandle handle;
-        std::string key;  // in the cache; empty: it was not prepared
+        std::string key;  // in the cache; empty if it was not prepared
         Parameters parameters;
         Reader reader;
         std::uint64_t affected = 0;
         bool writes = false;
     };
-    // The time of one call that may block.
+    // Marks one driver call that may block and can be cancelled.
     class Call;
 
     // connect()
@@ -95,7 +96,7 @@ private:
     void release(Active active);
     Result<Outcome> collect(Active& active, RowLimit limit);
     Result<Outcome> run_once(const Statement& statement, RowLimit limit);
-    // A statement of our own.
+    // Run a statement of Weft itself; ask() returns its first value.
     Result<void> tell(std::string_view text);
     Result<std::optional<Value>> ask(std::string_view text);
     void stream_rows(bool wanted);
@@ -110,12 +111,14 @@ private:
 
     Error link_error(Phase phase) const;
     Error statement_error(const StatementHandle& handle, Phase phase) const;
-    // After a failure: what is left of the connection and its transaction.
+    // Called after a failure: finds out whether the connection and its transaction are still
+    // usable.
     void note_failure(const Error& error);
-    Error telling(const Error& error) const;  // what is known of it by then
+    // Replaces an error that says nothing about a lost connection.
+    Error telling(const Error& error) const;
     void settle_after_cancel();
     bool is_under_way(std::uint64_t number);
-    void say(const std::string& text);  // whatever comes of it
+    void say(const std::string& text);  // ignores errors
 
     const OdbcOptions options_;
     const Access access_;
@@ -124,7 +127,7 @@ private:
     Link link_;
     bool is_connected_ = false;
     bool is_psqlodbc_ = false;
-    std::int64_t session_number_ = 0;  // at the server, where it is needed to stop a statement
+    std::int64_t session_number_ = 0;  // on the server; used to stop a statement
     bool streams_rows_ = false;
     StatementCache cache_{0};
     std::optional<Active> cursor_;
@@ -136,11 +139,11 @@ private:
     bool is_dirty_ = false;
     std::optional<SQLULEN> isolation_before_;
 
-    Mutex stop_mutex_;             // the rest
+    Mutex stop_mutex_;             // protects the members below
     std::uint64_t number_ = 0;     // of the work under way; zero: none
-    std::uint64_t stopped_ = 0;    // of the work that is to stop
-    SQLHANDLE waiting_ = nullptr;  // the statement in a call that may block
-    bool was_cancelled_ = false;   // a cancel was sent since settle_after_cancel()
+    std::uint64_t stopped_ = 0;    // of the work to be cancelled
+    SQLHANDLE waiting_ = nullptr;  // the statement in a driver call that may block
+    bool was_cancelled_ = false;   // a cancel was sent since the last settle_after_cancel()
 };
 
 }  // namespace weft::data::odbc

@@ -10,7 +10,7 @@ namespace weft::data::odbc {
 namespace {
 
 constexpr SQLSMALLINT kInfoUnits = 256;
-// psqlodbc's own attribute: rows come by a cursor at the server, and not all at once.
+// An attribute of psqlodbc: it fetches rows by a cursor at the server, and not all at once.
 constexpr SQLINTEGER kUseDeclareFetch = 65536 + 3;
 
 SQLPOINTER as_pointer(SQLULEN value) { return reinterpret_cast<SQLPOINTER>(value); }
@@ -20,7 +20,8 @@ SQLPOINTER as_pointer(SQLULEN value) { return reinterpret_cast<SQLPOINTER>(value
 Result<void> Session::connect() {
     WEFT_TRY(open_link());
     WEFT_TRY(ask_facts());
-    // SQLite's driver goes on with the columns that a table had when the statement was prepared.
+    // After a change of the table, SQLite's driver would still use the columns from the time of the
+    // preparation.
     bool caches = facts_.dialect != OdbcDialect::Sqlite;
     cache_ = StatementCache(caches ? options_.statements_cached : 0);
     if (std::string_view text = session_number_text(facts_.dialect); !text.empty()) {
@@ -31,8 +32,8 @@ Result<void> Session::connect() {
 }
 
 Result<void> Session::open_link() {
-    // Each connection has an environment of its own: some threading levels of the driver manager
-    // lock the whole environment for the time of a call.
+    // Each connection has its own environment: some threading levels of the driver manager lock the
+    // whole environment during a call.
     if (!environment_.allocate(nullptr))
         return Error(ErrorKind::OutOfMemory, "odbc: the driver manager gives no environment");
     SQLSetEnvAttr(environment_.get(), SQL_ATTR_ODBC_VERSION, as_pointer(SQL_OV_ODBC3), 0);
@@ -82,7 +83,7 @@ Result<void> Session::ask_facts() {
     return {};
 }
 
-// That a driver takes the attribute proves nothing: some do, and block all the same.
+// A driver that accepts the attribute may still block, so its reported mode is checked as well.
 bool Session::proves_async() {
     SQLUINTEGER mode = SQL_AM_NONE;
     SQLGetInfoW(link_.get(), SQL_ASYNC_MODE, &mode, sizeof(mode), nullptr);
@@ -100,7 +101,7 @@ Result<void> Session::prepare_session() {
     return {};
 }
 
-// Where the database has a way, it must have taken it.
+// If the database can enforce read-only sessions, checks that this session is one.
 Result<void> Session::check_reads_only() {
     std::string_view text = reads_only_text(facts_.dialect);
     if (text.empty()) return {};
@@ -118,7 +119,7 @@ void Session::stream_rows(bool wanted) {
         streams_rows_ = wanted;
 }
 
-// Takes an attribute of the connection as set only if it is what it was set to.
+// Sets an attribute of the connection, and reads it back: true only if it has the new value.
 bool Session::set_number(SQLINTEGER attribute, SQLULEN value) {
     if (!SQL_SUCCEEDED(SQLSetConnectAttr(link_.get(), attribute, as_pointer(value), 0)))
         return false;

@@ -18,7 +18,7 @@ void Session::stop(std::uint64_t number) {
     Session helper(options_, access_);
     bool kills = !session_number_text(facts_.dialect).empty();
     if (kills && !helper.open_link()) return;
-    // Held while it is cancelled, so that the work cannot go on to another statement meanwhile.
+    // Held during the cancel, so that the work cannot continue with another statement meanwhile.
     std::lock_guard guard(stop_mutex_);
     if (number_ != number || !waiting_) return;
     was_cancelled_ = true;

@@ -49,7 +49,7 @@ Result<void> Session::end(bool commit) {
     Result<void> ended;
     if (!SQL_SUCCEEDED(code)) {
         ended = link_error(Phase::WithValues);
-        // A commit that failed may have left it open.
+        // A failed commit may have left the transaction open.
         SQLRETURN undone = SQLEndTran(SQL_HANDLE_DBC, link_.get(), SQL_ROLLBACK);
         if (!SQL_SUCCEEDED(undone)) is_broken_ = true;
         if (is_connection_lost(ended.error())) is_broken_ = true;
@@ -70,14 +70,14 @@ Result<void> Session::end(bool commit) {
     return ended;
 }
 
-// What was set before does not matter as much as that it is so now.
+// Set always, without regard to the value before: only the result counts.
 Result<void> Session::set_autocommit(bool on) {
     SQLULEN wanted = on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
     if (set_number(SQL_ATTR_AUTOCOMMIT, wanted)) return {};
     return data::to_error(kName, kUnsupportedState, "the driver does not switch autocommit");
 }
 
-// The weakest that the driver has and that is strong enough.
+// Sets the weakest isolation of the driver that is strong enough.
 Result<void> Session::set_isolation(Isolation isolation) {
     if (isolation == Isolation::Default) return {};
     constexpr std::array<std::pair<Isolation, SQLULEN>, 3> kLevels{{

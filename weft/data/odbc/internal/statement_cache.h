@@ -1,4 +1,4 @@
-// Statements that were prepared, by their text and the types of their values.
+// Prepared statements, by their text and the types of their values.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@
 
 namespace weft::data::odbc {
 
-// Owning worker only. The least recently used is given up.
+// One thread at a time, as its Session. The least recently used statement is evicted. Owns the
+// statements that it holds.
 class StatementCache {
 public:
     explicit StatementCache(std::size_t most) : most_(most) {}
 
-    // A driver prepares a statement for the types that its parameters have.
+    // The key contains the types of the values, because a driver prepares a statement for them.
     static std::string key_of(const std::string& text, std::span<const Value> values);
 
     StatementHandle take(const std::string& key);  // empty if there is none
@@ -26,7 +27,7 @@ public:
 
 private:
     std::size_t most_;
-    std::list<std::pair<std::string, StatementHandle>> entries_;  // the last used first
+    std::list<std::pair<std::string, StatementHandle>> entries_;  // most recently used first
 };
 
 }  // namespace weft::data::odbc

@@ -1,5 +1,5 @@
-// Between UTF-8 and the UTF-16 that ODBC's calls take: their other form is in whatever encoding the
-// process or the driver has been set to.
+// Converts between UTF-8 and the UTF-16 of ODBC's wide calls. The narrow calls are not used: their
+// encoding depends on the settings of the process or the driver. Any thread.
 #pragma once
 
 #include <sql.h>
@@ -17,9 +17,9 @@ using Wide = std::vector<SQLWCHAR>;
 
 // The text must be UTF-8.
 Wide to_wide(std::string_view text);
-// Nothing if there is half of a pair.
+// Empty if the text has an unpaired surrogate.
 std::optional<std::string> from_wide(std::span<const SQLWCHAR> text);
-// The same with marks in place of what is not text: for names and messages.
+// The same with U+FFFD in place of unpaired surrogates: for names and messages.
 std::string shown(std::span<const SQLWCHAR> text);
 
 }  // namespace weft::data::odbc

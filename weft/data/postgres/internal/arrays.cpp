@@ -59,15 +59,15 @@ Result<Value> read_dimension(BinaryReader& reader, Oid element,
 Result<Value> decode_binary(std::string_view bytes) {
     BinaryReader reader(bytes);
     std::int32_t dimensions = WEFT_TRY(reader.number());
-    WEFT_TRY(reader.number());  // whether there are nulls
+    WEFT_TRY(reader.number());  // whether the array contains nulls
     std::int32_t element = WEFT_TRY(reader.number());
     if (dimensions < 0 || dimensions > kArrayDimensionsMax) return malformed();
     if (dimensions == 0) return Value::array({});
     std::vector<std::int32_t> sizes;
     for (std::int32_t at = 0; at < dimensions; ++at) {
         std::int32_t size = WEFT_TRY(reader.number());
-        WEFT_TRY(reader.number());  // where it begins to count
-        // An element takes at least the four bytes of its length.
+        WEFT_TRY(reader.number());  // the lower bound
+        // Each element takes at least the four bytes of its length. Bounds the allocation.
         if (size < 0 || static_cast<std::size_t>(size) > reader.rest()) return malformed();
         sizes.push_back(size);
     }
@@ -79,7 +79,7 @@ public:
     TextReader(Oid element, std::string_view text) : element_(element), rest_(text) {}
 
     Result<Value> read() {
-        // "[0:1]={1,2}": where it begins to count.
+        // "[0:1]={1,2}": skip the bounds.
         if (rest_.starts_with('[')) {
             std::size_t begin = rest_.find('{');
             if (begin == std::string_view::npos) return malformed();

@@ -1,4 +1,4 @@
-// Arrays of PostgreSQL, in both of the forms in which they come and in that in which they go.
+// Arrays of PostgreSQL: decodes both formats and encodes text. Any thread.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace weft::data::postgres {
 
-// Arrays of several dimensions are arrays of arrays. Where an array begins to count is not kept.
+// Arrays of several dimensions become arrays of arrays. The lower bound of an array is dropped.
 Result<Value> decode_array(Oid element, int format, std::string_view bytes);
 
-// "{1,NULL,\"a b\"}". Misuse for what an array cannot hold.
+// "{1,NULL,\"a b\"}". Misuse for a value that cannot be an element.
 Result<std::string> array_text(const Value::Items& items);
 // The same items as a JSON array, for parameters of the types json and jsonb.
 Result<std::string> json_text(const Value& value);

@@ -14,7 +14,8 @@ struct Day {
     unsigned day;
 };
 
-// Both by the proleptic Gregorian calendar, in eras of 400 years that begin in March.
+// day_of() and days_since_1970() use the proleptic Gregorian calendar, in eras of 400 years that
+// begin in March.
 Day day_of(std::int64_t days_since_1970) {
     std::int64_t shifted = days_since_1970 + 719'468;
     std::int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
@@ -45,7 +46,7 @@ void append_padded(std::string& text, std::uint64_t number, std::size_t width) {
     text.append(digits + begin, sizeof(digits) - begin);
 }
 
-// Without the mark of the years before 1, which comes last.
+// Without the "BC" of years before 1, which comes last.
 void append_date(std::string& text, const Day& day) {
     std::int64_t year = day.year > 0 ? day.year : 1 - day.year;
     append_padded(text, static_cast<std::uint64_t>(year), 4);
@@ -69,7 +70,7 @@ void append_time(std::string& text, std::int64_t microseconds) {
     while (text.ends_with('0')) text.pop_back();
 }
 
-// Takes a number of exactly so many digits off the front.
+// Removes a number of exactly this many digits from the front.
 bool take_number(std::string_view& text, std::size_t digits, std::int64_t& number) {
     if (text.size() < digits) return false;
     const char* end = text.data() + digits;
@@ -134,7 +135,7 @@ std::string timestamp_text(std::int64_t microseconds, std::string_view zone) {
         rest += kMicrosecondsPerDay;
     }
     std::string text;
-    text.reserve(32);  // all but the longest in one piece
+    text.reserve(32);  // one allocation for all but extreme years
     Day day = day_of(days + kDaysFrom1970To2000);
     append_date(text, day);
     text.push_back('T');

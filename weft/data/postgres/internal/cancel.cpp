@@ -41,7 +41,7 @@ struct CancelDeleter {
     void operator()(PGcancelConn* cancel) const { PQcancelFinish(cancel); }
 };
 
-// libpq closes its own number of the socket when it likes.
+// libpq may close its descriptor at any time, so a duplicate is used.
 [[gnu::noinline]] int duplicate(int fd) {
     int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return copy >= 0 ? copy : -errno;
@@ -53,7 +53,7 @@ Result<std::optional<CancelKey>> CancelKey::of(PGconn*) {
     return std::optional<CancelKey>(CancelKey());
 }
 
-// The addresses, the key and the encryption are those of the session.
+// libpq takes address, key and encryption from the session.
 Result<void> CancelKey::send(PGconn* pg, const CancelTls&) const {
     std::unique_ptr<PGcancelConn, CancelDeleter> cancel(PQcancelCreate(pg));
     if (!cancel) return ErrorKind::OutOfMemory;
@@ -80,8 +80,8 @@ Result<void> CancelKey::send(PGconn* pg, const CancelTls&) const {
 
 namespace {
 
-// What PQgetCancel() gives, in all versions of libpq that have no PQcancelCreate(): the address of
-// the server, the session's process and its key. There is no other way to the key.
+// The memory behind PQgetCancel() in all versions of libpq without PQcancelCreate(): the address of
+// the server, the session's process and its key. There is no other access to the key.
 struct LibpqAddress {
     sockaddr_storage native;
     socklen_t bytes;
@@ -91,7 +91,7 @@ struct LibpqCancel {
     int process;
     int key;
 };
-constexpr int kForeignVersion = 18'00'00;  // from where on it is another
+constexpr int kForeignVersion = 18'00'00;  // from here on the layout is unknown
 
 struct CancelDeleter {
     void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
@@ -108,7 +108,7 @@ std::array<std::byte, Count * 4> packet(const std::array<std::uint32_t, Count>& 
     return bytes;
 }
 
-// Asks the server for TLS, and begins with it.
+// Asks the server for TLS, then performs the handshake.
 Result<std::unique_ptr<net::Stream>> encrypt(std::unique_ptr<net::Stream> stream,
                                              const CancelTls& tls) {
     WEFT_TRY(stream->write_all(packet(std::array{8u, kTlsCode})));
@@ -151,7 +151,8 @@ Result<void> CancelKey::send_request(bool encrypted, const CancelTls& tls) const
                        static_cast<std::uint32_t>(key_)};
     WEFT_TRY(stream->write_all(packet(numbers)));
     std::byte answer[64];
-    // There is none; its end says that the request was passed on, however it comes.
+    // The server sends no answer; the end of the stream, in whatever way, says that the request was
+    // passed on.
     for (;;) {
         Result<std::size_t> count = stream->read(answer);
         if (count && *count == 0) return {};

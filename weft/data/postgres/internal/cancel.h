@@ -1,9 +1,9 @@
-// The request to stop a statement, sent over a connection of its own.
+// CancelKey: asks the server to stop the statement of a session, over a separate connection.
 //
-// PostgreSQL is asked by a new connection that names the session and shows its key; when it has
-// passed the request on it closes that connection. Who has seen the end of both, of that connection
-// and of the statement, knows that no cancel is under way any more. libpq's PQcancel() blocks (and
-// before libpq 17 shows the key to the network even where the session has TLS), so it is not used.
+// The cancelling connection names the session and shows its key; the server closes it after it has
+// passed the request on. When both that connection and the statement have ended, no cancel is under
+// way any more. libpq's PQcancel() is not used: it blocks, and before libpq 17 it sends the key in
+// clear text even where the session uses TLS. Fibers and plain threads.
 #pragma once
 
 #include <libpq-fe.h>
@@ -20,8 +20,8 @@
 
 namespace weft::data::postgres {
 
-// What the connection of a cancel demands of the server, where that of its session is encrypted.
-// Made when it is first needed, because that reads files. Any fiber.
+// The TLS settings of cancelling connections, for sessions that are encrypted. The context is
+// created when first needed, because that reads files. Any fiber.
 class CancelContext {
 public:
     explicit CancelContext(net::tls::ClientConfig config) : config_(std::move(config)) {}
@@ -30,18 +30,18 @@ public:
 
 private:
     net::tls::ClientConfig config_;
-    Mutex mutex_;  // context_
+    Mutex mutex_;  // protects context_
     std::optional<net::tls::ClientContext> context_;
 };
 
 struct CancelTls {
     std::shared_ptr<CancelContext> context;  // shared by the connector and its links
-    std::string host;                        // whom the certificate must be for
+    std::string host;                        // the name that the certificate must match
 };
 
 class CancelKey {
 public:
-    // Of a session that is connected. Nothing if this libpq does not tell.
+    // The key of a connected session; empty if this version of libpq does not reveal it.
     static Result<std::optional<CancelKey>> of(PGconn* pg);
 
     // Returns when the server has passed the request on. Waits, and honours the ambient token.

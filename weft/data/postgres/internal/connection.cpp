@@ -52,7 +52,7 @@ Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit lim
     end_exchange();
     if (outcome || !session_.forget_if_stale(Session::phrase_of(statement).key, outcome.error()))
         return outcome;
-    // Nothing has happened: the server has refused it before it began.
+    // The server has refused the statement before it began, so it can be repeated.
     if (was_in_transaction || session_.link().is_broken()) return outcome;
     outcome = run_once(statement, limit, stopped);
     if (outcome && stopped) {
@@ -136,7 +136,7 @@ Result<std::unique_ptr<RowSource>> PostgresConnection::open_rows(const Statement
 // ---------------------------------------------------------------- batches
 
 bool PostgresConnection::can_pipeline(std::span<const Statement> statements) const {
-    // All of them have to stay prepared until they have run.
+    // All statements have to stay prepared until they have run.
     std::set<std::string> different;
     for (const Statement& statement : statements) {
         if (!session_.can_queue(statement)) return false;
@@ -145,8 +145,9 @@ bool PostgresConnection::can_pipeline(std::span<const Statement> statements) con
     return different.size() <= session_.pipeline_max();
 }
 
-// With one sync the server makes a transaction of what comes before it, and commits that before we
-// have seen a row too many. So that will do only where there are none, or nothing to be undone.
+// The server makes one transaction of everything before a sync, and commits it before the client
+// has seen a row too many. So a single sync suffices only where no rows are returned or nothing
+// needs to be undone.
 PostgresConnection::BatchForm PostgresConnection::form_of(std::span<const Statement> statements) {
     if (session_.is_in_transaction()) return BatchForm::Plain;
     if (std::ranges::all_of(statements, [&](const auto& one) { return session_.has_no_rows(one); }))
@@ -161,7 +162,8 @@ Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Stateme
     bool in_transaction = session_.is_in_transaction();
     bool is_one = statements.size() < 2;
     atomic = atomic && !in_transaction && !is_one;
-    // Without a transaction each needs an end of its own, and none may run after one that failed.
+    // Without a transaction each statement is committed by itself, and none may run after one that
+    // failed.
     if (is_one || !can_pipeline(statements) || (!atomic && !in_transaction))
         return Connection::run_all(statements, limit, atomic);
     for (const Statement& statement : statements) {
@@ -169,7 +171,8 @@ Result<std::vector<Outcome>> PostgresConnection::run_all(std::span<const Stateme
         Result<void> prepared = session_.prepare(statement);
         end_exchange();
         if (prepared) continue;
-        // It may need what one before it makes; else it says the same when its turn comes.
+        // It may depend on an earlier statement of the batch; otherwise it fails again when it is
+        // run.
         if (session_.link().is_broken() || in_transaction) return prepared.error();
         return Connection::run_all(statements, limit, atomic);
     }
@@ -205,8 +208,8 @@ Result<std::vector<Outcome>> PostgresConnection::send_all(std::span<const Statem
     for (std::size_t at = 0; at < statements.size(); ++at) {
         Result<RowForm> queued = session_.queue(statements[at]);
         if (!queued) {
-            // What was queued before it must come to its end, and not be committed there: a
-            // command that fails sees to that.
+            // The statements queued before it must be answered but not committed: a command that
+            // fails ensures that.
             if (is_implicit) WEFT_TRY(session_.queue_command("rollback to savepoint weft_none"));
             WEFT_TRY(link.sync());
             return queued.error().with_context("statement", std::to_string(at + 1));
@@ -239,13 +242,13 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
             continue;
         }
         if (stopped && outcome) return row_limit_error("postgres", limit.rows_max);
-        // Those after it say only that they were not tried.
+        // The later ones were only skipped.
         failure = outcome.error().with_context("statement", std::to_string(at + 1));
         session_.forget_if_stale(Session::phrase_of(statements[at]).key, outcome.error());
         if (stopped || link.is_broken()) return *failure;
         break;
     }
-    // The rest of a pipeline that has failed is there already.
+    // The remaining results of a failed pipeline have been sent already.
     Result<void> drained = link.drain(Deadline::never());
     if (failure) return *failure;
     WEFT_TRY(std::move(drained));
@@ -264,7 +267,7 @@ Result<void> PostgresConnection::step(TransactionStep step, unsigned depth,
         step == TransactionStep::Begin ? begin_text(options) : transaction_text(step, depth);
     bool released = step == TransactionStep::Savepoint && marked_;
     if (released) text = "release savepoint " + std::string(kMark) + ";" + text;
-    // The others undo our savepoint with their own, or end the transaction.
+    // All steps but Begin undo the savepoint of mark() with their own, or end the transaction.
     marked_ = marked_ && step == TransactionStep::Begin;
     Result<std::string> tag = session_.command(text);
     end_exchange();

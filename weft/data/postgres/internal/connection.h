@@ -1,4 +1,4 @@
-// A connection to PostgreSQL, as the contract of providers has it.
+// PostgresConnection: a connection to PostgreSQL, as provider.h requires. One fiber at a time.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,21 @@ public:
 
     // For cursors and copies.
     Session& session() { return session_; }
-    // Sends a statement that is sent again if the server has forgotten its preparation, and waits
-    // for its first result.
+    // Sends a statement and waits for its first result. Sends it once more if the server has
+    // forgotten its preparation.
     Result<std::pair<RowForm, ResultPointer>> start(const Statement& statement);
-    // In a transaction a statement can be given up only back to a savepoint.
+    // Inside a transaction, sets a savepoint so that the next statement can be stopped without
+    // failing the transaction.
     Result<void> mark();
-    // Ends a statement before its end; the transaction around it goes on.
+    // Stops the statement under way; the transaction around it continues if mark() was called.
     void stop();
-    // After each exchange: tidies up what an error has left.
+    // Called after each exchange; tidies up what an error has left under way.
     void end_exchange();
 
 private:
     Result<Outcome> run_once(const Statement& statement, RowLimit limit, bool& stopped);
-    // Plain: the sync commits, if no transaction is around it. ReadOnly: in a transaction of its
-    // own that ends in the same round trip. ToCommit: in one that is committed by another.
+    // Plain: the sync commits, unless inside a transaction. ReadOnly: begin and commit of a
+    // read-only transaction are sent in the same round trip. ToCommit: a second round trip commits.
     enum class BatchForm : std::uint8_t { Plain, ReadOnly, ToCommit };
 
     BatchForm form_of(std::span<const Statement> statements);
@@ -58,7 +59,7 @@ private:
     bool can_pipeline(std::span<const Statement> statements) const;
 
     Session session_;
-    bool marked_ = false;  // the savepoint is there
+    bool marked_ = false;  // the savepoint of mark() exists
 };
 
 }  // namespace weft::data::postgres

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Connector>> Connector::create(const PostgresOptions& opti
             dsn.common.erase(at);
             break;
         }
-        // The last one counts.
+        // Among several settings the last applies.
         dsn.common.push_back({"options", settings + "-c default_transaction_read_only=on"});
     }
     // tidy: allow new: the constructor is private
@@ -44,7 +44,8 @@ Result<std::unique_ptr<Connector>> Connector::create(const PostgresOptions& opti
     return connector;
 }
 
-// As much as the session demands of the server, by the same authorities.
+// Cancelling connections verify the server as strictly as the session does, with the same
+// authorities.
 void Connector::make_cancel_tls() {
     if (dsn_.tls_mode == TlsMode::Disable) return;
     net::tls::ClientConfig config{.verification = net::tls::Verification::Insecure,
@@ -59,8 +60,8 @@ void Connector::make_cancel_tls() {
     cancel_tls_ = std::make_shared<CancelContext>(std::move(config));
 }
 
-// How long one of so many places may take. The caller's time is shared out, or the first that does
-// not answer would have all of it.
+// The deadline for one place when this many are left to try. The caller's time is shared among
+// them, or the first silent one would use all of it.
 Deadline Connector::attempt_deadline(std::size_t places_left) const {
     Deadline deadline = Deadline::never();
     if (dsn_.connect_timeout) {
@@ -77,7 +78,7 @@ Deadline Connector::attempt_deadline(std::size_t places_left) const {
 
 Result<std::vector<std::string>> Connector::addresses_of(const Host& host, Deadline deadline) {
     if (!host.address.empty()) return std::vector<std::string>{host.address};
-    // No host at all is libpq's own place for Unix sockets.
+    // Without a host libpq uses its default Unix socket.
     if (host.host.empty() || host.is_unix()) return std::vector<std::string>{std::string()};
     CancelScope scope(CancelSource::with_deadline(deadline).token());
     std::vector<net::IpAddress> found = WEFT_TRY(resolver_.resolve(host.host));
@@ -92,7 +93,7 @@ Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_a
     Error last = data::to_error("postgres", "08001", "no host");
     for (std::size_t at = 0; at < dsn_.hosts.size(); ++at) {
         const Host& host = dsn_.hosts[at];
-        // As if each of those to come had one address.
+        // Assumes one address for each host that follows.
         std::size_t places_after = rounds * dsn_.hosts.size() - at - 1;
         Result<std::vector<std::string>> addresses =
             addresses_of(host, attempt_deadline(places_after + 1));
@@ -116,7 +117,7 @@ Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_a
             bool timed_out = link.error().kind() == ErrorKind::TimedOut;
             last =
                 timed_out ? data::to_error("postgres", "08001", "no answer in time") : link.error();
-            // Another address of the same server would say the same.
+            // Another address of the same server would refuse the credentials as well.
             if (cause_of(last) == Cause::Authentication) return last;
         }
     }

@@ -1,4 +1,4 @@
-// Where the connections to PostgreSQL are made: host after host, address after address.
+// Connector: makes connections to PostgreSQL, trying each address of each host in turn.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,13 @@ class Connector {
 public:
     static Result<std::unique_ptr<Connector>> create(const PostgresOptions& options, Access access);
 
-    // Within the ambient deadline. The error is that of the last address.
+    // Honours the ambient deadline. The error is that of the last address tried.
     Result<Session> connect();
 
 private:
     Connector(Dsn dsn, const PostgresOptions& options, Access access);
-    // The rounds are over all hosts: this one and those that may come after it.
+    // Tries all hosts. `rounds` counts this round and those that may follow, for sharing out the
+    // time.
     Result<std::unique_ptr<Link>> connect_with(std::string_view session_attributes,
                                                std::size_t rounds);
     Deadline attempt_deadline(std::size_t places_left) const;
@@ -36,7 +37,7 @@ private:
     Dsn dsn_;
     SessionOptions session_;
     net::Resolver resolver_;
-    // Shared with the links. Null where cancels are not encrypted.
+    // Owners: the connector and its links. Null where cancels are not encrypted.
     std::shared_ptr<CancelContext> cancel_tls_;
 };
 

@@ -41,7 +41,7 @@ Result<TlsMode> parse_tls_mode(std::string_view text) {
     return refused("no such sslmode");
 }
 
-// One entry for each host; a single port is for all of them.
+// One entry per host; a single port applies to all of them.
 Result<std::vector<Host>> hosts_of(const std::string& names, const std::string& addresses,
                                    const std::string& ports) {
     std::vector<std::string> host_list = split(names);
@@ -61,11 +61,11 @@ Result<std::vector<Host>> hosts_of(const std::string& names, const std::string& 
     return hosts;
 }
 
-// Values of the string, and of the environment where it has none.
+// The settings of the string; for those it lacks, of the environment.
 Result<std::vector<Setting>> all_settings(const std::string& text) {
     char* message = nullptr;
     Options options(PQconninfoParse(text.c_str(), &message));
-    // It may quote a part of the string.
+    // Never shown, because it may quote a part of the string.
     std::unique_ptr<char, ErrorTextDeleter> unshown(message);
     if (!options) return refused("it cannot be read");
     Options defaults(PQconndefaults());
@@ -82,8 +82,8 @@ Result<std::vector<Setting>> all_settings(const std::string& text) {
     return settings;
 }
 
-// An address with several "@", or with one behind the host: it may be that of a password, which is
-// then written as %40.
+// A URL with several "@", or with one after the host: it may belong to a password, where it must be
+// written as %40.
 bool has_doubtful_host(std::string_view text) {
     std::size_t scheme = text.find("://");
     if (scheme == std::string_view::npos) return false;
@@ -110,7 +110,7 @@ Result<Dsn> Dsn::parse(const std::string& text) {
     Dsn dsn;
     dsn.common = WEFT_TRY(all_settings(text));
     dsn.may_show_hosts = !has_doubtful_host(text);
-    // Its hosts would be looked up by libpq.
+    // libpq would resolve the hosts of a service file.
     if (!take(dsn.common, "service").empty()) return refused("service files are not supported");
     std::string names = take(dsn.common, "host");
     std::string addresses = take(dsn.common, "hostaddr");
@@ -121,7 +121,7 @@ Result<Dsn> Dsn::parse(const std::string& text) {
     int seconds = 0;
     std::from_chars(timeout.data(), timeout.data() + timeout.size(), seconds);
     if (seconds > 0) dsn.connect_timeout = std::chrono::seconds(seconds);
-    // Kerberos asks its own servers, and blocks meanwhile.
+    // libpq blocks while Kerberos contacts its own servers.
     if (take(dsn.common, "gssencmode") == "require")
         return refused("gssencmode=require is not supported");
     dsn.common.push_back({"gssencmode", "disable"});

@@ -1,5 +1,5 @@
-// Connection strings: taken apart, so that names are looked up by Weft and not by libpq, which
-// would block; and each host is tried by itself.
+// Parses connection strings of libpq, so that Weft resolves the names, which libpq would do
+// blocking, and tries each host separately. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ inline constexpr std::size_t kHostsMax = 64;
 
 // One place where the database may be.
 struct Host {
-    std::string host;     // a name, a number or the folder of a Unix socket; may be empty
-    std::string address;  // a number, if the string gives one beside the name
-    std::string port;     // as the string has it; may be empty
+    std::string host;     // a name, an address or the directory of a Unix socket; may be empty
+    std::string address;  // hostaddr, if given beside the name
+    std::string port;     // as given; may be empty
 
     bool is_unix() const { return host.starts_with('/') || host.starts_with('@'); }
 };
@@ -29,8 +29,8 @@ struct Host {
 enum class TlsMode : std::uint8_t { Disable, Allow, Prefer, Require, VerifyCa, VerifyFull };
 
 struct Dsn {
-    // URL or keywords, as libpq reads them; what is not in it is taken from the environment
-    // (PGHOST, PGUSER, PGPASSWORD, ...). Errors do not show any of it.
+    // Parses a URL or keywords, as libpq does; missing settings are taken from the environment
+    // (PGHOST, PGUSER, PGPASSWORD, ...). Errors show nothing of the string.
     static Result<Dsn> parse(const std::string& text);
 
     // The settings for one address of one host.
@@ -39,8 +39,8 @@ struct Dsn {
     const std::string* find(std::string_view keyword) const;
 
     std::vector<Host> hosts;         // at least one
-    bool may_show_hosts = true;      // false: a part of a password may have been read as one
-    std::vector<Setting> common;     // everything but hosts, ports and what is our own
+    bool may_show_hosts = true;      // false: a part of a password may have been parsed as a host
+    std::vector<Setting> common;     // all settings but hosts, ports and those below
     std::string session_attributes;  // target_session_attrs; empty: any
     TlsMode tls_mode = TlsMode::Prefer;
     std::optional<Nanoseconds> connect_timeout;  // of each address

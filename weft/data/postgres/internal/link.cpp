@@ -18,21 +18,22 @@
 namespace weft::data::postgres {
 namespace {
 
-// A thread that is no fiber looks so often whether the other direction has become ready.
+// A plain thread cannot wait for both directions at once, so it waits for one in slices of this
+// length.
 constexpr Nanoseconds kThreadSlice = std::chrono::milliseconds(5);
-// How long the first cancel may take to show; then twice as long each.
+// Time for the first cancel to take effect; doubled for each further one.
 constexpr Nanoseconds kCancelSlice = std::chrono::milliseconds(30);
-// Of a server that talks without end, so many pieces are taken in at once.
+// At most this many reads at once from a server that sends without end.
 constexpr int kTakenInMax = 8;
 constexpr int kReceiveCost = 2;  // a system call beside the operations that turn.h counts
 
-// Out of line, as everything that looks at errno: a fiber may go on in another thread.
+// Out of line, like everything that reads errno: a fiber may continue on another thread.
 [[gnu::noinline]] int duplicate(int fd) {
     int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return copy >= 0 ? copy : -errno;
 }
 
-// Those of the events that are there, and what poll() reports unasked.
+// The ready ones of these events, and those that poll() reports unasked.
 short ready_events(int fd, short events) {
     pollfd entry{};
     entry.fd = fd;
@@ -60,8 +61,8 @@ Error report(std::string_view state, const PGresult* result = nullptr) {
     return data::to_error(told);
 }
 
-// With PQERRORS_SQLSTATE libpq says "... FATAL:  28P01" of what the server refused, and else why it
-// did not get there.
+// With PQERRORS_SQLSTATE libpq's message ends with ":  28P01" if the server refused; otherwise it
+// says why the server was not reached.
 Error connect_error(PGconn* pg) {
     constexpr std::size_t kStateLength = 5;
     std::string_view text = PQerrorMessage(pg);
@@ -69,14 +70,14 @@ Error connect_error(PGconn* pg) {
     std::size_t severity = text.rfind(":  ");
     if (severity != std::string_view::npos && text.size() - severity == 3 + kStateLength)
         return report(text.substr(severity + 3));
-    // "connection to server at ..., port 5432 failed: why"; who we are and what we say is not in
-    // it.
+    // "connection to server at ..., port 5432 failed: reason". The reason contains neither
+    // credentials nor what was sent.
     constexpr std::string_view kFailed = " failed: ";
     std::size_t why = text.find(kFailed);
     if (why == std::string_view::npos) return data::to_error("postgres", "08001", "no connection");
     std::string_view reason = text.substr(why + kFailed.size());
     reason = reason.substr(0, reason.find('\n'));
-    // It quotes a part of the connection string.
+    // This message quotes a part of the connection string.
     if (reason.starts_with("invalid integer value")) reason = "a setting is no number";
     return data::to_error("postgres", "08001", reason);
 }
@@ -85,9 +86,9 @@ Error connect_error(PGconn* pg) {
 
 Error to_error(const PGresult* result) {
     std::string_view state = field(result, PG_DIAG_SQLSTATE);
-    // libpq's own: the connection has gone.
+    // An error of libpq itself: the connection is lost.
     if (state.empty()) return connection_lost();
-    // Of a statement alone, which has another number of parameters: the connection goes on.
+    // A wrong number of parameters concerns only the statement; the connection stays usable.
     bool is_wrong_count =
         state == "08P01" && field(result, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
     return report(is_wrong_count ? "07001" : state, result);
@@ -113,7 +114,7 @@ Result<std::unique_ptr<Link>> Link::connect(const std::vector<Setting>& settings
     if (!pg) return ErrorKind::OutOfMemory;
     // tidy: allow new: the constructor is private
     std::unique_ptr<Link> link(new Link(pg));
-    // What a server remarks may quote values; by default libpq prints it.
+    // Notices may quote values; by default libpq prints them to stderr.
     PQsetNoticeReceiver(pg, take_notice, link.get());
     PQsetErrorVerbosity(pg, PQERRORS_SQLSTATE);
     WEFT_TRY(link->poll_until_connected(deadline));
@@ -124,7 +125,7 @@ Result<std::unique_ptr<Link>> Link::connect(const std::vector<Setting>& settings
     return link;
 }
 
-// An error that belongs to no statement comes as a notice: the server ends the session.
+// A fatal error that belongs to no statement arrives as a notice: the server ends the session.
 void Link::take_notice(void* link, const PGresult* result) {
     std::string_view severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (severity == "FATAL" || severity == "PANIC")
@@ -158,7 +159,7 @@ Link::~Link() = default;
 
 // ---------------------------------------------------------------- waiting
 
-// OpenSSL may have taken in more than libpq has asked for; the socket does not show that.
+// OpenSSL may have read more than libpq has asked for; polling the socket does not show that.
 bool Link::has_pending_plaintext() const {
     void* tls = PQsslStruct(pg(), "OpenSSL");
     return tls && SSL_pending(static_cast<const SSL*>(tls)) > 0;
@@ -169,7 +170,7 @@ Result<void> Link::wait_readable(Deadline deadline) {
     return socket_.wait_readable(deadline);
 }
 
-// The server may wait until we read before it reads on itself.
+// Waits for either direction: the server may stop reading until its output is read.
 Result<void> Link::wait_either(Deadline deadline) {
     if (has_pending_plaintext()) return {};
     if (!weft::current()) {
@@ -195,7 +196,7 @@ Result<void> Link::wait_either(Deadline deadline) {
         bool armed = WEFT_TRY(socket_.arm(wakeup, kReadable | kWritable));
         if (!armed) continue;
         Result<void> waited = wakeup.event.wait_until(deadline);
-        // One who is being called is waited for: it lives in this frame.
+        // A callback that has begun is waited for, because it uses this frame.
         if (!socket_.disarm(wakeup)) {
             shield(Deadline::never(), [&] { static_cast<void>(wakeup.event.wait()); });
         }
@@ -209,7 +210,7 @@ Result<void> Link::wait_beside(Event& event, bool to_write, Deadline deadline) {
         Event called;
     };
     if (has_pending_plaintext()) return {};
-    // What libpq has read itself the descriptor has not seen, so the kernel is asked.
+    // The descriptor does not see what libpq reads, so the kernel is asked.
     auto readable = [](int fd) { return is_ready(fd, POLLIN | POLLRDHUP) ? 0L : -EAGAIN; };
     auto writable = [](int fd) { return is_ready(fd, POLLOUT) ? 0L : -EAGAIN; };
     if (WEFT_TRY(socket_.try_once(kReadable, readable)).has_value()) return {};
@@ -224,7 +225,7 @@ Result<void> Link::wait_beside(Event& event, bool to_write, Deadline deadline) {
     bool armed = WEFT_TRY(socket_.arm(wakeup, to_write ? kReadable | kWritable : kReadable));
     if (!armed) return {};
     Result<void> waited = event.wait_until(deadline);
-    // One who is being called is waited for: it lives in this frame.
+    // A callback that has begun is waited for, because it uses this frame.
     if (!socket_.disarm(wakeup)) {
         shield(Deadline::never(), [&] { static_cast<void>(wakeup.called.wait()); });
     }
@@ -243,7 +244,7 @@ Result<void> Link::flush_until(Deadline deadline) {
     for (;;) {
         int left = PQflush(pg());
         if (left == 0) return {};
-        // The reason, if the server gave one, is still to be read.
+        // The server's reason, if any, is still to be read.
         if (left < 0) return {};
         WEFT_TRY(wait_either(deadline));
         if (PQconsumeInput(pg()) == 0) return {};
@@ -259,7 +260,7 @@ bool Link::is_lost() {
         if (events == 0) return false;
         if ((events & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) return true;
         if (!take_in()) return true;
-        // Reads what was taken in, so that take_notice() is told.
+        // Makes libpq parse its input, so that it calls take_notice().
         static_cast<void>(PQisBusy(pg()));
     }
     return is_broken() || ended_by_server_;
@@ -275,12 +276,12 @@ Result<ResultPointer> Link::next() { return next_until(Deadline::never()); }
 
 Result<ResultPointer> Link::next_until(Deadline deadline) {
     while (PQisBusy(pg())) {
-        // A server that sends without end must not make us forget the time, nor keep the worker.
+        // A server that sends without end must neither defeat the deadline nor block the worker.
         if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;
         turn::may_wait("postgres.receive", this, kReceiveCost);
         WEFT_TRY(CancelToken::current().check());
         WEFT_TRY(wait_readable(deadline));
-        // What has come before the loss is still there, and PQgetResult() tells of the loss.
+        // Input that arrived before the loss is kept, and PQgetResult() reports the loss.
         if (PQconsumeInput(pg()) == 0) break;
     }
     ResultPointer result(PQgetResult(pg()));
@@ -297,7 +298,7 @@ Result<void> Link::enter_pipeline() {
 
 Result<void> Link::sync() {
 #ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
-    // Without handing each to the kernel by itself.
+    // Does not flush each sync by itself.
     if (PQsendPipelineSync(pg()) != 1) return sent(0);
 #else
     if (PQpipelineSync(pg()) != 1) return sent(0);
@@ -314,7 +315,7 @@ Result<void> Link::leave_pipeline() {
 
 // ---------------------------------------------------------------- tidying up
 
-// A copy that nobody goes on with.
+// Ends a copy that its user has given up.
 Result<void> Link::end_copy(PGresult& result, Deadline deadline) {
     ExecStatusType status = PQresultStatus(&result);
     if (status == PGRES_COPY_IN) {
@@ -334,7 +335,7 @@ Result<void> Link::end_copy(PGresult& result, Deadline deadline) {
 
 Result<void> Link::drain(Deadline deadline) {
     WEFT_TRY(flush_until(deadline));
-    // In a pipeline null only ends a statement; the syncs end it.
+    // In a pipeline null only ends a statement; the last sync ends the exchange.
     bool in_pipeline = PQpipelineStatus(pg()) != PQ_PIPELINE_OFF;
     while (in_pipeline ? syncs_ > 0 : true) {
         ResultPointer result = WEFT_TRY(next_until(deadline));
@@ -350,15 +351,15 @@ Result<void> Link::drain(Deadline deadline) {
     return leave_pipeline();
 }
 
-// A copy to the server ends when we say so. A cancel as well would be too much: where it is seen
-// first, the server may say twice that it is ready.
+// A copy to the server is ended by the client, without a cancel: if the server saw a cancel first,
+// it might report twice that it is ready.
 //
-// A cancel may come before the server has begun with the statement, and is then ignored.
+// A cancel that arrives before the server has begun the statement is ignored, so it is repeated.
 Result<void> Link::stop_and_drain() {
     if (copying_in_) return drain(Deadline::never());
     Nanoseconds slice = kCancelSlice;
     while (is_busy()) {
-        // What has come by now needs no cancel.
+        // If all results have arrived already, no cancel is needed.
         static_cast<void>(PQconsumeInput(pg()));
         Result<void> drained = drain(Deadline::at(Clock::now()));
         if (drained) return {};

@@ -1,11 +1,12 @@
-// Link: one connection of libpq, whose waits park the fiber.
+// Link: one connection of libpq whose waits park the fiber.
 //
-// libpq reads and writes its socket itself and never waits here: PQsend... and PQconsumeInput in
-// its non-blocking mode, and the wait for the socket between them by the reactor. A wait that is
-// cancelled or times out leaves the exchange where it is; tidy() then stops the statement at the
-// server and takes in what is left of it, or breaks the link.
+// libpq reads and writes its socket itself but never waits: Weft uses PQsend...() and
+// PQconsumeInput() in non-blocking mode and waits for the socket in the reactor between them. A
+// wait that is cancelled or times out leaves the exchange as it is; tidy() then stops the statement
+// at the server and reads the remaining results, or breaks the link.
 //
-// One user at a time; any fiber, any thread.
+// One user at a time; any fiber, any thread. Owns the PGconn and a duplicate of its socket; the
+// destructor closes both without waiting.
 #pragma once
 
 #include <libpq-fe.h>
@@ -31,19 +32,19 @@ struct ResultDeleter {
 // Null between the statements of an exchange, and at its end.
 using ResultPointer = std::unique_ptr<PGresult, ResultDeleter>;
 
-// Keyword and value, as libpq calls them.
+// Keyword and value, as libpq names them.
 struct Setting {
     std::string keyword;
     std::string value;
 };
 
-// What the server said, as an Error that holds no value.
+// The server's error as an Error that contains no value.
 Error to_error(const PGresult* result);
 Error connection_lost();
 
 class Link {
 public:
-    // Settings with hostaddr, or a Unix socket: names are not looked up here.
+    // The settings contain hostaddr or a Unix socket: names are not resolved here.
     static Result<std::unique_ptr<Link>> connect(const std::vector<Setting>& settings,
                                                  const CancelTls& cancel_tls, Deadline deadline);
     ~Link();
@@ -52,46 +53,47 @@ public:
 
     PGconn* pg() const { return pg_.get(); }
     bool is_broken() const { return broken_ || PQstatus(pg()) != CONNECTION_OK; }
-    // Nothing but to close it is possible from here on.
+    // From here on the link can only be closed.
     void set_broken() { broken_ = true; }
     PGTransactionStatusType status() const { return PQtransactionStatus(pg()); }
 
-    // Of a PQsend...() call: 0 means that it failed, which it does before anything is sent.
+    // Converts the result of a PQsend...() call: 0 means that it failed, before anything was sent.
     Result<void> sent(int accepted);
-    // Hands everything that was sent to the kernel, and takes in what comes meanwhile.
+    // Writes everything that libpq has buffered to the socket, and reads what arrives meanwhile.
     Result<void> flush();
     // The next result of the exchange: null as PQgetResult() gives it.
     Result<ResultPointer> next();
-    // Whether next() would give something without waiting.
+    // Whether next() would return without waiting.
     bool has_next();
-    // Waits until there is something to read, and takes it in.
+    // Waits until the socket is readable, and reads.
     Result<void> receive(Deadline deadline = Deadline::never());
 
-    // Takes in what has come, without waiting. False: the connection is lost, and next() tells.
+    // Reads what has arrived, without waiting. False: the connection is lost, and next() returns
+    // the error.
     bool take_in() { return PQconsumeInput(pg()) != 0; }
-    // While nothing is under way: whether the server has ended the session. Takes in what it has
-    // said meanwhile, without waiting.
+    // Whether the server has ended the session, while no exchange is under way. Reads what has
+    // arrived, without waiting.
     bool is_lost();
-    // Waits until there is something to read, or room to write if that is wanted, or the event is
-    // set. Fibers.
+    // Waits until the socket is readable, or writable if `to_write`, or the event is set. Fibers
+    // only.
     Result<void> wait_beside(Event& event, bool to_write, Deadline deadline);
 
-    // Pipelines: so many syncs are to come.
+    // Pipelines. syncs() counts the syncs that were sent and not yet answered.
     Result<void> enter_pipeline();
     Result<void> sync();
-    // Of the result of a sync, which must be counted.
+    // Called for each PGRES_PIPELINE_SYNC.
     void synced() { --syncs_; }
-    // After the last sync was seen.
+    // Only after the last sync was answered; breaks the link otherwise.
     Result<void> leave_pipeline();
     std::size_t syncs() const { return syncs_; }
 
     // Whether an exchange is under way.
     bool is_busy() const { return status() == PQTRANS_ACTIVE || syncs_ > 0; }
-    // Cancels what the server does for us, as often as it takes, and waits for its end and for that
-    // of the cancel itself; so a cancel never meets the next statement. At most kTidyTimeout, then
-    // the link is broken. Not cancellable.
+    // Cancels the statement under way, repeatedly if necessary, and waits for its end and for that
+    // of the cancel itself, so that a cancel never meets the next statement. Takes at most
+    // kTidyTimeout, then the link is broken. Not cancellable.
     void tidy();
-    // The same without a cancel: takes in what is under way.
+    // Reads and drops the results of what is under way, without cancelling it.
     Result<void> drain(Deadline deadline);
 
     struct Finish {
@@ -102,7 +104,7 @@ private:
     explicit Link(PGconn* pg) : pg_(pg) {}
 
     Result<void> poll_until_connected(Deadline deadline);
-    // Takes another number for the socket that libpq has now, which closes its own when it likes.
+    // Duplicates the socket that libpq uses now; libpq may close its own descriptor at any time.
     Result<void> adopt_socket();
     Result<void> wait_readable(Deadline deadline);
     Result<void> wait_either(Deadline deadline);
@@ -119,7 +121,7 @@ private:
     CancelTls cancel_tls_;
     std::size_t syncs_ = 0;
     bool copying_in_ = false;       // the server waits for the data of a copy
-    bool ended_by_server_ = false;  // it has said so; the end of the stream may come later
+    bool ended_by_server_ = false;  // the server said so; the end of the stream may follow later
     bool broken_ = false;
 };
 

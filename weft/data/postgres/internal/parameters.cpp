@@ -12,7 +12,7 @@
 namespace weft::data::postgres {
 namespace {
 
-// PostgreSQL rounds times to microseconds without a word.
+// PostgreSQL silently rounds times to microseconds.
 constexpr std::size_t kFractionDigitsMax = 6;
 
 template <class Integer>
@@ -32,7 +32,7 @@ bool fits(std::int64_t value) {
            value <= std::numeric_limits<Integer>::max();
 }
 
-// Empty if its text has to do.
+// Empty if the integer must be sent as text.
 std::string binary_integer(std::int64_t value, Oid type) {
     switch (type) {
     case oid::kInt2:
@@ -153,7 +153,7 @@ void Parameters::add_binary(std::string bytes) {
     formats_.push_back(kBinaryFormat);
 }
 
-// libpq takes such a parameter up to its first NUL, and would cut it off there.
+// libpq takes a text parameter up to its first NUL, and would truncate it there.
 Result<void> Parameters::add_text(std::string text) {
     if (text.find('\0') != std::string::npos)
         return to_error("postgres", "22021", "a text has a NUL, which PostgreSQL cannot keep");
@@ -198,7 +198,7 @@ Result<void> Parameters::add(const Value& value, Oid type) {
         add_binary(value.text());
         return {};
     case Type::OffsetDateTime:
-        // PostgreSQL would drop the offset without a word.
+        // PostgreSQL would silently drop the offset.
         if (type == oid::kTimestamp)
             return Error(ErrorKind::Misuse, "an offset date-time where the type has no zone");
         break;

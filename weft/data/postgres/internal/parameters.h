@@ -1,4 +1,4 @@
-// Parameters: values as PostgreSQL takes them.
+// Parameters: values as PostgreSQL accepts them. Any thread.
 #pragma once
 
 #include <span>
@@ -11,22 +11,22 @@
 
 namespace weft::data::postgres {
 
-// The type that a value has by itself, for where a statement leaves it open ("select $1"); kNone
-// for null and text, which fit wherever their text does.
+// The type a value has by itself, where the statement leaves it open ("select $1"); kNone for null
+// and text, which fit wherever their text does.
 Oid natural_type(const Value& value);
 
-// The text that PostgreSQL reads as this value; not for null and arrays.
+// The text that PostgreSQL parses as this value; not for null and arrays.
 Result<std::string> plain_text(const Value& value);
 
-// The parameters of one execution, in the arrays that libpq takes. Errors say which parameter and
-// why, never its value.
+// The parameters of one execution, in the arrays that libpq takes. Errors name the parameter and
+// the reason, never its value.
 class Parameters {
 public:
-    // `types` are those that the statement has for its parameters, as the server told; kNone or
-    // fewer of them where that is not known.
+    // `types` are the parameter types that the server has reported; kNone, or fewer of them, where
+    // they are unknown.
     static Result<Parameters> make(std::span<const Value> values, std::span<const Oid> types);
 
-    Parameters(Parameters&&) = default;  // its arrays point into it, so there are no copies
+    Parameters(Parameters&&) = default;  // not copyable: its arrays point into it
 
     int count() const { return static_cast<int>(lengths_.size()); }
     const char* const* values() const { return pointers_.data(); }
@@ -39,7 +39,7 @@ private:
     void add_binary(std::string bytes);
     Result<void> add_text(std::string text);
 
-    std::vector<std::string> buffers_;  // never grows beyond what was reserved
+    std::vector<std::string> buffers_;  // reserved once; growing would move the strings
     std::vector<const char*> pointers_;
     std::vector<int> lengths_;
     std::vector<int> formats_;

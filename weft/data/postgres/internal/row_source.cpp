@@ -53,7 +53,7 @@ Result<Rows> PostgresRows::fetch(std::size_t rows_max) {
         Result<void> done = CancelToken::current().check();
         if (done) done = take(rows, rows_max);
         if (done && rows.size() >= rows_max) return rows;
-        // More only if it has come.
+        // Continue only with what has arrived.
         if (done && !rows.empty() && !connection_.session().link().has_next()) return rows;
         if (done) done = advance();
         if (done && result_) continue;

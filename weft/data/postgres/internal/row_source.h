@@ -1,4 +1,4 @@
-// The rows of a statement as they come, for cursors.
+// PostgresRows: the rows of a statement as they arrive, for cursors. One fiber at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class PostgresConnection;
 
 class PostgresRows final : public RowSource {
 public:
-    // `first` is the first result of the statement, which has not failed.
+    // `first` is the first result of the statement, which was no error.
     static Result<std::unique_ptr<RowSource>> open(PostgresConnection& connection, RowForm form,
                                                    ResultPointer first);
     ~PostgresRows() override { close(); }
@@ -29,17 +29,17 @@ private:
     enum class State : std::uint8_t { Open, Ended, Closed };
 
     PostgresRows(PostgresConnection& connection, RowForm form, ResultPointer first);
-    // What is left of the result at hand.
+    // Moves rows of the current result, up to rows_max.
     Result<void> take(Rows& rows, std::size_t rows_max);
     Result<void> advance();
-    // The statement is over; the connection may be used for others.
+    // The statement has ended; the connection may be used for others.
     void end();
 
     PostgresConnection& connection_;
     RowForm form_;
-    ResultPointer result_;          // at hand; null when the statement has ended
-    int row_ = 0;                   // the next of it
-    std::optional<Error> failure_;  // what came after rows that were given out
+    ResultPointer result_;          // the current result; null when the statement has ended
+    int row_ = 0;                   // the next row of result_
+    std::optional<Error> failure_;  // an error that followed rows already returned
     State state_ = State::Open;
 };
 

@@ -14,7 +14,8 @@
 namespace weft::data::postgres {
 namespace {
 
-// Behind a pooler several connections share sessions, so their names must differ.
+// Behind a pooler several connections share server sessions, so the names of their prepared
+// statements must differ.
 std::string random_prefix() {
     return "weft_" + std::to_string(env::random(RandomStream::Secret)) + "_";
 }
@@ -36,10 +37,11 @@ bool is_copy_status(ExecStatusType status) {
 
 // The protocol counts the parameters of an execution in 16 bits.
 constexpr std::size_t kParametersMax = 65'535;
-// What libpq takes a description of: one of more it holds for a loss of synchronization.
+// libpq accepts the description of at most this many parameters; it takes a longer one for a loss
+// of synchronization.
 constexpr std::size_t kDescribedMax = 7'498;
 
-// Before anything is sent: the server tells of it as if the protocol was broken.
+// Checked before sending, because the server reports a wrong number as a protocol violation.
 Result<void> check_count(const std::vector<Value>& values, const std::vector<Oid>& types) {
     if (values.size() == types.size()) return {};
     return data::to_error("postgres", "07001",
@@ -48,8 +50,8 @@ Result<void> check_count(const std::vector<Value>& values, const std::vector<Oid
                               " values were given");
 }
 
-// Of a statement that is not prepared. JSON that passes through jsonb is written anew, so there the
-// statement has to say which of the two it is.
+// The parameter types of a statement that is not prepared. None for JSON: jsonb would reformat a
+// json value, so the statement has to say which of the two it is.
 std::vector<Oid> natural_types(const std::vector<Value>& values) {
     std::vector<Oid> types;
     for (const Value& value : values)
@@ -121,11 +123,11 @@ Result<void> Session::check(const Statement& statement) const {
     if (link_->is_busy())
         return Error(ErrorKind::Misuse, "postgres: the connection is in use by a cursor or a copy");
     WEFT_TRY(CancelToken::current().check());
-    // libpq would cut it off there.
+    // libpq would truncate the text at the NUL.
     if (statement.plain_text().find('\0') != std::string::npos)
         return Error(ErrorKind::Misuse, "postgres: a statement has a NUL");
     if (!statement.is_plain() || !options_.read_only) return {};
-    // The server refuses writes itself, as long as nobody tells it otherwise.
+    // The server itself refuses writes unless the session changes its settings.
     std::string_view text = statement.plain_text();
     if (has_several_commands(text) || changes_settings(text))
         return data::to_error("postgres", kAccessState, "this handle can only read");
@@ -219,7 +221,7 @@ Result<Session::Queued> Session::queue_known(const std::string& key, const std::
         queued.form = WEFT_TRY(send(text, values, prepared));
         return queued;
     }
-    // What is wrong with the values is found before anything is sent.
+    // Detects invalid values before anything is sent.
     WEFT_TRY(check_count(values, known.parameter_types));
     WEFT_TRY(Parameters::make(values, known.parameter_types));
     PGconn* pg = link_->pg();
@@ -240,7 +242,7 @@ Result<Session::Queued> Session::queue_known(const std::string& key, const std::
     const Prepared& prepared = cache_.add(key, std::move(mine));
     Result<RowForm> form = connection_lost();
     if (accepted != 0) form = send(text, values, &prepared);
-    // Half of it may have been sent.
+    // A part of it may have been sent.
     if (!form) link_->set_broken();
     queued.form = WEFT_TRY(std::move(form));
     return queued;
@@ -276,7 +278,8 @@ Result<const Prepared*> Session::find_or_prepare(const Statement& statement, con
     return &cache_.add(phrase.key, std::move(prepared));
 }
 
-// Prepares and describes in one round trip, and lets another statement go.
+// Prepares and describes in one round trip, and deallocates the statement `forget` if that is not
+// empty.
 Result<ResultPointer> Session::describe(const std::string& name, const std::string& text,
                                         const std::vector<Oid>& types, const std::string& forget) {
     PGconn* pg = link_->pg();
@@ -312,14 +315,14 @@ Result<ResultPointer> Session::describe(const std::string& name, const std::stri
     return last;
 }
 
-// A parameter whose type the text leaves open is a text to the server. Where the value is something
-// else it gets the value's own type, by a second attempt.
+// The server takes a parameter whose type the text leaves open for text. Where the value is of
+// another type, a second attempt declares the value's own type.
 Result<Prepared> Session::prepare_now(const std::string& text, const std::vector<Value>& values) {
     Prepared prepared;
     prepared.name = cache_.next_name();
     prepared.changes_session = may_change_session(text);
     ResultPointer told = WEFT_TRY(describe(prepared.name, text, {}, cache_.evict()));
-    // Whether there are as many values is looked at when they are sent.
+    // The number of values is checked when they are sent.
     std::size_t count = std::min(values.size(), static_cast<std::size_t>(PQnparams(told.get())));
     std::vector<Oid> wanted(count, oid::kNone);
     bool is_open = false;
@@ -344,8 +347,8 @@ Result<Prepared> Session::prepare_now(const std::string& text, const std::vector
 }
 
 bool Session::forget_if_stale(const std::string& key, const Error& error) {
-    // 26000: somebody has dropped it. 0A000: "cached plan must not change result type". 42P05: it
-    // is there already, in a session that a pooler has lent to others.
+    // 26000: the prepared statement was dropped. 0A000: "cached plan must not change result type".
+    // 42P05: the name exists already, in a session that a pooler has lent to others.
     constexpr std::array<std::string_view, 3> kStale = {"26000", "0A000", "42P05"};
     std::string state = sqlstate_of(error);
     if (!options_.prepare || std::ranges::find(kStale, state) == kStale.end()) return false;
@@ -384,7 +387,7 @@ Result<Outcome> Session::collect(RowForm form, const Statement& statement, RowLi
             if (link_->is_broken()) break;
             continue;
         }
-        // Of several commands the last one counts.
+        // Of several commands the last result set is kept.
         if (!form.columns && is_row_status(status)) {
             form.take_from(result.get());
             outcome.rows = Rows(form.columns);
@@ -432,7 +435,7 @@ Result<std::string> Session::command(const std::string& text) {
 
 void Session::note_end() {
     if (!options_.read_only || link_->is_broken()) return;
-    // PostgreSQL tells when it changes, from version 14 on.
+    // PostgreSQL reports changes of this setting since version 14.
     const char* told = PQparameterStatus(link_->pg(), "default_transaction_read_only");
     if (told && std::string_view(told) == "off") link_->set_broken();
 }

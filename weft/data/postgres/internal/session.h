@@ -1,5 +1,6 @@
-// Session: statements over one link, prepared and cached, and their results. Below the contract of
-// Connection, so that cursors, copies and shared connections use the same.
+// Session: runs statements over one link, caches their preparation and reads their results. A layer
+// below Connection, so that cursors, copies and shared connections can use it too. One fiber at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ namespace weft::data::postgres {
 struct SessionOptions {
     bool prepare = true;
     std::size_t statements_max = 0;
-    bool read_only = false;  // by Access::Read
+    bool read_only = false;  // Access::Read
 };
 
-// How the rows of a statement that runs are to be read. The columns are null until the first result
-// if the statement was not prepared.
+// How to decode the rows of a running statement. If the statement was not prepared, the columns are
+// null until the first result arrives.
 struct RowForm {
     Columns columns;
     std::vector<Oid> types;
@@ -34,11 +35,11 @@ struct RowForm {
 
     void take_from(const PGresult* result);
     Result<void> append(const PGresult* result, int row, Rows& rows) const;
-    // Whether the columns of the result are of these types.
+    // Whether the columns of the result have these types.
     bool fits(const PGresult* result) const;
 };
 
-// A statement as PostgreSQL takes it, and what it is found by.
+// The text of a statement with PostgreSQL's placeholders, and its key in the caches.
 struct Phrase {
     std::string text;
     std::string key;
@@ -51,59 +52,61 @@ public:
     Link& link() const { return *link_; }
     bool is_in_transaction() const;
 
-    // Before anything is sent: whether the session can take it. Closed, Cancelled, TimedOut,
-    // Permission.
+    // Checks before sending that the session can run the statement. Errors: Closed, Cancelled,
+    // TimedOut, Permission, Misuse.
     Result<void> check(const Statement& statement) const;
-    // Sends a statement, prepared if need be, up to its last byte; its results come next.
+    // Prepares a statement if necessary and sends it completely; the caller reads its results next.
     Result<RowForm> start(const Statement& statement);
-    // Queues one in a pipeline; it must have been prepared by prepare().
+    // Queues a statement in a pipeline; prepare() was called for it before.
     Result<RowForm> queue(const Statement& statement);
     Result<void> prepare(const Statement& statement);
     bool can_queue(const Statement& statement) const;
     bool can_prepare(const Statement& statement) const;
-    // A command of our own in a pipeline.
+    // Queues a command of Weft itself in a pipeline.
     Result<void> queue_command(const char* text);
-    // Whether it is prepared, and gives no rows.
+    // Whether the statement is prepared and returns no rows.
     bool has_no_rows(const Statement& statement);
-    // By its first word. A function that it calls may write all the same.
+    // Judges by the first word; a function that the statement calls may still write.
     static bool only_reads(const Statement& statement);
     static bool may_have_effects(const Statement& statement);
     static Phrase phrase_of(const Statement& statement);
-    // What other sessions need to know for queue_known(); null if the statement cannot be run
-    // beside those of others.
+    // The description that other sessions need for queue_known(); null if the statement cannot be
+    // run on a shared connection.
     std::shared_ptr<const Prepared> description_of(const Phrase& phrase);
     struct Queued {
         RowForm form;
-        unsigned before = 0;  // so many answers come before its own
+        unsigned before = 0;  // number of results that precede its own
     };
-    // Queues one in a pipeline that another session has described, and prepares it first if need
-    // be. Whoever sees that fail says so by forget().
+    // Queues a statement in a pipeline that another session has described, and prepares it first if
+    // this session has not. The caller that sees that preparation fail calls forget().
     Result<Queued> queue_known(const std::string& key, const std::string& text,
                                const std::vector<Value>& values, const Prepared& known);
     void forget(const std::string& key) { cache_.drop(key); }
-    // So many different ones at once stay prepared.
+    // How many different statements stay prepared at the same time.
     std::size_t pipeline_max() const {
         return options_.prepare ? options_.statements_max : kBatchStatementsMax;
     }
 
-    // The results of one statement, up to the null that ends them. A row too many ends it early: as
-    // an error, or with `stopped` set, and the statement still runs. One with effects goes on to
-    // its end instead, and its other rows are dropped: stopped, it would be undone.
+    // Reads the results of one statement up to the null that ends them. One row more than the limit
+    // ends the reading early: with an error, or with `stopped` set while the statement still runs.
+    // A statement with effects is read to its end instead, and its further rows are dropped:
+    // stopping it would undo the effects.
     Result<Outcome> collect(RowForm form, const Statement& statement, RowLimit limit,
                             bool& stopped);
-    // A command of our own without parameters; several are separated by semicolons. Gives the tag
-    // of the last.
+    // Runs commands of Weft itself without parameters, separated by semicolons. Returns the tag of
+    // the last.
     Result<std::string> command(const std::string& text);
 
-    // The statement failed so that it may be tried once more, as if it had never been prepared.
+    // True if the error says that the preparation is stale. It is then forgotten, and the statement
+    // may be tried once more.
     bool forget_if_stale(const std::string& key, const Error& error);
-    // After each exchange: what it has done to the session.
+    // Called after each exchange; checks what it has done to the session.
     void note_end();
-    // Something was left behind that the next user would see.
+    // Whether session state was changed that the next user would see.
     bool is_dirty() const { return dirty_; }
     void set_dirty() { dirty_ = true; }
     Result<void> discard();
-    // What the server says that it has done.
+    // Evaluates the server's command tag: affected rows, forgotten preparations.
     void note_tag(const PGresult* result, Outcome& outcome);
 
 private:
@@ -120,7 +123,7 @@ private:
     bool dirty_ = false;
 };
 
-// Rows one by one, or as many at a time as libpq can.
+// Asks libpq to deliver rows as they arrive: one by one, or in chunks where it can.
 void request_rows_singly(PGconn* pg);
 
 }  // namespace weft::data::postgres

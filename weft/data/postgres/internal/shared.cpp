@@ -12,7 +12,7 @@ Result<Outcome> PostgresShared::run(const Statement& statement, RowLimit limit,
                                     std::string_view purpose) {
     Phrase phrase = Session::phrase_of(statement);
     Known known = queue_->find(phrase.key);
-    // A plain thread has no fibers that could carry it.
+    // A plain thread cannot spawn the fibers that would carry the statement.
     if (!known || !weft::current() || pool_->has_free())
         return run_alone(statement, limit, purpose, phrase, known != nullptr);
     auto request = std::make_shared<Request>();

@@ -1,5 +1,5 @@
-// The way of single statements: over a connection of their own while one is free, beside those of
-// others when none is.
+// Runs single statements: over a leased connection while one is free, otherwise over one that is
+// shared with other callers. Any fiber, any thread.
 #pragma once
 
 #include <cstdint>

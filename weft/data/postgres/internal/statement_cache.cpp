@@ -11,7 +11,7 @@ std::string cache_key(std::string_view text, const std::vector<Value>& values) {
     key.reserve(text.size() + 1 + values.size());
     for (const Value& value : values) {
         key.push_back(static_cast<char>('A' + static_cast<int>(value.type())));
-        // The types of arrays are those of their items.
+        // The type of an array depends on its items.
         if (value.type() == Type::Array) key.append(std::to_string(natural_type(value)));
     }
     key.push_back(' ');

@@ -1,4 +1,5 @@
-// The prepared statements of one connection, the least recently used of which goes first.
+// The prepared statements of one connection; the least recently used is evicted first. One fiber at
+// a time.
 #pragma once
 
 #include <cstddef>
@@ -17,32 +18,35 @@
 namespace weft::data::postgres {
 
 struct Prepared {
-    std::string name = {};                  // at the server
-    std::vector<Oid> parameter_types = {};  // as the server has them
+    std::string name = {};                  // on the server
+    std::vector<Oid> parameter_types = {};  // as the server reports them
     std::vector<Oid> column_types = {};
     Columns columns = {};
     int format = 0;                // of the rows
-    bool changes_session = false;  // it may leave something behind that others would see
+    bool changes_session = false;  // it may change session state
 };
 
-// What a statement is found by: its text and the kinds of its values, because these decide what the
-// server makes of parameters whose types the text leaves open.
+// The key of a statement: its text and the types of its values, because these determine the types
+// of parameters that the text leaves open.
 std::string cache_key(std::string_view text, const std::vector<Value>& values);
 
 class StatementCache {
 public:
-    // The prefix is this connection's alone: behind a pooler several share one session.
+    // The prefix must be unique to this connection: behind a pooler several share one server
+    // session.
     StatementCache(std::string prefix, std::size_t statements_max)
         : prefix_(std::move(prefix)), statements_max_(statements_max) {}
 
-    // Null if it is not here. Valid until the next add() or drop.
+    // Null if it is not cached. The pointer is valid until the next add(), evict(), drop() or
+    // clear().
     const Prepared* find(const std::string& key);
     std::string next_name() { return prefix_ + std::to_string(++count_); }
     const Prepared& add(const std::string& key, Prepared prepared);
-    // The name of the one that has to go before another is added; empty if there is room.
+    // Removes the least recently used statement if the cache is full, and returns its name, for
+    // deallocation; empty if there is room.
     std::string evict();
     void drop(const std::string& key);
-    // The server has forgotten them all.
+    // Called when the server has dropped all prepared statements.
     void clear();
     std::size_t size() const { return entries_.size(); }
 

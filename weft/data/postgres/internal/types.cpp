@@ -50,7 +50,7 @@ constexpr std::array kKnown{
     Known{oid::kJsonb, 3807, "jsonb"},
 };
 
-// The others that have a name worth telling.
+// Unknown types whose names are reported with the columns.
 constexpr std::array kNamed{
     Known{790, 791, "money"},      Known{869, 1041, "inet"},    Known{650, 651, "cidr"},
     Known{1186, 1187, "interval"}, Known{1266, 1270, "timetz"}, Known{829, 1040, "macaddr"},
@@ -133,7 +133,7 @@ std::string uuid_text(std::string_view bytes) {
     return text;
 }
 
-// How many bytes a value of this type has; 0 if that differs.
+// The size of a binary value of this type; 0 if it varies.
 std::size_t width_of(Oid type) {
     switch (type) {
     case oid::kBool:
@@ -169,7 +169,7 @@ Result<Value> decode_binary(Oid type, std::string_view bytes) {
     case oid::kUuid: return Value::trusted(Type::Uuid, uuid_text(bytes));
     case oid::kJson: return text_value(Type::Json, bytes);
     case oid::kJsonb:
-        // The first byte is the version of the form, of which there is one.
+        // The first byte is the version of the format, of which only 1 exists.
         if (bytes.empty() || bytes[0] != 1) return malformed();
         return text_value(Type::Json, bytes.substr(1));
     case oid::kDate: return Value::trusted(Type::Date, date_text(big_endian<std::int32_t>(bytes)));
@@ -204,7 +204,7 @@ std::optional<unsigned> hexadecimal(char c) {
     return std::nullopt;
 }
 
-// In the form of bytea_output = escape: a backslash is there twice, or begins three octal digits.
+// The format of bytea_output = escape: a backslash is doubled or begins three octal digits.
 Result<Value> escaped_bytes_value(std::string_view text) {
     std::string bytes;
     bytes.reserve(text.size());
@@ -232,7 +232,7 @@ Result<Value> escaped_bytes_value(std::string_view text) {
     return Value::trusted(Type::Bytes, std::move(bytes));
 }
 
-// In the form of bytea_output = hex, which is the default, or of the other.
+// The format of bytea_output = hex, which is the default, or of escape.
 Result<Value> bytes_value(std::string_view text) {
     if (!text.starts_with("\\x")) return escaped_bytes_value(text);
     if (text.size() % 2 != 0) return malformed();
@@ -249,7 +249,7 @@ Result<Value> bytes_value(std::string_view text) {
 
 bool is_infinite(std::string_view text) { return text == "infinity" || text == "-infinity"; }
 
-// Text in another DateStyle than ISO stays what it is.
+// Text in another DateStyle than ISO becomes Text.
 Result<Value> calendar_value(Oid type, std::string_view text) {
     bool infinite = is_infinite(text);
     if (type == oid::kDate && (infinite || forms::is_date(text)))
@@ -315,7 +315,7 @@ std::string_view type_name(Oid type) {
 }
 
 Result<Value> decode(Oid type, int format, std::string_view bytes) {
-    // The common ones are told from arrays without a search.
+    // Common types are recognized without searching the table.
     bool is_plain = width_of(type) != 0 || type == oid::kText || type == oid::kVarchar;
     if (is_plain && format == kBinaryFormat) return decode_binary(type, bytes);
     if (Oid element = element_of(type)) return decode_array(element, format, bytes);

@@ -1,8 +1,8 @@
-// The types of PostgreSQL: which of them Weft knows, and how their values are read.
+// The types of PostgreSQL that Weft knows, and how their values are decoded. Any thread.
 //
-// Rows come in PostgreSQL's binary form where every column is of a type that is known here: it is
-// exact, and does not depend on what a session has set (DateStyle, bytea_output, TimeZone). Else
-// they come as text. A type that is not known is text, as PostgreSQL writes it.
+// Rows are received in binary format if every column has a known type: it is exact, and independent
+// of session settings (DateStyle, bytea_output, TimeZone). Otherwise they are received as text. A
+// value of an unknown type is Text, as PostgreSQL writes it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft::data::postgres {
 
-// The numbers of PostgreSQL's catalogue, which never change.
+// Type numbers of PostgreSQL's catalogue, which never change.
 using Oid = unsigned int;
 namespace oid {
 inline constexpr Oid kNone = 0;
@@ -44,21 +44,21 @@ inline constexpr Oid kUuid = 2950;
 inline constexpr Oid kJsonb = 3802;
 }  // namespace oid
 
-// Of both forms.
+// The wire formats of the protocol.
 inline constexpr int kTextFormat = 0;
 inline constexpr int kBinaryFormat = 1;
-// Of arrays, of which PostgreSQL itself allows six.
+// PostgreSQL itself allows six dimensions.
 inline constexpr int kArrayDimensionsMax = 6;
 
 bool is_known(Oid type);
-// Of its elements if it is an array of a known type, else kNone.
+// The element type if this is an array of a known type, else kNone.
 Oid element_of(Oid type);
-// The array of such elements; kNone if there is none that is known.
+// The type of an array of these elements; kNone if unknown.
 Oid array_of(Oid element);
 std::string_view type_name(Oid type);  // "int4"; empty if not known
 
-// One value that is not null. Errors are of kind Other with SQLSTATE 08P01 (what came is no such
-// value) or 22021 (a text that is not UTF-8); they do not show it.
+// Decodes one value that is not null. Errors are of kind Other with SQLSTATE 08P01 (malformed) or
+// 22021 (text that is not UTF-8); they do not show the value.
 Result<Value> decode(Oid type, int format, std::string_view bytes);
 
 }  // namespace weft::data::postgres

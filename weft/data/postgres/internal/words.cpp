@@ -12,7 +12,7 @@ bool contains(const std::array<std::string_view, Count>& words, std::string_view
 }
 
 bool may_change_session(const SqlWords& words) {
-    // The common ones cannot, but for what they call.
+    // These change no session state, except through functions that they call.
     constexpr std::array<std::string_view, 8> kHarmless = {"select", "insert", "update", "delete",
                                                            "with",   "values", "table",  "merge"};
     return !contains(kHarmless, first_word(words)) || calls_for_session(words) ||
@@ -22,7 +22,7 @@ bool may_change_session(const SqlWords& words) {
 }  // namespace
 
 bool calls_for_session(const SqlWords& words) {
-    // Not those whose locks end with the transaction.
+    // Without the functions whose locks end with the transaction.
     constexpr std::array<std::string_view, 12> kFunctions = {"set_config",
                                                              "setseed",
                                                              "pg_advisory_lock",
@@ -43,7 +43,7 @@ bool makes_temporary(const SqlWords& words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         if (words[at].text == "pg_temp") return true;
         if (at == 0 || !(words[at].is("temp") || words[at].is("temporary"))) continue;
-        // "insert into temp" is about a table of this name, which is a common one.
+        // "insert into temp" names a table "temp", which is common.
         bool is_insert = at > 1 && (words[at - 2].is("insert") || words[at - 2].is("merge"));
         if (words[at - 1].is("into") && !is_insert) return true;
         constexpr std::array<std::string_view, 4> kBefore = {"create", "replace", "local",

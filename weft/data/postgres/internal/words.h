@@ -1,4 +1,4 @@
-// What can be seen in the words of a text without reading SQL.
+// Judges statements of PostgreSQL by their words, without parsing SQL. Any thread.
 #pragma once
 
 #include <string_view>
@@ -7,24 +7,23 @@
 
 namespace weft::data::postgres {
 
-// Whether one of its statements may leave something in the session that the next user would see: a
-// setting, a lock, a temporary table, a subscription. Rather yes than no.
+// Whether one of the statements may change session state that the next user would see: a setting, a
+// lock, a temporary table, a subscription. When in doubt, true.
 bool may_change_session(std::string_view text);
-// Whether it begins with a word of a query.
+// Whether the text begins with a keyword of a query.
 bool only_reads(std::string_view text);
-// Whether it may do more than give rows: write, lock, notify, or be several commands. Stopped at
-// the server, it would be undone. Rather yes than no, but of the functions that it calls only those
-// of PostgreSQL are known.
+// Whether the text may do more than return rows: write, lock, notify, or be several commands.
+// Stopping it at the server would undo that. When in doubt, true; but of the functions it may call
+// only PostgreSQL's own are known.
 bool may_have_effects(std::string_view text);
-// Whether it begins with a word that could let a session write which only reads.
+// Whether the text begins with a word that could let a read-only session write.
 bool changes_settings(std::string_view text);
-// Several commands in one text, which only the simple protocol takes.
+// Whether the text has several commands, which only the simple query protocol accepts.
 bool has_several_commands(std::string_view text);
 
-// Of one statement, whatever it begins with. Whether it names a function that leaves something in
-// the session.
+// Whether the statement names a function that changes session state.
 bool calls_for_session(const SqlWords& words);
-// Whether it makes a temporary table, or the like.
+// Whether the statement creates a temporary table or similar.
 bool makes_temporary(const SqlWords& words);
 
 }  // namespace weft::data::postgres

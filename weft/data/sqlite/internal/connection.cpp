@@ -14,12 +14,12 @@
 namespace weft::data::sqlite_internal {
 namespace {
 
-// So many steps of SQLite's machine between two looks at whether to stop: about 20 microseconds.
+// Steps of SQLite's virtual machine between two checks for cancellation: about 20 microseconds.
 constexpr int kStepsBetweenLooks = 1000;
 constexpr int kPagesPerCopyStep = 256;
 constexpr Nanoseconds kBusyPauseMax = std::chrono::milliseconds(10);
 
-// Nothing but comments, and the ends of statements that have nothing in them.
+// True if the text contains only comments, blanks and semicolons.
 bool is_blank(std::string_view text) {
     for (;;) {
         text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f;"), text.size()));
@@ -82,11 +82,12 @@ Result<void> SqliteConnection::configure() {
     WEFT_TRY(
         execute(options_.foreign_keys ? "pragma foreign_keys = on" : "pragma foreign_keys = off"));
     if (access_ == Access::Read) WEFT_TRY(execute("pragma query_only = on"));
-    // Opens the file, which SQLite puts off: an error is better now than at the first statement.
+    // SQLite opens the file lazily; this forces it, so that an error is reported now and not at the
+    // first statement.
     return execute("select count(*) from sqlite_schema");
 }
 
-// SQLite does not wait by itself when another connection changes the mode at the same time.
+// SQLite does not call the busy handler when another connection changes the mode at the same time.
 Result<void> SqliteConnection::use_wal() {
     for (int attempts = 0;; ++attempts) {
         Result<void> done = execute("pragma journal_mode = wal");
@@ -118,7 +119,8 @@ void SqliteConnection::end_work() {
 }
 
 void SqliteConnection::note_state() {
-    // Relaxed: the one user reads it after the work has ended, which publishes it.
+    // Relaxed: the one user of the connection reads it after the work has ended, which publishes
+    // it.
     in_transaction_.store(sqlite3_get_autocommit(database_) == 0, std::memory_order_relaxed);
     needs_reset_.store(session_changed_ || query_only_, std::memory_order_relaxed);
 }
@@ -129,13 +131,14 @@ ConnectionState SqliteConnection::state() const {
                                                            : ConnectionState::Idle;
 }
 
-// The interruption stays with the work it is meant for: while the lock is held, that cannot end and
-// another begin. One that comes between the last step of a statement and the end of its work finds
-// nothing to interrupt, and SQLite forgets it when the next statement begins.
+// While the lock is held, the work under way cannot end and the next cannot begin, so the
+// interruption hits only the work it is meant for. If it comes between the last step of a statement
+// and the end of its work, it finds nothing to interrupt, and SQLite clears it when the next
+// statement begins.
 void SqliteConnection::stop(void* self, std::uint64_t number) {
     auto& connection = *static_cast<SqliteConnection*>(self);
     SpinGuard guard(connection.stop_lock_);
-    // Relaxed: only compared with the number of the work; nothing is read through it.
+    // Relaxed: it is only compared with the number of the work; nothing is read through it.
     connection.stopped_.store(number, std::memory_order_relaxed);
     if (connection.running_ != number) return;
     sqlite3_interrupt(connection.database_);
@@ -193,7 +196,7 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
 
 void SqliteConnection::give_back(std::string text, sqlite3_stmt* statement) {
     sqlite3_reset(statement);
-    // What was bound may be large, and is nobody's business any more.
+    // The bound values may be large, and no later user should keep them in memory.
     sqlite3_clear_bindings(statement);
     cache_.put(std::move(text), statement);
 }
@@ -222,8 +225,8 @@ Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit 
         } else {
             WEFT_TRY(reader.read(outcome.rows));
         }
-        // The one row that was asked for is there; what writes goes on to its end, and only that
-        // tells whether it has succeeded.
+        // For Stop the wanted rows are complete. A statement that writes still runs to its end,
+        // because only that tells whether it succeeded.
         bool stops = limit.beyond == RowLimit::Beyond::Stop && !writes;
         if (stops && outcome.rows.size() == limit.rows_max) break;
         has_row = WEFT_TRY(step_row(raw));
@@ -273,7 +276,7 @@ Result<void> SqliteConnection::run_script(const std::string& text) {
     return executor_.run<void>([&]() -> Result<void> {
         begin_work();
         int code = sqlite3_exec(database_, text.c_str(), nullptr, nullptr, nullptr);
-        // It has no parameters, so that what SQLite says quotes none.
+        // The text has no parameters, so SQLite's message can quote none.
         Result<void> done =
             code == SQLITE_OK ? Result<void>() : error_of(database_, code, Phase::Prepare);
         end_work();
@@ -284,7 +287,8 @@ Result<void> SqliteConnection::run_script(const std::string& text) {
 Result<void> SqliteConnection::step(TransactionStep step, unsigned depth,
                                     const TransactionOptions& options) {
     std::string text = transaction_text(step, depth);
-    // One that writes takes its lock at once: one that began by reading could not always have it.
+    // A transaction that may write takes its lock at once: one that began by reading cannot always
+    // upgrade.
     if (step == TransactionStep::Begin && !options.read_only) text = "begin immediate";
     return executor_.run<void>([&]() -> Result<void> {
         begin_work();

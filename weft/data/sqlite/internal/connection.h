@@ -1,4 +1,5 @@
-// One handle of SQLite and its thread. See sqlite.h.
+// SqliteConnection: one SQLite handle and the thread that uses it (sqlite.h). One fiber at a time
+// calls it. The destructor closes the handle on the thread, then joins the thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace weft::data::sqlite_internal {
 
 class SqliteConnection;
 
-// A prepared statement in use. Resets it when it ends; then it is in the cache again, or gone.
+// A prepared statement in use; lives on the executor's thread. Its destructor resets the statement
+// and returns it to the cache, which may finalize it.
 class Prepared {
 public:
     Prepared(SqliteConnection& connection, std::string text, sqlite3_stmt* statement)
@@ -43,7 +45,8 @@ private:
     sqlite3_stmt* statement_;
 };
 
-// Prepared statements by their text, the least recently used of which is given up.
+// Prepared statements by their text; the least recently used is evicted. It owns the statements
+// that it holds. On the executor's thread only.
 class StatementCache {
 public:
     explicit StatementCache(std::size_t most) : most_(most) {}
@@ -61,7 +64,7 @@ private:
         sqlite3_stmt* statement;
     };
     const std::size_t most_;
-    std::list<Entry> entries_;  // the last used first
+    std::list<Entry> entries_;  // most recently used first
     std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text_;
 };
 
@@ -82,22 +85,23 @@ public:
     Result<void> reset() override;
     Result<void> backup(const std::string& path);
 
-    // For its statements and row sources; on the thread.
+    // For its statements and row sources. On the executor's thread only.
     void give_back(std::string text, sqlite3_stmt* statement);
     Error error(int code) const;
     Executor& executor() { return executor_; }
-    // One row, or not. Busy and stop are looked after.
+    // Makes one step. True: the statement stands on a row; false: it has ended. Waits for locks and
+    // honours cancellation.
     Result<bool> step_row(sqlite3_stmt* statement);
     void note_state();
 
 private:
     SqliteConnection(const SqliteOptions& options, Access access);
 
-    // On the thread.
+    // On the executor's thread only.
     Result<void> open_file();
     Result<void> configure();
     Result<void> use_wal();
-    // A statement of Weft's own, not of a user.
+    // Runs a statement of Weft itself, which the authorizer does not examine.
     Result<void> execute(const char* text);
     Result<Prepared> prepare(const Statement& statement);
     Result<Outcome> run_here(const Statement& statement, RowLimit limit);
@@ -124,18 +128,19 @@ private:
     sqlite3* database_ = nullptr;
     StatementCache cache_;
     Instant busy_until_ = {};
-    // Zero: nothing is under way. Under stop_lock_, as is the interruption.
+    // The number of the work under way, zero for none. Protected by stop_lock_, which is also held
+    // during sqlite3_interrupt().
     std::uint64_t running_ = 0;
     SpinLock stop_lock_;
-    Atomic<std::uint64_t> stopped_{0};  // the number of the work that is to stop
-    Event stop_wanted_;                 // ends a wait for a lock
+    Atomic<std::uint64_t> stopped_{0};  // the number of the work to be cancelled
+    Event stop_wanted_;                 // ends a wait for a lock of another connection
     Atomic<bool> in_transaction_{false};
     Atomic<bool> needs_reset_{false};
-    // On the thread.
-    bool query_only_ = false;        // for a transaction that only reads
-    bool session_changed_ = false;   // by a statement of a user
-    bool is_own_statement_ = false;  // what runs is not of a user
-    Executor executor_;              // the last: its thread uses everything above
+    // On the executor's thread only.
+    bool query_only_ = false;        // the transaction under way may only read
+    bool session_changed_ = false;   // a user's statement changed session state
+    bool is_own_statement_ = false;  // the running statement is Weft's own
+    Executor executor_;              // last: its thread uses everything above
 
     friend class SqliteRows;
 };

@@ -11,7 +11,7 @@ namespace weft::data::sqlite_internal {
 namespace {
 
 struct Meaning {
-    int code;  // extended, or the primary one for all that have it
+    int code;  // extended, or primary for all of its extended codes
     std::string_view name;
     std::string_view sqlstate;
 };
@@ -52,7 +52,7 @@ Meaning meaning_of(int code, Phase phase) {
     return {code, "SQLITE_ERROR", phase == Phase::Prepare ? "42000" : "HY000"};
 }
 
-// "UNIQUE constraint failed: users.email": names from the schema.
+// From "UNIQUE constraint failed: users.email": names from the schema, no values.
 std::string_view constraint_in(std::string_view message) {
     constexpr std::string_view kMark = " constraint failed: ";
     std::size_t at = message.find(kMark);
@@ -69,9 +69,9 @@ Error error_of(sqlite3* database, int code, Phase phase) {
                         .driver_code = meaning.name,
                         .message = message};
     if (meaning.sqlstate.starts_with("23")) report.constraint = constraint_in(message);
-    // A trigger's text is the application's.
+    // A trigger's message is written by the application and may quote values.
     if (code == SQLITE_CONSTRAINT_TRIGGER) report.constraint = {};
-    // While it runs, some texts quote values: a path into JSON, a search term.
+    // While a statement runs, some messages quote values: a JSON path, a search term.
     if (phase == Phase::Step && (code & 0xff) == SQLITE_ERROR) report.message = {};
     return to_error(report);
 }

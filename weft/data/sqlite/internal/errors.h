@@ -1,4 +1,4 @@
-// What SQLite's result codes are called elsewhere.
+// Converts SQLite's result codes to SQLSTATEs and Errors.
 #pragma once
 
 #include <string_view>
@@ -11,10 +11,10 @@ namespace weft::data::sqlite_internal {
 
 inline constexpr std::string_view kName = "sqlite";
 
-// When it failed. Until its values are bound, what SQLite says can quote none of them.
+// When the call failed. Before values are bound, SQLite's message cannot quote any.
 enum class Phase { Open, Prepare, Step };
 
-// Of the last call on the handle, which gave this code.
+// The error of the last call on the handle, which returned this code.
 Error error_of(sqlite3* database, int code, Phase phase);
 
 }  // namespace weft::data::sqlite_internal

@@ -18,7 +18,8 @@ Executor::~Executor() {
 
 Result<void> Executor::run_body(std::function<void()> body) {
     Work work{.body = std::move(body), .number = ++asked_, .done = Event()};
-    // Never full and never closed here, so it does not wait; without memory there is no thread.
+    // The channel has room for the only piece of work and is closed only by the destructor, so this
+    // never waits or fails.
     WEFT_ASSERT(work_.send(&work).has_value(), "the executor takes one piece of work");
     Result<void> waited = work.done.wait();
     if (waited) return {};
@@ -31,7 +32,7 @@ void Executor::serve() {
     while (Result<Work*> work = work_.receive()) {
         number_ = (*work)->number;
         (*work)->body();
-        // The last touch: the work is in a frame that goes on from here.
+        // The last access: set() lets the calling fiber leave the frame that contains the work.
         (*work)->done.set();
     }
 }

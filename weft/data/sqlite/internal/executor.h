@@ -1,8 +1,9 @@
-// Executor: a thread that does one piece of work at a time, for a fiber that waits for it.
+// Executor: a thread that executes one piece of work at a time for a fiber that waits for it. One
+// fiber at a time calls run().
 //
-// The work is in the frame of the one who asked, so that one stays until it is done. When its wait
-// is cancelled or its time is over, the work is asked to stop, by its number: a request that comes
-// late can never stop the next.
+// The work lives in the frame of the calling fiber, which therefore waits until the work is done.
+// When the wait is cancelled or times out, the executor asks the work to stop by its number, so
+// that a late request can never stop the next piece of work. The destructor joins the thread.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,20 @@ namespace weft::data::sqlite_internal {
 
 class Executor {
 public:
-    // `stop` makes the work of this number end soon, if it is still under way. Any thread.
+    // `stop` makes the work with this number end soon, if it is still under way. It may be called
+    // from any thread.
     using Stop = void (*)(void* owner, std::uint64_t number);
 
     Executor(void* owner, Stop stop) : owner_(owner), stop_(stop) {}
-    ~Executor();  // joins the thread, which has nothing to do
+    ~Executor();  // no work may be under way
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
     void start();
 
-    // Calls the function on the thread and waits for it. Its result counts if it has one, even when
-    // the wait was cancelled meanwhile; if it failed then, the error is why the wait ended.
+    // Calls the function on the thread and waits for it. A successful result is returned even if
+    // the wait was cancelled meanwhile; if the function failed and the wait was cancelled, the
+    // error says why the wait ended.
     template <class T, class Function>
     Result<T> run(Function&& function) {
         std::optional<Result<T>> outcome;
@@ -43,7 +46,7 @@ public:
         return std::move(*outcome);
     }
 
-    // On the thread: the number of the work under way.
+    // The number of the work under way. On the executor's thread only.
     std::uint64_t number() const { return number_; }
 
 private:
@@ -59,8 +62,8 @@ private:
     void* const owner_;
     const Stop stop_;
     Channel<Work*> work_{1};
-    std::uint64_t asked_ = 0;   // of the one user
-    std::uint64_t number_ = 0;  // of the thread
+    std::uint64_t asked_ = 0;   // number of the latest work; of the calling fiber
+    std::uint64_t number_ = 0;  // number of the work under way; of the thread
     EnvThread thread_ = {};
     bool started_ = false;
 };

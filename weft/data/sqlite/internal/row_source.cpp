@@ -9,7 +9,7 @@ namespace weft::data::sqlite_internal {
 
 class SqliteRows final : public RowSource {
 public:
-    // The statement has made its first step, and stands on a row or has ended.
+    // The statement has made its first step: it stands on a row or has ended.
     SqliteRows(SqliteConnection& connection, Prepared prepared, bool has_row)
         : connection_(connection),
           prepared_(std::move(prepared)),
@@ -55,7 +55,7 @@ private:
     SqliteConnection& connection_;
     std::optional<Prepared> prepared_;
     Reader reader_;
-    bool unread_;  // the statement stands on a row that was not given yet
+    bool unread_;  // the statement stands on a row that was not returned yet
     bool ended_;
 };
 

@@ -1,5 +1,5 @@
-// What statements change of a connection beside the data: pragmas, attached files, temporary
-// tables. Nobody who gets the connection next finds any of it.
+// The session state that statements change besides the data: pragmas, attached files, temporary
+// tables. None of it may reach the next user of the connection.
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace weft::data::sqlite_internal {
 namespace {
 
-// They tell something with the value that they take, or set what is kept in the file.
+// These only report something about the value they take, or set what is stored in the file.
 constexpr std::array kLastingPragmas{
     "application_id",     "auto_vacuum", "encoding",     "foreign_key_check", "foreign_key_list",
     "incremental_vacuum", "index_info",  "index_list",   "index_xinfo",       "integrity_check",
@@ -25,8 +25,8 @@ constexpr std::array kLastingPragmas{
     "table_list",         "table_xinfo", "user_version", "wal_checkpoint",
 };
 
-// They set how a connection works. NB: not max_page_count, which is a bound of a database that
-// lives as long as its connection.
+// These change how the connection works. NB: max_page_count is not among them; it is a limit of the
+// in-memory database, which lives as long as its connection.
 constexpr std::array kSessionPragmas{
     "query_only",
     "analysis_limit",
@@ -71,7 +71,7 @@ struct FinalizeStatement {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-// Of all rows, the texts in this column.
+// The text in this column of every row.
 Result<std::vector<std::string>> texts_of(sqlite3* database, const char* text, int column) {
     sqlite3_stmt* prepared = nullptr;
     int code = sqlite3_prepare_v2(database, text, -1, &prepared, nullptr);
@@ -88,14 +88,14 @@ Result<std::vector<std::string>> texts_of(sqlite3* database, const char* text, i
 
 }  // namespace
 
-// SQLite asks while it prepares a statement, which is also when some pragmas take effect.
+// SQLite calls this while it prepares a statement, which is also when some pragmas take effect.
 int SqliteConnection::on_authorize(void* self, int action, const char* name, const char* value,
                                    const char* database, const char*) {
     auto& connection = *static_cast<SqliteConnection*>(self);
     if (connection.is_own_statement_) return SQLITE_OK;
     switch (action) {
     case SQLITE_PRAGMA:
-        // Without a value it only tells one.
+        // Without a value the pragma only reports one.
         if (!value || std::ranges::any_of(kLastingPragmas, [&](const char* lasting) {
                 return is_named(name, lasting);
             }))
@@ -122,7 +122,8 @@ Result<void> SqliteConnection::reset() {
     // Relaxed: see note_state().
     if (!needs_reset_.load(std::memory_order_relaxed)) return {};
     return executor_.run<void>([&]() -> Result<void> {
-        // A new connection to the file costs less than to find out what is as it was.
+        // Opening a new connection costs less than finding out what was changed; the error makes
+        // the pool close this one.
         if (session_changed_ && !is_memory())
             return Error(ErrorKind::Other, "a statement changed the session");
         begin_work();
@@ -137,9 +138,9 @@ Result<void> SqliteConnection::end_read_only() {
     return execute("pragma query_only = off");
 }
 
-// The connection is the database itself, so that it cannot be opened anew.
+// For :memory: only. The connection is the database itself, so it cannot be replaced by a new one.
 Result<void> SqliteConnection::restore_session() {
-    // A statement from the cache would change the session again, and SQLite would not ask.
+    // A cached statement would change the session again without a call of the authorizer.
     cache_.clear();
     query_only_ = false;
     WEFT_TRY(restore_pragmas());
@@ -153,7 +154,7 @@ Result<void> SqliteConnection::restore_session() {
     return {};
 }
 
-// To the values that a new connection has.
+// Sets all session pragmas to the values of a new connection.
 Result<void> SqliteConnection::restore_pragmas() {
     sqlite3* opened = nullptr;
     int code = sqlite3_open_v2(":memory:", &opened,
@@ -164,13 +165,13 @@ Result<void> SqliteConnection::restore_pragmas() {
     for (const char* name : kSessionPragmas) {
         std::string text = std::string("pragma ") + name;
         std::vector<std::string> values = WEFT_TRY(texts_of(opened, text.c_str(), 0));
-        // This SQLite may have been built without it.
+        // This build of SQLite may not have the pragma.
         if (values.empty()) continue;
         WEFT_TRY(execute((text + " = " + values[0]).c_str()));
     }
-    // It tells no value.
+    // This pragma cannot be read, so its default is set.
     WEFT_TRY(execute("pragma case_sensitive_like = off"));
-    // Temporary tables go in any order.
+    // So that temporary tables can be dropped in any order; configure() switches it on again.
     return execute("pragma foreign_keys = off");
 }
 
@@ -180,7 +181,7 @@ Result<void> SqliteConnection::drop_session_objects() {
         if (name == "main" || name == "temp") continue;
         WEFT_TRY(execute(("detach " + quoted_name(name)).c_str()));
     }
-    // Virtual tables take the tables along that they keep their content in.
+    // Virtual tables first: dropping one also drops the tables that store its content.
     constexpr const char* kDrops =
         "select 'drop ' || type || ' if exists temp.\"' || replace(name, '\"', '\"\"') || '\"'"
         " from sqlite_temp_schema where type in ('trigger', 'view', 'table')"

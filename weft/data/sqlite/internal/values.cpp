@@ -14,8 +14,8 @@
 namespace weft::data::sqlite_internal {
 namespace {
 
-// The first word of a declared type, and what a stored value of it means. The rest of the words
-// decide how SQLite stores it: DECIMAL alone stores numbers, DECIMAL TEXT every digit.
+// The meaning of stored values, by the first word of the declared type. The other words decide how
+// SQLite stores it: DECIMAL alone stores numbers, DECIMAL TEXT every digit.
 Type declared(const char* text) {
     std::string word;
     for (; text && std::isalpha(static_cast<unsigned char>(*text)); ++text)
@@ -33,7 +33,7 @@ Type declared(const char* text) {
     return Type::Null;
 }
 
-// A text that does not have the form of its declared type stays a text.
+// Text that does not have the form of its declared type stays Text.
 Value typed_text(Type type, std::string_view text) {
     Result<Value> value = Error(ErrorKind::Other);
     switch (type) {
@@ -55,7 +55,7 @@ Value typed_text(Type type, std::string_view text) {
 }
 
 int bind_text(sqlite3_stmt* statement, int position, const std::string& text) {
-    // The values outlive the statement's use of them: they are the caller's, who waits.
+    // SQLITE_TRANSIENT: a cursor's statement is stepped after the caller's values may be gone.
     return sqlite3_bind_text64(statement, position, text.data(), text.size(), SQLITE_TRANSIENT,
                                SQLITE_UTF8);
 }
@@ -69,7 +69,7 @@ Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, cons
     case Type::Boolean: code = sqlite3_bind_int(statement, position, value.boolean()); break;
     case Type::Integer: code = sqlite3_bind_int64(statement, position, value.integer()); break;
     case Type::Real:
-        // SQLite would keep it as null.
+        // SQLite would store NaN as null.
         if (std::isnan(value.real()))
             return Error(ErrorKind::Misuse, "SQLite has no value for not-a-number");
         code = sqlite3_bind_double(statement, position, value.real());
@@ -77,7 +77,7 @@ Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, cons
     case Type::Bytes:
         code = sqlite3_bind_blob64(statement, position, value.text().data(), value.text().size(),
                                    SQLITE_TRANSIENT);
-        // An empty blob has no address, and would be null.
+        // An empty blob may have a null address, which SQLite would bind as null.
         if (value.text().empty()) code = sqlite3_bind_zeroblob(statement, position, 0);
         break;
     case Type::Array: return Error(ErrorKind::Misuse, "SQLite has no arrays; use JSON");
@@ -116,7 +116,7 @@ Result<Value> Reader::cell(int position) const {
             return Value::trusted(type, std::to_string(number));
         return Value(number);
     }
-    // Its text would have fewer digits than the number.
+    // Also for DECIMAL: SQLite's text of the number would have fewer digits.
     case SQLITE_FLOAT: return Value(sqlite3_column_double(statement_, position));
     case SQLITE_BLOB: {
         const void* bytes = sqlite3_column_blob(statement_, position);

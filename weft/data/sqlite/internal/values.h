@@ -1,4 +1,4 @@
-// Between values and SQLite's five storage classes.
+// Converts between Values and SQLite's five storage classes. On the executor's thread only.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@ struct sqlite3_stmt;
 
 namespace weft::data::sqlite_internal {
 
-// Misuse for what SQLite cannot hold.
+// Misuse for a value that SQLite cannot store.
 Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value);
 
-// How the columns of a statement are read: their declared types say what a text or number means.
+// Reads the rows of a statement. The declared type of a column says what a stored text or number
+// means. Borrows the statement.
 class Reader {
 public:
     explicit Reader(sqlite3_stmt* statement);
 
     const Columns& columns() const { return columns_; }
-    // The row that the statement stands on.
+    // Appends the row that the statement stands on.
     Result<void> read(Rows& rows) const;
 
 private:
@@ -29,7 +30,7 @@ private:
 
     sqlite3_stmt* statement_;
     Columns columns_;
-    std::vector<Type> types_;  // by declaration; Null: whatever is stored
+    std::vector<Type> types_;  // by declaration; Null: as stored
 };
 
 }  // namespace weft::data::sqlite_internal
