@@ -29,7 +29,7 @@ CallScope::CallScope(const CallOptions& options, const CancelToken& also) {
     scope_.emplace(source_->token());
 }
 
-Result<void> Core::allow(Need need, std::string_view operation) const {
+Result<void> Core::check_access(Need need, std::string_view operation) const {
     Access access = options_.access;
     bool allowed = access == Access::ReadWrite || need == Need::Either ||
                    (access == Access::Read) == (need == Need::Read);
@@ -40,7 +40,7 @@ Result<void> Core::allow(Need need, std::string_view operation) const {
     return to_error(provider().name(), kAccessState, text);
 }
 
-void Core::tell_if_slow(const Statement& statement, Instant begun) const {
+void Core::log_if_slow(const Statement& statement, Instant begun) const {
     Nanoseconds took = Clock::now() - begun;
     if (took < options_.slow_after) return;
     std::string text = statement.text(provider().placeholders()).substr(0, kLoggedTextMax);
@@ -83,7 +83,7 @@ Result<Database> Database::open(std::unique_ptr<Provider> provider, DatabaseOpti
 }
 
 Result<Rows> Database::query(const Statement& statement, const QueryOptions& options) {
-    WEFT_TRY(core_->allow(Need::Read, "query"));
+    WEFT_TRY(core_->check_access(Need::Read, "query"));
     WEFT_TRY(check_limit(options.rows_max));
     CallScope scope(options.call());
     WEFT_TRY(scope.check());
@@ -95,7 +95,7 @@ Result<Rows> Database::query(const Statement& statement, const QueryOptions& opt
 
 Result<std::optional<Rows>> Database::query_one(const Statement& statement,
                                                 const QueryOptions& options) {
-    WEFT_TRY(core_->allow(Need::Read, "query_one"));
+    WEFT_TRY(core_->check_access(Need::Read, "query_one"));
     CallScope scope(options.call());
     WEFT_TRY(scope.check());
     RowLimit limit{.rows_max = 1, .beyond = RowLimit::Beyond::Stop};
@@ -105,7 +105,7 @@ Result<std::optional<Rows>> Database::query_one(const Statement& statement,
 }
 
 Result<Outcome> Database::exec(const Statement& statement, const CallOptions& options) {
-    WEFT_TRY(core_->allow(Need::Write, "exec"));
+    WEFT_TRY(core_->check_access(Need::Write, "exec"));
     CallScope scope(options);
     WEFT_TRY(scope.check());
     return core_->timed(statement, [&] { return run(*core_, statement, RowLimit{}, "exec"); });
@@ -113,7 +113,7 @@ Result<Outcome> Database::exec(const Statement& statement, const CallOptions& op
 
 Result<std::vector<Outcome>> Database::batch(std::span<const Statement> statements,
                                              const BatchOptions& options) {
-    WEFT_TRY(core_->allow(Need::Write, "batch"));
+    WEFT_TRY(core_->check_access(Need::Write, "batch"));
     WEFT_TRY(check_limit(options.rows_max));
     if (statements.size() > kBatchStatementsMax)
         return Error::limit("a batch has more statements than", kBatchStatementsMax,
@@ -126,7 +126,7 @@ Result<std::vector<Outcome>> Database::batch(std::span<const Statement> statemen
 }
 
 Result<Cursor> Database::query_cursor(const Statement& statement, const CursorOptions& options) {
-    WEFT_TRY(core_->allow(Need::Read, "query_cursor"));
+    WEFT_TRY(core_->check_access(Need::Read, "query_cursor"));
     WEFT_TRY(check_limit(options.rows_max));
     auto state = std::make_unique<database_internal::CursorState>(core_, options);
     WEFT_TRY(state->open_alone(statement));

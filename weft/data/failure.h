@@ -20,14 +20,14 @@ namespace weft::data {
 // What went wrong, in terms that do not depend on the provider.
 enum class Cause : std::uint8_t {
     Cancelled,
-    TimedOut,         // the deadline of the operation
-    Closed,           // the database, the transaction or the cursor was closed
-    Connection,       // lost, refused or never made: the next attempt may succeed
-    Authentication,   // the credentials were not accepted
-    PoolExhausted,    // no connection in time, or too many wait
-    RowLimit,         // more rows than asked for
-    Busy,             // locked by another for too long
-    Serialization,    // a conflict or deadlock: try the whole transaction again
+    TimedOut,        // the deadline of the operation
+    Closed,          // the database, the transaction or the cursor was closed
+    Connection,      // lost, refused or never made: the next attempt may succeed
+    Authentication,  // the credentials were not accepted
+    PoolExhausted,   // no connection in time, or too many wait
+    RowLimit,        // more rows than asked for
+    Busy,            // locked by another for too long
+    Serialization,   // a conflict or deadlock: try the whole transaction again
     UniqueViolation,
     ForeignKeyViolation,
     NotNullViolation,

@@ -39,7 +39,7 @@ Result<void> make_table(Database& database) {
     return {};
 }
 
-Result<std::vector<const Migration*>> in_order(std::span<const Migration> migrations) {
+Result<std::vector<const Migration*>> sorted_by_name(std::span<const Migration> migrations) {
     std::vector<const Migration*> sorted;
     for (const Migration& migration : migrations) sorted.push_back(&migration);
     std::ranges::sort(sorted, {}, [](const Migration* one) { return std::string_view(one->name); });
@@ -71,7 +71,7 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
 }
 
 // Why this state prevents migrating; empty if it does not.
-std::string_view why_not(MigrationState state) {
+std::string_view reason_to_refuse(MigrationState state) {
     switch (state) {
     case MigrationState::Changed: return "its file was changed after it was applied";
     case MigrationState::Missing: return "its file is gone, and it was applied";
@@ -87,12 +87,12 @@ Result<bool> is_finished(const Applied& applied, std::string_view name) {
     auto found = applied.find(name);
     if (found == applied.end()) return false;
     if (found->second != kUnfinished) return true;
-    return Error(ErrorKind::Misuse, std::string(why_not(MigrationState::Unfinished)));
+    return Error(ErrorKind::Misuse, std::string(reason_to_refuse(MigrationState::Unfinished)));
 }
 
 // True if it was this call that has applied it.
 Result<bool> apply(Database& database, const Migration& migration) {
-    bool is_noted = false;
+    bool is_recorded = false;
     Result<bool> applied_here = database.transaction([&](Transaction& tx) -> Result<bool> {
         // The note is written first: of two who apply it at once the second waits for the first, or
         // sees what it has noted.
@@ -101,13 +101,13 @@ Result<bool> apply(Database& database, const Migration& migration) {
         if (is_done) return false;
         WEFT_TRY(tx.exec(sql("insert into weft_migrations (name, hash) values ({}, {})",
                              migration.name, std::string(kUnfinished))));
-        is_noted = true;
+        is_recorded = true;
         WEFT_TRY(tx.run_script(migration.text));
         WEFT_TRY(tx.exec(sql("update weft_migrations set hash = {} where name = {}",
                              migration_hash(migration.text), migration.name)));
         return true;
     });
-    if (applied_here || is_noted) return applied_here;
+    if (applied_here || is_recorded) return applied_here;
     // The insert failed: perhaps another process has recorded the migration. Its transaction has
     // ended by now, because the insert waited for it, unless the database commits the record alone.
     Result<Applied> applied = read_applied(database);
@@ -145,7 +145,7 @@ std::string_view to_string(MigrationState state) noexcept {
 
 Result<std::vector<MigrationStatus>> migration_status(Database& database,
                                                       std::span<const Migration> migrations) {
-    std::vector<const Migration*> sorted = WEFT_TRY(in_order(migrations));
+    std::vector<const Migration*> sorted = WEFT_TRY(sorted_by_name(migrations));
     Result<Applied> applied = read_applied(database);
     // Before the first migration the table does not exist.
     if (!applied && cause_of(applied.error()) != Cause::Syntax) return applied.error();
@@ -154,12 +154,12 @@ Result<std::vector<MigrationStatus>> migration_status(Database& database,
 
 Result<std::vector<std::string>> migrate_up(Database& database,
                                             std::span<const Migration> migrations) {
-    std::vector<const Migration*> sorted = WEFT_TRY(in_order(migrations));
+    std::vector<const Migration*> sorted = WEFT_TRY(sorted_by_name(migrations));
     WEFT_TRY(make_table(database));
     Applied applied = WEFT_TRY(read_applied(database));
     std::vector<MigrationStatus> status = compare(sorted, applied);
     for (const MigrationStatus& one : status) {
-        std::string_view reason = why_not(one.state);
+        std::string_view reason = reason_to_refuse(one.state);
         if (reason.empty()) continue;
         return Error(ErrorKind::Misuse, "migration " + one.name + ": " + std::string(reason));
     }

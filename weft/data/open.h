@@ -16,7 +16,7 @@ namespace weft::data {
 
 struct DatabasePlace {
     std::string provider;  // one of provider_names()
-    std::string place;  // SQLite: a file or :memory:; else a connection string, which is secret
+    std::string place;     // SQLite: a file or :memory:; else a connection string, which is secret
 };
 
 std::span<const std::string_view> provider_names();

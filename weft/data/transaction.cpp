@@ -47,7 +47,7 @@ Result<std::unique_lock<Mutex>> TransactionState::enter(unsigned depth) {
 
 bool TransactionState::is_open(unsigned depth) const { return !ended_ && depth <= innermost_; }
 
-Result<unsigned> TransactionState::deepen() {
+Result<unsigned> TransactionState::begin_savepoint() {
     if (innermost_ + 1 > kSavepointsDeepMax)
         return Error::limit("transactions are nested deeper than", kSavepointsDeepMax,
                             "kSavepointsDeepMax");
@@ -139,7 +139,7 @@ Result<Outcome> Transaction::run(const Statement& statement, RowLimit limit,
 }
 
 Result<Rows> Transaction::query(const Statement& statement, const QueryOptions& options) {
-    if (!ended_) WEFT_TRY(state_->core().allow(Need::Read, "query"));
+    if (!ended_) WEFT_TRY(state_->core().check_access(Need::Read, "query"));
     if (options.rows_max == 0) return Error(ErrorKind::Misuse, "rows_max is 0; at least one row");
     Outcome outcome = WEFT_TRY(run(statement, {.rows_max = options.rows_max}, options.call()));
     return std::move(outcome.rows);
@@ -147,7 +147,7 @@ Result<Rows> Transaction::query(const Statement& statement, const QueryOptions& 
 
 Result<std::optional<Rows>> Transaction::query_one(const Statement& statement,
                                                    const QueryOptions& options) {
-    if (!ended_) WEFT_TRY(state_->core().allow(Need::Read, "query_one"));
+    if (!ended_) WEFT_TRY(state_->core().check_access(Need::Read, "query_one"));
     RowLimit limit{.rows_max = 1, .beyond = RowLimit::Beyond::Stop};
     Outcome outcome = WEFT_TRY(run(statement, limit, options.call()));
     if (outcome.rows.empty()) return std::optional<Rows>();
@@ -155,14 +155,14 @@ Result<std::optional<Rows>> Transaction::query_one(const Statement& statement,
 }
 
 Result<Outcome> Transaction::exec(const Statement& statement, const CallOptions& options) {
-    if (!ended_) WEFT_TRY(state_->core().allow(Need::Write, "exec"));
+    if (!ended_) WEFT_TRY(state_->core().check_access(Need::Write, "exec"));
     return run(statement, RowLimit{}, options);
 }
 
 Result<std::vector<Outcome>> Transaction::batch(std::span<const Statement> statements,
                                                 const BatchOptions& options) {
     if (ended_) return to_error("data", "25000", "the transaction has ended");
-    WEFT_TRY(state_->core().allow(Need::Write, "batch"));
+    WEFT_TRY(state_->core().check_access(Need::Write, "batch"));
     CallScope scope(options.call(), state_->token());
     WEFT_TRY(scope.check());
     std::unique_lock<Mutex> lock = WEFT_TRY(state_->enter(depth_));
@@ -171,7 +171,7 @@ Result<std::vector<Outcome>> Transaction::batch(std::span<const Statement> state
 
 Result<void> Transaction::run_script(const std::string& text, const CallOptions& options) {
     if (ended_) return to_error("data", "25000", "the transaction has ended");
-    WEFT_TRY(state_->core().allow(Need::Write, "run_script"));
+    WEFT_TRY(state_->core().check_access(Need::Write, "run_script"));
     CallScope scope(options, state_->token());
     WEFT_TRY(scope.check());
     std::unique_lock<Mutex> lock = WEFT_TRY(state_->enter(depth_));
@@ -180,7 +180,7 @@ Result<void> Transaction::run_script(const std::string& text, const CallOptions&
 
 Result<Cursor> Transaction::query_cursor(const Statement& statement, const CursorOptions& options) {
     if (ended_) return to_error("data", "25000", "the transaction has ended");
-    WEFT_TRY(state_->core().allow(Need::Read, "query_cursor"));
+    WEFT_TRY(state_->core().check_access(Need::Read, "query_cursor"));
     auto cursor = std::make_unique<database_internal::CursorState>(state_->shared_core(), options);
     WEFT_TRY(cursor->open_in(state_, depth_, statement));
     return Cursor(std::move(cursor));
@@ -191,7 +191,7 @@ Result<Transaction> Transaction::begin() {
     CallScope scope({}, state_->token());
     WEFT_TRY(scope.check());
     std::unique_lock<Mutex> lock = WEFT_TRY(state_->enter(depth_));
-    unsigned depth = WEFT_TRY(state_->deepen());
+    unsigned depth = WEFT_TRY(state_->begin_savepoint());
     return Transaction(state_, depth);
 }
 

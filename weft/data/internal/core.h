@@ -73,13 +73,13 @@ public:
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    Result<void> allow(Need need, std::string_view operation) const;
+    Result<void> check_access(Need need, std::string_view operation) const;
     // Calls the function and logs the statement if it was slow.
     template <class Function>
     auto timed(const Statement& statement, Function&& function) {
         Instant begun = options_.slow_after > Nanoseconds::zero() ? Clock::now() : Instant();
         auto result = function();
-        if (options_.slow_after > Nanoseconds::zero()) tell_if_slow(statement, begun);
+        if (options_.slow_after > Nanoseconds::zero()) log_if_slow(statement, begun);
         return result;
     }
 
@@ -89,7 +89,7 @@ public:
     const DatabaseOptions& options() const { return options_; }
 
 private:
-    void tell_if_slow(const Statement& statement, Instant begun) const;
+    void log_if_slow(const Statement& statement, Instant begun) const;
 
     const DatabaseOptions options_;
     const std::shared_ptr<Pool> pool_;                 // owners: this and shared_
@@ -113,7 +113,7 @@ public:
     Connection& connection() const { return *lease_; }
     CancelToken token() const { return source_.token(); }
     unsigned innermost() const { return innermost_; }
-    Result<unsigned> deepen();
+    Result<unsigned> begin_savepoint();
     void set_cursor(CursorState* cursor) { cursor_ = cursor; }  // null: none is open
 
 private:

@@ -97,7 +97,7 @@ Result<Lease> Core::acquire(std::string_view purpose) {
         ++stats_.closed_broken;
     }
     if (!slot->connection) {
-        Result<void> filled = fill(*slot, deadline);
+        Result<void> filled = connect_slot(*slot, deadline);
         if (!filled) {
             if (!WEFT_PLANTED("data_pool.forgets_a_failed_open")) free_slot(slot);
             return filled.error();
@@ -107,7 +107,7 @@ Result<Lease> Core::acquire(std::string_view purpose) {
         SpinGuard guard(lock_);
         slot->purpose = purpose;
         slot->leased_at = Clock::now();
-        slot->leak_told = false;
+        slot->leak_logged = false;
         ++stats_.acquired;
     }
     start_sweeper();
@@ -153,7 +153,7 @@ Result<Slot*> Core::take_slot(Deadline deadline) {
     return wait_for_slot(deadline);
 }
 
-// The lock is held, and released in here.
+// Called with the lock held; releases it.
 Result<Slot*> Core::wait_for_slot(Deadline deadline) {
     Instant begun = Clock::now();
     Entry entry;
@@ -186,7 +186,7 @@ bool Core::is_valid(Slot& slot, Deadline deadline) {
     return valid && slot.connection->state() == ConnectionState::Idle;
 }
 
-Result<void> Core::fill(Slot& slot, Deadline deadline) {
+Result<void> Core::connect_slot(Slot& slot, Deadline deadline) {
     WEFT_TRY(pause_before_open(deadline));
     Result<void> opened = open(slot, deadline);
     if (opened) return {};
@@ -349,13 +349,13 @@ Result<void> Core::close(Deadline deadline) {
 void Core::warn_of_leaks(Instant now, Deadline& next) {
     if (options_.leak_after <= Nanoseconds::zero()) return;
     for (Slot& slot : in_use_) {
-        if (slot.leak_told) continue;
+        if (slot.leak_logged) continue;
         Deadline due = Deadline::after(options_.leak_after, slot.leased_at);
         if (!due.expired(now)) {
             next = earlier(next, due);
             continue;
         }
-        slot.leak_told = true;
+        slot.leak_logged = true;
         ++stats_.leaks_suspected;
         log(LogLevel::Warn, "data {}: a connection is in use by {} for {} ms", name_, slot.purpose,
             milliseconds(now - slot.leased_at));
@@ -370,7 +370,7 @@ std::size_t Core::count_idle() const {
 
 Deadline Core::prune(Instant now) {
     Deadline next = Deadline::never();
-    std::vector<std::pair<Slot*, std::uint64_t PoolStats::*>> over;
+    std::vector<std::pair<Slot*, std::uint64_t PoolStats::*>> expired;
     {
         SpinGuard guard(lock_);
         warn_of_leaks(now, next);
@@ -391,12 +391,12 @@ Deadline Core::prune(Instant now) {
             in_use_.push_back(*slot);
             slot->purpose = "closing";
             slot->leased_at = now;
-            over.emplace_back(slot, is_old ? &PoolStats::closed_old : &PoolStats::closed_idle);
+            expired.emplace_back(slot, is_old ? &PoolStats::closed_old : &PoolStats::closed_idle);
             --idle;
             slot = idle_.back();
         }
     }
-    for (auto [slot, counter] : over) discard(slot, counter);
+    for (auto [slot, counter] : expired) discard(slot, counter);
     return next;
 }
 

@@ -29,14 +29,14 @@
 namespace weft::data::pool_internal {
 
 // A connection, or the permission to open one. Its current holder owns the fields; the lock of the
-// core protects `link`, `purpose`, `leased_at` and `leak_told`.
+// core protects `link`, `purpose`, `leased_at` and `leak_logged`.
 struct Slot {
     std::unique_ptr<Connection> connection;
     Instant lifetime_end = Instant::max();
     Instant idle_since = {};
     Instant leased_at = {};
     std::string_view purpose;  // a literal
-    bool leak_told = false;
+    bool leak_logged = false;
     ListLink link;  // in Core::idle_ or Core::in_use_
 };
 
@@ -74,7 +74,7 @@ private:
     Result<Slot*> take_slot(Deadline deadline);
     Slot* take_free_slot();                          // under the lock; null: none is free
     Result<Slot*> wait_for_slot(Deadline deadline);  // called with the lock, returns without
-    Result<void> fill(Slot& slot, Deadline deadline);
+    Result<void> connect_slot(Slot& slot, Deadline deadline);
     Result<void> pause_before_open(Deadline deadline);
     Result<void> open(Slot& slot, Deadline deadline);
     bool is_valid(Slot& slot, Deadline deadline);

@@ -13,14 +13,14 @@
 namespace weft::data {
 
 struct SqlSyntax {
-    bool dollar_quotes = false;     // $tag$ text $tag$, and E'\'' is a string
-    bool brackets = false;          // [name]
-    bool backticks = false;         // `name`
-    bool backslashes = false;       // '\'' is a string
-    bool nested_comments = false;   // /* /* */ is still a comment */
+    bool dollar_quotes = false;    // $tag$ text $tag$, and E'\'' is a string
+    bool brackets = false;         // [name]
+    bool backticks = false;        // `name`
+    bool backslashes = false;      // '\'' is a string
+    bool nested_comments = false;  // /* /* */ is still a comment */
     // #; "--" only before a blank; the content of /*! */ is executed.
     bool mariadb_comments = false;
-    std::string_view marks = {};    // what words may begin with besides letters: "@#"
+    std::string_view marks = {};  // what words may begin with besides letters: "@#"
 };
 inline constexpr SqlSyntax kPostgresSyntax{.dollar_quotes = true, .nested_comments = true};
 

@@ -25,13 +25,13 @@ public:
     std::string_view mode() const override { return "blocking pool"; }
     Placeholders placeholders() const override { return Placeholders::Question; }
     Result<std::unique_ptr<Connection>> connect() override {
-        return odbc::OdbcConnection::open(options_, access_, stopper_);
+        return odbc::OdbcConnection::open(options_, access_, cancel_thread_);
     }
 
 private:
     const OdbcOptions options_;
     const Access access_;
-    std::shared_ptr<odbc::Stopper> stopper_ = std::make_shared<odbc::Stopper>();
+    std::shared_ptr<odbc::CancelThread> cancel_thread_ = std::make_shared<odbc::CancelThread>();
 };
 
 Error refused(std::string_view why) {

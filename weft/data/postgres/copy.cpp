@@ -20,11 +20,11 @@ Error ended() { return to_error("postgres", kClosedState, "the copy has ended");
 // Starts the statement, and checks that it is a copy in this direction.
 Result<PostgresConnection*> begin(Connection& connection, const Statement& statement,
                                   ExecStatusType direction) {
-    auto* its = dynamic_cast<PostgresConnection*>(&connection);
-    if (!its) return Error(ErrorKind::Misuse, "a copy needs a connection to PostgreSQL");
-    auto [form, first] = WEFT_TRY(its->start(statement));
-    if (PQresultStatus(first.get()) == direction) return its;
-    its->stop();
+    auto* target = dynamic_cast<PostgresConnection*>(&connection);
+    if (!target) return Error(ErrorKind::Misuse, "a copy needs a connection to PostgreSQL");
+    auto [form, first] = WEFT_TRY(target->start(statement));
+    if (PQresultStatus(first.get()) == direction) return target;
+    target->stop();
     return Error(ErrorKind::Misuse, direction == PGRES_COPY_IN
                                         ? "the statement is no copy from stdin"
                                         : "the statement is no copy to stdout");
@@ -54,8 +54,8 @@ Result<std::uint64_t> collect(Link& link) {
 // ---------------------------------------------------------------- to the server
 
 Result<CopyIn> CopyIn::start(Connection& connection, const Statement& statement) {
-    PostgresConnection* its = WEFT_TRY(begin(connection, statement, PGRES_COPY_IN));
-    return CopyIn(*its);
+    PostgresConnection* target = WEFT_TRY(begin(connection, statement, PGRES_COPY_IN));
+    return CopyIn(*target);
 }
 
 Error CopyIn::fail(const Error& error) {
@@ -113,8 +113,8 @@ void CopyIn::give_up() {
 // ---------------------------------------------------------------- from the server
 
 Result<CopyOut> CopyOut::start(Connection& connection, const Statement& statement) {
-    PostgresConnection* its = WEFT_TRY(begin(connection, statement, PGRES_COPY_OUT));
-    return CopyOut(*its);
+    PostgresConnection* target = WEFT_TRY(begin(connection, statement, PGRES_COPY_OUT));
+    return CopyOut(*target);
 }
 
 Result<void> CopyOut::end() {

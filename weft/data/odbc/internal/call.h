@@ -11,13 +11,13 @@ namespace weft::data::odbc {
 class Session::Call {
 public:
     Call(Session& session, const StatementHandle& handle) : session_(session) {
-        std::lock_guard guard(session_.stop_mutex_);
-        is_stopped_ = session_.number_ != 0 && session_.stopped_ == session_.number_;
-        if (!is_stopped_) session_.waiting_ = handle.get();
+        std::lock_guard guard(session_.cancel_mutex_);
+        is_cancelled_ = session_.number_ != 0 && session_.cancelled_ == session_.number_;
+        if (!is_cancelled_) session_.waiting_ = handle.get();
     }
     ~Call() {
         // The lock waits for a cancel under way, which must not hit a statement that has ended.
-        std::lock_guard guard(session_.stop_mutex_);
+        std::lock_guard guard(session_.cancel_mutex_);
         session_.waiting_ = nullptr;
     }
     Call(const Call&) = delete;
@@ -25,13 +25,13 @@ public:
 
     // Cancelled if the work is to stop; the driver call must then not be made.
     Result<void> check() const {
-        if (is_stopped_) return ErrorKind::Cancelled;
+        if (is_cancelled_) return ErrorKind::Cancelled;
         return {};
     }
 
 private:
     Session& session_;
-    bool is_stopped_ = false;
+    bool is_cancelled_ = false;
 };
 
 }  // namespace weft::data::odbc

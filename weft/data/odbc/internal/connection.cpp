@@ -38,10 +38,10 @@ private:
     bool ended_ = false;
 };
 
-Result<std::unique_ptr<Connection>> OdbcConnection::open(const OdbcOptions& options, Access access,
-                                                         std::shared_ptr<Stopper> stopper) {
+Result<std::unique_ptr<Connection>> OdbcConnection::open(
+    const OdbcOptions& options, Access access, std::shared_ptr<CancelThread> cancel_thread) {
     auto connection = std::make_unique<OdbcConnection>(std::make_shared<Session>(options, access),
-                                                       std::move(stopper));
+                                                       std::move(cancel_thread));
     WEFT_TRY(connection->executor_.connect(Deadline::after(options.login_timeout)));
     return std::unique_ptr<Connection>(std::move(connection));
 }

@@ -16,9 +16,9 @@ namespace weft::data::odbc {
 class OdbcConnection final : public Connection {
 public:
     static Result<std::unique_ptr<Connection>> open(const OdbcOptions& options, Access access,
-                                                    std::shared_ptr<Stopper> stopper);
-    OdbcConnection(std::shared_ptr<Session> session, std::shared_ptr<Stopper> stopper)
-        : executor_(std::move(session), std::move(stopper)) {}
+                                                    std::shared_ptr<CancelThread> cancel_thread);
+    OdbcConnection(std::shared_ptr<Session> session, std::shared_ptr<CancelThread> cancel_thread)
+        : executor_(std::move(session), std::move(cancel_thread)) {}
 
     Result<Outcome> run(const Statement& statement, RowLimit limit) override;
     Result<std::vector<Outcome>> run_all(std::span<const Statement> statements, RowLimit limit,

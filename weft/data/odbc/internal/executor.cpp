@@ -12,30 +12,30 @@ namespace weft::data::odbc {
 namespace {
 
 // The pause between two cancels of the same work; it doubles each time.
-constexpr Nanoseconds kStopPause = std::chrono::milliseconds(10);
-constexpr Nanoseconds kStopPauseMax = std::chrono::milliseconds(200);
+constexpr Nanoseconds kCancelPause = std::chrono::milliseconds(10);
+constexpr Nanoseconds kCancelPauseMax = std::chrono::milliseconds(200);
 
 }  // namespace
 
-Stopper::~Stopper() {
+CancelThread::~CancelThread() {
     requests_.close();
     if (started_) env::join_thread(thread_);
 }
 
-void Stopper::ask(std::shared_ptr<Session> session, std::uint64_t number) {
+void CancelThread::request(std::shared_ptr<Session> session, std::uint64_t number) {
     {
         std::lock_guard guard(start_);
         if (!started_) {
-            thread_ = env::start_thread([](void* self) { static_cast<Stopper*>(self)->serve(); },
-                                        this, "weft-odbc-stop");
+            auto entry = [](void* self) { static_cast<CancelThread*>(self)->serve(); };
+            thread_ = env::start_thread(entry, this, "weft-odbc-stop");
             started_ = thread_.handle != 0;
         }
     }
     static_cast<void>(requests_.try_send(Request{std::move(session), number}));
 }
 
-void Stopper::serve() {
-    while (Result<Request> request = requests_.receive()) request->session->stop(request->number);
+void CancelThread::serve() {
+    while (Result<Request> next = requests_.receive()) next->session->cancel(next->number);
 }
 
 // Shared by the caller and the thread that runs it.
@@ -76,7 +76,7 @@ void Executor::finish(Job& job) {
 std::shared_ptr<Executor::Job> Executor::start(Body body) {
     auto job = std::make_shared<Job>();
     job->session = session_;
-    job->number = ++asked_;
+    job->number = ++last_number_;
     job->body = std::move(body);
     if (BlockingPool* pool = blocking_internal::pool_here()) {
         pool->run_detached([job] { perform(*job); });
@@ -89,12 +89,12 @@ std::shared_ptr<Executor::Job> Executor::start(Body body) {
 }
 
 // Cancels the job until it has ended. False: it did not end within kTidyTimeout.
-bool Executor::stop(Job& job) {
+bool Executor::cancel(Job& job) {
     Deadline end = Deadline::after(kTidyTimeout);
     bool is_plain = job.thread.handle != 0;
     return shield(is_plain ? Deadline::never() : end, [&] {
-        for (Nanoseconds pause = kStopPause;; pause = std::min(pause * 2, kStopPauseMax)) {
-            stopper_->ask(session_, job.number);
+        for (Nanoseconds pause = kCancelPause;; pause = std::min(pause * 2, kCancelPauseMax)) {
+            cancel_thread_->request(session_, job.number);
             if (job.done.wait_for(pause)) return true;
             if (!is_plain && end.expired(Clock::now())) return false;
         }
@@ -107,13 +107,13 @@ Executor::End Executor::run_body(Body body, Result<void>& waited) {
         return End::Lost;
     }
     waited = CancelToken::current().check();
-    if (!waited) return End::Unrun;
+    if (!waited) return End::NotRun;
     std::shared_ptr<Job> job = start(std::move(body));
     waited = job->done.wait();
     End end = End::Done;
     if (!waited && job->try_move(Job::State::Withdrawn)) {
-        end = End::Unrun;
-    } else if (!waited && !stop(*job)) {
+        end = End::NotRun;
+    } else if (!waited && !cancel(*job)) {
         end = End::Lost;
         session_.reset();
     }

@@ -23,19 +23,19 @@
 
 namespace weft::data::odbc {
 
-// Stopper: cancels calls on a thread of its own, because cancelling blocks too, and all threads of
-// the pool may be busy with the calls to be cancelled. Any fiber, any thread. The destructor joins
-// the thread.
-class Stopper {
+// CancelThread: cancels calls on a thread of its own, because cancelling blocks too, and all
+// threads of the pool may be busy with the calls to be cancelled. Any fiber, any thread. The
+// destructor joins the thread.
+class CancelThread {
 public:
-    Stopper() = default;
-    ~Stopper();
-    Stopper(const Stopper&) = delete;
-    Stopper& operator=(const Stopper&) = delete;
+    CancelThread() = default;
+    ~CancelThread();
+    CancelThread(const CancelThread&) = delete;
+    CancelThread& operator=(const CancelThread&) = delete;
 
     // Asks for one cancel. The request is dropped when too many are queued; the caller repeats it
     // while it waits.
-    void ask(std::shared_ptr<Session> session, std::uint64_t number);
+    void request(std::shared_ptr<Session> session, std::uint64_t number);
 
 private:
     static constexpr std::size_t kRequestsMax = 256;
@@ -53,9 +53,9 @@ private:
 
 class Executor {
 public:
-    // The connections of a provider share the stopper.
-    Executor(std::shared_ptr<Session> session, std::shared_ptr<Stopper> stopper)
-        : session_(std::move(session)), stopper_(std::move(stopper)) {}
+    // The connections of a provider share the cancel thread.
+    Executor(std::shared_ptr<Session> session, std::shared_ptr<CancelThread> cancel_thread)
+        : session_(std::move(session)), cancel_thread_(std::move(cancel_thread)) {}
     ~Executor();  // closes the session, which may take kTidyTimeout
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
@@ -85,18 +85,18 @@ public:
 
 private:
     struct Job;
-    enum class End : std::uint8_t { Done, Unrun, Lost };
+    enum class End : std::uint8_t { Done, NotRun, Lost };
     using Body = std::function<void(Session& session)>;
 
     End run_body(Body body, Result<void>& waited);
     std::shared_ptr<Job> start(Body body);
-    bool stop(Job& job);
+    bool cancel(Job& job);
     static void perform(Job& job);
     static void finish(Job& job);
 
-    std::shared_ptr<Session> session_;  // owners: this, the running call and the stopper
-    std::shared_ptr<Stopper> stopper_;  // owners: the connections and their provider
-    std::uint64_t asked_ = 0;
+    std::shared_ptr<Session> session_;  // owners: this, the running call and the cancel thread
+    std::shared_ptr<CancelThread> cancel_thread_;  // owners: the connections and their provider
+    std::uint64_t last_number_ = 0;
 };
 
 }  // namespace weft::data::odbc

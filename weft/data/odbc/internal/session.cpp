@@ -12,7 +12,7 @@ namespace weft::data::odbc {
 namespace {
 
 // A late cancel may still hit the next statement, and hardly more than two of them.
-constexpr int kSettlingsMax = 3;
+constexpr int kAbsorbAttemptsMax = 3;
 
 bool is_done(SQLRETURN code) { return SQL_SUCCEEDED(code) || code == SQL_NO_DATA; }
 
@@ -33,30 +33,30 @@ Session::~Session() {
 
 void Session::begin_work(std::uint64_t number) {
     {
-        std::lock_guard guard(stop_mutex_);
+        std::lock_guard guard(cancel_mutex_);
         number_ = number;
     }
-    if (!cursor_) settle_after_cancel();
+    if (!cursor_) absorb_late_cancel();
 }
 
 void Session::end_work() {
-    std::lock_guard guard(stop_mutex_);
+    std::lock_guard guard(cancel_mutex_);
     number_ = 0;
 }
 
 // Runs harmless statements that absorb a late cancel. Their driver calls are made without Call,
 // because the work must not count as cancelled.
-void Session::settle_after_cancel() {
+void Session::absorb_late_cancel() {
     {
-        std::lock_guard guard(stop_mutex_);
-        if (!std::exchange(was_cancelled_, false)) return;
+        std::lock_guard guard(cancel_mutex_);
+        if (!std::exchange(cancel_sent_, false)) return;
     }
     if (facts_.dialect == OdbcDialect::Other) {
         is_broken_ = true;
         return;
     }
     Wide text = to_wide("select 1");
-    for (int settlings = 0; settlings < kSettlingsMax; ++settlings) {
+    for (int attempts = 0; attempts < kAbsorbAttemptsMax; ++attempts) {
         StatementHandle handle;
         if (!handle.allocate(link_.get())) break;
         SQLRETURN code =
@@ -86,7 +86,7 @@ Error Session::statement_error(const StatementHandle& handle, Phase phase) const
 }
 
 void Session::note_failure(const Error& error) {
-    bool is_dead = number_of(SQL_ATTR_CONNECTION_DEAD, SQL_CD_FALSE) == SQL_CD_TRUE;
+    bool is_dead = attribute_of(SQL_ATTR_CONNECTION_DEAD, SQL_CD_FALSE) == SQL_CD_TRUE;
     if (is_dead || is_connection_lost(error)) {
         is_broken_ = true;
         return;
@@ -116,7 +116,7 @@ void Session::note_failure(const Error& error) {
 }
 
 // For a lost connection a driver may report only a general error.
-Error Session::telling(const Error& error) const {
+Error Session::clarified(const Error& error) const {
     bool says_nothing = is_broken_ && cause_of(error) == Cause::Other;
     return says_nothing ? data::to_error(kName, "08S01", "the connection was lost") : error;
 }
@@ -301,7 +301,7 @@ Result<Outcome> Session::run_once(const Statement& statement, RowLimit limit) {
     // time.
     if (active) active->handle = StatementHandle();
     note_failure(outcome.error());
-    return telling(outcome.error());
+    return clarified(outcome.error());
 }
 
 Result<Outcome> Session::run(const Statement& statement, RowLimit limit) {
@@ -344,12 +344,12 @@ Result<void> Session::run_script(const std::string& text) {
     return {};
 }
 
-Result<void> Session::tell(std::string_view text) {
+Result<void> Session::execute_own(std::string_view text) {
     Active active = WEFT_TRY(execute_direct(std::string(text)));
     return {};
 }
 
-Result<std::optional<Value>> Session::ask(std::string_view text) {
+Result<std::optional<Value>> Session::query_own(std::string_view text) {
     Active active = WEFT_TRY(execute_direct(std::string(text)));
     Outcome outcome = WEFT_TRY(collect(active, {.rows_max = 1, .beyond = RowLimit::Beyond::Stop}));
     if (outcome.rows.empty() || outcome.rows.columns().empty()) return std::optional<Value>();
@@ -379,7 +379,7 @@ Result<Rows> Session::fetch(std::size_t rows_max) {
     if (failed) return rows;
     cursor_.reset();
     note_failure(failed.error());
-    return telling(failed.error());
+    return clarified(failed.error());
 }
 
 void Session::close_rows() {
@@ -389,7 +389,7 @@ void Session::close_rows() {
 }
 
 Result<void> Session::validate() {
-    Result<void> answered = tell("select 1");
+    Result<void> answered = execute_own("select 1");
     if (!answered) note_failure(answered.error());
     return answered;
 }
@@ -399,13 +399,13 @@ Result<void> Session::reset() {
     if (facts_.dialect == OdbcDialect::Sqlite) {
         // Ends a transaction that a statement began; otherwise the error only says that there was
         // none.
-        static_cast<void>(tell("rollback"));
+        static_cast<void>(execute_own("rollback"));
         return {};
     }
     std::string_view text = reset_text(facts_.dialect);
     if (text.empty()) return data::to_error(kName, "08003", "the session was changed");
     cache_.clear();
-    WEFT_TRY(tell(text));
+    WEFT_TRY(execute_own(text));
     return prepare_session();
 }
 

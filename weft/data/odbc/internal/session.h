@@ -1,8 +1,8 @@
 // Session: one connection of a driver, by calls that block (odbc.h).
 //
-// One thread at a time, except for stop(). Each piece of work has a number, and stop() names the
-// work by it, so that it can never hit the next. Shared by the executor, the work under way and the
-// stopper; the destructor rolls back and disconnects, which may block.
+// One thread at a time, except for cancel(). Each piece of work has a number, and cancel() names
+// the work by it, so that it can never hit the next. Owners: the executor, the work under way and
+// the cancel thread. The destructor rolls back and disconnects, which may block.
 #pragma once
 
 #include <sql.h>
@@ -42,9 +42,9 @@ public:
     void begin_work(std::uint64_t number);
     void end_work();
     // Cancels the driver call of this piece of work, and makes the work end before its next one. A
-    // cancel may come too early for the driver to notice it, so stop() is called again until the
+    // cancel may come too early for the driver to notice it, so cancel() is called again until the
     // work has ended. Any thread; blocks as the driver does.
-    void stop(std::uint64_t number);
+    void cancel(std::uint64_t number);
 
     Result<void> connect();
     Result<Outcome> run(const Statement& statement, RowLimit limit);
@@ -96,9 +96,9 @@ private:
     void release(Active active);
     Result<Outcome> collect(Active& active, RowLimit limit);
     Result<Outcome> run_once(const Statement& statement, RowLimit limit);
-    // Run a statement of Weft itself; ask() returns its first value.
-    Result<void> tell(std::string_view text);
-    Result<std::optional<Value>> ask(std::string_view text);
+    // Run a statement of Weft itself; query_own() returns its first value.
+    Result<void> execute_own(std::string_view text);
+    Result<std::optional<Value>> query_own(std::string_view text);
     void stream_rows(bool wanted);
 
     // Transactions.
@@ -106,8 +106,8 @@ private:
     Result<void> end(bool commit);
     Result<void> set_isolation(Isolation isolation);
     Result<void> set_autocommit(bool on);
-    bool set_number(SQLINTEGER attribute, SQLULEN value);
-    SQLULEN number_of(SQLINTEGER attribute, SQLULEN otherwise) const;
+    bool set_attribute(SQLINTEGER attribute, SQLULEN value);
+    SQLULEN attribute_of(SQLINTEGER attribute, SQLULEN otherwise) const;
 
     Error link_error(Phase phase) const;
     Error statement_error(const StatementHandle& handle, Phase phase) const;
@@ -115,10 +115,10 @@ private:
     // usable.
     void note_failure(const Error& error);
     // Replaces an error that says nothing about a lost connection.
-    Error telling(const Error& error) const;
-    void settle_after_cancel();
+    Error clarified(const Error& error) const;
+    void absorb_late_cancel();
     bool is_under_way(std::uint64_t number);
-    void say(const std::string& text);  // ignores errors
+    void execute_quietly(const std::string& text);  // ignores errors
 
     const OdbcOptions options_;
     const Access access_;
@@ -139,11 +139,11 @@ private:
     bool is_dirty_ = false;
     std::optional<SQLULEN> isolation_before_;
 
-    Mutex stop_mutex_;             // protects the members below
+    Mutex cancel_mutex_;           // protects the members below
     std::uint64_t number_ = 0;     // of the work under way; zero: none
-    std::uint64_t stopped_ = 0;    // of the work to be cancelled
+    std::uint64_t cancelled_ = 0;  // of the work to be cancelled
     SQLHANDLE waiting_ = nullptr;  // the statement in a driver call that may block
-    bool was_cancelled_ = false;   // a cancel was sent since the last settle_after_cancel()
+    bool cancel_sent_ = false;     // a cancel was sent since the last absorb_late_cancel()
 };
 
 }  // namespace weft::data::odbc

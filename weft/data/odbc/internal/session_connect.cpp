@@ -25,7 +25,7 @@ Result<void> Session::connect() {
     bool caches = facts_.dialect != OdbcDialect::Sqlite;
     cache_ = StatementCache(caches ? options_.statements_cached : 0);
     if (std::string_view text = session_number_text(facts_.dialect); !text.empty()) {
-        std::optional<Value> number = WEFT_TRY(ask(text));
+        std::optional<Value> number = WEFT_TRY(query_own(text));
         if (number && number->type() == Type::Integer) session_number_ = number->integer();
     }
     return prepare_session();
@@ -96,7 +96,8 @@ bool Session::proves_async() {
 }
 
 Result<void> Session::prepare_session() {
-    for (const std::string& text : session_texts(facts_.dialect, access_)) WEFT_TRY(tell(text));
+    for (const std::string& text : session_texts(facts_.dialect, access_))
+        WEFT_TRY(execute_own(text));
     if (access_ == Access::Read) return check_reads_only();
     return {};
 }
@@ -105,7 +106,7 @@ Result<void> Session::prepare_session() {
 Result<void> Session::check_reads_only() {
     std::string_view text = reads_only_text(facts_.dialect);
     if (text.empty()) return {};
-    std::optional<Value> answer = WEFT_TRY(ask(text));
+    std::optional<Value> answer = WEFT_TRY(query_own(text));
     facts_.enforces_read_only = answer && (*answer == Value("on") || *answer == Value("1") ||
                                            *answer == Value(std::int64_t{1}));
     if (facts_.enforces_read_only) return {};
@@ -120,13 +121,13 @@ void Session::stream_rows(bool wanted) {
 }
 
 // Sets an attribute of the connection, and reads it back: true only if it has the new value.
-bool Session::set_number(SQLINTEGER attribute, SQLULEN value) {
+bool Session::set_attribute(SQLINTEGER attribute, SQLULEN value) {
     if (!SQL_SUCCEEDED(SQLSetConnectAttr(link_.get(), attribute, as_pointer(value), 0)))
         return false;
-    return number_of(attribute, value) == value;
+    return attribute_of(attribute, value) == value;
 }
 
-SQLULEN Session::number_of(SQLINTEGER attribute, SQLULEN otherwise) const {
+SQLULEN Session::attribute_of(SQLINTEGER attribute, SQLULEN otherwise) const {
     // Some drivers write four bytes, some eight.
     SQLULEN value = 0;
     SQLRETURN code = SQLGetConnectAttr(link_.get(), attribute, &value, sizeof(value), nullptr);

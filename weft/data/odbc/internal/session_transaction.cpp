@@ -17,7 +17,7 @@ Result<void> Session::step(TransactionStep step, unsigned depth,
     }
     std::string text = savepoint_text(facts_.dialect, step, depth);
     if (text.empty()) return {};
-    Result<void> told = tell(text);
+    Result<void> told = execute_own(text);
     if (told && step == TransactionStep::RollbackToSavepoint) transaction_failed_ = false;
     if (!told) note_failure(told.error());
     return told;
@@ -36,7 +36,7 @@ Result<void> Session::begin(const TransactionOptions& options) {
     transaction_reads_ = options.read_only && access_ != Access::Read;
     Result<void> begun;
     for (const std::string& text : begin_texts(facts_.dialect, options.read_only)) {
-        if (begun) begun = tell(text);
+        if (begun) begun = execute_own(text);
     }
     if (begun) return {};
     note_failure(begun.error());
@@ -60,9 +60,9 @@ Result<void> Session::end(bool commit) {
     Result<void> usual = set_autocommit(true);
     if (std::string_view text = end_text(facts_.dialect, transaction_reads_);
         usual && !text.empty())
-        usual = tell(text);
+        usual = execute_own(text);
     if (usual && isolation_before_) {
-        bool is_back = set_number(SQL_ATTR_TXN_ISOLATION, *isolation_before_);
+        bool is_back = set_attribute(SQL_ATTR_TXN_ISOLATION, *isolation_before_);
         if (!is_back) is_broken_ = true;
         isolation_before_.reset();
     }
@@ -73,7 +73,7 @@ Result<void> Session::end(bool commit) {
 // Set always, without regard to the value before: only the result counts.
 Result<void> Session::set_autocommit(bool on) {
     SQLULEN wanted = on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
-    if (set_number(SQL_ATTR_AUTOCOMMIT, wanted)) return {};
+    if (set_attribute(SQL_ATTR_AUTOCOMMIT, wanted)) return {};
     return data::to_error(kName, kUnsupportedState, "the driver does not switch autocommit");
 }
 
@@ -87,11 +87,11 @@ Result<void> Session::set_isolation(Isolation isolation) {
     }};
     SQLUINTEGER known = 0;
     SQLGetInfoW(link_.get(), SQL_TXN_ISOLATION_OPTION, &known, sizeof(known), nullptr);
-    SQLULEN before = number_of(SQL_ATTR_TXN_ISOLATION, 0);
+    SQLULEN before = attribute_of(SQL_ATTR_TXN_ISOLATION, 0);
     for (auto [level, number] : kLevels) {
         if (level < isolation || (known & number) == 0) continue;
         if (before == number) return {};
-        if (!set_number(SQL_ATTR_TXN_ISOLATION, number)) continue;
+        if (!set_attribute(SQL_ATTR_TXN_ISOLATION, number)) continue;
         if (before != 0) isolation_before_ = before;
         return {};
     }

@@ -21,8 +21,8 @@ StatementHandle StatementCache::take(const std::string& key) {
 }
 
 void StatementCache::put(std::string key, StatementHandle handle) {
-    if (most_ == 0) return;
-    if (entries_.size() >= most_) entries_.pop_back();
+    if (capacity_ == 0) return;
+    if (entries_.size() >= capacity_) entries_.pop_back();
     entries_.emplace_front(std::move(key), std::move(handle));
 }
 

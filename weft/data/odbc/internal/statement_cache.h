@@ -16,7 +16,7 @@ namespace weft::data::odbc {
 // statements that it holds.
 class StatementCache {
 public:
-    explicit StatementCache(std::size_t most) : most_(most) {}
+    explicit StatementCache(std::size_t capacity) : capacity_(capacity) {}
 
     // The key contains the types of the values, because a driver prepares a statement for them.
     static std::string key_of(const std::string& text, std::span<const Value> values);
@@ -26,7 +26,7 @@ public:
     void clear() { entries_.clear(); }
 
 private:
-    std::size_t most_;
+    std::size_t capacity_;
     std::list<std::pair<std::string, StatementHandle>> entries_;  // most recently used first
 };
 

@@ -12,7 +12,7 @@
 namespace weft::data::postgres {
 namespace {
 
-constexpr std::string_view kMark = "weft_rows";
+constexpr std::string_view kSavepoint = "weft_rows";
 
 std::string begin_text(const TransactionOptions& options) {
     std::string text = "begin";
@@ -35,14 +35,15 @@ void PostgresConnection::end_exchange() {
     bool in_pipeline = PQpipelineStatus(link.pg()) != PQ_PIPELINE_OFF;
     if (!link.is_broken() && (link.is_busy() || in_pipeline)) link.tidy();
     session_.note_end();
-    if (!session_.is_in_transaction()) marked_ = false;
+    if (!session_.is_in_transaction()) has_savepoint_ = false;
 }
 
 Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit limit) {
     WEFT_TRY(session_.check(statement));
     bool was_in_transaction = session_.is_in_transaction();
     bool may_stop = limit.beyond == RowLimit::Beyond::Stop;
-    if (may_stop && was_in_transaction && !Session::may_have_effects(statement)) WEFT_TRY(mark());
+    if (may_stop && was_in_transaction && !Session::may_have_effects(statement))
+        WEFT_TRY(set_savepoint());
     bool stopped = false;
     Result<Outcome> outcome = run_once(statement, limit, stopped);
     if (outcome && stopped) {
@@ -50,7 +51,8 @@ Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit lim
         return outcome;
     }
     end_exchange();
-    if (outcome || !session_.forget_if_stale(Session::phrase_of(statement).key, outcome.error()))
+    if (outcome) return outcome;
+    if (!session_.forget_if_stale(Session::keyed_text_of(statement).key, outcome.error()))
         return outcome;
     // The server has refused the statement before it began, so it can be repeated.
     if (was_in_transaction || session_.link().is_broken()) return outcome;
@@ -82,7 +84,7 @@ Result<Outcome> PostgresConnection::run_once(const Statement& statement, RowLimi
 
 Result<std::pair<RowForm, ResultPointer>> PostgresConnection::start(const Statement& statement) {
     WEFT_TRY(session_.check(statement));
-    WEFT_TRY(mark());
+    WEFT_TRY(set_savepoint());
     bool was_in_transaction = session_.is_in_transaction();
     for (bool again = true;; again = false) {
         Result<RowForm> form = session_.start(statement);
@@ -98,33 +100,33 @@ Result<std::pair<RowForm, ResultPointer>> PostgresConnection::start(const Statem
         }
         if (!failure) return std::pair(std::move(*form), std::move(*first));
         end_exchange();
-        bool stale = session_.forget_if_stale(Session::phrase_of(statement).key, *failure);
+        bool stale = session_.forget_if_stale(Session::keyed_text_of(statement).key, *failure);
         if (!again || !stale || was_in_transaction || session_.link().is_broken()) return *failure;
     }
 }
 
 // ---------------------------------------------------------------- giving up statements
 
-Result<void> PostgresConnection::mark() {
+Result<void> PostgresConnection::set_savepoint() {
     if (session_.link().status() != PQTRANS_INTRANS) return {};
     std::string text;
-    if (marked_) text.append("release savepoint ").append(kMark).append(";");
-    text.append("savepoint ").append(kMark);
+    if (has_savepoint_) text.append("release savepoint ").append(kSavepoint).append(";");
+    text.append("savepoint ").append(kSavepoint);
     Result<std::string> set = session_.command(text);
     end_exchange();
     if (!set) return set.error();
-    marked_ = true;
+    has_savepoint_ = true;
     return {};
 }
 
 void PostgresConnection::stop() {
     end_exchange();
-    if (session_.link().status() != PQTRANS_INERROR || !marked_) return;
+    if (session_.link().status() != PQTRANS_INERROR || !has_savepoint_) return;
     std::string text = "rollback to savepoint ";
-    text.append(kMark).append(";release savepoint ").append(kMark);
+    text.append(kSavepoint).append(";release savepoint ").append(kSavepoint);
     Result<std::string> undone =
         shield(Deadline::after(kTidyTimeout), [&] { return session_.command(text); });
-    marked_ = false;
+    has_savepoint_ = false;
     if (!undone) session_.link().set_broken();
 }
 
@@ -140,7 +142,7 @@ bool PostgresConnection::can_pipeline(std::span<const Statement> statements) con
     std::set<std::string> different;
     for (const Statement& statement : statements) {
         if (!session_.can_queue(statement)) return false;
-        different.insert(Session::phrase_of(statement).key);
+        different.insert(Session::keyed_text_of(statement).key);
     }
     return different.size() <= session_.pipeline_max();
 }
@@ -244,7 +246,7 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
         if (stopped && outcome) return row_limit_error("postgres", limit.rows_max);
         // The later ones were only skipped.
         failure = outcome.error().with_context("statement", std::to_string(at + 1));
-        session_.forget_if_stale(Session::phrase_of(statements[at]).key, outcome.error());
+        session_.forget_if_stale(Session::keyed_text_of(statements[at]).key, outcome.error());
         if (stopped || link.is_broken()) return *failure;
         break;
     }
@@ -265,10 +267,10 @@ Result<void> PostgresConnection::step(TransactionStep step, unsigned depth,
     WEFT_TRY(CancelToken::current().check());
     std::string text =
         step == TransactionStep::Begin ? begin_text(options) : transaction_text(step, depth);
-    bool released = step == TransactionStep::Savepoint && marked_;
-    if (released) text = "release savepoint " + std::string(kMark) + ";" + text;
-    // All steps but Begin undo the savepoint of mark() with their own, or end the transaction.
-    marked_ = marked_ && step == TransactionStep::Begin;
+    bool released = step == TransactionStep::Savepoint && has_savepoint_;
+    if (released) text = "release savepoint " + std::string(kSavepoint) + ";" + text;
+    // All steps but Begin undo the savepoint with their own, or end the transaction.
+    has_savepoint_ = has_savepoint_ && step == TransactionStep::Begin;
     Result<std::string> tag = session_.command(text);
     end_exchange();
     if (!tag) return tag.error();

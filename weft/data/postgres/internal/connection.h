@@ -37,8 +37,8 @@ public:
     Result<std::pair<RowForm, ResultPointer>> start(const Statement& statement);
     // Inside a transaction, sets a savepoint so that the next statement can be stopped without
     // failing the transaction.
-    Result<void> mark();
-    // Stops the statement under way; the transaction around it continues if mark() was called.
+    Result<void> set_savepoint();
+    // Stops the statement under way. The transaction around it continues if it has the savepoint.
     void stop();
     // Called after each exchange; tidies up what an error has left under way.
     void end_exchange();
@@ -59,7 +59,7 @@ private:
     bool can_pipeline(std::span<const Statement> statements) const;
 
     Session session_;
-    bool marked_ = false;  // the savepoint of mark() exists
+    bool has_savepoint_ = false;  // the savepoint of set_savepoint() exists
 };
 
 }  // namespace weft::data::postgres

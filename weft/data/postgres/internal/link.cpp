@@ -24,7 +24,7 @@ constexpr Nanoseconds kThreadSlice = std::chrono::milliseconds(5);
 // Time for the first cancel to take effect; doubled for each further one.
 constexpr Nanoseconds kCancelSlice = std::chrono::milliseconds(30);
 // At most this many reads at once from a server that sends without end.
-constexpr int kTakenInMax = 8;
+constexpr int kReadsMax = 8;
 constexpr int kReceiveCost = 2;  // a system call beside the operations that turn.h counts
 
 // Out of line, like everything that reads errno: a fiber may continue on another thread.
@@ -204,7 +204,7 @@ Result<void> Link::wait_either(Deadline deadline) {
     }
 }
 
-Result<void> Link::wait_beside(Event& event, bool to_write, Deadline deadline) {
+Result<void> Link::wait_with_event(Event& event, bool to_write, Deadline deadline) {
     struct Wakeup : Dormant {
         Event* event;
         Event called;
@@ -254,12 +254,12 @@ Result<void> Link::flush_until(Deadline deadline) {
 bool Link::has_next() { return PQisBusy(pg()) == 0; }
 
 bool Link::is_lost() {
-    for (int taken = 0; taken < kTakenInMax; ++taken) {
+    for (int taken = 0; taken < kReadsMax; ++taken) {
         if (is_broken() || ended_by_server_) return true;
         short events = ready_events(PQsocket(pg()), POLLIN | POLLRDHUP);
         if (events == 0) return false;
         if ((events & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) return true;
-        if (!take_in()) return true;
+        if (!read_available()) return true;
         // Makes libpq parse its input, so that it calls take_notice().
         static_cast<void>(PQisBusy(pg()));
     }
@@ -343,7 +343,7 @@ Result<void> Link::drain(Deadline deadline) {
         if (!result && !in_pipeline) return {};
         if (!result) continue;
         ExecStatusType status = PQresultStatus(result.get());
-        if (status == PGRES_PIPELINE_SYNC) synced();
+        if (status == PGRES_PIPELINE_SYNC) note_sync();
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT)
             WEFT_TRY(end_copy(*result, deadline));
     }

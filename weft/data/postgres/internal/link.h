@@ -70,22 +70,22 @@ public:
 
     // Reads what has arrived, without waiting. False: the connection is lost, and next() returns
     // the error.
-    bool take_in() { return PQconsumeInput(pg()) != 0; }
+    bool read_available() { return PQconsumeInput(pg()) != 0; }
     // Whether the server has ended the session, while no exchange is under way. Reads what has
     // arrived, without waiting.
     bool is_lost();
     // Waits until the socket is readable, or writable if `to_write`, or the event is set. Fibers
     // only.
-    Result<void> wait_beside(Event& event, bool to_write, Deadline deadline);
+    Result<void> wait_with_event(Event& event, bool to_write, Deadline deadline);
 
-    // Pipelines. syncs() counts the syncs that were sent and not yet answered.
+    // Pipelines. pending_syncs() counts the syncs that were sent and not yet answered.
     Result<void> enter_pipeline();
     Result<void> sync();
     // Called for each PGRES_PIPELINE_SYNC.
-    void synced() { --syncs_; }
+    void note_sync() { --syncs_; }
     // Only after the last sync was answered; breaks the link otherwise.
     Result<void> leave_pipeline();
-    std::size_t syncs() const { return syncs_; }
+    std::size_t pending_syncs() const { return syncs_; }
 
     // Whether an exchange is under way.
     bool is_busy() const { return status() == PQTRANS_ACTIVE || syncs_ > 0; }

@@ -159,7 +159,7 @@ Result<void> Session::queue_command(const char* text) {
 }
 
 bool Session::has_no_rows(const Statement& statement) {
-    const Prepared* prepared = cache_.find(phrase_of(statement).key);
+    const Prepared* prepared = cache_.find(keyed_text_of(statement).key);
     return prepared && prepared->column_types.empty();
 }
 
@@ -179,30 +179,30 @@ bool Session::can_queue(const Statement& statement) const {
     return !statement.parameters().empty() || !has_several_commands(text_of(statement));
 }
 
-Phrase Session::phrase_of(const Statement& statement) {
-    Phrase phrase;
-    phrase.text = text_of(statement);
-    phrase.key = cache_key(phrase.text, statement.parameters());
-    return phrase;
+KeyedText Session::keyed_text_of(const Statement& statement) {
+    KeyedText keyed;
+    keyed.text = text_of(statement);
+    keyed.key = cache_key(keyed.text, statement.parameters());
+    return keyed;
 }
 
 Result<void> Session::prepare(const Statement& statement) {
-    if (can_prepare(statement)) WEFT_TRY(find_or_prepare(statement, phrase_of(statement)));
+    if (can_prepare(statement)) WEFT_TRY(find_or_prepare(statement, keyed_text_of(statement)));
     return {};
 }
 
 Result<RowForm> Session::queue(const Statement& statement) {
-    Phrase phrase = phrase_of(statement);
-    const Prepared* prepared = options_.prepare ? cache_.find(phrase.key) : nullptr;
-    return send(phrase.text, statement.parameters(), prepared);
+    KeyedText keyed = keyed_text_of(statement);
+    const Prepared* prepared = options_.prepare ? cache_.find(keyed.key) : nullptr;
+    return send(keyed.text, statement.parameters(), prepared);
 }
 
-std::shared_ptr<const Prepared> Session::description_of(const Phrase& phrase) {
+std::shared_ptr<const Prepared> Session::description_of(const KeyedText& keyed) {
     Prepared described;
     if (!options_.prepare) {
-        if (has_several_commands(phrase.text) || may_change_session(phrase.text)) return nullptr;
+        if (has_several_commands(keyed.text) || may_change_session(keyed.text)) return nullptr;
     } else {
-        const Prepared* prepared = cache_.find(phrase.key);
+        const Prepared* prepared = cache_.find(keyed.key);
         if (!prepared || prepared->changes_session) return nullptr;
         described = *prepared;
     }
@@ -272,10 +272,11 @@ Result<RowForm> Session::send(const std::string& text, const std::vector<Value>&
 
 // ---------------------------------------------------------------- preparing
 
-Result<const Prepared*> Session::find_or_prepare(const Statement& statement, const Phrase& phrase) {
-    if (const Prepared* found = cache_.find(phrase.key)) return found;
-    Prepared prepared = WEFT_TRY(prepare_now(phrase.text, statement.parameters()));
-    return &cache_.add(phrase.key, std::move(prepared));
+Result<const Prepared*> Session::find_or_prepare(const Statement& statement,
+                                                 const KeyedText& keyed) {
+    if (const Prepared* found = cache_.find(keyed.key)) return found;
+    Prepared prepared = WEFT_TRY(prepare_now(keyed.text, statement.parameters()));
+    return &cache_.add(keyed.key, std::move(prepared));
 }
 
 // Prepares and describes in one round trip, and deallocates the statement `forget` if that is not
@@ -296,13 +297,13 @@ Result<ResultPointer> Session::describe(const std::string& name, const std::stri
     WEFT_TRY(link_->flush());
     ResultPointer last;
     std::optional<Error> failure;
-    while (link_->syncs() > 0) {
+    while (link_->pending_syncs() > 0) {
         ResultPointer result = WEFT_TRY(link_->next());
         if (!result && link_->is_broken()) return connection_lost();
         if (!result) continue;
         ExecStatusType status = PQresultStatus(result.get());
         if (status == PGRES_PIPELINE_SYNC) {
-            link_->synced();
+            link_->note_sync();
         } else if (status == PGRES_FATAL_ERROR) {
             if (!failure) failure = to_error(result.get());
             if (link_->is_broken()) return *failure;

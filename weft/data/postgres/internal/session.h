@@ -40,7 +40,7 @@ struct RowForm {
 };
 
 // The text of a statement with PostgreSQL's placeholders, and its key in the caches.
-struct Phrase {
+struct KeyedText {
     std::string text;
     std::string key;
 };
@@ -69,10 +69,10 @@ public:
     // Judges by the first word; a function that the statement calls may still write.
     static bool only_reads(const Statement& statement);
     static bool may_have_effects(const Statement& statement);
-    static Phrase phrase_of(const Statement& statement);
+    static KeyedText keyed_text_of(const Statement& statement);
     // The description that other sessions need for queue_known(); null if the statement cannot be
     // run on a shared connection.
-    std::shared_ptr<const Prepared> description_of(const Phrase& phrase);
+    std::shared_ptr<const Prepared> description_of(const KeyedText& keyed);
     struct Queued {
         RowForm form;
         unsigned before = 0;  // number of results that precede its own
@@ -110,7 +110,7 @@ public:
     void note_tag(const PGresult* result, Outcome& outcome);
 
 private:
-    Result<const Prepared*> find_or_prepare(const Statement& statement, const Phrase& phrase);
+    Result<const Prepared*> find_or_prepare(const Statement& statement, const KeyedText& keyed);
     Result<Prepared> prepare_now(const std::string& text, const std::vector<Value>& values);
     Result<ResultPointer> describe(const std::string& name, const std::string& text,
                                    const std::vector<Oid>& types, const std::string& forget);

@@ -26,7 +26,7 @@ public:
 
 private:
     Result<Outcome> run_alone(const Statement& statement, RowLimit limit, std::string_view purpose,
-                              const Phrase& phrase, bool is_known);
+                              const KeyedText& keyed, bool is_known);
 
     const std::shared_ptr<Pool> pool_;
     const std::shared_ptr<SharedQueue> queue_;

@@ -5,14 +5,14 @@
 
 #include "weft/async/context.h"
 #include "weft/data/failure.h"
-#include "weft/data/postgres/internal/shared_line.h"
+#include "weft/data/postgres/internal/shared_pipeline.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 
 namespace weft::data::postgres {
 namespace {
 
-// What is known of more statements than these is forgotten.
+// When more statements are known than this, all are forgotten.
 constexpr std::size_t kKnownMax = 1024;
 
 }  // namespace
@@ -23,7 +23,7 @@ void Request::settle(Result<Outcome> result) {
     if (!is_wanted()) return;
     outcome.emplace(std::move(result));
     Phase waiting = Phase::Waiting;
-    // Release: the outcome is there for the caller, who acquires by the event or by abandon().
+    // Release: publishes the outcome to the caller, which acquires by the event or by abandon().
     if (phase.compare_exchange_strong(waiting, Phase::Settled, std::memory_order_acq_rel,
                                       std::memory_order_relaxed))
         done.set();
@@ -38,14 +38,14 @@ bool Request::abandon() {
 
 // ---------------------------------------------------------------- what is known
 
-Known SharedQueue::find(const std::string& key) const {
+KnownStatement SharedQueue::find(const std::string& key) const {
     SpinGuard guard(lock_);
     auto found = known_.find(key);
     return found == known_.end() ? nullptr : found->second;
 }
 
-void SharedQueue::learn(const std::string& key, Known known) {
-    std::unordered_map<std::string, Known> old;
+void SharedQueue::learn(const std::string& key, KnownStatement known) {
+    std::unordered_map<std::string, KnownStatement> old;
     SpinGuard guard(lock_);
     if (known_.size() >= kKnownMax) old.swap(known_);
     known_.insert_or_assign(key, std::move(known));
@@ -62,10 +62,10 @@ std::optional<Result<Outcome>> SharedQueue::carry(const RequestPointer& request)
     if (!push(request)) return std::nullopt;
     Result<void> waited = wait_for(request);
     if (!waited && request->abandon()) {
-        if (!withdraw(request)) wake_lines();
+        if (!withdraw(request)) wake_pipelines();
         return waited.error();
     }
-    // Not to be done again by itself unless the server has refused it before it began.
+    // It is run again only if the server has refused it before it began.
     if (request->stale) return std::nullopt;
     // Relaxed: a count.
     carried_.fetch_add(1, std::memory_order_relaxed);
@@ -73,7 +73,7 @@ std::optional<Result<Outcome>> SharedQueue::carry(const RequestPointer& request)
 }
 
 Result<void> SharedQueue::wait_for(const RequestPointer& request) {
-    // To be sent it has as long as others have to get a connection.
+    // A statement may wait to be sent for as long as a caller may wait for a connection.
     Result<void> done = request->done.wait_until(Deadline::after(pool_->options().acquire_timeout));
     if (done || done.error().kind() != ErrorKind::TimedOut) return done;
     WEFT_TRY(CancelToken::current().check());
@@ -86,26 +86,26 @@ Error SharedQueue::too_late() const {
 }
 
 bool SharedQueue::push(const RequestPointer& request) {
-    SharedLine* least = nullptr;
+    SharedPipeline* least = nullptr;
     bool starts = false;
     {
         SpinGuard guard(lock_);
         if (closed_ || waiting_.size() >= pool_->options().waiters_max) return false;
         waiting_.push_back(request);
         std::size_t load = waiting_.size();
-        for (SharedLine* line : serving_) {
-            load += line->burden();
-            if (!least || line->burden() < least->burden()) least = line;
+        for (SharedPipeline* pipeline : serving_) {
+            load += pipeline->load();
+            if (!least || pipeline->load() < least->load()) least = pipeline;
         }
-        starts = lines_ < pool_->options().connections_max && load > lines_ * kLineLoad;
-        lines_ += starts;
-        // Under the lock: a line leaves before it goes.
+        starts = pipelines_ < pool_->options().connections_max && load > pipelines_ * kPipelineLoad;
+        pipelines_ += starts;
+        // Under the lock, because a pipeline leaves `serving_` before it is destroyed.
         if (least) least->wake();
     }
-    // Without a line, and none to be had, nobody would carry it.
-    if (starts && !start_line()) {
+    // Without any pipeline nobody would carry the statement.
+    if (starts && !start_pipeline()) {
         SpinGuard guard(lock_);
-        if (lines_ > 0) return true;
+        if (pipelines_ > 0) return true;
         return std::erase(waiting_, request) == 0;
     }
     return true;
@@ -116,31 +116,31 @@ bool SharedQueue::withdraw(const RequestPointer& request) {
     return std::erase(waiting_, request) > 0;
 }
 
-bool SharedQueue::start_line() {
-    // Below nobody's context: it outlives whoever began it.
+bool SharedQueue::start_pipeline() {
+    // In the background context, because it outlives the caller that starts it.
     async::Context root = async::Context::background();
     Result<void> started =
-        spawn_detached([self = shared_from_this()] { SharedLine(*self).run(); },
+        spawn_detached([self = shared_from_this()] { SharedPipeline(*self).run(); },
                        [self = shared_from_this()](const Error& error) { self->give_up(error); },
                        {.name = "shared statements", .token = root.token().state()});
     if (started) return true;
     SpinGuard guard(lock_);
-    --lines_;
+    --pipelines_;
     return false;
 }
 
-void SharedQueue::wake_lines() {
+void SharedQueue::wake_pipelines() {
     SpinGuard guard(lock_);
-    for (SharedLine* line : serving_) line->wake();
+    for (SharedPipeline* pipeline : serving_) pipeline->wake();
 }
 
 void SharedQueue::close() {
     SpinGuard guard(lock_);
     closed_ = true;
-    for (SharedLine* line : serving_) line->wake();
+    for (SharedPipeline* pipeline : serving_) pipeline->wake();
 }
 
-// ---------------------------------------------------------------- lines
+// ---------------------------------------------------------------- pipelines
 
 RequestPointer SharedQueue::take() {
     SpinGuard guard(lock_);
@@ -155,19 +155,20 @@ bool SharedQueue::is_empty() const {
     return waiting_.empty();
 }
 
-void SharedQueue::join(SharedLine& line) {
+void SharedQueue::join(SharedPipeline& pipeline) {
     SpinGuard guard(lock_);
-    serving_.push_back(&line);
+    serving_.push_back(&pipeline);
 }
 
-void SharedQueue::leave(SharedLine& line) {
+void SharedQueue::leave(SharedPipeline& pipeline) {
     SpinGuard guard(lock_);
-    std::erase(serving_, &line);
+    std::erase(serving_, &pipeline);
 }
 
-// Others than lines wait for a connection, or there are to be none.
+// True if callers other than pipelines wait for a connection, or if the pool or the queue is
+// closed.
 bool SharedQueue::has_to_yield() const {
-    // Relaxed: a moment's value, looked at again and again.
+    // Relaxed: a momentary value that is read again and again.
     if (pool_->waiting() > acquiring_.load(std::memory_order_relaxed)) return true;
     if (pool_->is_closed() || !CancelToken::current().check()) return true;
     SpinGuard guard(lock_);
@@ -182,10 +183,10 @@ Result<Lease> SharedQueue::acquire() {
     return lease;
 }
 
-bool SharedQueue::goes_on() {
+bool SharedQueue::try_continue() {
     SpinGuard guard(lock_);
     if (!waiting_.empty()) return true;
-    --lines_;
+    --pipelines_;
     return false;
 }
 
@@ -193,8 +194,8 @@ void SharedQueue::give_up(const Error& error) {
     std::deque<RequestPointer> left;
     {
         SpinGuard guard(lock_);
-        // The other lines may have more luck.
-        if (--lines_ == 0) left.swap(waiting_);
+        // Other pipelines may still get a connection.
+        if (--pipelines_ == 0) left.swap(waiting_);
     }
     for (const RequestPointer& request : left) request->settle(error);
 }

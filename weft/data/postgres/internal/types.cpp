@@ -17,49 +17,50 @@
 namespace weft::data::postgres {
 namespace {
 
-struct Known {
+struct KnownType {
     Oid type;
     Oid array;
     std::string_view name;
 };
 
 constexpr std::array kKnown{
-    Known{oid::kBool, 1000, "bool"},
-    Known{oid::kBytea, 1001, "bytea"},
-    Known{oid::kChar, 1002, "char"},
-    Known{oid::kName, 1003, "name"},
-    Known{oid::kInt8, 1016, "int8"},
-    Known{oid::kInt2, 1005, "int2"},
-    Known{oid::kInt4, 1007, "int4"},
-    Known{oid::kText, 1009, "text"},
-    Known{oid::kOid, 1028, "oid"},
-    Known{oid::kJson, 199, "json"},
-    Known{oid::kXml, 143, "xml"},
-    Known{oid::kFloat4, 1021, "float4"},
-    Known{oid::kFloat8, 1022, "float8"},
-    Known{oid::kUnknown, 0, "unknown"},
-    Known{oid::kBpchar, 1014, "bpchar"},
-    Known{oid::kVarchar, 1015, "varchar"},
-    Known{oid::kDate, 1182, "date"},
-    Known{oid::kTime, 1183, "time"},
-    Known{oid::kTimestamp, 1115, "timestamp"},
-    Known{oid::kTimestampTz, 1185, "timestamptz"},
-    Known{oid::kNumeric, 1231, "numeric"},
-    Known{oid::kVoid, 0, "void"},
-    Known{oid::kUuid, 2951, "uuid"},
-    Known{oid::kJsonb, 3807, "jsonb"},
+    KnownType{oid::kBool, 1000, "bool"},
+    KnownType{oid::kBytea, 1001, "bytea"},
+    KnownType{oid::kChar, 1002, "char"},
+    KnownType{oid::kName, 1003, "name"},
+    KnownType{oid::kInt8, 1016, "int8"},
+    KnownType{oid::kInt2, 1005, "int2"},
+    KnownType{oid::kInt4, 1007, "int4"},
+    KnownType{oid::kText, 1009, "text"},
+    KnownType{oid::kOid, 1028, "oid"},
+    KnownType{oid::kJson, 199, "json"},
+    KnownType{oid::kXml, 143, "xml"},
+    KnownType{oid::kFloat4, 1021, "float4"},
+    KnownType{oid::kFloat8, 1022, "float8"},
+    KnownType{oid::kUnknown, 0, "unknown"},
+    KnownType{oid::kBpchar, 1014, "bpchar"},
+    KnownType{oid::kVarchar, 1015, "varchar"},
+    KnownType{oid::kDate, 1182, "date"},
+    KnownType{oid::kTime, 1183, "time"},
+    KnownType{oid::kTimestamp, 1115, "timestamp"},
+    KnownType{oid::kTimestampTz, 1185, "timestamptz"},
+    KnownType{oid::kNumeric, 1231, "numeric"},
+    KnownType{oid::kVoid, 0, "void"},
+    KnownType{oid::kUuid, 2951, "uuid"},
+    KnownType{oid::kJsonb, 3807, "jsonb"},
 };
 
 // Unknown types whose names are reported with the columns.
 constexpr std::array kNamed{
-    Known{790, 791, "money"},      Known{869, 1041, "inet"},    Known{650, 651, "cidr"},
-    Known{1186, 1187, "interval"}, Known{1266, 1270, "timetz"}, Known{829, 1040, "macaddr"},
-    Known{1560, 1561, "bit"},      Known{1562, 1563, "varbit"}, Known{600, 1017, "point"},
-    Known{2249, 2287, "record"},
+    KnownType{790, 791, "money"},      KnownType{869, 1041, "inet"},
+    KnownType{650, 651, "cidr"},       KnownType{1186, 1187, "interval"},
+    KnownType{1266, 1270, "timetz"},   KnownType{829, 1040, "macaddr"},
+    KnownType{1560, 1561, "bit"},      KnownType{1562, 1563, "varbit"},
+    KnownType{600, 1017, "point"},     KnownType{2249, 2287, "record"},
 };
 
-const Known* find(Oid type) {
-    for (const Known& known : kKnown) {
+const KnownType* find(Oid type) {
+    for (const KnownType& known : kKnown) {
         if (known.type == type) return &known;
     }
     return nullptr;
@@ -295,20 +296,20 @@ bool is_known(Oid type) { return find(type) || element_of(type) != oid::kNone; }
 
 Oid element_of(Oid type) {
     if (type == oid::kNone) return oid::kNone;
-    for (const Known& known : kKnown) {
+    for (const KnownType& known : kKnown) {
         if (known.array == type) return known.type;
     }
     return oid::kNone;
 }
 
 Oid array_of(Oid element) {
-    const Known* known = find(element);
+    const KnownType* known = find(element);
     return known ? known->array : oid::kNone;
 }
 
 std::string_view type_name(Oid type) {
-    if (const Known* known = find(type)) return known->name;
-    for (const Known& known : kNamed) {
+    if (const KnownType* known = find(type)) return known->name;
+    for (const KnownType& known : kNamed) {
         if (known.type == type) return known.name;
     }
     return {};

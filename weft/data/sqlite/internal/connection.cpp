@@ -15,7 +15,7 @@ namespace weft::data::sqlite_internal {
 namespace {
 
 // Steps of SQLite's virtual machine between two checks for cancellation: about 20 microseconds.
-constexpr int kStepsBetweenLooks = 1000;
+constexpr int kStepsBetweenChecks = 1000;
 constexpr int kPagesPerCopyStep = 256;
 constexpr Nanoseconds kBusyPauseMax = std::chrono::milliseconds(10);
 
@@ -36,7 +36,7 @@ SqliteConnection::SqliteConnection(const SqliteOptions& options, Access access)
     : options_(options),
       access_(access),
       cache_(options.statements_cached),
-      executor_(this, &SqliteConnection::stop) {}
+      executor_(this, &SqliteConnection::cancel) {}
 
 Result<std::unique_ptr<Connection>> SqliteConnection::open(const SqliteOptions& options,
                                                            Access access) {
@@ -67,7 +67,7 @@ Result<void> SqliteConnection::open_file() {
     int code = sqlite3_open_v2(options_.path.c_str(), &database_, flags, nullptr);
     if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
     sqlite3_busy_handler(database_, &SqliteConnection::on_busy, this);
-    sqlite3_progress_handler(database_, kStepsBetweenLooks, &SqliteConnection::on_progress, this);
+    sqlite3_progress_handler(database_, kStepsBetweenChecks, &SqliteConnection::on_progress, this);
     sqlite3_set_authorizer(database_, &SqliteConnection::on_authorize, this);
     begin_work();
     Result<void> configured = configure();
@@ -105,14 +105,14 @@ Result<void> SqliteConnection::execute(const char* text) {
 
 void SqliteConnection::begin_work() {
     busy_until_ = Deadline::after(options_.busy_timeout).instant();
-    SpinGuard guard(stop_lock_);
+    SpinGuard guard(cancel_lock_);
     running_ = executor_.number();
-    stop_wanted_.reset();
+    cancel_requested_.reset();
 }
 
 void SqliteConnection::end_work() {
     {
-        SpinGuard guard(stop_lock_);
+        SpinGuard guard(cancel_lock_);
         running_ = 0;
     }
     note_state();
@@ -135,33 +135,33 @@ ConnectionState SqliteConnection::state() const {
 // interruption hits only the work it is meant for. If it comes between the last step of a statement
 // and the end of its work, it finds nothing to interrupt, and SQLite clears it when the next
 // statement begins.
-void SqliteConnection::stop(void* self, std::uint64_t number) {
+void SqliteConnection::cancel(void* self, std::uint64_t number) {
     auto& connection = *static_cast<SqliteConnection*>(self);
-    SpinGuard guard(connection.stop_lock_);
+    SpinGuard guard(connection.cancel_lock_);
     // Relaxed: it is only compared with the number of the work; nothing is read through it.
-    connection.stopped_.store(number, std::memory_order_relaxed);
+    connection.cancelled_.store(number, std::memory_order_relaxed);
     if (connection.running_ != number) return;
     sqlite3_interrupt(connection.database_);
-    connection.stop_wanted_.set();
+    connection.cancel_requested_.set();
 }
 
-bool SqliteConnection::is_stopped() const {
-    // Relaxed: see stop().
-    return stopped_.load(std::memory_order_relaxed) == executor_.number();
+bool SqliteConnection::is_cancelled() const {
+    // Relaxed: see cancel().
+    return cancelled_.load(std::memory_order_relaxed) == executor_.number();
 }
 
 int SqliteConnection::on_progress(void* self) {
-    return static_cast<SqliteConnection*>(self)->is_stopped();
+    return static_cast<SqliteConnection*>(self)->is_cancelled();
 }
 
 int SqliteConnection::on_busy(void* self, int attempts) {
     auto& connection = *static_cast<SqliteConnection*>(self);
     Instant now = Clock::now();
-    if (connection.is_stopped() || connection.busy_until_ <= now) return 0;
+    if (connection.is_cancelled() || connection.busy_until_ <= now) return 0;
     Nanoseconds pause =
         std::min<Nanoseconds>(std::chrono::microseconds(100) * (attempts + 1), kBusyPauseMax);
     Deadline until = earlier(Deadline::after(pause, now), Deadline::at(connection.busy_until_));
-    static_cast<void>(connection.stop_wanted_.wait_until(until));
+    static_cast<void>(connection.cancel_requested_.wait_until(until));
     return 1;
 }
 
@@ -202,7 +202,7 @@ void SqliteConnection::give_back(std::string text, sqlite3_stmt* statement) {
 }
 
 Result<bool> SqliteConnection::step_row(sqlite3_stmt* statement) {
-    if (is_stopped()) return ErrorKind::Cancelled;
+    if (is_cancelled()) return ErrorKind::Cancelled;
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
@@ -328,16 +328,16 @@ Result<void> SqliteConnection::copy_to(const std::string& path) {
     int code = sqlite3_open_v2(path.c_str(), &target, flags, nullptr);
     sqlite3_backup* backup = nullptr;
     if (code == SQLITE_OK) backup = sqlite3_backup_init(target, "main", database_, "main");
-    bool stopped = false;
-    while (backup && code == SQLITE_OK && !stopped) {
+    bool is_stopped = false;
+    while (backup && code == SQLITE_OK && !is_stopped) {
         code = sqlite3_backup_step(backup, kPagesPerCopyStep);
-        stopped = is_stopped();
+        is_stopped = is_cancelled();
         bool busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
         if (busy && on_busy(this, 0)) code = SQLITE_OK;
     }
     if (backup) sqlite3_backup_finish(backup);
     Result<void> result;
-    if (stopped) {
+    if (is_stopped) {
         result = ErrorKind::Cancelled;
     } else if (!backup || code != SQLITE_DONE) {
         int failed = code == SQLITE_OK ? sqlite3_extended_errcode(target) : code;

@@ -49,7 +49,7 @@ private:
 // that it holds. On the executor's thread only.
 class StatementCache {
 public:
-    explicit StatementCache(std::size_t most) : most_(most) {}
+    explicit StatementCache(std::size_t capacity) : capacity_(capacity) {}
     ~StatementCache() { clear(); }
     StatementCache(const StatementCache&) = delete;
     StatementCache& operator=(const StatementCache&) = delete;
@@ -63,7 +63,7 @@ private:
         std::string text;
         sqlite3_stmt* statement;
     };
-    const std::size_t most_;
+    const std::size_t capacity_;
     std::list<Entry> entries_;  // most recently used first
     std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text_;
 };
@@ -115,9 +115,9 @@ private:
     bool is_memory() const { return options_.path == ":memory:"; }
     void begin_work();
     void end_work();
-    bool is_stopped() const;
+    bool is_cancelled() const;
 
-    static void stop(void* self, std::uint64_t number);
+    static void cancel(void* self, std::uint64_t number);
     static int on_progress(void* self);
     static int on_busy(void* self, int attempts);
     static int on_authorize(void* self, int action, const char* name, const char* value,
@@ -128,12 +128,12 @@ private:
     sqlite3* database_ = nullptr;
     StatementCache cache_;
     Instant busy_until_ = {};
-    // The number of the work under way, zero for none. Protected by stop_lock_, which is also held
-    // during sqlite3_interrupt().
+    // The number of the work under way, zero for none. Protected by cancel_lock_, which is also
+    // held during sqlite3_interrupt().
     std::uint64_t running_ = 0;
-    SpinLock stop_lock_;
-    Atomic<std::uint64_t> stopped_{0};  // the number of the work to be cancelled
-    Event stop_wanted_;                 // ends a wait for a lock of another connection
+    SpinLock cancel_lock_;
+    Atomic<std::uint64_t> cancelled_{0};  // the number of the work to be cancelled
+    Event cancel_requested_;              // ends a wait for a lock of another connection
     Atomic<bool> in_transaction_{false};
     Atomic<bool> needs_reset_{false};
     // On the executor's thread only.

@@ -17,13 +17,13 @@ Executor::~Executor() {
 }
 
 Result<void> Executor::run_body(std::function<void()> body) {
-    Work work{.body = std::move(body), .number = ++asked_, .done = Event()};
+    Work work{.body = std::move(body), .number = ++last_number_, .done = Event()};
     // The channel has room for the only piece of work and is closed only by the destructor, so this
     // never waits or fails.
     WEFT_ASSERT(work_.send(&work).has_value(), "the executor takes one piece of work");
     Result<void> waited = work.done.wait();
     if (waited) return {};
-    stop_(owner_, work.number);
+    cancel_(owner_, work.number);
     static_cast<void>(shield(Deadline::never(), [&] { return work.done.wait(); }));
     return waited;
 }

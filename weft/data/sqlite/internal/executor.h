@@ -23,11 +23,11 @@ namespace weft::data::sqlite_internal {
 
 class Executor {
 public:
-    // `stop` makes the work with this number end soon, if it is still under way. It may be called
+    // `cancel` makes the work with this number end soon, if it is still under way. It may be called
     // from any thread.
-    using Stop = void (*)(void* owner, std::uint64_t number);
+    using Cancel = void (*)(void* owner, std::uint64_t number);
 
-    Executor(void* owner, Stop stop) : owner_(owner), stop_(stop) {}
+    Executor(void* owner, Cancel cancel) : owner_(owner), cancel_(cancel) {}
     ~Executor();  // no work may be under way
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
@@ -60,10 +60,10 @@ private:
     void serve();
 
     void* const owner_;
-    const Stop stop_;
+    const Cancel cancel_;
     Channel<Work*> work_{1};
-    std::uint64_t asked_ = 0;   // number of the latest work; of the calling fiber
-    std::uint64_t number_ = 0;  // number of the work under way; of the thread
+    std::uint64_t last_number_ = 0;  // number of the latest work; of the calling fiber
+    std::uint64_t number_ = 0;       // number of the work under way; of the thread
     EnvThread thread_ = {};
     bool started_ = false;
 };

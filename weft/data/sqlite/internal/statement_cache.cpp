@@ -21,11 +21,11 @@ sqlite3_stmt* StatementCache::take(const std::string& text) {
 }
 
 void StatementCache::put(std::string text, sqlite3_stmt* statement) {
-    if (most_ == 0 || by_text_.contains(text)) {
+    if (capacity_ == 0 || by_text_.contains(text)) {
         sqlite3_finalize(statement);
         return;
     }
-    if (entries_.size() == most_) {
+    if (entries_.size() == capacity_) {
         by_text_.erase(entries_.back().text);
         sqlite3_finalize(entries_.back().statement);
         entries_.pop_back();

@@ -1,4 +1,4 @@
-#include "weft/data/postgres/internal/shared_line.h"
+#include "weft/data/postgres/internal/shared_pipeline.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,57 +11,57 @@
 namespace weft::data::postgres {
 namespace {
 
-// Those who were just answered may come again at once.
+// Callers that were just answered may send their next statement at once.
 constexpr Nanoseconds kLinger = std::chrono::milliseconds(1);
-// A line gives its connection back so often in any case, for the pool to look at its age.
-constexpr Nanoseconds kTerm = std::chrono::seconds(5);
+// After this time the connection is returned in any case, so that the pool can check its age.
+constexpr Nanoseconds kLeaseTimeMax = std::chrono::seconds(5);
 
 }  // namespace
 
-void SharedLine::run() {
+void SharedPipeline::run() {
     do {
         Result<Lease> lease = queue_.acquire();
         if (!lease) return queue_.give_up(lease.error());
         queue_.join(*this);
         serve(static_cast<PostgresConnection&>(**lease).session());
         queue_.leave(*this);
-    } while (queue_.goes_on());
+    } while (queue_.try_continue());
 }
 
-void SharedLine::serve(Session& session) {
+void SharedPipeline::serve(Session& session) {
     Link& link = session.link();
-    yields_ = false;
-    term_end_ = Clock::now() + kTerm;
+    is_ending_ = false;
+    lease_end_ = Clock::now() + kLeaseTimeMax;
     if (!link.enter_pipeline()) return link.set_broken();
-    while (take_turn(session)) {}
+    while (exchange_once(session)) {}
     if (link.is_broken()) {
-        lose();
+        fail_all();
     } else if (PQpipelineStatus(link.pg()) != PQ_PIPELINE_OFF) {
-        // An error says so by breaking the link.
+        // A failure breaks the link.
         static_cast<void>(link.leave_pipeline());
     }
     session.note_end();
 }
 
-bool SharedLine::take_turn(Session& session) {
+bool SharedPipeline::exchange_once(Session& session) {
     Link& link = session.link();
-    // What comes after the look at the queue is seen by the wait.
+    // Reset before the queue is checked, so that a statement that is queued later ends the wait.
     wake_.reset();
-    yields_ = yields_ || queue_.has_to_yield() || Clock::now() >= term_end_;
+    is_ending_ = is_ending_ || queue_.has_to_yield() || Clock::now() >= lease_end_;
     send_more(session);
     bool to_write = PQflush(link.pg()) > 0;
     read(session);
     count();
     if (link.is_broken()) return false;
-    if (sent_.empty()) return !yields_ && wait_for_more();
+    if (sent_.empty()) return !is_ending_ && wait_for_more();
     if (!is_wanted()) {
         stop(session);
         return !link.is_broken();
     }
-    bool has_room = !yields_ && sent_.size() < kLineDepthMax && !queue_.is_empty();
+    bool has_room = !is_ending_ && sent_.size() < kPipelineDepthMax && !queue_.is_empty();
     if (has_room && !to_write) return true;
-    // The end of the fiber's own token is the end of the runtime; whoever waits is told.
-    if (!link.wait_beside(wake_, to_write, Deadline::never())) {
+    // The fiber's own token ends only with the runtime; the callers are then told.
+    if (!link.wait_with_event(wake_, to_write, Deadline::never())) {
         link.tidy();
         link.set_broken();
         return false;
@@ -69,27 +69,27 @@ bool SharedLine::take_turn(Session& session) {
     return true;
 }
 
-bool SharedLine::wait_for_more() {
+bool SharedPipeline::wait_for_more() {
     if (!queue_.is_empty()) return true;
     return wake_.wait_until(Deadline::after(kLinger)).has_value();
 }
 
 // ---------------------------------------------------------------- sending
 
-void SharedLine::send_more(Session& session) {
-    while (!yields_ && sent_.size() < kLineDepthMax && !session.link().is_broken()) {
+void SharedPipeline::send_more(Session& session) {
+    while (!is_ending_ && sent_.size() < kPipelineDepthMax && !session.link().is_broken()) {
         RequestPointer request = queue_.take();
         if (!request) return;
         if (request->is_wanted()) send(session, std::move(request));
     }
 }
 
-void SharedLine::send(Session& session, RequestPointer request) {
+void SharedPipeline::send(Session& session, RequestPointer request) {
     Link& link = session.link();
     Result<Session::Queued> queued =
         session.queue_known(request->key, request->text, request->values, *request->known);
     if (!queued) {
-        // Nothing of it was sent, unless the connection is lost.
+        // Nothing of the statement was sent, unless the connection is lost.
         request->settle(queued.error());
         return;
     }
@@ -97,7 +97,7 @@ void SharedLine::send(Session& session, RequestPointer request) {
     sent_.push_back({.request = std::move(request),
                      .form = std::move(queued->form),
                      .before = queued->before,
-                     .unprepared = queued->before > 0});
+                     .is_preparing = queued->before > 0});
     if (!link.sync()) return link.set_broken();
     if (!is_first) return;
     head_begun_ = Clock::now();
@@ -106,27 +106,27 @@ void SharedLine::send(Session& session, RequestPointer request) {
 
 // ---------------------------------------------------------------- answers
 
-void SharedLine::read(Session& session) {
+void SharedPipeline::read(Session& session) {
     Link& link = session.link();
     if (sent_.empty()) return;
-    // Of a connection that is lost the results say so.
-    static_cast<void>(link.take_in());
+    // If the connection is lost, the results report it.
+    static_cast<void>(link.read_available());
     while (!sent_.empty() && link.has_next()) {
         turn::may_wait("postgres.receive", this);
         ResultPointer result(PQgetResult(link.pg()));
         if (result) take_result(session, result.get());
         if (link.is_broken()) return;
-        // Each has to be asked for when it has become the next one.
+        // The row mode has to be set for each statement when it becomes the next one.
         bool is_end = !result || PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC;
         if (!result && !sent_.empty() && sent_.front().before > 0) --sent_.front().before;
         if (is_end && !sent_.empty()) request_rows_singly(link.pg());
     }
 }
 
-void SharedLine::take_result(Session& session, const PGresult* result) {
+void SharedPipeline::take_result(Session& session, const PGresult* result) {
     Sent& head = sent_.front();
     switch (PQresultStatus(result)) {
-    case PGRES_PIPELINE_SYNC: session.link().synced(); return finish_head(session);
+    case PGRES_PIPELINE_SYNC: session.link().note_sync(); return finish_head(session);
     case PGRES_FATAL_ERROR:
         if (!head.failure) head.failure = to_error(result);
         return;
@@ -137,24 +137,24 @@ void SharedLine::take_result(Session& session, const PGresult* result) {
 #ifdef LIBPQ_HAS_CHUNK_MODE
     case PGRES_TUPLES_CHUNK:
 #endif
-        // The last of what comes before it.
-        if (head.before == 1) head.unprepared = false;
+        // The result of the preparation itself.
+        if (head.before == 1) head.is_preparing = false;
         if (head.before > 0) return;
         take_rows(head, result);
         return session.note_tag(result, head.outcome);
-    // Only statements get here that have none of the others.
+    // The statements that are carried have no other results.
     default: return session.link().set_broken();
     }
 }
 
-void SharedLine::take_rows(Sent& head, const PGresult* result) {
-    if (head.failure || head.skips || !head.request->is_wanted()) return;
+void SharedPipeline::take_rows(Sent& head, const PGresult* result) {
+    if (head.failure || head.drops_rows || !head.request->is_wanted()) return;
     if (!head.form.columns && PQnfields(result) > 0) head.form.take_from(result);
     if (head.outcome.rows.columns().empty() && head.form.columns)
         head.outcome.rows = Rows(head.form.columns);
     if (PQntuples(result) == 0) return;
     if (!head.form.fits(result)) {
-        // Somebody has changed the table since it was described.
+        // The table was changed since the statement was described.
         head.failure = data::to_error("postgres", "0A000", "the columns have changed");
         return;
     }
@@ -162,9 +162,10 @@ void SharedLine::take_rows(Sent& head, const PGresult* result) {
     for (int row = 0; row < PQntuples(result); ++row) {
         if (head.outcome.rows.size() >= limit.rows_max) {
             bool stops = limit.beyond == RowLimit::Beyond::Stop;
-            // A success is told when it is one: stopped at the server, its effects would be undone.
-            head.skips = stops && may_have_effects(head.request->text);
-            if (head.skips) return;
+            // Stopping it at the server would undo its effects, so it is read to its end and
+            // succeeds then.
+            head.drops_rows = stops && may_have_effects(head.request->text);
+            if (head.drops_rows) return;
             queue_.forget(head.request->key);
             if (stops) return head.request->settle(std::move(head.outcome));
             return head.request->settle(row_limit_error("postgres", limit.rows_max));
@@ -176,7 +177,7 @@ void SharedLine::take_rows(Sent& head, const PGresult* result) {
     }
 }
 
-void SharedLine::finish_head(Session& session) {
+void SharedPipeline::finish_head(Session& session) {
     Sent head = std::move(sent_.front());
     sent_.pop_front();
     Instant now = Clock::now();
@@ -184,7 +185,7 @@ void SharedLine::finish_head(Session& session) {
     head_begun_ = now;
     if (!head.failure) return head.request->settle(std::move(head.outcome));
     bool stale = session.forget_if_stale(head.request->key, *head.failure);
-    if (stale || head.unprepared) {
+    if (stale || head.is_preparing) {
         session.forget(head.request->key);
         queue_.forget(head.request->key);
     }
@@ -194,22 +195,22 @@ void SharedLine::finish_head(Session& session) {
 
 // ---------------------------------------------------------------- ends
 
-bool SharedLine::is_wanted() const {
+bool SharedPipeline::is_wanted() const {
     return std::ranges::any_of(sent_, [](const Sent& sent) { return sent.request->is_wanted(); });
 }
 
-void SharedLine::stop(Session& session) {
+void SharedPipeline::stop(Session& session) {
     Link& link = session.link();
     link.tidy();
     for (const Sent& sent : sent_) {
-        if (sent.unprepared) session.forget(sent.request->key);
+        if (sent.is_preparing) session.forget(sent.request->key);
     }
     sent_.clear();
     count();
     if (!link.is_broken() && !link.enter_pipeline()) link.set_broken();
 }
 
-void SharedLine::lose() {
+void SharedPipeline::fail_all() {
     for (Sent& sent : sent_) sent.request->settle(sent.failure ? *sent.failure : connection_lost());
     sent_.clear();
     count();

@@ -8,28 +8,28 @@
 namespace weft::data::odbc {
 
 bool Session::is_under_way(std::uint64_t number) {
-    std::lock_guard guard(stop_mutex_);
-    stopped_ = number;
+    std::lock_guard guard(cancel_mutex_);
+    cancelled_ = number;
     return number_ == number && waiting_;
 }
 
-void Session::stop(std::uint64_t number) {
+void Session::cancel(std::uint64_t number) {
     if (!is_under_way(number)) return;
     Session helper(options_, access_);
     bool kills = !session_number_text(facts_.dialect).empty();
     if (kills && !helper.open_link()) return;
     // Held during the cancel, so that the work cannot continue with another statement meanwhile.
-    std::lock_guard guard(stop_mutex_);
+    std::lock_guard guard(cancel_mutex_);
     if (number_ != number || !waiting_) return;
-    was_cancelled_ = true;
+    cancel_sent_ = true;
     if (kills) {
-        helper.say(kill_text(session_number_));
+        helper.execute_quietly(kill_text(session_number_));
     } else {
         SQLCancel(waiting_);
     }
 }
 
-void Session::say(const std::string& text) {
+void Session::execute_quietly(const std::string& text) {
     StatementHandle handle;
     if (!handle.allocate(link_.get())) return;
     Wide wide = to_wide(text);
