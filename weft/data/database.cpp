@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "weft/base/assert.h"
 #include "weft/base/log.h"
 #include "weft/data/internal/core.h"
 
@@ -57,11 +58,19 @@ using database_internal::Need;
 
 namespace {
 
-Result<Outcome> run(Core& core, const Statement& statement, RowLimit limit,
-                    std::string_view purpose) {
+Result<Outcome> run_unchecked(Core& core, const Statement& statement, RowLimit limit,
+                              std::string_view purpose) {
     if (SharedConnections* shared = core.shared()) return shared->run(statement, limit, purpose);
     Lease lease = WEFT_TRY(core.pool().acquire(purpose));
     return lease->run(statement, limit);
+}
+
+Result<Outcome> run(Core& core, const Statement& statement, RowLimit limit,
+                    std::string_view purpose) {
+    WEFT_ASSERT(limit.rows_max > 0, "check_limit() refuses a limit without rows");
+    Result<Outcome> outcome = run_unchecked(core, statement, limit, purpose);
+    WEFT_ASSERT(!outcome || outcome->rows.size() <= limit.rows_max, "the provider's limit holds");
+    return outcome;
 }
 
 Result<void> check_limit(std::uint32_t rows_max) {
@@ -122,7 +131,10 @@ Result<std::vector<Outcome>> Database::batch(std::span<const Statement> statemen
     WEFT_TRY(scope.check());
     if (statements.empty()) return std::vector<Outcome>();
     Lease lease = WEFT_TRY(core_->pool().acquire("batch"));
-    return lease->run_all(statements, {.rows_max = options.rows_max}, options.atomic);
+    Result<std::vector<Outcome>> outcomes =
+        lease->run_all(statements, {.rows_max = options.rows_max}, options.atomic);
+    WEFT_ASSERT(!outcomes || outcomes->size() == statements.size(), "one outcome per statement");
+    return outcomes;
 }
 
 Result<Cursor> Database::query_cursor(const Statement& statement, const CursorOptions& options) {

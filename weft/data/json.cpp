@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/base/assert.h"
+
 namespace weft::data {
 namespace {
 
@@ -13,11 +15,13 @@ template <class Number>
 void append_number(std::string& text, Number number) {
     char digits[32];
     auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+    WEFT_ASSERT(error == std::errc(), "32 characters hold every number");
     text.append(digits, end);
 }
 
 void append_base64(std::string& text, std::string_view bytes) {
     constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::size_t begin = text.size();
     for (std::size_t at = 0; at < bytes.size(); at += 3) {
         std::uint32_t three = 0;
         std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
@@ -30,6 +34,7 @@ void append_base64(std::string& text, std::string_view bytes) {
             text.push_back(i <= count ? digit : '=');
         }
     }
+    WEFT_ASSERT(text.size() - begin == (bytes.size() + 2) / 3 * 4, "four digits for three bytes");
 }
 
 // A JSON string contains no raw line end, so every line end is whitespace between tokens.

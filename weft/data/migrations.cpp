@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::data {
 namespace {
 
@@ -66,6 +68,7 @@ std::vector<MigrationStatus> compare(const std::vector<const Migration*>& migrat
         all.push_back({migration->name, state});
     }
     for (const auto& [name, hash] : applied) all.push_back({name, MigrationState::Missing});
+    WEFT_ASSERT(all.size() == migrations.size() + applied.size(), "one status per migration");
     std::ranges::sort(all, {}, &MigrationStatus::name);
     return all;
 }
@@ -107,6 +110,7 @@ Result<bool> apply(Database& database, const Migration& migration) {
                              migration_hash(migration.text), migration.name)));
         return true;
     });
+    WEFT_ASSERT(!applied_here || !*applied_here || is_recorded, "what was applied is recorded");
     if (applied_here || is_recorded) return applied_here;
     // The insert failed: perhaps another process has recorded the migration. Its transaction has
     // ended by now, because the insert waited for it, unless the database commits the record alone.

@@ -1,5 +1,6 @@
 #include "weft/data/pool.h"
 
+#include "weft/base/assert.h"
 #include "weft/data/internal/pool_core.h"
 
 namespace weft::data {
@@ -20,7 +21,9 @@ const PoolOptions& Pool::options() const { return core_->options(); }
 Provider& Pool::provider() const { return core_->provider(); }
 
 Lease::Lease(std::shared_ptr<pool_internal::Core> core, pool_internal::Slot* slot)
-    : core_(std::move(core)), slot_(slot) {}
+    : core_(std::move(core)), slot_(slot) {
+    WEFT_ASSERT(slot_->connection, "a leased slot has a connection");
+}
 
 Lease::Lease(Lease&& other) noexcept
     : core_(std::move(other.core_)), slot_(std::exchange(other.slot_, nullptr)) {}
@@ -42,6 +45,7 @@ Connection& Lease::operator*() const {
 }
 
 void Lease::give_back() {
+    WEFT_ASSERT(!slot_ || core_, "a lease with a slot keeps its pool alive");
     if (pool_internal::Slot* slot = std::exchange(slot_, nullptr)) core_->give_back(slot);
     core_.reset();
 }

@@ -2,12 +2,16 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/fiber/cancel.h"
 
 namespace weft::data {
 
 std::string transaction_text(TransactionStep step, unsigned depth) {
+    WEFT_DASSERT(depth > 0 || step == TransactionStep::Begin || step == TransactionStep::Commit ||
+                     step == TransactionStep::Rollback,
+                 "savepoints count from 1");
     std::string name = "weft_" + std::to_string(depth);
     switch (step) {
     case TransactionStep::Begin: return "begin";

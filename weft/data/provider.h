@@ -73,8 +73,8 @@ public:
     virtual ~RowSource() = default;
 
     virtual const Columns& columns() const = 0;
-    // Waits for at least one row, and returns up to rows_max without waiting for more than arrived
-    // with it. Empty: the end.
+    // Waits for at least one row, and returns up to rows_max (at least 1) without waiting for more
+    // than arrived with it. Empty: the end.
     virtual Result<Rows> fetch(std::size_t rows_max) = 0;
     // Ends the statement early; afterwards the connection is idle, in its transaction, or broken.
     // Idempotent.
@@ -135,7 +135,7 @@ public:
     // How calls are executed, for metrics: "serialized thread", "reactor", "blocking pool".
     virtual std::string_view mode() const = 0;
     virtual Placeholders placeholders() const = 0;
-    // The most connections that make sense at once; the pool opens no more.
+    // The most connections that make sense at once, at least one; the pool opens no more.
     virtual std::size_t connections_max() const { return SIZE_MAX; }
     // The connection is the database itself (in memory), so it is not closed while the pool is
     // open.

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 
 namespace weft::data {
@@ -44,6 +45,7 @@ std::string_view trimmed(std::string_view text) {
 // may contain any of the delimiters; a URL that could be split in two ways is not split at all.
 std::optional<Place> read_url(std::string_view text) {
     std::size_t colon = text.find("://");
+    WEFT_ASSERT(colon != std::string_view::npos, "read() has found the scheme");
     Place place;
     place.scheme = lower(text.substr(0, colon));
     constexpr std::string_view kSchemes[] = {"postgres", "postgresql", "sqlserver", "mssql",
@@ -158,6 +160,11 @@ std::string redacted(std::string_view connection_string) {
     std::optional<Place> place = read(connection_string);
     if (!place) return "(connection string not shown)";
     if (place->host.empty()) return place->scheme + " (connection string not shown)";
+    // Nothing else may get into a log: a part of a password could be in it.
+    WEFT_ASSERT(is_name(place->host), "only a harmless host is shown");
+    WEFT_ASSERT(place->port.empty() || is_port(place->port), "only a number is shown as the port");
+    WEFT_ASSERT(place->database.empty() || is_name(place->database),
+                "only a harmless name is shown as the database");
     std::string text = place->scheme + "://" + place->host;
     if (!place->port.empty()) text.append(":").append(place->port);
     if (!place->database.empty()) text.append("/").append(place->database);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/data/value.h"
 
@@ -34,10 +35,15 @@ using Columns = std::shared_ptr<const std::vector<Column>>;
 class Row {
 public:
     Row(const Columns& columns, std::span<const Value> values)
-        : columns_(&columns), values_(values) {}
+        : columns_(&columns), values_(values) {
+        WEFT_DASSERT(columns && values.size() == columns->size(), "one value per column");
+    }
 
     std::size_t size() const { return values_.size(); }
-    const Value& operator[](std::size_t position) const { return values_[position]; }
+    const Value& operator[](std::size_t position) const {
+        WEFT_ASSERT(position < values_.size(), "the row has no such column");
+        return values_[position];
+    }
     std::span<const Value> values() const { return values_; }
     const std::vector<Column>& columns() const { return **columns_; }
     // Null if there is no such column.
@@ -71,6 +77,7 @@ public:
     std::size_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
     Row operator[](std::size_t index) const {
+        WEFT_ASSERT(index < count_, "the result has no such row");
         std::size_t width = columns_->size();
         return {columns_, std::span(values_).subspan(index * width, width)};
     }
@@ -99,7 +106,10 @@ public:
 
     // For providers: add the values of a row in column order, then call end_row().
     void add_value(Value value) { values_.push_back(std::move(value)); }
-    void end_row() { ++count_; }
+    void end_row() {
+        ++count_;
+        WEFT_DASSERT(values_.size() == count_ * columns_->size(), "one value per column");
+    }
 
 private:
     Columns columns_;  // never null

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/data/value.h"
 
@@ -32,7 +33,9 @@ public:
 
 private:
     friend Result<Identifier> identifier(std::string_view name);
-    explicit Identifier(std::string quoted) : quoted_(std::move(quoted)) {}
+    explicit Identifier(std::string quoted) : quoted_(std::move(quoted)) {
+        WEFT_ASSERT(quoted_.size() > 2, "identifier() refuses empty names");
+    }
 
     std::string quoted_;
 };
@@ -116,6 +119,7 @@ Statement sql(std::type_identity_t<statement_internal::Format<Arguments...>> for
       statement_internal::add_argument(statement, std::forward<Arguments>(arguments))),
      ...);
     statement_internal::add_until_parameter(statement, rest);
+    WEFT_DASSERT(rest.empty(), "the compiler has counted the parameters");
     return statement;
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/database.h"
 #include "weft/data/internal/core.h"
 
@@ -22,6 +23,11 @@ TransactionState::TransactionState(std::shared_ptr<Core> core, Lease lease,
     link_.join(options.token, source_);
 }
 
+TransactionState::~TransactionState() {
+    WEFT_ASSERT(ended_, "the destructor of the outermost handle has ended the transaction");
+    WEFT_ASSERT(!cursor_, "an open cursor keeps its transaction");
+}
+
 Error TransactionState::not_open() const {
     return to_error(
         core_->provider().name(), "25000",
@@ -38,6 +44,7 @@ Result<std::unique_lock<Mutex>> TransactionState::enter(unsigned depth) {
     WEFT_TRY(mutex_.lock_cancellable());
     std::unique_lock<Mutex> lock(mutex_, std::adopt_lock);
     if (ended_ || depth != innermost_) return not_open();
+    WEFT_ASSERT(innermost_ <= kSavepointsDeepMax, "the depth of savepoints is bounded");
     if (cursor_)
         return Error(ErrorKind::Misuse, "a cursor of the transaction is open; close it first");
     // The database has ended the transaction; a statement now would run outside of it.
@@ -51,7 +58,9 @@ Result<unsigned> TransactionState::begin_savepoint() {
     if (innermost_ + 1 > kSavepointsDeepMax)
         return Error::limit("transactions are nested deeper than", kSavepointsDeepMax,
                             "kSavepointsDeepMax");
-    WEFT_TRY(connection().step(TransactionStep::Savepoint, innermost_ + 1, {}));
+    unsigned depth = innermost_ + 1;
+    WEFT_TRY(connection().step(TransactionStep::Savepoint, depth, {}));
+    WEFT_ASSERT(innermost_ + 1 == depth, "the caller holds the lock during the step");
     return ++innermost_;
 }
 
@@ -63,10 +72,12 @@ Result<void> TransactionState::finish(unsigned depth, bool commit) {
     if (commit && cursor_)
         return Error(ErrorKind::Misuse, "a cursor of the transaction is open; close it first");
     if (cursor_) cursor_->close();
+    WEFT_ASSERT(!cursor_, "a closed cursor has left its transaction");
     return depth == 0 ? finish_outermost(commit) : finish_savepoint(depth, commit);
 }
 
 Result<void> TransactionState::finish_outermost(bool commit) {
+    WEFT_ASSERT(!ended_, "a transaction ends once");
     ended_ = true;
     Result<void> live = commit ? source_.token().check() : Result<void>();
     if (commit && live) live = CancelToken::current().check();
@@ -86,6 +97,7 @@ Result<void> TransactionState::finish_outermost(bool commit) {
 }
 
 Result<void> TransactionState::finish_savepoint(unsigned depth, bool commit) {
+    WEFT_ASSERT(depth > 0 && depth <= innermost_, "the savepoint is open");
     Result<void> live;
     if (commit && connection().state() != ConnectionState::Transaction) live = rolled_back();
     innermost_ = depth - 1;
@@ -134,8 +146,10 @@ Result<Outcome> Transaction::run(const Statement& statement, RowLimit limit,
     CallScope scope(options, state_->token());
     WEFT_TRY(scope.check());
     std::unique_lock<Mutex> lock = WEFT_TRY(state_->enter(depth_));
-    return state_->core().timed(statement,
-                                [&] { return state_->connection().run(statement, limit); });
+    auto run_now = [&] { return state_->connection().run(statement, limit); };
+    Result<Outcome> outcome = state_->core().timed(statement, run_now);
+    WEFT_ASSERT(!outcome || outcome->rows.size() <= limit.rows_max, "the provider's limit holds");
+    return outcome;
 }
 
 Result<Rows> Transaction::query(const Statement& statement, const QueryOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/base/assert.h"
 #include "weft/data/internal/forms.h"
 
 namespace weft::data {
@@ -94,6 +95,7 @@ Result<Value> Value::offset_date_time(std::string_view text) {
 }
 
 Result<std::int64_t> Value::to_integer(std::int64_t least, std::int64_t most) const {
+    WEFT_DASSERT(least <= most, "the range is not empty");
     if (type_ != Type::Integer) return unfit("integer");
     std::int64_t value = integer();
     if (value < least || value > most) return unfit("integer of this size");

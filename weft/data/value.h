@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 
 namespace weft::data {
@@ -87,13 +88,28 @@ public:
     Type type() const { return type_; }
     bool is_null() const { return type_ == Type::Null; }
     // The content. The caller has checked the type; a wrong one is a broken invariant.
-    bool boolean() const { return std::get<bool>(content_); }
-    std::int64_t integer() const { return std::get<std::int64_t>(content_); }
-    double real() const { return std::get<double>(content_); }
+    bool boolean() const {
+        WEFT_DASSERT(type_ == Type::Boolean, "the caller has checked the type");
+        return std::get<bool>(content_);
+    }
+    std::int64_t integer() const {
+        WEFT_DASSERT(type_ == Type::Integer, "the caller has checked the type");
+        return std::get<std::int64_t>(content_);
+    }
+    double real() const {
+        WEFT_DASSERT(type_ == Type::Real, "the caller has checked the type");
+        return std::get<double>(content_);
+    }
     // For the types that are kept as text, and for bytes.
-    const std::string& text() const { return std::get<std::string>(content_); }
+    const std::string& text() const {
+        WEFT_DASSERT(is_textual(), "the caller has checked the type");
+        return std::get<std::string>(content_);
+    }
     std::span<const std::byte> byte_span() const { return std::as_bytes(std::span(text())); }
-    const Items& items() const { return *std::get<std::shared_ptr<const Items>>(content_); }
+    const Items& items() const {
+        WEFT_DASSERT(type_ == Type::Array, "the caller has checked the type");
+        return *std::get<std::shared_ptr<const Items>>(content_);
+    }
     bool is_textual() const { return std::holds_alternative<std::string>(content_); }
 
     // Converts to a C++ type: bool, integers (range checked), double (also from integers that a
@@ -106,7 +122,11 @@ public:
     friend bool operator==(const Value& a, const Value& b);
 
 private:
-    Value(Type type, std::string text) : type_(type), content_(std::move(text)) {}
+    Value(Type type, std::string text) : type_(type), content_(std::move(text)) {
+        WEFT_DASSERT(type_ != Type::Null && type_ != Type::Boolean && type_ != Type::Integer &&
+                         type_ != Type::Real && type_ != Type::Array,
+                     "these types are not kept as text");
+    }
 
     Result<std::int64_t> to_integer(std::int64_t least, std::int64_t most) const;
     Result<double> to_real() const;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -25,6 +26,7 @@ class TokenLink : CancelListener {
 public:
     TokenLink() : CancelListener(pass_on) {}
     void join(const CancelToken& token, CancelSource& source) {
+        WEFT_ASSERT(!source_, "a link joins one token");
         source_ = &source;
         if (token.state()) listen(token.state());
     }
@@ -100,6 +102,9 @@ private:
 class TransactionState {
 public:
     TransactionState(std::shared_ptr<Core> core, Lease lease, const TransactionOptions& options);
+    ~TransactionState();
+    TransactionState(const TransactionState&) = delete;
+    TransactionState& operator=(const TransactionState&) = delete;
 
     // Locks the transaction for one statement at this depth. TransactionState (the cause) if it has
     // ended or the depth is not the innermost, Misuse while a cursor is open. Several fibers may
@@ -114,7 +119,11 @@ public:
     CancelToken token() const { return source_.token(); }
     unsigned innermost() const { return innermost_; }
     Result<unsigned> begin_savepoint();
-    void set_cursor(CursorState* cursor) { cursor_ = cursor; }  // null: none is open
+    // Null: none is open.
+    void set_cursor(CursorState* cursor) {
+        WEFT_ASSERT(!cursor || !cursor_, "a transaction has at most one open cursor");
+        cursor_ = cursor;
+    }
 
 private:
     Result<void> finish_outermost(bool commit);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::forms {
 namespace {
 
@@ -26,6 +28,7 @@ int two_digits(std::string_view text, std::size_t at) {
 }
 
 int days_of(int year, int month) {
+    WEFT_DASSERT(month >= 1 && month <= 12, "the caller has checked the month");
     constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return month == 2 && is_leap ? 29 : kDays[month - 1];
@@ -132,6 +135,7 @@ private:
 // The length of the UTF-8 sequence at the beginning, by table 3-7 of the Unicode standard; 0 if it
 // is malformed. The text is not empty.
 std::size_t sequence_length(std::string_view text) {
+    WEFT_DASSERT(!text.empty(), "a sequence has a first byte");
     auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
     auto follows = [&](std::size_t at, unsigned low = 0x80, unsigned high = 0xbf) {
         return at < text.size() && byte(at) >= low && byte(at) <= high;
@@ -239,6 +243,7 @@ bool is_utf8(std::string_view text) {
         if (text.empty()) return true;
         std::size_t length = sequence_length(text);
         if (length == 0) return false;
+        WEFT_DASSERT(length <= text.size(), "a sequence ends within the text");
         text.remove_prefix(length);
     }
     return true;

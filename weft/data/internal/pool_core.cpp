@@ -5,6 +5,7 @@
 
 #include "weft/async/context.h"
 #include "weft/async/retry.h"
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/base/planted.h"
@@ -21,6 +22,7 @@ constexpr std::string_view kOpening = "one that opens it";
 constexpr Nanoseconds kSweepPauseMin = std::chrono::milliseconds(20);
 
 PoolOptions bounded(PoolOptions options, const Provider& provider) {
+    WEFT_ASSERT(provider.connections_max() >= 1, "a provider allows at least one connection");
     options.connections_max =
         std::clamp<std::size_t>(options.connections_max, 1, provider.connections_max());
     if (provider.is_permanent()) {
@@ -52,7 +54,11 @@ Core::Core(std::unique_ptr<Provider> provider, const PoolOptions& options, std::
 
 // Leases keep the core alive, so every remaining slot is idle, and the destructor of Pool has
 // closed it.
-Core::~Core() = default;
+Core::~Core() {
+    WEFT_DASSERT(closed_, "the destructor of Pool closes the core");
+    WEFT_DASSERT(slots_.empty(), "every lease was given back to a closed pool");
+    WEFT_DASSERT(waiting_ == 0, "nobody waits when the core ends");
+}
 
 bool Core::is_closed() const {
     SpinGuard guard(lock_);
@@ -64,6 +70,7 @@ Error Core::closed_error() const {
 }
 
 std::string Core::holders() const {
+    WEFT_DASSERT(lock_.is_locked(), "the lock protects the holders");
     std::string text;
     std::size_t named = 0;
     Instant now = Clock::now();
@@ -105,6 +112,7 @@ Result<Lease> Core::acquire(std::string_view purpose) {
     }
     {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(slot->link.is_linked(), "a held slot is in in_use_");
         slot->purpose = purpose;
         slot->leased_at = Clock::now();
         slot->leak_logged = false;
@@ -115,7 +123,10 @@ Result<Lease> Core::acquire(std::string_view purpose) {
 }
 
 Slot* Core::take_free_slot() {
+    WEFT_DASSERT(lock_.is_locked(), "the lock protects the slots");
+    WEFT_DASSERT(!closed_, "a closed pool hands out no slot");
     if (Slot* slot = idle_.pop_front()) {
+        WEFT_ASSERT(slot->connection, "an idle slot has a connection");
         in_use_.push_back(*slot);
         return slot;
     }
@@ -134,6 +145,7 @@ Result<Slot*> Core::take_slot(Deadline deadline) {
         lock_.unlock();
         return closed_error();
     }
+    WEFT_DASSERT(waiters_.empty() || waiting_ > 0, "a queued waiter is counted");
     // Waiters come first: a newcomer takes a free slot only when nobody waits.
     if (waiters_.empty()) {
         if (Slot* slot = take_free_slot()) {
@@ -155,6 +167,7 @@ Result<Slot*> Core::take_slot(Deadline deadline) {
 
 // Called with the lock held; releases it.
 Result<Slot*> Core::wait_for_slot(Deadline deadline) {
+    WEFT_DASSERT(lock_.is_locked(), "the caller holds the lock");
     Instant begun = Clock::now();
     Entry entry;
     Waiter waiter(WaitReason::Other, this);
@@ -164,7 +177,10 @@ Result<Slot*> Core::wait_for_slot(Deadline deadline) {
     Wake wake = waiter.wait(deadline);
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(wake != Wake::Ready || !entry.link.is_linked(),
+                    "a claimed waiter has left the queue");
         if (entry.link.is_linked()) waiters_.erase(entry);
+        WEFT_ASSERT(waiting_ > 0, "this waiter is still counted");
         --waiting_;
         stats_.wait_time += Clock::now() - begun;
         if (wake == Wake::TimedOut) ++stats_.timed_out;
@@ -172,6 +188,8 @@ Result<Slot*> Core::wait_for_slot(Deadline deadline) {
     }
     if (wake == Wake::TimedOut) return exhausted(kPoolTimeoutState, "no connection in time");
     WEFT_TRY(waiter.to_result(wake));
+    WEFT_ASSERT(entry.closed != (entry.slot != nullptr),
+                "a claimed waiter gets a slot or is told that the pool is closed");
     if (entry.closed) return closed_error();
     return entry.slot;
 }
@@ -201,6 +219,8 @@ Result<void> Core::pause_before_open(Deadline deadline) {
     {
         SpinGuard guard(lock_);
         if (closed_) return closed_error();
+        WEFT_DASSERT(open_error_.has_value() == (open_failures_in_a_row_ > 0),
+                     "the latest error is kept while failures are counted");
         if (open_failures_in_a_row_ == 0) return {};
         until = Deadline::at(open_not_before_);
     }
@@ -215,10 +235,12 @@ Result<void> Core::pause_before_open(Deadline deadline) {
 }
 
 Result<void> Core::open(Slot& slot, Deadline deadline) {
+    WEFT_ASSERT(!slot.connection, "only an empty slot is connected");
     CancelScope scope(CancelSource::with_deadline(deadline).token());
     Result<std::unique_ptr<Connection>> connection = provider_->connect();
     Instant now = Clock::now();
     if (connection) {
+        WEFT_ASSERT(*connection, "connect() returns a connection or an error");
         SpinGuard guard(lock_);
         slot.connection = std::move(*connection);
         slot.lifetime_end = end_of_life(now, options_.lifetime_max);
@@ -249,6 +271,7 @@ void Core::give_back(Slot* slot) {
     WaitRef claimed;
     {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(slot->link.is_linked(), "a leased slot is in in_use_");
         if (!closed_) {
             slot->idle_since = now;
             if (!hand_over(slot, claimed)) {
@@ -264,7 +287,12 @@ void Core::give_back(Slot* slot) {
 }
 
 bool Core::hand_over(Slot* slot, WaitRef& claimed) {
+    WEFT_DASSERT(lock_.is_locked(), "the lock protects the queue of waiters");
+    WEFT_DASSERT(!closed_, "a closed pool hands over nothing");
+    WEFT_DASSERT(!claimed.cell(), "a slot is handed to one waiter only");
+    WEFT_DASSERT(slot->link.is_linked(), "a slot stays in in_use_ while it is handed over");
     while (Entry* entry = waiters_.pop_front()) {
+        WEFT_DASSERT(!entry->slot && !entry->closed, "a queued waiter has been given nothing");
         bool is_claimed = entry->ref.try_claim(Wake::Ready);
         if (!is_claimed && !WEFT_PLANTED("data_pool.hands_to_the_ended")) continue;
         entry->slot = slot;
@@ -299,16 +327,20 @@ void Core::discard(Slot* slot, std::uint64_t PoolStats::* counter) {
 
 // The slot has no connection, and the caller is its holder.
 void Core::free_slot(Slot* slot) {
+    WEFT_ASSERT(!slot->connection, "a freed slot has no connection");
     WaitRef claimed;
     std::unique_ptr<Slot> freed;
     bool drained = false;
     {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(slot->link.is_linked(), "a held slot is in in_use_");
+        WEFT_DASSERT(!closed_ || waiters_.empty(), "a closed pool has no waiters");
         slot->purpose = kOpening;
         slot->leased_at = Clock::now();
         if (closed_ || !hand_over(slot, claimed)) {
             if (slot->link.is_linked()) in_use_.erase(*slot);
             auto at = std::ranges::find(slots_, slot, &std::unique_ptr<Slot>::get);
+            WEFT_ASSERT(at != slots_.end(), "a slot is freed once");
             freed = std::move(*at);
             slots_.erase(at);
             drained = closed_ && slots_.empty();
@@ -328,6 +360,7 @@ Result<void> Core::close(Deadline deadline) {
         while (Entry* entry = waiters_.pop_front()) {
             if (WEFT_PLANTED("data_pool.closes_without_waking")) continue;
             if (!entry->ref.try_claim(Wake::Ready)) continue;
+            WEFT_DASSERT(!entry->slot, "a queued waiter has been given nothing");
             entry->closed = true;
             claimed.push_back(entry->ref);
         }
@@ -347,6 +380,7 @@ Result<void> Core::close(Deadline deadline) {
 }
 
 void Core::warn_of_leaks(Instant now, Deadline& next) {
+    WEFT_DASSERT(lock_.is_locked(), "the lock protects the slots");
     if (options_.leak_after <= Nanoseconds::zero()) return;
     for (Slot& slot : in_use_) {
         if (slot.leak_logged) continue;
@@ -363,8 +397,10 @@ void Core::warn_of_leaks(Instant now, Deadline& next) {
 }
 
 std::size_t Core::count_idle() const {
+    WEFT_DASSERT(lock_.is_locked(), "the lock protects the slots");
     std::size_t count = 0;
     for (const Slot& slot : idle_) count += slot.connection != nullptr;
+    WEFT_ASSERT(count <= slots_.size(), "every idle slot is owned by slots_");
     return count;
 }
 
@@ -387,6 +423,7 @@ Deadline Core::prune(Instant now) {
                 next = earlier(next, due);
                 break;
             }
+            WEFT_ASSERT(idle > 0, "every idle slot has a connection and is counted");
             idle_.erase(*slot);
             in_use_.push_back(*slot);
             slot->purpose = "closing";
@@ -406,6 +443,7 @@ PoolStats Core::stats() const {
     stats.connections_max = options_.connections_max;
     stats.connections = slots_.size();
     stats.idle = count_idle();
+    WEFT_ASSERT(stats.connections <= options_.connections_max, "the pool is bounded");
     stats.in_use = stats.connections - stats.idle;
     stats.waiting = waiting_;
     return stats;
@@ -441,6 +479,8 @@ void Core::start_sweeper() {
 // The sweeper fiber: closes expired connections as long as the pool has any.
 void Core::sweep() {
     for (;;) {
+        // Relaxed: only the running sweeper clears the flag, which was set before it started.
+        WEFT_DASSERT(sweeping_.load(std::memory_order_relaxed), "one sweeper runs at a time");
         Instant now = Clock::now();
         Deadline next = prune(now);
         bool ended = !CancelToken::current().check();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::data {
 namespace {
 
@@ -29,6 +31,7 @@ bool continues_word(char c, const SqlSyntax& syntax) {
 
 // The length up to and including the closing quote; a doubled quote does not close.
 std::size_t length_to_quote(std::string_view text, char quote, bool has_backslashes) {
+    WEFT_DASSERT(!text.empty(), "the text begins with the opening quote");
     for (std::size_t at = 1; at < text.size(); ++at) {
         if (has_backslashes && text[at] == '\\') {
             ++at;
@@ -41,6 +44,7 @@ std::size_t length_to_quote(std::string_view text, char quote, bool has_backslas
 }
 
 std::size_t dollar_length(std::string_view text, const SqlSyntax& syntax) {
+    WEFT_DASSERT(text.starts_with('$'), "the caller has found the dollar");
     std::size_t end = 1;
     while (end < text.size() && text[end] != '$' && continues_word(text[end], syntax)) ++end;
     if (end == text.size() || text[end] != '$' || is_digit(text[1])) return 0;
@@ -52,6 +56,7 @@ std::size_t dollar_length(std::string_view text, const SqlSyntax& syntax) {
 // A string that is continued after a line end keeps its backslash escapes.
 std::size_t escaped_length(std::string_view text) {
     std::size_t length = 0;
+    WEFT_DASSERT(text.starts_with('\''), "the caller has found the quote");
     for (;;) {
         length += length_to_quote(text.substr(length), '\'', true);
         std::size_t next = std::min(text.find_first_not_of(kBlanks, length), text.size());
@@ -63,6 +68,7 @@ std::size_t escaped_length(std::string_view text) {
 }
 
 std::size_t number_length(std::string_view text) {
+    WEFT_DASSERT(!text.empty() && is_digit(text.front()), "the caller has found a digit");
     auto digits = [&](std::size_t at) {
         while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
         return at;
@@ -87,49 +93,57 @@ public:
     // The first word of the first statement.
     std::string read_first() {
         while (!rest_.empty() && words_.empty() && statements_.empty()) take_piece();
+        WEFT_DASSERT(statements_.empty() || (statements_.size() == 1 && words_.empty()),
+                     "only the first statement is read");
         if (!words_.empty()) end_statement();
         return statements_.empty() ? "" : std::string(first_word(statements_.front()));
     }
 
 private:
+    void drop(std::size_t length) {
+        WEFT_DASSERT(length > 0 && length <= rest_.size(), "a piece is part of what remains");
+        rest_.remove_prefix(length);
+    }
+
     void take_piece() {
         char first = rest_.front();
-        if (is_blank(first)) return rest_.remove_prefix(1);
-        if (std::size_t length = comment_length(rest_, syntax_)) return rest_.remove_prefix(length);
+        if (is_blank(first)) return drop(1);
+        if (std::size_t length = comment_length(rest_, syntax_)) return drop(length);
         if (first == ';') {
-            rest_.remove_prefix(1);
+            drop(1);
             return end_statement();
         }
         has_text_ = true;
         if (std::size_t length = quoted_length(rest_, syntax_)) return take_quoted(length);
-        if (is_digit(first)) return rest_.remove_prefix(number_length(rest_));
+        if (is_digit(first)) return drop(number_length(rest_));
         bool is_marked = syntax_.marks.find(first) != std::string_view::npos;
         if (is_marked || begins_word(first, syntax_)) return take_word();
         if (rest_.starts_with(":=")) words_.push_back({":="});
         // The "*/" that ends a "/*!" must not begin another comment with its "*" or "/".
         bool is_pair =
             rest_.starts_with(":=") || (syntax_.mariadb_comments && rest_.starts_with("*/"));
-        rest_.remove_prefix(is_pair ? 2 : 1);
+        drop(is_pair ? 2 : 1);
     }
 
     void take_quoted(std::size_t length) {
         bool is_name = rest_.front() != '\'' && rest_.front() != '$';
         std::string_view inside = rest_.substr(1, std::max<std::size_t>(length, 2) - 2);
         if (is_name) words_.push_back({lower_text(inside), true});
-        rest_.remove_prefix(length);
+        drop(length);
     }
 
     void take_word() {
         std::size_t end = std::min(rest_.find_first_not_of(syntax_.marks), rest_.size());
         while (end < rest_.size() && continues_word(rest_[end], syntax_)) ++end;
         std::string word = lower_text(rest_.substr(0, end));
-        rest_.remove_prefix(end);
+        drop(end);
         if (syntax_.dollar_quotes && word == "e" && rest_.starts_with('\''))
-            return rest_.remove_prefix(escaped_length(rest_));
+            return drop(escaped_length(rest_));
         words_.push_back({std::move(word)});
     }
 
     void end_statement() {
+        WEFT_DASSERT(has_text_ || words_.empty(), "a statement with words has text");
         if (has_text_) statements_.push_back(std::move(words_));
         words_.clear();
         has_text_ = false;
@@ -158,6 +172,7 @@ std::size_t comment_length(std::string_view text, const SqlSyntax& syntax) {
     std::size_t depth = 1;
     for (std::size_t at = 2; at < text.size(); ++at) {
         std::string_view sign = text.substr(at, 2);
+        WEFT_DASSERT(depth > 0, "the comment has not ended");
         if (sign == "*/") {
             if (--depth == 0) return at + 2;
             ++at;

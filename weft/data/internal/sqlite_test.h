@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/database.h"
 #include "weft/data/sqlite/sqlite.h"
 #include "weft/fiber/runtime.h"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/connection.h"
 #include "weft/fiber/cancel.h"
@@ -64,6 +65,7 @@ Error CopyIn::fail(const Error& error) {
 }
 
 Result<void> CopyIn::put(std::string_view bytes) {
+    WEFT_ASSERT(bytes.size() <= kCopyChunkBytes, "write() divides the data into chunks");
     WEFT_TRY(CancelToken::current().check());
     Link& link = connection_->session().link();
     int accepted = 0;
@@ -118,6 +120,7 @@ Result<CopyOut> CopyOut::start(Connection& connection, const Statement& statemen
 }
 
 Result<void> CopyOut::end() {
+    WEFT_ASSERT(!ended_, "a copy ends once");
     Result<std::uint64_t> rows = collect(connection_->session().link());
     if (!rows) return rows.error();
     ended_ = true;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/connector.h"
 #include "weft/data/postgres/internal/session.h"
@@ -20,6 +21,8 @@ struct NotifyDeleter {
 
 struct Notifications::State {
     Result<void> subscribe() {
+        WEFT_ASSERT(!session, "the previous session was closed");
+        WEFT_ASSERT(!listen.empty(), "there is a channel to subscribe to");
         postgres::Session fresh = WEFT_TRY(connector->connect());
         WEFT_TRY(fresh.command(listen));
         session.emplace(std::move(fresh));
@@ -70,6 +73,7 @@ Result<Notifications> Notifications::open(const PostgresOptions& options,
 }
 
 Result<Notification> Notifications::next() {
+    WEFT_ASSERT(state_, "a moved-from object is not used");
     for (;;) {
         bool there = state_->session && !state_->session->link().is_broken();
         if (there) {

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "weft/base/assert.h"
 #include "weft/data/odbc/internal/session.h"
 
 namespace weft::data::odbc {
@@ -12,7 +13,10 @@ class Session::Call {
 public:
     Call(Session& session, const StatementHandle& handle) : session_(session) {
         std::lock_guard guard(session_.cancel_mutex_);
-        is_cancelled_ = session_.number_ != 0 && session_.cancelled_ == session_.number_;
+        WEFT_ASSERT(!session_.waiting_, "one driver call at a time");
+        WEFT_ASSERT(handle, "a call is that of a statement");
+        WEFT_ASSERT(session_.number_ != 0, "a driver call is a part of work");
+        is_cancelled_ = session_.cancelled_ == session_.number_;
         if (!is_cancelled_) session_.waiting_ = handle.get();
     }
     ~Call() {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/cancel.h"
@@ -23,6 +24,7 @@ CancelThread::~CancelThread() {
 }
 
 void CancelThread::request(std::shared_ptr<Session> session, std::uint64_t number) {
+    WEFT_ASSERT(session && number != 0, "the request names a piece of work");
     {
         std::lock_guard guard(start_);
         if (!started_) {
@@ -68,12 +70,14 @@ void Executor::perform(Job& job) {
 
 // If the caller has given up, the session is destroyed here, where it may block.
 void Executor::finish(Job& job) {
+    WEFT_ASSERT(job.session, "a job is finished once");
     job.body = {};
     job.session.reset();
     job.done.set();
 }
 
 std::shared_ptr<Executor::Job> Executor::start(Body body) {
+    WEFT_ASSERT(session_, "a session that was given up takes no work");
     auto job = std::make_shared<Job>();
     job->session = session_;
     job->number = ++last_number_;
@@ -90,6 +94,7 @@ std::shared_ptr<Executor::Job> Executor::start(Body body) {
 
 // Cancels the job until it has ended. False: it did not end within kTidyTimeout.
 bool Executor::cancel(Job& job) {
+    WEFT_ASSERT(session_, "the session is given up after its work was cancelled");
     Deadline end = Deadline::after(kTidyTimeout);
     bool is_plain = job.thread.handle != 0;
     return shield(is_plain ? Deadline::never() : end, [&] {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/result.h"
@@ -72,6 +73,7 @@ public:
         };
         Result<void> waited;
         if (run_body(std::move(body), waited) != End::Done) return waited.error();
+        WEFT_ASSERT(outcome->has_value(), "work that is done has an outcome");
         if (!**outcome && !waited) return waited.error();
         return std::move(**outcome);
     }
@@ -81,7 +83,10 @@ public:
     // The session was given up; nothing can be run any more.
     bool is_lost() const { return !session_; }
     // Only between calls, and if not lost.
-    const Session& session() const { return *session_; }
+    const Session& session() const {
+        WEFT_ASSERT(session_, "the session was not given up");
+        return *session_;
+    }
 
 private:
     struct Job;

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::odbc {
 
 template <SQLSMALLINT kKind>
@@ -22,7 +24,10 @@ public:
     }
 
     // The parent of an environment is null.
-    bool allocate(SQLHANDLE parent) { return SQL_SUCCEEDED(SQLAllocHandle(kKind, parent, &raw_)); }
+    bool allocate(SQLHANDLE parent) {
+        WEFT_ASSERT(!raw_, "the old handle would leak");
+        return SQL_SUCCEEDED(SQLAllocHandle(kKind, parent, &raw_));
+    }
     SQLHANDLE get() const { return raw_; }
     explicit operator bool() const { return raw_ != nullptr; }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/internal/forms.h"
 
 namespace weft::data::odbc {
@@ -108,12 +109,14 @@ Result<Parameters> Parameters::make(std::span<const Value> values, OdbcDialect d
                                                std::to_string(parameters.buffers_.size() + 1));
         parameters.buffers_.push_back(std::move(*buffer));
     }
+    WEFT_ASSERT(parameters.buffers_.size() == values.size(), "one buffer per parameter");
     return parameters;
 }
 
 SQLRETURN Parameters::bind(SQLHSTMT statement) {
     SQLUSMALLINT position = 0;
     for (Buffer& buffer : buffers_) {
+        WEFT_ASSERT(buffer.length >= 0 || buffer.length == SQL_NULL_DATA, "a length or null");
         SQLLEN room = std::max<SQLLEN>(buffer.length, 0);
         SQLRETURN code =
             SQLBindParameter(statement, ++position, SQL_PARAM_INPUT, buffer.c_type, buffer.sql_type,

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/internal/sql_words.h"
 #include "weft/data/odbc/internal/dialect.h"
@@ -166,6 +167,7 @@ Result<Reader> Reader::make(SQLHSTMT statement, OdbcDialect dialect) {
     std::vector<Column> columns;
     for (SQLSMALLINT at = 1; at <= count; ++at)
         columns.push_back(WEFT_TRY(reader.describe(static_cast<SQLUSMALLINT>(at))));
+    WEFT_ASSERT(reader.forms_.size() == columns.size(), "one form per column");
     reader.columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     return reader;
 }
@@ -202,6 +204,7 @@ Error Reader::error() const {
 }
 
 Error Reader::not_text(SQLUSMALLINT position) const {
+    WEFT_ASSERT(position >= 1 && position <= columns_->size(), "positions count from 1");
     return data::to_error({.provider = kName,
                            .sqlstate = "22021",
                            .driver_code = "invalid UTF-16",
@@ -227,6 +230,7 @@ Result<bool> Reader::pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& i
     std::size_t filled = 0;
     into.resize(kFirstUnits);
     for (;;) {
+        WEFT_ASSERT(filled + end < into.size(), "there is room for a piece and its zero");
         std::size_t room = into.size() - filled;
         SQLLEN left = 0;  // remaining bytes before this piece
         SQLRETURN code = SQLGetData(statement_, position, c_type, into.data() + filled,
@@ -246,6 +250,7 @@ Result<bool> Reader::pieces(SQLUSMALLINT position, SQLSMALLINT c_type, Buffer& i
             return data::to_error(kName, "54000", "a value is larger than kValueBytesMax");
         into.resize(std::max(wanted, filled + end + 1));
     }
+    WEFT_ASSERT(filled <= into.size(), "the pieces are within the buffer");
     into.resize(filled);
     return true;
 }
@@ -258,6 +263,7 @@ Result<Value> Reader::text_cell(SQLUSMALLINT position, Type type) {
 }
 
 Result<Value> Reader::cell(SQLUSMALLINT position, ColumnForm form) {
+    WEFT_DASSERT(position >= 1 && position <= forms_.size(), "positions count from 1");
     switch (form.form) {
     case Form::Integer: {
         auto value = WEFT_TRY(number<std::int64_t>(position, SQL_C_SBIGINT));
@@ -280,6 +286,7 @@ Result<Value> Reader::cell(SQLUSMALLINT position, ColumnForm form) {
 }
 
 Result<void> Reader::read(Rows& rows) {
+    WEFT_DASSERT(rows.columns().size() == forms_.size(), "the rows have these columns");
     SQLUSMALLINT position = 0;
     for (const ColumnForm& form : forms_) rows.add_value(WEFT_TRY(cell(++position, form)));
     rows.end_row();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::odbc {
 namespace {
 
@@ -46,6 +48,7 @@ public:
 
 private:
     void take(std::size_t length, bool is_blank) {
+        WEFT_DASSERT(length > 0 && length <= rest_.size(), "a piece is part of what remains");
         // Comments before a statement are dropped: a driver may take a semicolon in one for a
         // separator.
         if (has_text_ || !is_blank) current_.append(rest_.substr(0, length));
@@ -72,6 +75,8 @@ private:
     }
 
     void end_statement() {
+        WEFT_DASSERT(has_text_ || current_.empty(), "what precedes a statement is dropped");
+        WEFT_DASSERT(depth_ >= 0, "only open blocks are closed");
         if (has_text_) statements_.push_back(std::move(current_));
         current_.clear();
         last_word_.clear();

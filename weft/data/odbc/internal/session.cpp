@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/odbc/internal/call.h"
 #include "weft/data/odbc/internal/script.h"
@@ -24,6 +25,7 @@ bool is_stale(const Error& error) {
 }  // namespace
 
 Session::~Session() {
+    WEFT_ASSERT(number_ == 0 && !waiting_, "no work is under way when the session ends");
     cursor_.reset();
     cache_.clear();
     // A driver refuses to disconnect in the middle of a transaction.
@@ -34,6 +36,8 @@ Session::~Session() {
 void Session::begin_work(std::uint64_t number) {
     {
         std::lock_guard guard(cancel_mutex_);
+        WEFT_ASSERT(number != 0, "zero is the number of no work");
+        WEFT_ASSERT(number_ == 0, "one piece of work at a time");
         number_ = number;
     }
     if (!cursor_) absorb_late_cancel();
@@ -41,6 +45,8 @@ void Session::begin_work(std::uint64_t number) {
 
 void Session::end_work() {
     std::lock_guard guard(cancel_mutex_);
+    WEFT_ASSERT(number_ != 0, "the work has begun");
+    WEFT_ASSERT(!waiting_, "no driver call goes on when the work ends");
     number_ = 0;
 }
 
@@ -72,6 +78,7 @@ void Session::absorb_late_cancel() {
 }
 
 ConnectionState Session::state() const {
+    WEFT_ASSERT(in_transaction_ || !transaction_failed_, "only a transaction can have failed");
     if (is_broken_) return ConnectionState::Broken;
     if (!in_transaction_) return ConnectionState::Idle;
     return transaction_failed_ ? ConnectionState::Failed : ConnectionState::Transaction;
@@ -255,6 +262,7 @@ Result<bool> Session::next_row(Active& active) {
 
 // Closes the statement without reading its remaining results, and caches it.
 void Session::release(Active active) {
+    WEFT_ASSERT(active.handle, "a statement is released once");
     SQLRETURN closed = SQLFreeStmt(active.handle.get(), SQL_CLOSE);
     SQLFreeStmt(active.handle.get(), SQL_RESET_PARAMS);
     if (!active.key.empty() && SQL_SUCCEEDED(closed))
@@ -271,6 +279,7 @@ Result<Outcome> Session::collect(Active& active, RowLimit limit) {
             if (stops) break;
             return row_limit_error(kName, limit.rows_max);
         }
+        WEFT_ASSERT(outcome.rows.size() < limit.rows_max, "the limit holds");
         WEFT_TRY(active.reader.read(outcome.rows));
         // For Stop the wanted rows are complete; a statement that writes is read to its end.
         if (!goes_on && outcome.rows.size() == limit.rows_max) break;
@@ -321,6 +330,7 @@ Result<std::vector<Outcome>> Session::run_all(std::span<const Statement> stateme
         }
         outcomes.push_back(std::move(*outcome));
     }
+    WEFT_ASSERT(outcomes.size() == statements.size(), "every statement has an outcome");
     if (atomic) WEFT_TRY(end(true));
     return outcomes;
 }
@@ -368,6 +378,7 @@ Result<Columns> Session::open_rows(const Statement& statement) {
 
 Result<Rows> Session::fetch(std::size_t rows_max) {
     if (!cursor_) return Rows();
+    WEFT_DASSERT(rows_max > 0, "an empty batch would mean the end");
     Rows rows(cursor_->reader.columns());
     Result<void> failed;
     while (rows.size() < rows_max) {
@@ -376,6 +387,7 @@ Result<Rows> Session::fetch(std::size_t rows_max) {
         failed = has_row ? cursor_->reader.read(rows) : Result<void>(has_row.error());
         if (!failed) break;
     }
+    WEFT_ASSERT(rows.size() <= rows_max, "a batch is bounded");
     if (failed) return rows;
     cursor_.reset();
     note_failure(failed.error());

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "weft/base/assert.h"
 #include "weft/data/odbc/internal/dialect.h"
 #include "weft/data/odbc/internal/session.h"
 #include "weft/data/odbc/internal/wide.h"
@@ -8,6 +9,7 @@
 namespace weft::data::odbc {
 
 bool Session::is_under_way(std::uint64_t number) {
+    WEFT_ASSERT(number != 0, "zero is the number of no work");
     std::lock_guard guard(cancel_mutex_);
     cancelled_ = number;
     return number_ == number && waiting_;

@@ -2,6 +2,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/odbc/internal/session.h"
 #include "weft/data/odbc/internal/wide.h"
@@ -32,6 +33,7 @@ Result<void> Session::connect() {
 }
 
 Result<void> Session::open_link() {
+    WEFT_ASSERT(!is_connected_, "a session connects once");
     // Each connection has its own environment: some threading levels of the driver manager lock the
     // whole environment during a call.
     if (!environment_.allocate(nullptr))

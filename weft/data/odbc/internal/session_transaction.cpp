@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/odbc/internal/session.h"
 
@@ -15,6 +16,7 @@ Result<void> Session::step(TransactionStep step, unsigned depth,
     case TransactionStep::Rollback: return end(false);
     default: break;
     }
+    WEFT_DASSERT(depth > 0, "savepoints count from 1");
     std::string text = savepoint_text(facts_.dialect, step, depth);
     if (text.empty()) return {};
     Result<void> told = execute_own(text);

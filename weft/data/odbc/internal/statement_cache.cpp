@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::odbc {
 
 std::string StatementCache::key_of(const std::string& text, std::span<const Value> values) {
@@ -21,9 +23,11 @@ StatementHandle StatementCache::take(const std::string& key) {
 }
 
 void StatementCache::put(std::string key, StatementHandle handle) {
+    WEFT_ASSERT(handle, "a cached statement has a handle");
     if (capacity_ == 0) return;
     if (entries_.size() >= capacity_) entries_.pop_back();
     entries_.emplace_front(std::move(key), std::move(handle));
+    WEFT_ASSERT(entries_.size() <= capacity_, "the cache is bounded");
 }
 
 }  // namespace weft::data::odbc

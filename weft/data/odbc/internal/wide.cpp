@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::odbc {
 namespace {
 
@@ -10,8 +12,10 @@ constexpr std::uint32_t kLowFirst = 0xdc00;
 constexpr std::uint32_t kSurrogatesEnd = 0xe000;
 constexpr std::uint32_t kPairsFirst = 0x10000;
 constexpr std::uint32_t kReplacement = 0xfffd;
+constexpr std::uint32_t kCodeMax = 0x10ffff;
 
 void append(std::string& text, std::uint32_t code) {
+    WEFT_DASSERT(code <= kCodeMax, "two surrogates give no larger code point");
     auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
     if (code < 0x80) {
         put(code);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/parameters.h"
 
@@ -37,6 +38,7 @@ private:
 
 Result<Value> read_dimension(BinaryReader& reader, Oid element,
                              const std::vector<std::int32_t>& sizes, std::size_t dimension) {
+    WEFT_DASSERT(dimension < sizes.size(), "the array has this dimension");
     Value::Items items;
     for (std::int32_t at = 0; at < sizes[dimension]; ++at) {
         if (dimension + 1 < sizes.size()) {
@@ -71,6 +73,7 @@ Result<Value> decode_binary(std::string_view bytes) {
         if (size < 0 || static_cast<std::size_t>(size) > reader.rest()) return malformed();
         sizes.push_back(size);
     }
+    WEFT_ASSERT(sizes.size() == static_cast<std::size_t>(dimensions), "one size per dimension");
     return read_dimension(reader, static_cast<Oid>(element), sizes, 0);
 }
 

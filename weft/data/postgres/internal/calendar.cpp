@@ -3,6 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::postgres {
 namespace {
 
@@ -20,11 +22,13 @@ Day day_of(std::int64_t days_since_1970) {
     std::int64_t shifted = days_since_1970 + 719'468;
     std::int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
     auto of_era = static_cast<unsigned>(shifted - era * 146'097);
+    WEFT_DASSERT(of_era < 146'097, "an era has 146097 days");
     unsigned year_of_era = (of_era - of_era / 1'460 + of_era / 36'524 - of_era / 146'096) / 365;
     unsigned of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     unsigned from_march = (5 * of_year + 2) / 153;
     unsigned day = of_year - (153 * from_march + 2) / 5 + 1;
     unsigned month = from_march < 10 ? from_march + 3 : from_march - 9;
+    WEFT_DASSERT(month >= 1 && month <= 12 && day >= 1 && day <= 31, "it is a day of the calendar");
     return {static_cast<std::int64_t>(year_of_era) + era * 400 + (month <= 2), month, day};
 }
 
@@ -40,6 +44,7 @@ std::int64_t days_since_1970(const Day& day) {
 
 void append_padded(std::string& text, std::uint64_t number, std::size_t width) {
     char digits[20];
+    WEFT_DASSERT(width <= sizeof(digits), "the digits fit the buffer");
     std::size_t begin = sizeof(digits);
     for (; number > 0 || sizeof(digits) - begin < width; number /= 10)
         digits[--begin] = static_cast<char>('0' + number % 10);
@@ -72,6 +77,7 @@ void append_time(std::string& text, std::int64_t microseconds) {
 
 // Removes a number of exactly this many digits from the front.
 bool take_number(std::string_view& text, std::size_t digits, std::int64_t& number) {
+    WEFT_DASSERT(digits > 0, "a number has digits");
     if (text.size() < digits) return false;
     const char* end = text.data() + digits;
     if (text[0] == '-' || std::from_chars(text.data(), end, number).ptr != end) return false;
@@ -134,6 +140,7 @@ std::string timestamp_text(std::int64_t microseconds, std::string_view zone) {
         --days;
         rest += kMicrosecondsPerDay;
     }
+    WEFT_DASSERT(rest >= 0 && rest < kMicrosecondsPerDay, "it is a time of day");
     std::string text;
     text.reserve(32);  // one allocation for all but extreme years
     Day day = day_of(days + kDaysFrom1970To2000);

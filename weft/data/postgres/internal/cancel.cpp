@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/data/failure.h"
 #include "weft/fiber/blocking.h"
@@ -111,6 +112,7 @@ std::array<std::byte, Count * 4> packet(const std::array<std::uint32_t, Count>& 
 // Asks the server for TLS, then performs the handshake.
 Result<std::unique_ptr<net::Stream>> encrypt(std::unique_ptr<net::Stream> stream,
                                              const CancelTls& tls) {
+    WEFT_ASSERT(tls.context, "only a session with TLS encrypts its cancels");
     WEFT_TRY(stream->write_all(packet(std::array{8u, kTlsCode})));
     std::byte answer[1];
     std::size_t count = WEFT_TRY(stream->read(answer));

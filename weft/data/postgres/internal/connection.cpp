@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/row_source.h"
 #include "weft/fiber/cancel.h"
@@ -35,6 +36,7 @@ void PostgresConnection::end_exchange() {
     bool in_pipeline = PQpipelineStatus(link.pg()) != PQ_PIPELINE_OFF;
     if (!link.is_broken() && (link.is_busy() || in_pipeline)) link.tidy();
     session_.note_end();
+    WEFT_ASSERT(link.is_broken() || !link.is_busy(), "no exchange goes on");
     if (!session_.is_in_transaction()) has_savepoint_ = false;
 }
 
@@ -232,6 +234,7 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
                                                              std::vector<RowForm> forms,
                                                              RowLimit limit) {
     Link& link = session_.link();
+    WEFT_ASSERT(forms.size() == statements.size(), "every statement was queued");
     std::vector<Outcome> outcomes;
     std::optional<Error> failure;
     for (std::size_t at = 0; at < forms.size(); ++at) {
@@ -254,6 +257,7 @@ Result<std::vector<Outcome>> PostgresConnection::collect_all(std::span<const Sta
     Result<void> drained = link.drain(Deadline::never());
     if (failure) return *failure;
     WEFT_TRY(std::move(drained));
+    WEFT_ASSERT(outcomes.size() == statements.size(), "every statement was answered");
     return outcomes;
 }
 
@@ -267,6 +271,7 @@ Result<void> PostgresConnection::step(TransactionStep step, unsigned depth,
     WEFT_TRY(CancelToken::current().check());
     std::string text =
         step == TransactionStep::Begin ? begin_text(options) : transaction_text(step, depth);
+    WEFT_ASSERT(!has_savepoint_ || session_.is_in_transaction(), "a savepoint is in a transaction");
     bool released = step == TransactionStep::Savepoint && has_savepoint_;
     if (released) text = "release savepoint " + std::string(kSavepoint) + ";" + text;
     // All steps but Begin undo the savepoint with their own, or end the transaction.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/fiber/cancel.h"
 #include "weft/net/dial.h"
@@ -22,7 +23,9 @@ Connector::Connector(Dsn dsn, const PostgresOptions& options, Access access)
     : dsn_(std::move(dsn)),
       session_{.prepare = options.prepare && options.statements_max > 0,
                .statements_max = options.statements_max,
-               .read_only = access == Access::Read} {}
+               .read_only = access == Access::Read} {
+    WEFT_ASSERT(!dsn_.hosts.empty(), "Dsn::parse() gives at least one host");
+}
 
 Result<std::unique_ptr<Connector>> Connector::create(const PostgresOptions& options,
                                                      Access access) {
@@ -63,6 +66,7 @@ void Connector::make_cancel_tls() {
 // The deadline for one place when this many are left to try. The caller's time is shared among
 // them, or the first silent one would use all of it.
 Deadline Connector::attempt_deadline(std::size_t places_left) const {
+    WEFT_ASSERT(places_left > 0, "this attempt is counted");
     Deadline deadline = Deadline::never();
     if (dsn_.connect_timeout) {
         deadline = Deadline::after(*dsn_.connect_timeout);
@@ -90,6 +94,7 @@ Result<std::vector<std::string>> Connector::addresses_of(const Host& host, Deadl
 
 Result<std::unique_ptr<Link>> Connector::connect_with(std::string_view session_attributes,
                                                       std::size_t rounds) {
+    WEFT_ASSERT(rounds > 0, "this round is counted");
     Error last = data::to_error("postgres", "08001", "no host");
     for (std::size_t at = 0; at < dsn_.hosts.size(); ++at) {
         const Host& host = dsn_.hosts[at];

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::data::postgres {
 namespace {
 
@@ -54,6 +56,7 @@ Result<std::vector<Host>> hosts_of(const std::string& names, const std::string& 
     if (!even) return refused("host, hostaddr and port are of different lengths");
     std::vector<Host> hosts;
     for (std::size_t at = 0; at < count; ++at) {
+        WEFT_ASSERT(names.empty() || at < host_list.size(), "the lists have equal lengths");
         hosts.push_back({.host = names.empty() ? "" : host_list[at],
                          .address = addresses.empty() ? "" : address_list[at],
                          .port = port_list.size() == 1 ? port_list[0] : port_list[at]});
@@ -116,6 +119,7 @@ Result<Dsn> Dsn::parse(const std::string& text) {
     std::string addresses = take(dsn.common, "hostaddr");
     std::string ports = take(dsn.common, "port");
     dsn.hosts = WEFT_TRY(hosts_of(names, addresses, ports));
+    WEFT_ASSERT(!dsn.hosts.empty() && dsn.hosts.size() <= kHostsMax, "the hosts are bounded");
     dsn.session_attributes = take(dsn.common, "target_session_attrs");
     std::string timeout = take(dsn.common, "connect_timeout");
     int seconds = 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/provider.h"
 #include "weft/fiber/cancel.h"
@@ -205,6 +206,7 @@ Result<void> Link::wait_either(Deadline deadline) {
 }
 
 Result<void> Link::wait_with_event(Event& event, bool to_write, Deadline deadline) {
+    WEFT_ASSERT(weft::current(), "a plain thread cannot wait for a socket and an event");
     struct Wakeup : Dormant {
         Event* event;
         Event called;
@@ -292,6 +294,7 @@ Result<ResultPointer> Link::next_until(Deadline deadline) {
 // ---------------------------------------------------------------- pipelines
 
 Result<void> Link::enter_pipeline() {
+    WEFT_ASSERT(broken_ || syncs_ == 0, "a pipeline begins without a pending sync");
     if (PQenterPipelineMode(pg()) == 1) return {};
     return sent(0);
 }
@@ -308,6 +311,7 @@ Result<void> Link::sync() {
 }
 
 Result<void> Link::leave_pipeline() {
+    WEFT_ASSERT(broken_ || syncs_ == 0, "a pipeline ends when every sync was answered");
     if (PQexitPipelineMode(pg()) == 1) return {};
     set_broken();
     return connection_lost();
@@ -318,6 +322,7 @@ Result<void> Link::leave_pipeline() {
 // Ends a copy that its user has given up.
 Result<void> Link::end_copy(PGresult& result, Deadline deadline) {
     ExecStatusType status = PQresultStatus(&result);
+    WEFT_ASSERT(status == PGRES_COPY_IN || status == PGRES_COPY_OUT, "the result begins a copy");
     if (status == PGRES_COPY_IN) {
         static_cast<void>(PQputCopyEnd(pg(), "given up"));
         return flush_until(deadline);
@@ -380,6 +385,7 @@ void Link::tidy() {
     Result<void> tidied = shield(Deadline::after(kTidyTimeout), [&] { return stop_and_drain(); });
     if (tidied && PQpipelineStatus(pg()) != PQ_PIPELINE_OFF) tidied = leave_pipeline();
     if (!tidied || status() == PQTRANS_ACTIVE || status() == PQTRANS_UNKNOWN) set_broken();
+    WEFT_ASSERT(broken_ || !is_busy(), "a tidied link is idle or broken");
 }
 
 }  // namespace weft::data::postgres

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
 #include "weft/data/postgres/internal/cancel.h"
@@ -82,7 +83,10 @@ public:
     Result<void> enter_pipeline();
     Result<void> sync();
     // Called for each PGRES_PIPELINE_SYNC.
-    void note_sync() { --syncs_; }
+    void note_sync() {
+        WEFT_ASSERT(syncs_ > 0, "the caller reads results only while a sync is pending");
+        --syncs_;
+    }
     // Only after the last sync was answered; breaks the link otherwise.
     Result<void> leave_pipeline();
     std::size_t pending_syncs() const { return syncs_; }

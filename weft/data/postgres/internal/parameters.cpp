@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/arrays.h"
 
@@ -143,10 +144,15 @@ Result<Parameters> Parameters::make(std::span<const Value> values, std::span<con
         Result<void> added = parameters.add(values[at], type);
         if (!added) return added.error().with_context("parameter", std::to_string(at + 1));
     }
+    WEFT_ASSERT(parameters.pointers_.size() == values.size() &&
+                    parameters.lengths_.size() == values.size() &&
+                    parameters.formats_.size() == values.size(),
+                "libpq's three arrays have one element per parameter");
     return parameters;
 }
 
 void Parameters::add_binary(std::string bytes) {
+    WEFT_ASSERT(buffers_.size() < buffers_.capacity(), "growing would move what libpq points to");
     const std::string& buffer = buffers_.emplace_back(std::move(bytes));
     pointers_.push_back(buffer.data());
     lengths_.push_back(static_cast<int>(buffer.size()));
@@ -157,6 +163,7 @@ void Parameters::add_binary(std::string bytes) {
 Result<void> Parameters::add_text(std::string text) {
     if (text.find('\0') != std::string::npos)
         return to_error("postgres", "22021", "a text has a NUL, which PostgreSQL cannot keep");
+    WEFT_ASSERT(buffers_.size() < buffers_.capacity(), "growing would move what libpq points to");
     const std::string& buffer = buffers_.emplace_back(std::move(text));
     pointers_.push_back(buffer.c_str());
     lengths_.push_back(static_cast<int>(buffer.size()));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/connection.h"
 #include "weft/fiber/cancel.h"
@@ -25,18 +26,21 @@ Result<std::unique_ptr<RowSource>> PostgresRows::open(PostgresConnection& connec
 }
 
 void PostgresRows::end() {
+    WEFT_ASSERT(state_ == State::Open, "a statement ends once");
     state_ = State::Ended;
     result_.reset();
     connection_.end_exchange();
 }
 
 Result<void> PostgresRows::take(Rows& rows, std::size_t rows_max) {
+    WEFT_ASSERT(!result_ || row_ <= PQntuples(result_.get()), "the next row is one of the result");
     while (result_ && row_ < PQntuples(result_.get()) && rows.size() < rows_max)
         WEFT_TRY(form_.append(result_.get(), row_++, rows));
     return {};
 }
 
 Result<void> PostgresRows::advance() {
+    WEFT_ASSERT(!result_ || row_ == PQntuples(result_.get()), "all rows of the result were taken");
     result_ = WEFT_TRY(connection_.session().link().next());
     row_ = 0;
     if (result_ && PQresultStatus(result_.get()) == PGRES_FATAL_ERROR)
@@ -48,6 +52,7 @@ Result<Rows> PostgresRows::fetch(std::size_t rows_max) {
     if (state_ == State::Closed)
         return data::to_error("postgres", kClosedState, "the cursor is closed");
     if (failure_) return *failure_;
+    WEFT_DASSERT(rows_max > 0, "an empty batch would mean the end");
     Rows rows(form_.columns);
     while (state_ == State::Open) {
         Result<void> done = CancelToken::current().check();

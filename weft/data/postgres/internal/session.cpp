@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/parameters.h"
@@ -85,6 +86,8 @@ void RowForm::take_from(const PGresult* result) {
 }
 
 Result<void> RowForm::append(const PGresult* result, int row, Rows& rows) const {
+    WEFT_DASSERT(row >= 0 && row < PQntuples(result), "the result has this row");
+    WEFT_DASSERT(rows.columns().size() == types.size(), "the rows were made for these columns");
     int width = static_cast<int>(types.size());
     if (PQnfields(result) != width)
         return data::to_error("postgres", "08P01", "a row has another width than its columns");
@@ -135,6 +138,7 @@ Result<void> Session::check(const Statement& statement) const {
 }
 
 Result<RowForm> Session::start(const Statement& statement) {
+    WEFT_ASSERT(link_->is_broken() || !link_->is_busy(), "the previous exchange has ended");
     std::string text = text_of(statement);
     RowForm form;
     if (statement.parameters().empty() && has_several_commands(text)) {
@@ -154,6 +158,8 @@ Result<RowForm> Session::start(const Statement& statement) {
 }
 
 Result<void> Session::queue_command(const char* text) {
+    WEFT_ASSERT(link_->is_broken() || PQpipelineStatus(link_->pg()) != PQ_PIPELINE_OFF,
+                "the link is in a pipeline");
     return link_->sent(
         PQsendQueryParams(link_->pg(), text, 0, nullptr, nullptr, nullptr, nullptr, kTextFormat));
 }
@@ -192,6 +198,8 @@ Result<void> Session::prepare(const Statement& statement) {
 }
 
 Result<RowForm> Session::queue(const Statement& statement) {
+    WEFT_ASSERT(link_->is_broken() || PQpipelineStatus(link_->pg()) != PQ_PIPELINE_OFF,
+                "the link is in a pipeline");
     KeyedText keyed = keyed_text_of(statement);
     const Prepared* prepared = options_.prepare ? cache_.find(keyed.key) : nullptr;
     return send(keyed.text, statement.parameters(), prepared);
@@ -212,6 +220,8 @@ std::shared_ptr<const Prepared> Session::description_of(const KeyedText& keyed) 
 Result<Session::Queued> Session::queue_known(const std::string& key, const std::string& text,
                                              const std::vector<Value>& values,
                                              const Prepared& known) {
+    WEFT_ASSERT(link_->is_broken() || PQpipelineStatus(link_->pg()) != PQ_PIPELINE_OFF,
+                "the link is in a pipeline");
     Queued queued;
     if (!options_.prepare) {
         queued.form = WEFT_TRY(send(text, values, nullptr));
@@ -255,6 +265,8 @@ Result<RowForm> Session::send(const std::string& text, const std::vector<Value>&
     if (!prepared) {
         std::vector<Oid> types = natural_types(values);
         Parameters parameters = WEFT_TRY(Parameters::make(values, types));
+        WEFT_ASSERT(static_cast<std::size_t>(parameters.count()) == types.size(),
+                    "one type per parameter");
         dirty_ = dirty_ || may_change_session(text);
         WEFT_TRY(link_->sent(PQsendQueryParams(
             link_->pg(), text.c_str(), parameters.count(), types.data(), parameters.values(),
@@ -263,6 +275,8 @@ Result<RowForm> Session::send(const std::string& text, const std::vector<Value>&
     }
     WEFT_TRY(check_count(values, prepared->parameter_types));
     Parameters parameters = WEFT_TRY(Parameters::make(values, prepared->parameter_types));
+    WEFT_ASSERT(static_cast<std::size_t>(parameters.count()) == prepared->parameter_types.size(),
+                "one value per parameter");
     dirty_ = dirty_ || prepared->changes_session;
     WEFT_TRY(link_->sent(PQsendQueryPrepared(
         link_->pg(), prepared->name.c_str(), parameters.count(), parameters.values(),
@@ -395,6 +409,7 @@ Result<Outcome> Session::collect(RowForm form, const Statement& statement, RowLi
             skips = false;
         }
         for (int row = 0; row < PQntuples(result.get()) && !skips; ++row) {
+            WEFT_ASSERT(outcome.rows.size() <= limit.rows_max, "the limit holds");
             if (outcome.rows.size() < limit.rows_max) {
                 WEFT_TRY(form.append(result.get(), row, outcome.rows));
                 continue;

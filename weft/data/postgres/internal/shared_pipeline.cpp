@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/connection.h"
 #include "weft/data/postgres/internal/words.h"
@@ -29,6 +30,7 @@ void SharedPipeline::run() {
 }
 
 void SharedPipeline::serve(Session& session) {
+    WEFT_ASSERT(sent_.empty(), "a connection begins with no statement under way");
     Link& link = session.link();
     is_ending_ = false;
     lease_end_ = Clock::now() + kLeaseTimeMax;
@@ -85,6 +87,7 @@ void SharedPipeline::send_more(Session& session) {
 }
 
 void SharedPipeline::send(Session& session, RequestPointer request) {
+    WEFT_ASSERT(request->known, "only known statements are carried");
     Link& link = session.link();
     Result<Session::Queued> queued =
         session.queue_known(request->key, request->text, request->values, *request->known);
@@ -94,11 +97,13 @@ void SharedPipeline::send(Session& session, RequestPointer request) {
         return;
     }
     bool is_first = sent_.empty();
+    WEFT_ASSERT(sent_.size() < kPipelineDepthMax, "the depth of a pipeline is bounded");
     sent_.push_back({.request = std::move(request),
                      .form = std::move(queued->form),
                      .before = queued->before,
                      .is_preparing = queued->before > 0});
     if (!link.sync()) return link.set_broken();
+    WEFT_ASSERT(link.pending_syncs() == sent_.size(), "each statement has its own sync");
     if (!is_first) return;
     head_begun_ = Clock::now();
     request_rows_singly(link.pg());
@@ -124,6 +129,7 @@ void SharedPipeline::read(Session& session) {
 }
 
 void SharedPipeline::take_result(Session& session, const PGresult* result) {
+    WEFT_ASSERT(!sent_.empty(), "results are read only while a statement is under way");
     Sent& head = sent_.front();
     switch (PQresultStatus(result)) {
     case PGRES_PIPELINE_SYNC: session.link().note_sync(); return finish_head(session);
@@ -160,6 +166,7 @@ void SharedPipeline::take_rows(Sent& head, const PGresult* result) {
     }
     const RowLimit& limit = head.request->limit;
     for (int row = 0; row < PQntuples(result); ++row) {
+        WEFT_ASSERT(head.outcome.rows.size() <= limit.rows_max, "the limit holds");
         if (head.outcome.rows.size() >= limit.rows_max) {
             bool stops = limit.beyond == RowLimit::Beyond::Stop;
             // Stopping it at the server would undo its effects, so it is read to its end and
@@ -178,8 +185,11 @@ void SharedPipeline::take_rows(Sent& head, const PGresult* result) {
 }
 
 void SharedPipeline::finish_head(Session& session) {
+    WEFT_ASSERT(!sent_.empty(), "a sync belongs to a statement");
     Sent head = std::move(sent_.front());
     sent_.pop_front();
+    WEFT_ASSERT(session.link().is_broken() || session.link().pending_syncs() == sent_.size(),
+                "each statement has its own sync");
     Instant now = Clock::now();
     if (now - head_begun_ > kSlow) queue_.forget(head.request->key);
     head_begun_ = now;
@@ -200,6 +210,7 @@ bool SharedPipeline::is_wanted() const {
 }
 
 void SharedPipeline::stop(Session& session) {
+    WEFT_ASSERT(!is_wanted(), "a cancel hits whatever runs, so nobody may wait for it");
     Link& link = session.link();
     link.tidy();
     for (const Sent& sent : sent_) {
@@ -207,6 +218,7 @@ void SharedPipeline::stop(Session& session) {
     }
     sent_.clear();
     count();
+    WEFT_ASSERT(link.is_broken() || link.pending_syncs() == 0, "a tidied link awaits no sync");
     if (!link.is_broken() && !link.enter_pipeline()) link.set_broken();
 }
 

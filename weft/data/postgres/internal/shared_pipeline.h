@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/time.h"
@@ -19,6 +20,9 @@ namespace weft::data::postgres {
 class SharedPipeline {
 public:
     explicit SharedPipeline(SharedQueue& queue) : queue_(queue) {}
+    ~SharedPipeline() { WEFT_ASSERT(sent_.empty(), "every statement that was sent is settled"); }
+    SharedPipeline(const SharedPipeline&) = delete;
+    SharedPipeline& operator=(const SharedPipeline&) = delete;
 
     void run();
 

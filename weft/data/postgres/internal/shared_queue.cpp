@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/async/context.h"
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/postgres/internal/shared_pipeline.h"
 #include "weft/fiber/cancel.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kKnownMax = 1024;
 
 void Request::settle(Result<Outcome> result) {
     if (!is_wanted()) return;
+    WEFT_ASSERT(!outcome, "a statement is settled once");
     outcome.emplace(std::move(result));
     Phase waiting = Phase::Waiting;
     // Release: publishes the outcome to the caller, which acquires by the event or by abandon().
@@ -38,6 +40,11 @@ bool Request::abandon() {
 
 // ---------------------------------------------------------------- what is known
 
+SharedQueue::~SharedQueue() {
+    WEFT_ASSERT(serving_.empty(), "a pipeline that serves keeps its queue alive");
+    WEFT_ASSERT(waiting_.empty(), "a caller keeps the queue alive while it waits");
+}
+
 KnownStatement SharedQueue::find(const std::string& key) const {
     SpinGuard guard(lock_);
     auto found = known_.find(key);
@@ -45,10 +52,12 @@ KnownStatement SharedQueue::find(const std::string& key) const {
 }
 
 void SharedQueue::learn(const std::string& key, KnownStatement known) {
+    WEFT_ASSERT(known, "null means that a statement is not known");
     std::unordered_map<std::string, KnownStatement> old;
     SpinGuard guard(lock_);
     if (known_.size() >= kKnownMax) old.swap(known_);
     known_.insert_or_assign(key, std::move(known));
+    WEFT_ASSERT(known_.size() <= kKnownMax, "what is known is bounded");
 }
 
 void SharedQueue::forget(const std::string& key) {
@@ -59,6 +68,7 @@ void SharedQueue::forget(const std::string& key) {
 // ---------------------------------------------------------------- callers
 
 std::optional<Result<Outcome>> SharedQueue::carry(const RequestPointer& request) {
+    WEFT_ASSERT(request->is_wanted(), "a request is carried once");
     if (!push(request)) return std::nullopt;
     Result<void> waited = wait_for(request);
     if (!waited && request->abandon()) {
@@ -69,6 +79,7 @@ std::optional<Result<Outcome>> SharedQueue::carry(const RequestPointer& request)
     if (request->stale) return std::nullopt;
     // Relaxed: a count.
     carried_.fetch_add(1, std::memory_order_relaxed);
+    WEFT_ASSERT(request->outcome.has_value(), "a settled statement has an outcome");
     return std::move(request->outcome);
 }
 
@@ -91,6 +102,7 @@ bool SharedQueue::push(const RequestPointer& request) {
     {
         SpinGuard guard(lock_);
         if (closed_ || waiting_.size() >= pool_->options().waiters_max) return false;
+        WEFT_ASSERT(serving_.size() <= pipelines_, "only counted pipelines serve");
         waiting_.push_back(request);
         std::size_t load = waiting_.size();
         for (SharedPipeline* pipeline : serving_) {
@@ -99,6 +111,7 @@ bool SharedQueue::push(const RequestPointer& request) {
         }
         starts = pipelines_ < pool_->options().connections_max && load > pipelines_ * kPipelineLoad;
         pipelines_ += starts;
+        WEFT_ASSERT(pipelines_ > 0, "a queued statement has a pipeline to carry it");
         // Under the lock, because a pipeline leaves `serving_` before it is destroyed.
         if (least) least->wake();
     }
@@ -113,7 +126,9 @@ bool SharedQueue::push(const RequestPointer& request) {
 
 bool SharedQueue::withdraw(const RequestPointer& request) {
     SpinGuard guard(lock_);
-    return std::erase(waiting_, request) > 0;
+    std::size_t erased = std::erase(waiting_, request);
+    WEFT_ASSERT(erased <= 1, "a statement is queued once");
+    return erased > 0;
 }
 
 bool SharedQueue::start_pipeline() {
@@ -125,6 +140,7 @@ bool SharedQueue::start_pipeline() {
                        {.name = "shared statements", .token = root.token().state()});
     if (started) return true;
     SpinGuard guard(lock_);
+    WEFT_ASSERT(pipelines_ > 0, "the pipeline that did not start is still counted");
     --pipelines_;
     return false;
 }
@@ -136,6 +152,7 @@ void SharedQueue::wake_pipelines() {
 
 void SharedQueue::close() {
     SpinGuard guard(lock_);
+    WEFT_ASSERT(!closed_, "the owner closes once");
     closed_ = true;
     for (SharedPipeline* pipeline : serving_) pipeline->wake();
 }
@@ -158,11 +175,13 @@ bool SharedQueue::is_empty() const {
 void SharedQueue::join(SharedPipeline& pipeline) {
     SpinGuard guard(lock_);
     serving_.push_back(&pipeline);
+    WEFT_ASSERT(serving_.size() <= pipelines_, "only counted pipelines serve");
 }
 
 void SharedQueue::leave(SharedPipeline& pipeline) {
     SpinGuard guard(lock_);
-    std::erase(serving_, &pipeline);
+    std::size_t erased = std::erase(serving_, &pipeline);
+    WEFT_ASSERT(erased == 1, "a pipeline leaves once");
 }
 
 // True if callers other than pipelines wait for a connection, or if the pool or the queue is
@@ -185,6 +204,7 @@ Result<Lease> SharedQueue::acquire() {
 
 bool SharedQueue::try_continue() {
     SpinGuard guard(lock_);
+    WEFT_ASSERT(pipelines_ > 0, "this pipeline is still counted");
     if (!waiting_.empty()) return true;
     --pipelines_;
     return false;
@@ -194,6 +214,7 @@ void SharedQueue::give_up(const Error& error) {
     std::deque<RequestPointer> left;
     {
         SpinGuard guard(lock_);
+        WEFT_ASSERT(pipelines_ > 0, "this pipeline is still counted");
         // Other pipelines may still get a connection.
         if (--pipelines_ == 0) left.swap(waiting_);
     }

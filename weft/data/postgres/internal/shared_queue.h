@@ -76,6 +76,9 @@ class SharedPipeline;
 class SharedQueue : public std::enable_shared_from_this<SharedQueue> {
 public:
     explicit SharedQueue(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+    ~SharedQueue();
+    SharedQueue(const SharedQueue&) = delete;
+    SharedQueue& operator=(const SharedQueue&) = delete;
 
     // The description of a known statement, else null.
     KnownStatement find(const std::string& key) const;

@@ -1,7 +1,9 @@
 #include "weft/data/postgres/internal/statement_cache.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/postgres/internal/parameters.h"
 
 namespace weft::data::postgres {
@@ -22,6 +24,7 @@ std::string cache_key(std::string_view text, const std::vector<Value>& values) {
 const Prepared* StatementCache::find(const std::string& key) {
     auto found = index_.find(key);
     if (found == index_.end()) return nullptr;
+    WEFT_ASSERT(index_.size() == entries_.size(), "the index has every entry once");
     entries_.splice(entries_.begin(), entries_, found->second);
     return &found->second->prepared;
 }
@@ -30,6 +33,9 @@ const Prepared& StatementCache::add(const std::string& key, Prepared prepared) {
     drop(key);
     entries_.push_front({key, std::move(prepared)});
     index_.emplace(entries_.front().key, entries_.begin());
+    WEFT_ASSERT(index_.size() == entries_.size(), "the index has every entry once");
+    WEFT_ASSERT(entries_.size() <= std::max<std::size_t>(statements_max_, 1),
+                "evict() makes room before a statement is added");
     return entries_.front().prepared;
 }
 
@@ -37,6 +43,7 @@ std::string StatementCache::evict() {
     if (entries_.size() < statements_max_ || entries_.empty()) return {};
     std::string name = entries_.back().prepared.name;
     drop(std::string(entries_.back().key));
+    WEFT_ASSERT(entries_.size() < statements_max_ || statements_max_ == 0, "there is room now");
     return name;
 }
 
@@ -46,6 +53,7 @@ void StatementCache::drop(const std::string& key) {
     auto entry = found->second;
     index_.erase(found);
     entries_.erase(entry);
+    WEFT_ASSERT(index_.size() == entries_.size(), "the index has every entry once");
 }
 
 void StatementCache::clear() {

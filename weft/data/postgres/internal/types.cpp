@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/internal/forms.h"
 #include "weft/data/postgres/internal/arrays.h"
@@ -78,6 +79,7 @@ Result<Value> text_value(Type type, std::string_view bytes) {
 
 template <class Integer>
 Integer big_endian(std::string_view bytes) {
+    WEFT_DASSERT(bytes.size() >= sizeof(Integer), "the caller has checked the size");
     std::make_unsigned_t<Integer> value = 0;
     for (std::size_t at = 0; at < sizeof(Integer); ++at) {
         value =
@@ -125,6 +127,7 @@ Result<Value> numeric_value(std::string_view bytes) {
 std::string uuid_text(std::string_view bytes) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
+    WEFT_DASSERT(bytes.size() == 16, "decode_binary() has checked the size");
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         if (at == 4 || at == 6 || at == 8 || at == 10) text.push_back('-');
         auto byte = static_cast<unsigned char>(bytes[at]);

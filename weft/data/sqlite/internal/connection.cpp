@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/internal/sql_words.h"
 #include "weft/data/sqlite/internal/errors.h"
@@ -51,6 +52,7 @@ SqliteConnection::~SqliteConnection() {
     // The last connection of a file may have to write a checkpoint.
     shield(Deadline::never(), [&] {
         static_cast<void>(executor_.run<void>([&]() -> Result<void> {
+            WEFT_ASSERT(running_ == 0, "no work is under way when the connection ends");
             cache_.clear();
             sqlite3_close_v2(database_);
             return {};
@@ -106,6 +108,8 @@ Result<void> SqliteConnection::execute(const char* text) {
 void SqliteConnection::begin_work() {
     busy_until_ = Deadline::after(options_.busy_timeout).instant();
     SpinGuard guard(cancel_lock_);
+    WEFT_ASSERT(running_ == 0, "one piece of work at a time");
+    WEFT_ASSERT(executor_.number() != 0, "work runs on the executor's thread");
     running_ = executor_.number();
     cancel_requested_.reset();
 }
@@ -113,6 +117,7 @@ void SqliteConnection::begin_work() {
 void SqliteConnection::end_work() {
     {
         SpinGuard guard(cancel_lock_);
+        WEFT_ASSERT(running_ == executor_.number(), "the work that ends is the one that began");
         running_ = 0;
     }
     note_state();
@@ -136,6 +141,7 @@ ConnectionState SqliteConnection::state() const {
 // and the end of its work, it finds nothing to interrupt, and SQLite clears it when the next
 // statement begins.
 void SqliteConnection::cancel(void* self, std::uint64_t number) {
+    WEFT_ASSERT(number != 0, "zero is the number of no work");
     auto& connection = *static_cast<SqliteConnection*>(self);
     SpinGuard guard(connection.cancel_lock_);
     // Relaxed: it is only compared with the number of the work; nothing is read through it.
@@ -146,6 +152,7 @@ void SqliteConnection::cancel(void* self, std::uint64_t number) {
 }
 
 bool SqliteConnection::is_cancelled() const {
+    WEFT_DASSERT(executor_.number() != 0, "only work on the executor's thread asks");
     // Relaxed: see cancel().
     return cancelled_.load(std::memory_order_relaxed) == executor_.number();
 }
@@ -175,11 +182,14 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
                                       SQLITE_PREPARE_PERSISTENT, &prepared, &tail);
         if (code != SQLITE_OK) return error_of(database_, code, Phase::Prepare);
         if (!prepared) return to_error(kName, "42000", "the statement is empty");
+        WEFT_DASSERT(tail >= text.c_str() && tail <= text.c_str() + text.size(),
+                     "the tail is a part of the text");
         if (!is_blank(tail)) {
             sqlite3_finalize(prepared);
             return to_error(kName, "42000", "more than one statement in a text");
         }
     }
+    WEFT_ASSERT(sqlite3_stmt_busy(prepared) == 0, "a cached statement was reset");
     Prepared owner(*this, std::move(text), prepared);
     int wanted = sqlite3_bind_parameter_count(prepared);
     if (static_cast<std::size_t>(wanted) != statement.parameters().size()) {
@@ -202,6 +212,7 @@ void SqliteConnection::give_back(std::string text, sqlite3_stmt* statement) {
 }
 
 Result<bool> SqliteConnection::step_row(sqlite3_stmt* statement) {
+    WEFT_ASSERT(running_ != 0, "a statement runs as a part of work");
     if (is_cancelled()) return ErrorKind::Cancelled;
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) return true;
@@ -231,6 +242,7 @@ Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit 
         if (stops && outcome.rows.size() == limit.rows_max) break;
         has_row = WEFT_TRY(step_row(raw));
     }
+    WEFT_ASSERT(outcome.rows.size() <= limit.rows_max, "the limit holds");
     if (writes && sqlite3_total_changes64(database_) != changes_before) {
         outcome.affected_rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
         std::int64_t id = sqlite3_last_insert_rowid(database_);
@@ -268,6 +280,7 @@ Result<std::vector<Outcome>> SqliteConnection::run_all(std::span<const Statement
         }
         end_work();
         if (!failed) return failed.error();
+        WEFT_ASSERT(outcomes.size() == statements.size(), "every statement has an outcome");
         return outcomes;
     });
 }
@@ -294,6 +307,8 @@ Result<void> SqliteConnection::step(TransactionStep step, unsigned depth,
         begin_work();
         Result<Outcome> outcome = run_here(Statement(text), RowLimit{});
         Result<void> done = outcome ? Result<void>() : outcome.error();
+        WEFT_ASSERT(!done || step != TransactionStep::Begin || !sqlite3_get_autocommit(database_),
+                    "a successful begin opens a transaction");
         bool begins = step == TransactionStep::Begin && options.read_only;
         if (done && begins && access_ != Access::Read) {
             done = execute("pragma query_only = on");

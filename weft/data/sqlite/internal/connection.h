@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -33,7 +34,9 @@ public:
     Prepared(Prepared&& other) noexcept
         : connection_(other.connection_),
           text_(std::move(other.text_)),
-          statement_(std::exchange(other.statement_, nullptr)) {}
+          statement_(std::exchange(other.statement_, nullptr)) {
+        WEFT_ASSERT(statement_, "only a statement in use is moved");
+    }
     Prepared& operator=(Prepared&& other) = delete;
     ~Prepared();
 

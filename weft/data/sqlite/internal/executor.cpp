@@ -5,6 +5,7 @@
 namespace weft::data::sqlite_internal {
 
 void Executor::start() {
+    WEFT_ASSERT(!started_, "the thread is started once");
     thread_ = env::start_thread([](void* self) { static_cast<Executor*>(self)->serve(); }, this,
                                 "weft-sqlite");
     started_ = true;
@@ -12,11 +13,13 @@ void Executor::start() {
 
 Executor::~Executor() {
     if (!started_) return;
+    WEFT_ASSERT(number_ == last_number_, "no work is under way when the executor ends");
     work_.close();
     env::join_thread(thread_);
 }
 
 Result<void> Executor::run_body(std::function<void()> body) {
+    WEFT_ASSERT(started_, "the thread was started");
     Work work{.body = std::move(body), .number = ++last_number_, .done = Event()};
     // The channel has room for the only piece of work and is closed only by the destructor, so this
     // never waits or fails.
@@ -30,6 +33,7 @@ Result<void> Executor::run_body(std::function<void()> body) {
 
 void Executor::serve() {
     while (Result<Work*> work = work_.receive()) {
+        WEFT_ASSERT((*work)->number == number_ + 1, "work is done in order, and each piece once");
         number_ = (*work)->number;
         (*work)->body();
         // The last access: set() lets the calling fiber leave the frame that contains the work.

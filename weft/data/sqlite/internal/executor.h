@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/function.h"
@@ -42,6 +43,7 @@ public:
         std::optional<Result<T>> outcome;
         auto body = [&] { outcome.emplace(function()); };
         Result<void> waited = run_body(body);
+        WEFT_ASSERT(outcome.has_value(), "run_body() returns after the work is done");
         if (!*outcome && !waited) return waited.error();
         return std::move(*outcome);
     }

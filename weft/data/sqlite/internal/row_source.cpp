@@ -1,6 +1,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/sqlite/internal/connection.h"
 #include "weft/data/sqlite/internal/errors.h"
 #include "weft/data/sqlite/internal/values.h"
@@ -43,12 +44,15 @@ public:
 
 private:
     Result<Rows> fetch_here(std::size_t rows_max) {
+        WEFT_DASSERT(rows_max > 0, "an empty batch would mean the end");
+        WEFT_ASSERT(!unread_ || !ended_, "a statement that has ended stands on no row");
         Rows rows(columns());
         while (!ended_ && rows.size() < rows_max) {
             if (!std::exchange(unread_, false))
                 ended_ = !WEFT_TRY(connection_.step_row(prepared_->get()));
             if (!ended_) WEFT_TRY(reader_.read(rows));
         }
+        WEFT_ASSERT(rows.size() <= rows_max, "a batch is bounded");
         return rows;
     }
 

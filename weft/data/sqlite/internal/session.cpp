@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/sqlite/internal/connection.h"
 #include "weft/data/sqlite/internal/errors.h"
@@ -79,6 +80,7 @@ Result<std::vector<std::string>> texts_of(sqlite3* database, const char* text, i
     std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement(prepared);
     std::vector<std::string> texts;
     while ((code = sqlite3_step(prepared)) == SQLITE_ROW) {
+        WEFT_ASSERT(column < sqlite3_column_count(prepared), "a row has this column");
         const unsigned char* bytes = sqlite3_column_text(prepared, column);
         texts.emplace_back(bytes ? reinterpret_cast<const char*>(bytes) : "");
     }
@@ -119,6 +121,7 @@ int SqliteConnection::on_authorize(void* self, int action, const char* name, con
 bool SqliteConnection::may_only_read() const { return query_only_ || access_ == Access::Read; }
 
 Result<void> SqliteConnection::reset() {
+    WEFT_DASSERT(state() == ConnectionState::Idle, "the pool resets only idle connections");
     // Relaxed: see note_state().
     if (!needs_reset_.load(std::memory_order_relaxed)) return {};
     return executor_.run<void>([&]() -> Result<void> {
@@ -140,6 +143,8 @@ Result<void> SqliteConnection::end_read_only() {
 
 // For :memory: only. The connection is the database itself, so it cannot be replaced by a new one.
 Result<void> SqliteConnection::restore_session() {
+    WEFT_ASSERT(is_memory(), "a connection to a file is replaced by a new one");
+    WEFT_ASSERT(!is_own_statement_, "no statement of Weft is running");
     // A cached statement would change the session again without a call of the authorizer.
     cache_.clear();
     query_only_ = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/sqlite/internal/connection.h"
 
 namespace weft::data::sqlite_internal {
@@ -13,6 +14,7 @@ Prepared::~Prepared() {
 sqlite3_stmt* StatementCache::take(const std::string& text) {
     auto found = by_text_.find(text);
     if (found == by_text_.end()) return nullptr;
+    WEFT_ASSERT(by_text_.size() == entries_.size(), "the index has every entry once");
     auto entry = found->second;
     sqlite3_stmt* statement = entry->statement;
     by_text_.erase(found);
@@ -25,6 +27,7 @@ void StatementCache::put(std::string text, sqlite3_stmt* statement) {
         sqlite3_finalize(statement);
         return;
     }
+    WEFT_DASSERT(sqlite3_stmt_busy(statement) == 0, "a cached statement was reset");
     if (entries_.size() == capacity_) {
         by_text_.erase(entries_.back().text);
         sqlite3_finalize(entries_.back().statement);
@@ -32,6 +35,8 @@ void StatementCache::put(std::string text, sqlite3_stmt* statement) {
     }
     entries_.push_front({std::move(text), statement});
     by_text_.emplace(entries_.front().text, entries_.begin());
+    WEFT_ASSERT(entries_.size() <= capacity_, "the cache is bounded");
+    WEFT_ASSERT(by_text_.size() == entries_.size(), "the index has every entry once");
 }
 
 void StatementCache::clear() {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/data/failure.h"
 #include "weft/data/internal/forms.h"
 #include "weft/data/sqlite/internal/errors.h"
@@ -63,6 +64,8 @@ int bind_text(sqlite3_stmt* statement, int position, const std::string& text) {
 }  // namespace
 
 Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value) {
+    WEFT_DASSERT(position >= 1 && position <= sqlite3_bind_parameter_count(statement),
+                 "the statement has this parameter");
     int code = SQLITE_OK;
     switch (value.type()) {
     case Type::Null: code = sqlite3_bind_null(statement, position); break;
@@ -106,6 +109,8 @@ Reader::Reader(sqlite3_stmt* statement) : statement_(statement) {
 }
 
 Result<Value> Reader::cell(int position) const {
+    WEFT_DASSERT(position >= 0 && static_cast<std::size_t>(position) < types_.size(),
+                 "the statement has this column");
     Type type = types_[static_cast<std::size_t>(position)];
     switch (sqlite3_column_type(statement_, position)) {
     case SQLITE_NULL: return Value();
@@ -139,6 +144,7 @@ Result<Value> Reader::cell(int position) const {
 
 Result<void> Reader::read(Rows& rows) const {
     auto count = static_cast<int>(types_.size());
+    WEFT_DASSERT(rows.columns().size() == types_.size(), "the rows have these columns");
     for (int position = 0; position < count; ++position) rows.add_value(WEFT_TRY(cell(position)));
     rows.end_row();
     return {};
