@@ -18,7 +18,7 @@ TEST(OpenDatabase, DAT_1_the_provider_is_chosen_by_its_name) {
         EXPECT_EQ(database.provider().name(), "sqlite");
         Rows rows = WEFT_TRY(database.query(sql("select {}", 7)));
         EXPECT_EQ(rows.size(), 1U);
-        // Nobody is connected to before the first statement.
+        // No connection is made before the first statement.
         Database remote = WEFT_TRY(open_database({"postgres", "postgres://weft@127.0.0.1:1/weft"}));
         EXPECT_EQ(remote.provider().name(), "postgres");
         Database driven = WEFT_TRY(open_database({"odbc", "DSN=nowhere;UID=weft"}));

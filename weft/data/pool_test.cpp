@@ -25,7 +25,7 @@ protected:
         options.connections_max = 2;
         options.acquire_timeout = 20s;
     }
-    // On a fiber, with a pool.
+    // Runs the function on a fiber, with a pool.
     template <class Function>
     void with_pool(Function function) {
         Runtime runtime({.workers = 2});
@@ -107,7 +107,7 @@ TEST_F(PoolTest, DAT_5_a_cancelled_waiter_takes_nothing_along) {
                 EXPECT_TRUE(lease || lease.error().kind() == ErrorKind::Cancelled);
             });
             ASSERT_TRUE(eventually([&] { return pool->stats().waiting == 1; }));
-            // The two race.
+            // The cancel and the return of the lease race.
             Future<void> canceller = spawn([&] { source.cancel(); });
             held.reset();
             EXPECT_TRUE(waiter.join());
@@ -168,7 +168,7 @@ TEST_F(PoolTest, DAT_5_idle_connections_are_pruned_and_old_ones_closed) {
     options.lifetime_max = 1us;
     with_pool([&] {
         { Lease lease = acquire(); }
-        // It is counted before its place is free.
+        // The close is counted before the slot is freed.
         EXPECT_TRUE(eventually([&] { return pool->stats().connections == 0; }));
         EXPECT_EQ(pool->stats().closed_old, 1U);
     });
@@ -203,14 +203,14 @@ TEST_F(PoolTest, DAT_5_after_a_failed_connect_nobody_tries_before_a_pause) {
     options.backoff_initial = 40ms;
     with_pool([&] {
         server->refuses.set(1);
-        // Before the failure: part of the pause may be over when its error is looked at.
+        // Taken before the failure: part of the back-off may be over when its error is examined.
         Instant begun = Clock::now();
         Result<Lease> refused = pool->acquire("first");
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().kind(), ErrorKind::Refused);
         server->refuses.set(0);
         Lease lease = acquire();
-        // Half of the pause is left to chance.
+        // Half of the back-off is random.
         EXPECT_GE(Clock::now() - begun, 20ms);
         EXPECT_EQ(pool->stats().open_failures, 1U);
     });

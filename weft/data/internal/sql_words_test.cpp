@@ -12,7 +12,8 @@ constexpr SqlSyntax kMariaDb{
     .backticks = true, .backslashes = true, .mariadb_comments = true, .marks = "@"};
 constexpr SqlSyntax kSqlServer{.brackets = true, .nested_comments = true, .marks = "@#"};
 
-// "select a | set b": words with a blank between them, statements with a bar; names in angles.
+// "select a | set b": words separated by a blank, statements by a bar; quoted names in angle
+// brackets.
 std::string shown(std::string_view text, const SqlSyntax& syntax) {
     std::string all;
     bool is_first = true;

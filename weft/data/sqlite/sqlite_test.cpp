@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Takes for ever.
+// A statement that never ends.
 constexpr const char* kEndless =
     "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
 
@@ -130,7 +130,7 @@ TEST_F(SqliteTest, DAT_7_one_row_of_a_statement_that_writes_is_told_when_it_has_
         EXPECT_DONE(
             db.exec("create table children (parent integer references parents"
                     " deferrable initially deferred)"));
-        // What is deferred is found out at the end, behind the last row.
+        // A deferred constraint fails at the end, after the last row.
         Result<std::optional<Rows>> failed =
             db.query_one("insert into children values (7), (8), (9) returning parent");
         ASSERT_FALSE(failed);
@@ -265,7 +265,7 @@ TEST_F(SqliteTest, DAT_8_a_cursor_ends_with_its_transaction) {
     });
 }
 
-// "name:type ..." of the first row.
+// Returns "name:type ..." of the first row.
 std::string told(const Rows& rows) {
     std::string text;
     for (std::size_t at = 0; at < rows.columns().size(); ++at) {
@@ -335,7 +335,7 @@ TEST_F(SqliteTest, DAT_2c_DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_n
             });
             Result<Rows> rows = db.query(kEndless, {.token = source.token()});
             EXPECT_EQ(rows.error().kind(), ErrorKind::Cancelled);
-            // One that races with the end of a statement.
+            // This cancel races with the end of the statement.
             CancelSource other;
             Future<void> late_canceller = spawn([&] { other.cancel(); });
             Result<Rows> quick = db.query("select 1", {.token = other.token()});
@@ -410,7 +410,7 @@ TEST_F(SqliteTest, DAT_5_what_statements_change_of_a_session_ends_with_it) {
             Database db = open({.path = path}, {.pool = {.connections_max = 1}});
             EXPECT_DONE(db.exec("create table t (name text)"));
             EXPECT_DONE(db.exec("insert into t values ('A')"));
-            // Twice: the second time they are in the cache, if it is still there.
+            // Twice: the second time the statements come from the cache, unless it was cleared.
             for (int round = 0; round < 2; ++round) {
                 EXPECT_DONE(db.exec("pragma FOREIGN_KEYS = off"));
                 EXPECT_EQ(text_of(db, "pragma foreign_keys"), "1");
@@ -471,7 +471,7 @@ TEST_F(SqliteTest, DAT_5_a_transaction_that_a_statement_ended_leaves_nothing_rea
                 Result<Transaction> tx = db.begin({.read_only = true});
                 ASSERT_TRUE(tx);
                 EXPECT_DONE(tx->exec(end));
-                // It is over, and what comes now would be outside of it.
+                // The transaction has ended, and a further statement would run outside of it.
                 EXPECT_FALSE(tx->exec("insert into t values (0)"));
                 static_cast<void>(tx->commit());
                 EXPECT_DONE(db.exec("insert into t values (1)"));
@@ -509,7 +509,7 @@ TEST_F(SqliteTest, DAT_11_a_handle_that_may_only_write_reads_in_no_transaction_e
         EXPECT_EQ(cause_of(tx->query("select * from t").error()), Cause::Permission);
         EXPECT_EQ(cause_of(tx->query_one("select * from t").error()), Cause::Permission);
         EXPECT_EQ(cause_of(tx->query_cursor("select * from t").error()), Cause::Permission);
-        // It is the statement that is refused, and not the transaction that fails.
+        // The statement is refused; the transaction does not fail.
         EXPECT_DONE(tx->commit());
         Database both = open({.path = file()});
         EXPECT_EQ(count_of(both, "t"), 1);
@@ -560,7 +560,7 @@ TEST_F(SqliteTest, DAT_2_a_backup_is_the_whole_database) {
     });
 }
 
-// By SQLite's own bound, which fails where a full disk does.
+// Uses SQLite's own limit, which fails in the same place as a full disk.
 TEST_F(SqliteTest, DAT_2_a_full_database_fails_the_statement_and_stays_whole) {
     on_fiber([&] {
         Database db = memory();
@@ -570,7 +570,7 @@ TEST_F(SqliteTest, DAT_2_a_full_database_fails_the_statement_and_stays_whole) {
         Result<Outcome> full = db.exec("insert into t values (zeroblob(1000000))");
         ASSERT_FALSE(full);
         EXPECT_EQ(cause_of(full.error()), Cause::Resources) << full.error().message();
-        // In a transaction everything is undone, and the handle goes on.
+        // In a transaction everything is undone, and the handle stays usable.
         Result<void> undone = db.transaction([&](Transaction& tx) -> Result<void> {
             WEFT_TRY(tx.exec("delete from t"));
             WEFT_TRY(tx.exec("insert into t values (zeroblob(1000000))"));

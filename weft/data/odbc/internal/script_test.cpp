@@ -157,7 +157,7 @@ TEST(OdbcErrors, DAT_10_a_driver_s_text_is_shown_only_where_it_quotes_no_value) 
               std::string::npos);
     EXPECT_NE(text({"42000", 1064, secret}, MariaDb, Phase::WithoutValues).find(secret),
               std::string::npos);
-    // Raised by a program in the database.
+    // An error raised by a program in the database.
     EXPECT_EQ(text({"42000", 50000, secret}, SqlServer, Phase::WithoutValues).find(secret),
               std::string::npos);
     EXPECT_EQ(text({"08001", 0, secret}, Other, Phase::Connect).find(secret), std::string::npos);

@@ -1,4 +1,4 @@
-// What needs no server: the texts and forms of PostgreSQL.
+// Tests of PostgreSQL's texts and formats, which need no server.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -117,7 +117,7 @@ TEST(PostgresStatementCache, DAT_3_the_least_recently_used_statement_goes) {
     EXPECT_EQ(cache.evict(), "");
     cache.drop("a");
     EXPECT_EQ(cache.size(), 0u);
-    // The kind of a value is part of the key, and of an array that of its items.
+    // The type of a value is part of the key, and for an array the type of its items.
     EXPECT_NE(cache_key("x", {Value(1)}), cache_key("x", {Value("1")}));
     EXPECT_NE(cache_key("x", {Value::array({Value(1)})}),
               cache_key("x", {Value::array({Value("1")})}));

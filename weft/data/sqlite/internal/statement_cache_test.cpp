@@ -19,7 +19,7 @@ protected:
         EXPECT_EQ(sqlite3_prepare_v2(database, text.c_str(), -1, &statement, nullptr), SQLITE_OK);
         return statement;
     }
-    // The texts of what is not finalized.
+    // The texts of the statements that are not finalized.
     std::set<std::string> prepared() {
         std::set<std::string> texts;
         for (sqlite3_stmt* at = sqlite3_next_stmt(database, nullptr); at;
@@ -36,14 +36,14 @@ TEST_F(SqliteStatementCache, DAT_2e_the_least_recently_used_statement_goes) {
     for (std::string text : {"select 1", "select 2"}) cache.put(text, prepare(text));
     sqlite3_stmt* first = cache.take("select 1");
     ASSERT_NE(first, nullptr);
-    EXPECT_EQ(cache.take("select 1"), nullptr);  // one at a time uses it
+    EXPECT_EQ(cache.take("select 1"), nullptr);  // it has one user at a time
     cache.put("select 1", first);
     cache.put("select 3", prepare("select 3"));
     EXPECT_EQ(prepared(), (std::set<std::string>{"select 1", "select 3"}));
     EXPECT_EQ(cache.take("select 2"), nullptr);
     EXPECT_EQ(cache.take("select 1"), first);
     cache.put("select 1", first);
-    // Another of the same text is not kept beside it.
+    // A second statement with the same text is not kept.
     cache.put("select 1", prepare("select 1"));
     EXPECT_EQ(cache.take("select 1"), first);
     sqlite3_finalize(first);
