@@ -1,4 +1,4 @@
-// The one table of native functions, and the start-up snapshot that was made with it.
+// The table of all native functions, and the start-up snapshot that was made with it. Any thread.
 #pragma once
 
 #include <span>
@@ -8,14 +8,14 @@
 
 namespace weft::api {
 
-// The rooms' tables, one after the other; the same for the life of the process.
+// The tables of all folders, one after the other. The same for the life of the process.
 std::span<const js::Binding> bindings();
 
-// Empty in the tool that makes it, and where V8 is another than the one that made it: whoever has
-// none runs the prelude, which takes an isolate some 20 ms more.
+// Empty in the tool that makes the snapshot, and when the V8 at run time differs from the one that
+// made it. Without a snapshot each isolate runs the prelude, which takes about 20 ms.
 std::span<const char> snapshot();
 
-// The scripts that the snapshot was made of, in their order.
+// The scripts that are in the snapshot, in the order in which they run.
 std::span<const js::PreludeScript> prelude();
 
 }  // namespace weft::api

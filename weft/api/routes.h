@@ -1,4 +1,4 @@
-// Routes that are answered without entering JavaScript: as weft.json or a script has declared them.
+// Routes that are answered without entering JavaScript, as weft.json or a script declares them.
 // Values.
 #pragma once
 
@@ -7,15 +7,15 @@
 
 namespace weft::api {
 
-// What lies below a folder; see http/files/static_files.h.
+// Serves the files below a folder; see http/files/static_files.h.
 struct StaticRoute {
-    std::string path;    // "/assets": it and everything below
+    std::string path;    // "/assets": this path and everything below it
     std::string folder;  // absolute
     std::string index = "index.html";
-    std::string cache_control;  // empty: none
+    std::string cache_control;  // empty: no such header
 };
 
-// The request goes on as it came; see http/proxy/reverse_proxy.h.
+// Forwards the request unchanged; see http/proxy/reverse_proxy.h.
 struct ProxyRoute {
     std::string path;
     std::vector<std::string> upstreams;  // "http://127.0.0.1:9000", "unix:/run/app.sock"

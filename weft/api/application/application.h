@@ -1,9 +1,11 @@
-// The Application behind api/host.h: an isolate, its requests, and the scope of what it starts.
+// JsApplication: the Application of api/host.h. It owns one isolate at a time, the requests in it,
+// and the scope of everything that its scripts start.
 //
-// When the heap of the isolate is full, the requests in it fail and another isolate with the same
-// modules takes its place.
+// When the heap of the isolate is full, its requests fail and a new isolate with the same modules
+// replaces it.
 //
-// Fibers of its worker, and the worker's loop.
+// Owning worker only: its fibers, unless a member says "in the loop". It must be closed before it
+// is destroyed.
 #pragma once
 
 #include <memory>
@@ -54,7 +56,7 @@ public:
     void begin_keeping_code() override;
     std::unique_ptr<DebugSession> debug(
         std::function<void(std::string_view json)> on_message) override;  // debug/debug.cpp
-    std::shared_ptr<DebugDoor> debug_door() override;                     // the same
+    std::shared_ptr<DebugDoor> debug_door() override;                     // in debug/debug.cpp
     Result<void> test(const TestRunOptions& options) override;            // test/test_run.cpp
     http::LoopOutcome begin(http::Request& request, http::LoopCall& call) override;
     Result<http::Response> handle(http::Request& request, async::Context& context) override;
@@ -64,7 +66,7 @@ public:
     ApplicationCounters counters() const override;
     std::vector<SeenFile> files() override;
 
-    // In the loop.
+    // Call in the worker's loop. Creates the inspector on the first call.
     js::Inspector& inspector();
     const ApplicationOptions& options() const { return options_; }
     const net::EgressPolicy& egress() const { return egress_; }
@@ -73,17 +75,17 @@ public:
     DataStore& data_store() { return *data_store_; }
     FileStore& file_store() { return *file_store_; }
     js::Isolate& isolate() { return *world_->isolate; }
-    TestRun* test_run() { return test_run_.get(); }  // null: it runs no tests
+    TestRun* test_run() { return test_run_.get(); }  // null unless test() runs
     static JsApplication& of(js::Isolate& isolate) {
         return *static_cast<JsApplication*>(isolate.v8()->GetData(1));
     }
 
 private:
-    // An isolate and the requests in it.
+    // One isolate with everything that lives and ends with it.
     struct World {
         std::unique_ptr<js::Isolate> isolate;
-        std::unique_ptr<js::Inspector> inspector;  // once somebody has asked for it
-        std::optional<CancelSource> tasks;         // above all that it has started
+        std::unique_ptr<js::Inspector> inspector;  // created on first use
+        std::optional<CancelSource> tasks;         // parent of every task that the isolate starts
         std::unique_ptr<Sockets> sockets;
         std::unique_ptr<ServerCalls> calls;
         World();
@@ -98,7 +100,7 @@ private:
     Result<void> load_into(World& world);
     Result<void> set_location(World& world);
     void install_handler(World& world);
-    // Of debug/debug.cpp.
+    // Defined in debug/debug.cpp.
     void open_to_clients(World& world);
     Result<void> wait_for_client(World& world);
     void end_clients(World& world);
@@ -121,16 +123,16 @@ private:
     std::unique_ptr<FileStore> file_store_;
     DiskCodeStore code_store_;
     Future<void> code_store_prepared_;
-    // Shared with those who let clients in; null: none may come.
+    // Shared with the threads that let debugger clients in. Null if the options forbid a debugger.
     std::shared_ptr<JsDebugDoor> door_;
     std::unique_ptr<World> world_;
     Future<void> scope_;
     CancelToken scope_token_;
-    Event wake_;                // closing, or the heap is full
-    Event replaced_;            // there is an isolate that takes turns
-    Event quiet_;               // the last request is over, or in another isolate
-    World* loading_ = nullptr;  // not yet in its place
-    Event* idle_ = nullptr;     // of run_to_end()
+    Event wake_;                // set on close() and when the heap is full
+    Event replaced_;            // set while an isolate can take turns
+    Event quiet_;               // set when the last request of an isolate is over
+    World* loading_ = nullptr;  // a replacement whose modules are still loading
+    Event* idle_ = nullptr;     // run_to_end() waits for it; null otherwise
     std::function<void(std::string_view text)> on_uncaught_;
     Routes routes_;
     std::unique_ptr<TestRun> test_run_;

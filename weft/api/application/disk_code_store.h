@@ -1,12 +1,14 @@
-// DiskCodeStore: compiled code in a folder of the user's, one file for each text.
+// DiskCodeStore: compiled code in a folder of the user, one file for each source text.
 //
-// Only what this process could have written itself is read: the folder and the file belong to its
-// user and nobody else may write there, the key is the one that is asked for, and a SHA-256 of the
-// code fits. Whatever is otherwise is as if it were not there; nothing here is an error. Files are
-// written beside their place and renamed, so that several processes may share the folder. When the
-// files are too many bytes the ones that were unused for longest go.
+// It reads only what a process of the same user can have written: the folder and the file must
+// belong to that user, nobody else may be allowed to write to them, the key must be the requested
+// one, and the SHA-256 sum must match the code. Anything else counts as a missing file; no failure
+// here is an error. A file is written under a temporary name and then renamed, so several processes
+// may share the folder. When the files exceed the size limit, those that have been unused for
+// longest are deleted.
 //
-// As js::CodeStore: read() any thread, many at once; write() one at a time.
+// Threads as for js::CodeStore: any number of threads may call read() at once; only one may call
+// write() at a time.
 #pragma once
 
 #include <chrono>
@@ -23,14 +25,15 @@ namespace weft::api {
 
 class DiskCodeStore final : public js::CodeStore {
 public:
-    // Of all files.
+    // Limit on the size of all files together.
     static constexpr std::uint64_t kBytesMax = std::uint64_t{256} * 1024 * 1024;
-    // Of one.
+    // Limit on the size of one file.
     static constexpr std::uint64_t kFileBytesMax = std::uint64_t{64} * 1024 * 1024;
-    // A file that is used is marked so that it goes last, but not at every start.
+    // The modification time of a file records its last use. It is updated only when it is older
+    // than this, so that not every start writes to the disk.
     static constexpr std::chrono::hours kMarkAfter{24};
 
-    // The folder is made, with those above it, when something is written. Empty: nothing is kept.
+    // The folder and its parents are created by the first write. An empty name turns the store off.
     explicit DiskCodeStore(std::string folder, std::uint64_t bytes_max = kBytesMax);
 
     js::CodeKey key_of(const js::CodeOrigin& origin) const override;
@@ -38,7 +41,8 @@ public:
     bool write(const js::CodeKey& key, std::span<const std::byte> code) override;
 
     bool is_used() const { return !folder_.empty(); }
-    // The first sum of a process takes OpenSSL most of a millisecond, in which others may do
+    // Computes a checksum once: the first one in a process takes OpenSSL most of a millisecond,
+    // which another thread can spend. Any thread.
     // something else. Any thread.
     static void prepare();
 
@@ -47,7 +51,7 @@ private:
 
     const std::string folder_;
     const std::uint64_t bytes_max_;
-    // Of all files, as far as this process knows; none: it has not looked yet.
+    // Size of all files as far as this process knows; empty until the folder was read.
     std::optional<std::uint64_t> used_bytes_;
 };
 

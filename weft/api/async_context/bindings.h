@@ -1,4 +1,5 @@
-// The value that V8 carries from where a promise's reaction is registered to where it runs.
+// Native functions of async_context.js: V8 carries one value from where the reaction of a promise
+// is registered to where it runs.
 #pragma once
 
 #include <span>

@@ -9,7 +9,8 @@
 namespace weft::api {
 
 std::string base64_encode(std::string_view bytes);
-// Nothing where the standard says failure: a character that is none of base64's, a wrong length.
+// Gives nothing where the standard returns failure: the text has a character outside the alphabet
+// or a wrong length.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace weft::api

@@ -1,4 +1,4 @@
-// The native functions of this room.
+// The native functions of this folder.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The memory of ArrayBuffers, handed from one object to another.
+// Native functions that detach an ArrayBuffer and share its memory with another object.
 #pragma once
 
 #include <span>

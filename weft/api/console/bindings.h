@@ -1,4 +1,4 @@
-// What the console needs to look into values without running their code, and to print.
+// Native functions with which the console reads values without running their code, and prints.
 #pragma once
 
 #include <span>

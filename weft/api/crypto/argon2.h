@@ -1,5 +1,5 @@
-// Argon2, the function for passwords of RFC 9106, which OpenSSL has from 3.2 on. A pure function,
-// any thread; it takes the memory and the time that it is told to.
+// Argon2, the password hash of RFC 9106, which OpenSSL has only from version 3.2 on. A pure
+// function, any thread. It uses as much memory and time as the parameters say.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace weft::crypto {
 
 enum class Argon2Type : std::uint8_t { D, I, Id };
 
-// RFC 9106 §4 recommends two gibibytes; nobody needs more.
+// RFC 9106 §4 recommends at most two gibibytes.
 inline constexpr std::uint32_t kArgon2KibibytesMax = 1U << 21;
 
 struct Argon2 {
@@ -24,7 +24,8 @@ struct Argon2 {
     std::uint32_t kibibytes;  // at least 8 times the lanes
     std::uint32_t passes;     // at least 1
 };
-// At least 4 bytes. An error if the memory cannot be had.
+// `length_bytes` is at least 4. Returns an error if the memory cannot be allocated or exceeds the
+// limit.
 Result<Octets> argon2(const Argon2& task, std::uint32_t length_bytes);
 
 }  // namespace weft::crypto

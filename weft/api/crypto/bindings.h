@@ -1,5 +1,5 @@
-// The leaves of Web Cryptography: bytes in, bytes out. Names of algorithms, usages and the forms of
-// keys are the business of the scripts.
+// The native functions of Web Cryptography: bytes in, bytes out. The scripts handle the names of
+// algorithms, the usages and the formats of keys.
 #pragma once
 
 #include <span>

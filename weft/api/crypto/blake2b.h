@@ -1,5 +1,5 @@
-// BLAKE2b of RFC 7693, of any length up to 64 bytes and without a key. OpenSSL has the longest
-// only.
+// BLAKE2b of RFC 7693 without a key, for digests of 1 to 64 bytes; OpenSSL offers 64 bytes only. A
+// value for one thread: add() any number of times, then finish() once.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ private:
     std::array<std::uint64_t, 8> state_;
     std::array<std::byte, kBlockBytes> block_ = {};
     std::size_t held_ = 0;
-    std::uint64_t count_ = 0;  // of bytes; nobody hashes more than it can hold
+    std::uint64_t count_ = 0;  // bytes hashed so far, of the complete blocks
     std::size_t length_bytes_;
 };
 

@@ -1,5 +1,5 @@
-// Hashes and what is built on them alone. Pure functions, any thread. Hashes are named as in Web
-// Cryptography, "SHA-256", or as OpenSSL names them: "md5", "sha3-256".
+// Hashes and functions built on hashes only. Pure functions, any thread. A hash is named as in Web
+// Cryptography ("SHA-256") or as in OpenSSL ("md5", "sha3-256").
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct ScryptCost {
 };
 Result<Octets> scrypt(Bytes password, Bytes salt, const ScryptCost& cost, std::size_t length_bytes);
 Result<void> fill_random(ByteSpace space);
-// The time does not depend on the contents.
+// Compares in a time that does not depend on the contents.
 bool equal(Bytes a, Bytes b);
 
 }  // namespace weft::crypto

@@ -11,13 +11,13 @@ namespace weft::crypto {
 
 enum class Strength : bool { Bits128, Bits256 };
 
-// SHAKE, if both the name and the customization are empty. Of a last byte in part the low bits
-// count, as in FIPS 202.
+// Equals SHAKE if both the name and the customization are empty. If the output ends within a byte,
+// the low bits of that byte hold the output, as in FIPS 202.
 Octets cshake(Strength strength, Bytes function_name, Bytes customization, Bytes data,
               std::size_t output_bits);
 Octets kmac(Strength strength, Bytes key, Bytes customization, Bytes data, std::size_t output_bits);
 
-// The domain is 0x01 to 0x7f.
+// The domain is in the range 0x01 to 0x7f.
 Octets turbo_shake(Strength strength, unsigned char domain, Bytes data, std::size_t output_bytes);
 Octets kangaroo_twelve(Strength strength, Bytes customization, Bytes data,
                        std::size_t output_bytes);

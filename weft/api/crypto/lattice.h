@@ -1,8 +1,8 @@
-// What ML-KEM and ML-DSA share: polynomials of 256 coefficients modulo a prime, how they are packed
-// into bytes, and the keyed sponges that they are drawn from.
+// What ML-KEM and ML-DSA share: polynomials of 256 coefficients modulo a prime, their encoding as
+// bytes, and the seeded hash functions that they are sampled from. Pure functions, any thread.
 //
-// NB: Nothing here, nor in what is built on it, branches on a secret, takes one as an index or
-// divides by one, other than where the standards show it to the world themselves.
+// NB: Neither this file nor what is built on it branches on a secret, uses one as an index or
+// divides by one, except where the standards reveal the value anyway.
 #pragma once
 
 #include <openssl/crypto.h>
@@ -20,7 +20,7 @@ namespace weft::crypto {
 
 inline constexpr std::size_t kCoefficients = 256;
 
-// Its coefficients are at least 0 and less than the modulus. Wiped at its end.
+// Every coefficient is at least 0 and less than the modulus. The memory is wiped on destruction.
 struct Poly {
     std::array<std::uint32_t, kCoefficients> at = {};
 
@@ -31,12 +31,12 @@ struct Poly {
 };
 using PolyVector = std::vector<Poly>;
 
-// All ones if the number is negative.
+// All bits set if the number, read as signed, is negative; otherwise 0.
 constexpr std::uint32_t sign_mask(std::uint32_t number) { return 0U - (number >> 31); }
 
 template <std::uint32_t kPrime>
 struct Modulo {
-    // Barrett: the quotient is at most one too small.
+    // Barrett reduction: the quotient is at most one too small.
     static constexpr std::uint32_t reduce(std::uint64_t number) {
         __extension__ typedef unsigned __int128 Wide;
         constexpr std::uint64_t kInverse = ~std::uint64_t{0} / kPrime;
@@ -58,7 +58,7 @@ struct Modulo {
         }
         return result;
     }
-    // Of a number that may be negative, but not by more than the prime.
+    // Requires -kPrime <= number < kPrime.
     static constexpr std::uint32_t from_signed(std::int32_t number) {
         return once(static_cast<std::uint32_t>(number) + kPrime);
     }
@@ -72,36 +72,37 @@ struct Modulo {
     }
 
 private:
-    // From less than twice the prime.
+    // Subtracts the prime at most once. Requires number < 2 * kPrime.
     static constexpr std::uint32_t once(std::uint32_t number) {
         std::uint32_t less = number - kPrime;
         return less + (sign_mask(less) & kPrime);
     }
 };
 
-// The number with its lowest `bits` in the opposite order.
+// The number with its lowest `bits` bits in reverse order.
 constexpr unsigned reversed(unsigned number, unsigned bits) {
     unsigned result = 0;
     for (unsigned bit = 0; bit < bits; ++bit) result |= (number >> bit & 1) << (bits - 1 - bit);
     return result;
 }
 
-// Coefficients of a fixed number of bits, the lowest first: BitsToBytes of FIPS 203 and FIPS 204.
+// Appends the coefficients with a fixed number of bits each, the lowest bit first: BitsToBytes of
+// FIPS 203 and FIPS 204.
 void pack(Octets& out, const Poly& poly, unsigned bits);
-// Of the first 32 * bits bytes.
+// Reads the first 32 * bits bytes.
 Poly unpack(Bytes from, unsigned bits);
 
-// A sponge that has absorbed the parts and is ready to give.
+// A sponge that has absorbed the parts, so that squeeze() can be called at once.
 class Drawn : public Sponge {
 public:
     Drawn(std::size_t rate_bytes, unsigned char domain, std::initializer_list<Bytes> parts);
 };
-// SHAKE256 of the parts.
+// SHAKE256 of the concatenated parts.
 Octets shake256(std::initializer_list<Bytes> parts, std::size_t length_bytes);
 
 Octets joined(std::initializer_list<Bytes> parts);
 
-// A number as one or two bytes, the lower one first.
+// A number as one or two bytes, little-endian.
 std::array<std::byte, 1> byte_of(std::size_t number);
 std::array<std::byte, 2> bytes_of(std::size_t number);
 

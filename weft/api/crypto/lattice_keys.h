@@ -1,5 +1,5 @@
-// The forms of DER of ML-KEM and ML-DSA, RFC 9935 and RFC 9881. OpenSSL 3.0 knows how a key is
-// wrapped, though not what these keys are.
+// The DER encodings of ML-KEM and ML-DSA keys, RFC 9935 and RFC 9881. OpenSSL 3.0 can read the
+// outer structure but does not know these algorithms. Pure functions, any thread.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace weft::crypto {
 
-// Names are "ML-KEM-768" and the like. What is wrapped is, of a public key, the key itself; of a
-// private one the inner form, which tells a seed from an expanded key.
+// A name is "ML-KEM-768" or similar. The content is the key itself for a public key. For a private
+// key it is the inner structure, which tells whether a seed or an expanded key follows.
 Result<Octets> unwrap_lattice_key(Half half, std::string_view name, Bytes der);
 Result<Octets> wrap_lattice_key(Half half, std::string_view name, Bytes inner);
 

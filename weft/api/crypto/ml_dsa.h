@@ -1,6 +1,8 @@
-// ML-DSA, the signatures of FIPS 204, which OpenSSL has from 3.5 on. Pure functions, any thread.
+// ML-DSA, the signatures of FIPS 204, which OpenSSL has only from version 3.5 on. Pure functions,
+// any thread.
 //
-// A private key is its seed of 32 bytes, from which the rest is made each time.
+// A private key is its seed of 32 bytes; every operation derives the rest from it. Callers check
+// the lengths of seeds, public keys and random bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +20,7 @@ inline constexpr std::size_t kDsaRandomBytes = 32;
 std::size_t ml_dsa_public_bytes(DsaSet set);
 Octets ml_dsa_public_of(DsaSet set, Bytes seed);
 
-// The context has 255 bytes at most.
+// The context has at most 255 bytes.
 Octets ml_dsa_sign(DsaSet set, Bytes seed, Bytes context, Bytes random, Bytes data);
 bool ml_dsa_verify(DsaSet set, Bytes public_key, Bytes context, Bytes signature, Bytes data);
 

@@ -1,7 +1,8 @@
-// ML-KEM, the encapsulation of keys of FIPS 203, which OpenSSL has from 3.5 on. Pure functions, any
-// thread.
+// ML-KEM, the key encapsulation of FIPS 203, which OpenSSL has only from version 3.5 on. Pure
+// functions, any thread.
 //
-// A private key is its seed, the 64 bytes d and z, from which the rest is made each time.
+// A private key is its seed, the 64 bytes d and z; every operation derives the rest from it.
+// Callers check the lengths of seeds and random bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,17 @@ inline constexpr std::size_t kKemSeedBytes = 64;
 inline constexpr std::size_t kKemRandomBytes = 32;
 
 Octets ml_kem_public_of(KemSet set, Bytes seed);
-// §7.2: the length, and that no coefficient is too large.
+// FIPS 203 §7.2: checks the length and that every coefficient is less than the modulus.
 bool ml_kem_is_public(KemSet set, Bytes public_key);
 
 struct Encapsulated {
     Octets shared;  // 32 bytes
     Octets ciphertext;
 };
-// The key has passed ml_kem_is_public().
+// The key must have passed ml_kem_is_public().
 Encapsulated ml_kem_encapsulate(KemSet set, Bytes public_key, Bytes random);
-// An error if the length is another one; a ciphertext that was changed gives another secret.
+// Returns an error if the ciphertext has a wrong length. A modified ciphertext gives a different
+// secret, not an error.
 Result<Octets> ml_kem_decapsulate(KemSet set, Bytes seed, Bytes ciphertext);
 
 }  // namespace weft::crypto

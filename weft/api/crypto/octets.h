@@ -1,4 +1,4 @@
-// What the files of this folder share: owned bytes, and handles of OpenSSL that free themselves.
+// What the files of this folder share: owned bytes, and handles that free OpenSSL objects.
 #pragma once
 
 #include <openssl/bn.h>
@@ -38,10 +38,11 @@ inline unsigned char* room_of(Octets& octets) {
     return reinterpret_cast<unsigned char*>(octets.data());
 }
 
-// "SHA-1", "SHA-256", "SHA-384" or "SHA-512"; null for another.
+// Knows "SHA-1", "SHA-256", "SHA-384" and "SHA-512"; returns null for any other name.
 const EVP_MD* hash_of(std::string_view name);
 
-// The failure of an operation of OpenSSL, with the reason it gave; empties its queue of errors.
+// Makes an error of the last failure of OpenSSL in this thread, with its reason, and empties the
+// error queue of the thread.
 Error failed(std::string_view operation);
 
 }  // namespace weft::crypto

@@ -1,4 +1,5 @@
-// The sponge of FIPS 202: bytes go in, and bytes of any number come out. What it held is wiped.
+// The sponge of FIPS 202: absorb() any number of times, finish() once, then squeeze() any number of
+// times. The state is wiped on destruction. A value for one thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ public:
     Sponge& operator=(const Sponge&) = delete;
 
     void absorb(Bytes data);
-    // Between the two: the byte holds the bits of the domain and the first one of the padding.
+    // Ends the input: `domain` holds the domain bits and the first bit of the padding.
     void finish(unsigned char domain);
     void squeeze(ByteSpace out);
     Octets squeeze(std::size_t length_bytes);

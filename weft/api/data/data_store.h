@@ -1,12 +1,13 @@
-// DataStore: the databases, transactions and cursors that the scripts of an application hold, by
-// numbers.
+// DataStore: the databases, transactions and cursors that the scripts of an application hold, known
+// to them by numbers, which are tickets.
 //
-// A transaction or a cursor belongs to the request that began it: when that is over, the one is
-// rolled back and the other closed, whatever became of the script. It belongs to an open() of the
-// script as well, and ends when that is closed. What the configuration names is opened once for an
-// application, whatever the script opens and closes of it, and closed with the application.
+// A transaction or cursor belongs to the request that began it: when the request is over, the
+// transaction is rolled back and the cursor closed, whatever the script does. It also belongs to
+// the open() of the script through which it came, and ends when that is closed. A database of the
+// configuration is opened once per application, however often scripts open and close it, and is
+// closed with the application.
 //
-// Owner's thread only: its loop and its fibers.
+// Owning worker only: its loop and its fibers.
 #pragma once
 
 #include <cstddef>
@@ -30,26 +31,27 @@ namespace weft::api {
 
 class DataTurn;
 
-// What a number stands for. Shared by its place in the table, the tasks that use it and the fiber
-// that watches its request.
+// What a number refers to. Its owners are the table, the tasks that use it, and the fiber that
+// watches its request.
 struct DataHandle {
     std::optional<data::Database> database;
     std::optional<data::Transaction> transaction;
     std::optional<data::Cursor> cursor;
-    // Of a transaction or cursor: ends what is under way in it, and in what was begun inside of it.
+    // Of a transaction or cursor: cancels its operations and those of everything begun inside it.
     std::optional<CancelSource> stop;
-    double opening = 0;  // of a transaction or cursor: the open() that it came by
-    Event ended;         // it needs no watching any more
-    Event begun;         // its watcher runs, or never will
+    double opening = 0;  // of a transaction or cursor: the number of its open()
+    Event ended;         // the watching fiber may end
+    Event begun;         // the watching fiber has started, or could not be started
     bool is_watched = false;
-    std::deque<DataTurn*> turns;  // of a transaction: who uses it, and who is to use it after them
+    // of a transaction: the current user and those that wait, in order
+    std::deque<DataTurn*> turns;
 
-    // Of a transaction or a cursor that nobody is to use any more.
+    // Cancels, closes or rolls back a transaction or cursor that nobody may use any more.
     void abandon();
 };
 
-// A place in the line of those who use a transaction, in the order in which they have asked: what a
-// script asks for without waiting is done as it is written.
+// One use of a transaction. Uses are served in the order in which scripts asked for them, so
+// statements that a script starts without awaiting them run in the order in which they are written.
 class DataTurn {
 public:
     explicit DataTurn(std::shared_ptr<DataHandle> handle);
@@ -57,12 +59,12 @@ public:
     DataTurn& operator=(const DataTurn&) = delete;
     ~DataTurn() { end(); }
 
-    // For those before it. TimedOut, Cancelled.
+    // Waits for the uses before this one. TimedOut, Cancelled.
     Result<void> wait(Deadline deadline) { return begun_.wait_until(deadline); }
     void end();
 
 private:
-    std::shared_ptr<DataHandle> handle_;  // null: it has ended
+    std::shared_ptr<DataHandle> handle_;  // null once it has ended
     Event begun_;
 };
 
@@ -70,19 +72,20 @@ class DataStore {
 public:
     explicit DataStore(const ApplicationOptions& options) : options_(options) {}
 
-    // One that the configuration names; opened when it is first used.
+    // A database of the configuration, opened on first use.
     Result<double> find_configured(const std::string& token);
-    // One that the script names itself.
+    // A database that the script names itself.
     Result<data::Database> open(const DataSource& source);
 
     Result<double> keep(std::shared_ptr<DataHandle> handle);
     std::shared_ptr<DataHandle> find(double number);
     void drop(double number);
-    // Ends a transaction or cursor together with its request. OutOfMemory: nothing will end it.
+    // Ends the transaction or cursor when the request ends. OutOfMemory: no fiber could be started,
+    // so nothing will end it.
     Result<void> watch(double number, const CancelToken& request);
-    // Ends the transactions and cursors that came by this open().
+    // Ends the transactions and cursors that came through this open().
     void end_all_of(double opening);
-    // Whether the configuration names it.
+    // Whether the number refers to a database of the configuration.
     bool is_configured(double number) const;
     void close();
 

@@ -1,4 +1,4 @@
-// Between the values of databases and those of JavaScript.
+// Converts values of databases to values of JavaScript and back.
 //
 // Owning isolate only.
 #pragma once
@@ -16,19 +16,19 @@
 
 namespace weft::api {
 
-// The text in the provider's own placeholders, the values, and for each the number of its type or
-// undefined; for an array the array of its items' types. The prelude has checked them; what it has
-// let through is Misuse.
+// Takes the text with the provider's own placeholders, the values, and for each value the number of
+// its type or undefined; for an array, the array of its items' types. The prelude has checked them;
+// anything that it should have refused is an error of kind Misuse.
 Result<data::Statement> to_statement(js::Call& call, v8::Local<v8::Value> text,
                                      v8::Local<v8::Value> values, v8::Local<v8::Value> types);
 
-// [names, values of all rows one after the other]
+// Gives [names, values of all rows in sequence].
 v8::Local<v8::Value> from_rows(js::Isolate& isolate, const data::Rows& rows);
-// The same, then the number of changed rows, and the id of the last that was inserted or undefined.
+// Gives the same, followed by the number of changed rows and the last inserted id or undefined.
 v8::Local<v8::Value> from_outcome(js::Isolate& isolate, const data::Outcome& outcome);
 v8::Local<v8::Value> from_names(js::Isolate& isolate, const std::vector<data::Column>& columns);
 
-// Rejects the promise with what the prelude makes a DatabaseError of.
+// Rejects the promise with the value from which the prelude makes a DatabaseError.
 js::Settled data_failure(const Error& error);
 
 }  // namespace weft::api

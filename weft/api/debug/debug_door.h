@@ -1,9 +1,9 @@
-// JsDebugDoor: the way from other threads to the inspector that an application has at the time.
+// JsDebugDoor: connects other threads to the inspector that an application has at the moment.
 //
-// open() and shut(): the application's worker. All else: any thread.
+// Owning worker only: open() and shut(). Any thread: all other functions.
 #pragma once
 
-// tidy: allow-file threads: clients are on other threads
+// tidy: allow-file threads: debugger clients are on other threads
 
 #include <cstdint>
 #include <functional>
@@ -22,25 +22,26 @@ namespace weft::api {
 
 class JsDebugDoor final : public DebugDoor, public std::enable_shared_from_this<JsDebugDoor> {
 public:
-    // To this inspector from now on, until shut(), which comes before its end.
+    // From now on connect() leads to this inspector. shut() must be called before the inspector
+    // ends.
     void open(js::Inspector& inspector);
-    // Does nothing if it leads to another one.
+    // Does nothing if the door leads to another inspector.
     void shut(js::Inspector& inspector);
 
     std::unique_ptr<DebugSession> connect(std::function<void(std::string_view json)> on_message,
                                           std::function<void()> on_end) override;
     void close() override;
 
-    // Calls it with the inspector, if that is still the one of this number.
+    // Calls the function with the inspector if it is still the one with this number.
     template <class Function>
     void with_inspector(std::uint64_t number, Function function);
 
 private:
-    // Held while the inspector is told something, which therefore cannot end meanwhile. That calls
-    // nobody back.
+    // Held while the inspector is told something, so that it cannot end meanwhile. The inspector
+    // calls nobody back during that time.
     std::mutex lock_;
     js::Inspector* inspector_ = nullptr;
-    std::uint64_t number_ = 0;  // how many there were
+    std::uint64_t number_ = 0;  // number of inspectors so far
     bool closed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The native functions of this room.
+// The native functions of this folder.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@ namespace weft::api {
 
 std::span<const js::Binding> encoding_bindings();
 
-// Gives the text of UTF-8 bytes, errors replaced and without the byte order mark; throws when it is
-// too long for a string.
+// Gives the script the text of UTF-8 bytes without a byte order mark, malformed sequences replaced
+// by U+FFFD. Throws if the text is too long for a string. Owning isolate only.
 void give_text(js::Call& call, Bytes utf8);
 
 }  // namespace weft::api

@@ -1,5 +1,6 @@
-// The indexes of the Encoding standard (https://encoding.spec.whatwg.org/#indexes): from a pointer
-// to a code point, 0 for null. Made from ICU's converters with the first use. Any thread.
+// The indexes of the Encoding standard (https://encoding.spec.whatwg.org/#indexes). Each maps a
+// pointer to a code point, or to 0 where the index has null. They are made from ICU's converters on
+// first use. Any thread.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
-// The decoders of the Encoding standard for all that is not UTF-8
+// The decoders of the Encoding standard for all encodings but UTF-8
 // (https://encoding.spec.whatwg.org/#legacy-single-byte-encodings and following). The state
-// machines are the standard's; the indexes of characters are made from ICU's converters, with the
-// few places in which these differ corrected. Any thread.
+// machines follow the standard. The character indexes are made from ICU's converters, corrected in
+// the few places where these differ from the standard. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -59,19 +59,19 @@ enum class Encoding : std::uint8_t {
 
 enum class AtEnd : std::uint8_t { Hold, Flush };
 
-// What a decoder remembers between two chunks of a stream. The script keeps it, 8 bytes.
+// The state of a decoder between two chunks of a stream: 8 bytes, which the script stores.
 struct DecoderState {
     std::uint8_t pending_count = 0;
-    std::uint8_t pending[4] = {};  // the bytes of a character that is not complete
-    std::uint8_t mode = 0;         // of ISO-2022-JP, see legacy.cpp
+    std::uint8_t pending[4] = {};  // the bytes of an incomplete character
+    std::uint8_t mode = 0;         // of ISO-2022-JP; see legacy.cpp
     std::uint8_t output_mode = 0;
     std::uint8_t flag = 0;
 };
 
-// Collects what a decoder gives.
+// Collects the output of a decoder.
 class DecodedText {
 public:
-    // A fatal decoder stops at the first error.
+    // With `fatal` the decoder stops at the first error.
     explicit DecodedText(bool fatal) : fatal_(fatal) {}
     void add(char32_t code);
     void error() {
@@ -87,7 +87,7 @@ private:
     bool failed_ = false;
 };
 
-// Decodes `input`, which stands after what `state` holds back.
+// Decodes the pending bytes of `state` followed by `input`.
 void decode_legacy(Encoding encoding, Bytes input, AtEnd end, DecoderState& state,
                    DecodedText& out);
 

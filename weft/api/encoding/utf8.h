@@ -8,10 +8,9 @@
 namespace weft::api {
 
 bool is_ascii(Bytes bytes);
-// Whether the decoder would find no error.
+// Whether the UTF-8 decoder would find no error.
 bool is_utf8(Bytes bytes);
-// The length of the incomplete sequence at the end, 0 to 3: more bytes could make a character of
-// it.
+// The length, 0 to 3, of an incomplete sequence at the end that further bytes could complete.
 std::size_t incomplete_tail(Bytes bytes);
 
 }  // namespace weft::api

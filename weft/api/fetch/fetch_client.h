@@ -1,11 +1,11 @@
-// FetchClient: what fetch() stands on: Weft's own client on the same worker, and the responses that
-// scripts have in their hands.
+// FetchClient: Weft's HTTP client as fetch() uses it, and the responses that scripts hold.
 //
-// A response is known to script by a number, which is a ticket. Its connection is free again when
-// its body was read to the end, and closed when it is dropped before: by the script, with the
-// request that asked for it, or when nothing of the script can reach it any more.
+// A script knows a response by a number, which is a ticket. The connection of a response returns to
+// the pool when the body was read to the end. It is closed when the response is dropped before
+// that: by the script, at the end of the request that asked for it, or when no script can reach it
+// any more.
 //
-// Owner's thread only: its loop and its fibers.
+// Owning worker only: its loop and its fibers.
 #pragma once
 
 #include <array>
@@ -23,45 +23,46 @@
 
 namespace weft::api {
 
-// A response, shared by its place in the table and the fiber that reads it.
+// A response. Its owners are the table and the fiber that reads it.
 struct Fetched {
     explicit Fetched(http::ClientResponse response_in) : response(std::move(response_in)) {}
     http::ClientResponse response;
-    // The body of one that came at once, until somebody takes it; the response has none then.
+    // The whole body if it came at once and nobody has taken it yet; `response` has no body then.
     std::optional<std::string> whole;
     bool over = false;    // dropped while a fiber was reading
-    bool of_app = false;  // no request's: it is dropped when the script has lost it
-    double reading = 0;   // the task of the last read; 0: there was none
+    bool of_app = false;  // belongs to no request; dropped when the script has lost it
+    double reading = 0;   // the task of the last read, 0 before the first
 };
 
 class FetchClient {
 public:
-    // The policy outlives the client.
+    // The policy must outlive the client.
     FetchClient(const net::EgressPolicy& egress, std::size_t whole_bytes_max);
     ~FetchClient();
 
-    // It follows no redirects: what they change in a request is the script's business.
+    // It does not follow redirects: the script decides how a redirect changes the request.
     http::Client& client() { return *client_; }
-    // What the text says, or what is wrong with it. Most programs fetch from few places.
+    // Parses a URL, with a small cache because most programs fetch from few places. The result says
+    // what is wrong with a bad URL.
     http::RequestUrl parse(const std::string& text);
     Result<double> keep(std::shared_ptr<Fetched> fetched);
     std::shared_ptr<Fetched> find(double number);
     void drop(double number);
 
-    // No request of a server asked for it. True: so many of these are unread that it is time to
-    // look which of them the script has lost.
+    // Marks a response that no server's request asked for. Returns true if so many of these are
+    // unread that a garbage collection should find those that the script has lost.
     bool give_to_app(double number);
 
-    // The whole body. Limit if that and all the others that are being read are more than an isolate
-    // may have; they are not in it yet.
+    // Reads the whole body. Limit if it would exceed, together with the other bodies being read,
+    // what an isolate may hold: these bytes are not in its heap yet.
     Result<std::string> read_whole(http::BodyReader& body);
 
-    // The body of a request that a script writes piece by piece, by a number of the script's.
+    // The body of a request that a script writes in pieces. The script chooses the number.
     std::shared_ptr<BodyQueue> open_upload(double number);
     std::shared_ptr<BodyQueue> find_upload(double number);
     void end_upload(double number) { uploads_.erase(number); }
 
-    // By which task a fetch is under way; 0: none.
+    // The task that performs a fetch; 0 if there is none.
     void remember_task(double fetch, double task) { tasks_[fetch] = task; }
     void forget_task(double fetch) { tasks_.erase(fetch); }
     double task_of(double fetch) const {
@@ -88,7 +89,7 @@ private:
     std::array<Parsed, kParsedMax> parsed_;
     std::size_t next_parsed_ = 0;
     std::size_t app_unread_ = 0;  // in the table
-    std::size_t app_given_ = 0;   // since somebody looked
+    std::size_t app_given_ = 0;   // marked since the last garbage collection
     std::size_t whole_bytes_max_;
     std::size_t whole_bytes_ = 0;  // of bodies that are being read
 };

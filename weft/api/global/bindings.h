@@ -1,4 +1,4 @@
-// What navigator tells of the program and of the machine.
+// Native functions behind `navigator`: facts about the program and the machine.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
-// What the node: modules need: their scripts, the process, files that may be read.
+// Native functions of the node: modules: their scripts, the process, and files that may be read.
 //
-// The scripts are no part of the start-up snapshot. Their texts lie in the library as they are, and
-// one is compiled when its module is first imported, so an application that imports none pays
+// The scripts are not part of the start-up snapshot. Their texts are stored in the library, and
+// each is compiled when its module is first imported, so an application that imports none pays
 // nothing for them.
 #pragma once
 

@@ -1,9 +1,10 @@
 // BodyQueue: the body of a response on its way from a script to the connection's fiber.
 //
-// The script puts chunks in and is told when to pause; the fiber writes them and waits when there
-// are none. Chunks that are put in together leave together.
+// The script puts chunks in and is told when to pause; the fiber writes them and parks when there
+// are none. Chunks that are put in within one turn are written together.
 //
-// Owner's thread only: its loop (put, close, fail) and one of its fibers (produce).
+// Owning worker only: its loop (put, close, fail) and one of its fibers (produce). The queue ends
+// by close(), fail() or break_off().
 #pragma once
 
 #include <v8.h>
@@ -24,28 +25,28 @@ namespace weft::api {
 
 class BodyQueue {
 public:
-    // A script that has put in so much waits until half of it has left.
+    // The high-water mark: a script that has put in this much waits until half of it was written.
     static constexpr std::size_t kHighBytes = 64 * 1024;
 
-    // Called once the queue has room again, or has failed, after put() gave false.
+    // Called once, after put() returned false, when the queue has room again or has failed.
     using OnRoom = std::move_only_function<void()>;
 
-    // False: enough for now. Nothing is taken after the end.
+    // Returns false if the script should wait for room. After the end chunks are ignored.
     bool put(std::string chunk);
     void on_room(OnRoom on_room) { on_room_ = std::move(on_room); }
     void close();
-    void fail(const Error& error);  // the client sees that the body is cut off
+    void fail(const Error& error);  // the client sees a truncated body
     bool is_over() const { return ended_.has_value(); }
-    // The client takes no more: what is put in is dropped.
+    // The client takes no more; chunks that are put in are dropped.
     bool is_broken() const { return broken_; }
 
-    // The connection began to take it and did not come to its end.
+    // The connection has begun to write the body but did not reach its end.
     bool was_cut_off() const { return began_ && !done_; }
 
-    // Nobody will take anything any more. Idempotent.
+    // Nobody will write the chunks any more. Idempotent.
     void break_off();
 
-    // On the connection's fiber, until the end.
+    // Runs on the connection's fiber and writes chunks until the end.
     Result<void> produce(http::BodyWriter& writer);
 
 private:
@@ -63,7 +64,7 @@ private:
     OnRoom on_room_;
 };
 
-// A promise that is settled when the queue has room again, after put() gave false.
+// A promise that is settled when the queue has room again after put() returned false.
 v8::Local<v8::Value> room_promise(js::Call& call, BodyQueue& queue);
 
 }  // namespace weft::api

@@ -1,6 +1,6 @@
-// Header fields between C++ and script: a flat list, name, value, name, value.
+// Header fields in the form that C++ and scripts exchange: a flat list of name, value, name, value.
 //
-// Field names and values are bytes, which script sees as Latin-1. Owning isolate only.
+// Field names and values are bytes, which scripts see as Latin-1. Owning isolate only.
 #pragma once
 
 #include <v8.h>
@@ -20,23 +20,23 @@ v8::Local<v8::String> from_latin1(v8::Isolate* isolate, std::string_view text);
 std::string to_latin1(v8::Isolate* isolate, v8::Local<v8::String> string);
 
 v8::Local<v8::Array> to_flat(v8::Isolate* isolate, const http::Headers& headers);
-// Without those that are about one connection: they are the server's and the client's own, and what
-// came over another connection is not passed on. RFC 9110 §7.6.1
+// Leaves out the fields that concern one connection only: the server and the client set their own,
+// and those of another connection must not be forwarded. RFC 9110 §7.6.1
 http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> flat);
 
-// The value of a field among the arguments of a call; `name` in lower case.
+// The value of a field among the arguments of a call; `name` is in lower case.
 std::optional<std::string> field_among(js::Call& call, int first, std::string_view name);
 
-// Fields that come again and again as the same strings, as those do that stand in a script: their
-// texts are read once. Owning isolate only, which it ends before.
+// A cache of the texts of fields whose names and values come repeatedly as the same V8 strings,
+// such as literals in a script. Owning isolate only; it must end before the isolate.
 class KnownFields {
 public:
-    // The arguments of a call from `first` on, name and value in turn, as from_flat() would add
-    // them.
+    // Adds the arguments of a call from `first` on, alternately name and value, as from_flat()
+    // would.
     void add_all(js::Call& call, int first, http::Headers& headers);
 
 private:
-    // False: it is of one connection, and not added.
+    // Returns false, without adding it, for a field that concerns one connection only.
     bool add(v8::Isolate* isolate, v8::Local<v8::String> name, v8::Local<v8::String> value,
              http::Headers& headers);
 
@@ -49,7 +49,8 @@ private:
     };
     static constexpr std::size_t kFields = 8;
     static constexpr std::size_t kValueBytesMax = 256;
-    // Fields whose values are new each time do not push the others out.
+    // An entry is replaced only after this many misses, so that fields whose values are always new
+    // do not evict the others.
     static constexpr std::size_t kMissesForPlace = 16;
 
     std::array<Field, kFields> fields_;

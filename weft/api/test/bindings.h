@@ -1,4 +1,4 @@
-// What the runner of tests tells the host, and the scopes of its tests.
+// Native functions of the test runner: reports to the host, and the scopes of tests.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
-// TestRun: the host's part of one file of tests. The runner itself is run.js.
+// TestRun: the host's part of running one file of tests. The runner itself is run.js.
 //
-// A test is a scope with a number of its own, which stands where the number of a request stands in
-// a served application: what it has started is cancelled at its end.
+// Each test is a scope with a number of its own, used where a served application has the number of
+// a request: what the test has started is cancelled at its end.
 //
-// The owner's loop, unless said otherwise.
+// Owning worker only: its loop, unless said otherwise.
 #pragma once
 
 #include <functional>
@@ -20,27 +20,27 @@ namespace weft::api {
 
 class TestRun {
 public:
-    // `above` is over all that the tests start.
+    // `above` is the parent of everything that the tests start.
     TestRun(js::Isolate& isolate, CancelToken above,
             std::function<void(std::string_view json)> on_event);
 
     double open_scope();
     void close_scope(double scope);
-    std::optional<CancelToken> token_of(double scope);  // nothing: it is over
+    std::optional<CancelToken> token_of(double scope);  // nothing when the scope is over
 
     void tell(std::string_view json) { on_event_(json); }
     void end(Result<void> outcome);
-    // A fiber of the owner's worker.
+    // Call on a fiber of the owning worker.
     Result<void> wait();
 
     // A turn of this scope was ended by force.
     void ended(double scope, js::TurnEnd how);
     void uncaught(std::string_view text);
-    // In a turn of its own.
+    // Runs in a turn of its own.
     void begin(const std::string& file, const std::string& settings);
 
 private:
-    // Calls a hook of realm.test, in a turn of its own.
+    // Calls a hook of realm.test in a turn of its own.
     template <class Arguments>
     void call_hook(std::string_view name, Arguments arguments);
 

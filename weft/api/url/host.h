@@ -1,7 +1,7 @@
 // Hosts of URLs: https://url.spec.whatwg.org/#hosts-(domains-and-ip-addresses)
 //
-// A host is kept in its serialized form ("example.com", "127.0.0.1", "[::1]", an opaque host), for
-// nobody looks at its parts. Any thread.
+// A host is kept in its serialized form ("example.com", "127.0.0.1", "[::1]", an opaque host),
+// because no caller needs its parts. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace weft::api {
 
-// A domain or an address, as it stands in a special URL; or a host that is only percent-encoded, as
-// in a URL of any other scheme.
+// Domain: a domain or an address, as in a URL with a special scheme. Opaque: a host that is only
+// percent-encoded, as in a URL with any other scheme.
 enum class HostKind : std::uint8_t { Domain, Opaque };
 
-// The host parser and serializer; nothing where the standard says failure.
+// The host parser and serializer; gives nothing where the standard returns failure.
 std::optional<std::string> parse_host(std::string_view input, HostKind kind);
 
 // "domain to ASCII" with beStrict false.
 std::optional<std::string> domain_to_ascii(std::string_view domain);
-// "domain to Unicode" with beStrict false; what cannot be decoded stays as it is.
+// "domain to Unicode" with beStrict false; a part that cannot be decoded is left unchanged.
 std::string domain_to_unicode(std::string_view domain);
 
 }  // namespace weft::api

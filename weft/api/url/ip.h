@@ -12,9 +12,9 @@ namespace weft::api {
 
 using Ipv6Pieces = std::array<std::uint16_t, 8>;
 
-// "The ends in a number checker": whether a domain is to be read as an IPv4 address.
+// "The ends in a number checker": whether a domain is to be parsed as an IPv4 address.
 bool ends_in_a_number(std::string_view domain);
-// Also what browsers accept beside four decimal parts: fewer parts, 0x and 0 before a part.
+// Also accepts what browsers accept: fewer than four parts, and parts with the prefix 0x or 0.
 std::optional<std::uint32_t> parse_ipv4(std::string_view domain);
 std::string serialize_ipv4(std::uint32_t address);
 

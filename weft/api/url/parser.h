@@ -1,5 +1,5 @@
-// UrlParser: the basic URL parser (https://url.spec.whatwg.org/#concept-basic-url-parser), a state
-// a method. Used by Url only.
+// UrlParser: the basic URL parser (https://url.spec.whatwg.org/#concept-basic-url-parser), with one
+// method for each state. Used by Url only. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ public:
     // Whether the whole input was used. Stopped is the standard's "return" under a state override.
     enum class End : std::uint8_t { Done, Stopped, Failure };
 
-    // With a `state_override` the parts of `url` are changed in place, also when it fails.
+    // With a `state_override` the parts of `url` are changed in place, even when parsing fails.
     UrlParser(std::string_view input, const Url* base, Url& url,
               std::optional<State> state_override);
     End run();
@@ -48,8 +48,8 @@ public:
 private:
     enum class Step : std::uint8_t { Next, Stop, Fail };
 
-    // "c" and "remaining": the byte at the pointer, or nothing at the end. Every character that
-    // means something is ASCII, so bytes serve for code points.
+    // "c" and "remaining": the byte at the pointer, or nothing at the end. All characters with a
+    // meaning are ASCII, so bytes can stand for code points.
     bool at_end() const { return at_ >= input_.size(); }
     bool c_is(char c) const { return !at_end() && input_[at_] == c; }
     bool remaining_starts_with(char c) const {
@@ -59,7 +59,8 @@ private:
         return at_end() || c_is('/') || c_is('?') || c_is('#') || (url_.special_ && c_is('\\'));
     }
     bool ends_segment() const { return c_is('/') || (url_.special_ && c_is('\\')); }
-    // The standard goes one back before its loop goes one forward: here the pointer stays.
+    // Reads the same character again in another state. The standard decreases the pointer before
+    // its loop increases it; here the pointer stays where it is.
     Step again(State state) {
         state_ = state;
         stay_ = true;
@@ -106,7 +107,7 @@ private:
         return go(State::Fragment);
     }
 
-    std::string stripped_;  // the input without tabs and newlines, if it had some
+    std::string stripped_;  // the input without tabs and newlines, if it had any
     std::string_view input_;
     const Url* base_;
     Url& url_;

@@ -1,7 +1,7 @@
 // Percent-encoding of the URL standard (https://url.spec.whatwg.org/#percent-encoded-bytes).
 //
-// Texts are UTF-8. A set names the ASCII characters that are encoded; what is not ASCII is encoded
-// under every set. Any thread.
+// Texts are UTF-8. A set names the ASCII characters that are encoded; characters outside ASCII are
+// encoded under every set. Any thread.
 #pragma once
 
 #include <array>
@@ -42,9 +42,9 @@ inline constexpr PercentEncodeSet kUserinfoSet = kPathSet.with("/:;=@[\\]|");
 
 // Appends the byte as %XX.
 void append_percent_encoded(unsigned char byte, std::string& to);
-// Appends `text`, with what is in `set` encoded.
+// Appends `text`; the characters in `set` are encoded.
 void append_encoded(std::string_view text, const PercentEncodeSet& set, std::string& to);
-// Every %XX becomes its byte; whatever else stays as it is.
+// Replaces every %XX by its byte; everything else is left unchanged.
 std::string percent_decoded(std::string_view text);
 
 // The value of a hexadecimal digit, or -1.

@@ -5,8 +5,8 @@
 //     if (!url) return;  // "failure"
 //     std::string text = url->href();
 //
-// Texts are UTF-8. The class knows nothing of JavaScript; url_natives.cpp joins the two. A value.
-// Any thread.
+// Texts are UTF-8. The class does not depend on JavaScript; url_natives.cpp connects the two. A
+// value. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,11 @@ struct UrlOffsets {
 
 class Url {
 public:
-    // The basic URL parser without a state override; nothing where it says failure.
+    // The basic URL parser without a state override; gives nothing where the standard returns
+    // failure.
     static std::optional<Url> parse(std::string_view input, const Url* base = nullptr);
 
-    // The URL serializer, and where its parts lie.
+    // The URL serializer, which also gives the offsets of the parts.
     std::string href() const;
     std::string href(UrlOffsets& offsets) const;
     // "The serialization of an origin": "null" for all but the schemes that have one.
@@ -57,14 +58,14 @@ public:
     const std::string& password() const { return password_; }
     const std::optional<std::string>& host() const { return host_; }
     std::optional<std::uint16_t> port() const { return port_; }
-    // Serialized: the segments, each after its "/"; or an opaque path as it is.
+    // Serialized: the segments, each after its "/", or an opaque path unchanged.
     const std::string& path() const { return path_; }
     const std::optional<std::string>& query() const { return query_; }
     const std::optional<std::string>& fragment() const { return fragment_; }
     bool has_opaque_path() const { return opaque_path_; }
     bool is_special() const { return special_; }
 
-    // ---- the setters of the class URL: what they cannot use changes nothing
+    // ---- the setters of the class URL: a value that cannot be used changes nothing
     void set_protocol(std::string_view value);
     void set_username(std::string_view value);
     void set_password(std::string_view value);
@@ -97,11 +98,12 @@ private:
     bool special_ = false;
 };
 
-// Whether `text` is surely an http or https URL in its serialized form already, and where its parts
-// lie: one look at each character instead of the parser. Most URLs that a server meets are.
+// Returns true only if `text` is an http or https URL in serialized form, and gives the offsets of
+// its parts. It examines each character once, which is cheaper than the parser; most URLs that a
+// server sees are of this kind.
 bool is_serialized(std::string_view text, UrlOffsets& offsets);
 
-// The default port of a special scheme; 0 for "file", nothing for what is not special.
+// The default port of a special scheme: 0 for "file", nothing for a scheme that is not special.
 std::optional<std::uint16_t> special_port(std::string_view scheme);
 
 }  // namespace weft::api

@@ -1,14 +1,15 @@
-// SocketLink: a WebSocket between a script and the fibers that speak for it.
+// SocketLink: connects the WebSocket object of a script with the fibers that send and receive for
+// it.
 //
-// One fiber writes what the script has sent, in order: that of the connection on a server, a task's
-// on a client. Another one, a task for each message, receives. So a script that is slow to take
-// messages slows its peer down, and one that sends faster than the peer takes is told by
-// buffered().
+// One fiber writes what the script has sent, in order: the connection's fiber on a server, a task's
+// fiber on a client. Messages are received by another fiber, one task per message. So a script that
+// takes messages slowly slows its peer down. A script that sends faster than the peer takes can see
+// this by buffered().
 //
-// The WebSocket lives in the frame of run(), which returns when the connection is closed, nobody
-// receives any more and the script has been told of the end.
+// The http::WebSocket belongs to the caller of run(), which returns when the connection is closed,
+// no fiber is in receive(), and the script was told of the end.
 //
-// Owner's thread only: its loop (put, close, go_away) and its fibers.
+// Owning worker only: its loop (put, close, go_away) and its fibers.
 #pragma once
 
 #include <cstddef>
@@ -23,39 +24,41 @@
 
 namespace weft::api {
 
-// How a connection ended, as the close event says it.
+// How a connection ended, as the close event reports it.
 struct SocketEnd {
     std::uint16_t code = http::wire::websocket::close_code::kAbnormal;
     std::string reason;
-    std::string failure;  // not empty: it was no proper end
+    std::string failure;  // not empty if the connection was not closed properly
 };
 
 class SocketLink {
 public:
-    // A script that has more than this waiting has lost touch with its peer: the connection fails.
+    // Limit on the bytes that wait to be sent. Beyond it the connection fails.
     static constexpr std::size_t kBufferedMax = std::size_t{16} * 1024 * 1024;
 
     // ---- the script
-    // False: it would be too much, and the connection ends. After close() nothing is taken.
+    // Returns false if the limit was exceeded; the connection ends then. After close() messages are
+    // ignored.
     bool put(http::MessageType type, std::string payload);
-    // When what was sent before has left. The first one counts.
+    // Closes the connection after everything sent so far was written. Only the first call has an
+    // effect.
     void close(std::uint16_t code, std::string reason);
     std::size_t buffered() const { return buffered_; }
 
-    // ---- whoever ends the application
+    // ---- called at the end of the application
     // Closes with kGoingAway.
     void go_away();
-    // The same at once: there is nobody to be told of the end any more.
+    // The same, when no script remains that could be told of the end.
     void forget_script();
 
     // ---- fibers
-    // The connection is there, and is spoken for until it is closed.
+    // Sends for the open connection until it is closed.
     void run(http::WebSocket& socket);
-    // It never came to be: the client went away before.
+    // The connection was never opened, because the client went away before.
     void never_began();
-    // Waits until one of the two; true: it is there.
+    // Waits until the connection is open or has failed to open; true if it is open.
     Result<bool> opened();
-    // The next message, or nothing: then end() says how it ended.
+    // The next message. If it gives nothing, the connection has ended, and end() says how.
     std::optional<http::WebSocket::Message> receive();
     const SocketEnd& end() const { return end_; }
 
@@ -71,11 +74,11 @@ private:
     std::deque<http::WebSocket::Message> waiting_;
     std::size_t buffered_ = 0;
     std::optional<Closing> closing_;
-    Event wake_;                         // of run(): something to write, or the end
+    Event wake_;                         // wakes run(): there is something to write, or the end
     Event begun_;                        // run() has begun, or never will
-    Event left_;                         // nobody is in receive()
-    Event told_;                         // the script knows of the end
-    http::WebSocket* socket_ = nullptr;  // while run() runs
+    Event left_;                         // no fiber is in receive()
+    Event told_;                         // the script was told of the end
+    http::WebSocket* socket_ = nullptr;  // not null while run() runs
     bool receiving_ = false;
     bool over_ = false;  // the peer has closed or is gone
     SocketEnd end_;

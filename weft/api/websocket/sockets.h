@@ -1,6 +1,6 @@
-// Sockets: the WebSockets of one isolate, by numbers that script can hold.
+// Sockets: the WebSockets of one isolate, known to scripts by numbers, which are tickets.
 //
-// Owner's thread only: its loop and its fibers.
+// Owning worker only: its loop and its fibers.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@
 
 namespace weft::api {
 
-// One of a client has a connection of its own; that of a server is its request's.
+// A client's socket owns its connection; a server's connection belongs to its request.
 struct OpenSocket {
     std::shared_ptr<SocketLink>
-        link;  // of the script's number, and of the fibers that speak for it
+        link;  // shared with the fibers that send and receive
     std::shared_ptr<http::WebSocket> connection;
 };
 
@@ -31,18 +31,18 @@ class Sockets {
 public:
     static constexpr std::size_t kSocketsMax = 64 * 1024;
 
-    // The policy outlives it.
+    // The policy must outlive this object.
     explicit Sockets(const net::EgressPolicy& egress) : egress_(egress) {}
 
     Result<double> keep(OpenSocket socket);
     OpenSocket* find(double number);
     void drop(double number);
-    // Tells all peers that we go away.
+    // Closes all connections with the code "going away".
     void go_away();
-    // The same, and no script is left that could be told.
+    // The same, when no script remains that could be told.
     void forget_script();
 
-    // A fiber.
+    // Call on a fiber.
     Result<std::unique_ptr<http::WebSocket>> connect(const std::string& url,
                                                      std::vector<std::string> protocols,
                                                      http::Headers headers);
@@ -52,10 +52,10 @@ private:
     TicketTable<OpenSocket> sockets_{kSocketsMax};
     // Shared with connections that are being opened.
     std::shared_ptr<net::Resolver> resolver_ = std::make_shared<net::Resolver>();
-    std::shared_ptr<net::tls::ClientContext> tls_;  // made with the first wss
+    std::shared_ptr<net::tls::ClientContext> tls_;  // created for the first wss URL
 };
 
-// Of the isolate that calls.
+// The sockets of the calling isolate.
 Sockets& sockets_of(js::Call& call);
 
 }  // namespace weft::api

@@ -1,4 +1,4 @@
-// What weft:http needs of the disk.
+// Native functions of weft:http that read files and declare routes.
 #pragma once
 
 #include <span>

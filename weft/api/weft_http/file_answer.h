@@ -1,7 +1,7 @@
-// FileAnswer: the content of a response out of a file, on its way through script.
+// FileAnswer: the content of a response that comes from a file, while scripts hold the response.
 //
-// Script holds it as an ArrayBuffer that no application sees: the collector ends it. Owner's thread
-// only; the memory may be freed by another.
+// Scripts hold it as an ArrayBuffer that no application sees; the garbage collector ends it. Owning
+// isolate only; the memory may be freed on another thread.
 #pragma once
 
 #include <v8.h>

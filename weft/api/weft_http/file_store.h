@@ -1,10 +1,10 @@
-// FileStore: the files that scripts answer with, as http/files has them: opened, small ones in
-// memory, kept for a while, looked at again after a second.
+// FileStore: the files that scripts answer with, cached by http/files: opened, small ones in
+// memory, kept for a while and checked for changes after a second.
 //
-// Paths lie below a root, which none of them leads out of; without a root they are absolute, and
-// symbolic links count.
+// A path is below a root and cannot lead out of it. Without a root a path is absolute, and symbolic
+// links are followed.
 //
-// Owner's thread only: its loop (find) and its fibers (open).
+// Owning worker only: its loop (find) and its fibers (open).
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,16 @@ public:
 
     FileStore() : cache_(http::FileCacheLimits{}) {}
 
-    // Null: whoever asks has to open it. Does not wait.
+    // Returns null if the file is not cached and must be opened. Does not wait.
     Shared find(const std::string& root, const std::string& path);
-    // Parks for the disk. NotFound for what is no file. The path begins with a slash.
+    // Parks while it reads from the disk. NotFound if the path names no file. The path begins with
+    // a slash.
     Result<Shared> open(const std::string& root, const std::string& path);
 
 private:
     static constexpr std::size_t kRootsMax = 64;
-    using SharedRoot = std::shared_ptr<const Directory>;  // with those who load from it
+    // shared with the fibers that load from it
+    using SharedRoot = std::shared_ptr<const Directory>;
 
     Result<SharedRoot> open_root(const std::string& root);
 
