@@ -24,7 +24,7 @@
 #include "weft/js/snapshot.h"
 
 extern "C" {
-// Made by the build of what snapshot/CMakeLists.txt finds in prelude.list.
+// The build makes this table from prelude.list; see snapshot/CMakeLists.txt.
 struct WeftPreludeScript {
     const char* name;
     const char* begin;

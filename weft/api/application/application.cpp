@@ -24,15 +24,15 @@ namespace weft::api {
 namespace {
 
 constexpr std::size_t kHeapBytes = std::size_t{256} * 1024 * 1024;
-// Where an isolate keeps its requests and its WebSockets; slot 1 has the application.
+// Slots of the V8 isolate for its ServerCalls and its Sockets; slot 1 holds the application.
 constexpr std::uint32_t kCallsSlot = 2;
 constexpr std::uint32_t kSocketsSlot = 3;
-// Of a supervised process with a turn that does not end.
+// How long a supervised process lets a turn run that V8 cannot interrupt, at least.
 constexpr std::chrono::seconds kPatienceMin{2};
-// Between attempts to replace an isolate by one whose modules do not load.
+// Pauses between attempts to replace an isolate whose modules do not load.
 constexpr std::chrono::milliseconds kReplacePauseMin{20};
 constexpr std::chrono::milliseconds kReplacePauseMax{5'000};
-// Of what may be debugged: whoever reads and steps takes his time.
+// Time limit while a debugger may be used: a person who reads and steps needs any amount of time.
 constexpr std::chrono::hours kWithoutLimit{24 * 365};
 
 v8::Local<v8::Object> to_object(v8::Isolate* isolate, v8::Local<v8::Context> context,
@@ -43,7 +43,7 @@ v8::Local<v8::Object> to_object(v8::Isolate* isolate, v8::Local<v8::Context> con
     return object;
 }
 
-// A line of the log has no room for a code frame and a stack.
+// Written directly: a log line has no room for a code frame and a stack.
 void write_uncaught(std::string_view where, std::uint64_t count, std::string_view text) {
     if (!log_enabled(LogLevel::Error)) return;
     std::string lines = format("weft: error: {}: uncaught error, number {}\n", where, count);
@@ -93,7 +93,7 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
     made->data_store_ = std::make_unique<DataStore>(made->options_);
     made->file_store_ = std::make_unique<FileStore>();
     WEFT_TRY(made->open_scope());
-    // Beside the making of an isolate, which takes longer.
+    // Runs while the isolate is made, which takes longer.
     if (made->code_store_.is_used())
         made->code_store_prepared_ = spawn(
             [] { static_cast<void>(blocking(DiskCodeStore::prepare)); }, {.name = "code cache"});
@@ -106,7 +106,8 @@ JsApplication::~JsApplication() { WEFT_ASSERT(closed_ || !world_, "an applicatio
 
 // What the application starts outside of requests belongs to this scope, and ends with it.
 Result<void> JsApplication::open_scope() {
-    // Of both: it is set when the fiber ends as well, which may be before its beginning.
+    // Its owners are this function and the fiber. It is set when the fiber starts or ends; without
+    // memory for a stack the fiber ends before it has started.
     auto ready = std::make_shared<Event>();
     scope_ = spawn(
         [this, ready, on_end = OnEnd([ready] { ready->set(); })]() -> Result<void> {
@@ -121,12 +122,12 @@ Result<void> JsApplication::open_scope() {
         },
         {.name = "application"});
     WEFT_TRY(ready->wait());
-    // Without memory for the fiber there is no scope.
+    // The fiber got no memory, so there is no scope.
     if (!scope_token_.state()) return scope_.join();
     return {};
 }
 
-// Runs the function in the worker's loop, and waits for that.
+// Runs the function in the worker's loop and waits for its end.
 template <class Function>
 void JsApplication::in_loop(Function function) {
     struct Record : Completion {
@@ -140,7 +141,7 @@ void JsApplication::in_loop(Function function) {
     record.run = [](Completion& completion) {
         auto& self = static_cast<Record&>(completion);
         self.function();
-        // The record is gone as soon as its fiber runs.
+        // The record may be destroyed as soon as its fiber runs, so the reference is copied first.
         WaitRef waiting = self.waiter;
         if (waiting.try_claim(Wake::Ready)) waiting.resume();
     };
@@ -209,7 +210,7 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
 }
 
 void JsApplication::heap_is_full() {
-    // What ran once must not run again in another isolate: neither tests nor a script.
+    // Neither tests nor a script may run a second time in another isolate.
     if (test_run_) return test_run_->end(Error(ErrorKind::OutOfMemory, "the heap is full"));
     if (!options_.is_script) return wake_.set();
     if (world_ && world_->inspector) world_->inspector->tell_crashed();
@@ -257,7 +258,7 @@ Result<void> JsApplication::load_into(World& world) {
     return {};
 }
 
-// Nothing of the user's has run yet.
+// Called before any code of the user has run.
 Result<void> JsApplication::wait_for_client(World& world) {
     Event decided;
     bool goes = false;
@@ -322,7 +323,7 @@ Result<void> JsApplication::run_to_end() {
         if (failure.empty()) failure = text;
         idle.set();
     };
-    // `beforeExit` is told as often as its listeners have found something more to wait for.
+    // `beforeExit` is emitted again each time its listeners have started something to wait for.
     Result<void> waited;
     bool goes_on = true;
     while (goes_on) {
@@ -344,7 +345,7 @@ int JsApplication::end_with(int status) {
     return world_->isolate->is_condemned() ? status : tell_process("exit", status);
 }
 
-// Gives the status with which the process is to end.
+// Emits the event and returns the status with which the process is to end.
 int JsApplication::tell_process(const char* hook, int status) {
     js::Isolate& isolate = *world_->isolate;
     in_loop([&] {
@@ -367,7 +368,7 @@ void JsApplication::keep_code() {
     if (!world_->isolate->is_condemned()) world_->isolate->modules().code().keep();
 }
 
-// The work is a task of the isolate's, which ends with it.
+// The work is a task of the isolate, which ends with it.
 void JsApplication::begin_keeping_code() {
     if (closed_ || !code_store_.is_used()) return;
     in_loop([&] {
@@ -378,7 +379,7 @@ void JsApplication::begin_keeping_code() {
 }
 
 http::LoopOutcome JsApplication::begin(http::Request& request, http::LoopCall& call) {
-    // By a fiber, which waits for the next isolate.
+    // The isolate is being replaced: a fiber can wait for the next one.
     if (world_->isolate->is_condemned()) return http::ByFiber{};
     return world_->calls->begin(request, call);
 }
@@ -395,8 +396,8 @@ Result<http::Response> JsApplication::handle(http::Request& request, async::Cont
 
 // ---------------------------------------------------------------- ends
 
-// The application's own fiber, after the turn that filled the heap. Requests that come before the
-// next isolate is there wait for it.
+// Runs on the application's own fiber, after the turn that filled the heap. Requests that arrive
+// before the next isolate is ready wait for it.
 void JsApplication::replace() {
     ++counters_.replaced;
     log(LogLevel::Error, "{}: the heap is full: the isolate is replaced", options_.name);
@@ -421,7 +422,7 @@ void JsApplication::replace() {
     end_world(std::move(old), CallFailure::HeapLimit);
 }
 
-// Null: it cannot be made, which was said.
+// Returns null if no isolate could be made; the reason was logged.
 std::unique_ptr<JsApplication::World> JsApplication::make_next_world() {
     Result<std::unique_ptr<World>> fresh = make_world();
     Result<void> loaded;
@@ -463,7 +464,8 @@ void JsApplication::drain() {
         if (!closed_) world_->calls->drain();
     });
     if (closed_) return;
-    // Behind the news that it drains, so that a script may close in its own words.
+    // Posted after the notice of the drain, so that a script can close its sockets with a reason of
+    // its own first.
     world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
 }
 
@@ -472,7 +474,7 @@ void JsApplication::close() {
     if (world_) in_loop([&] { world_->calls->fail_all(CallFailure::Closed); });
     fetch_client_->close();
     if (loading_) {
-        // It waits for its modules no longer.
+        // Ends the wait for its modules.
         loading_->isolate->condemn();
         loading_->isolate->post([] {});
     }
@@ -480,7 +482,7 @@ void JsApplication::close() {
     replaced_.set();
     static_cast<void>(scope_.join());
     if (code_store_prepared_) static_cast<void>(code_store_prepared_.join());
-    // Nothing uses them any more.
+    // All tasks have ended, so nothing uses the databases any more.
     data_store_->close();
     if (!world_) return;
     end_world(std::exchange(world_, nullptr), CallFailure::Closed);
@@ -488,9 +490,9 @@ void JsApplication::close() {
 }
 
 Result<void> JsApplication::close_when_idle() {
-    // They have no end of their own; their clients come back to whoever is there then.
+    // WebSockets do not end by themselves; their clients can connect again to another server.
     if (world_) world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
-    // More than once: the isolate may be replaced meanwhile, and its requests with it.
+    // Repeated, because the isolate may be replaced during the wait, together with its requests.
     Result<void> waited;
     while (waited && world_ && !closed_ && !world_->calls->is_empty()) {
         quiet_.reset();
@@ -514,7 +516,7 @@ ApplicationCounters JsApplication::counters() const {
 
 std::vector<SeenFile> JsApplication::files() { return world_->isolate->modules().disk().seen(); }
 
-// ---------------------------------------------------------------- the door
+// ---------------------------------------------------------------- the entry point
 
 namespace {
 

@@ -1,4 +1,5 @@
-// It runs on threads of the pool, where no fiber is switched, so it may read errno.
+// These functions run on threads of the blocking pool, where no fiber is switched, so they may read
+// errno.
 #include "weft/api/application/disk_code_store.h"
 
 #include <dirent.h>
@@ -41,7 +42,8 @@ constexpr std::string_view kMachine = "aarch64";
 constexpr std::string_view kMachine = "other";
 #endif
 
-// What stands before the code. Its size is a multiple of what the engine aligns the code to.
+// Precedes the code in the file. Its size is a multiple of the alignment that V8 requires for the
+// code.
 struct Header {
     std::array<char, 8> magic{};
     CodeKey key{};
@@ -74,7 +76,8 @@ std::string name_of(const CodeKey& key) {
     return name;
 }
 
-// Of files that are ours, finished or not: those of others in the folder are let alone.
+// Whether a file in the folder was written by this class, complete or not. Other files are never
+// deleted.
 bool is_our_name(std::string_view name) {
     constexpr std::size_t digits = 2 * sizeof(CodeKey);
     return name.size() >= digits + kSuffix.size() &&
@@ -82,19 +85,19 @@ bool is_our_name(std::string_view name) {
            name.substr(digits).starts_with(kSuffix);
 }
 
-// Belongs to the user of this process, and nobody else may write there.
+// Whether the file belongs to the user of this process and nobody else may write to it.
 bool is_safe(const struct stat& status) {
     return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Of the user alone, with the folders above it.
+// Creates the folder and its parents, accessible to the user only.
 void make_folder(const std::string& path) {
     for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
         static_cast<void>(::mkdir(path.substr(0, at).c_str(), S_IRWXU));
     static_cast<void>(::mkdir(path.c_str(), S_IRWXU));
 }
 
-// Not open: it is not there, or not to be used.
+// Returns a closed file if the folder does not exist or is not safe to use.
 File open_folder(const std::string& path) {
     int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return {};
@@ -122,7 +125,7 @@ std::vector<std::byte> code_in(File& file, const CodeKey& key, std::uint64_t siz
     return code;
 }
 
-// Not synced: of what a crash of the machine leaves, the sum does not fit.
+// Does not sync: after a crash of the machine the checksum of an incomplete file does not match.
 bool write_file(int folder, const std::string& name, const CodeKey& key, Bytes code) {
     std::string beside = format("{}.{:016x}", name, env::random(RandomStream::Workload));
     int fd = ::openat(folder, beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -143,7 +146,7 @@ DiskCodeStore::DiskCodeStore(std::string folder, std::uint64_t bytes_max)
 
 void DiskCodeStore::prepare() { static_cast<void>(sha256({})); }
 
-// The parts cannot run into each other: the lengths stand before them.
+// The length of each part precedes it, so different parts cannot give the same text.
 js::CodeKey DiskCodeStore::key_of(const js::CodeOrigin& origin) const {
     CodeKey source = sha256(as_bytes(origin.source));
     std::string parts = format(
@@ -169,7 +172,7 @@ std::vector<std::byte> DiskCodeStore::read(const CodeKey& key) {
         return {};
     }
     std::chrono::seconds unused(env::wall_ns() / 1'000'000'000 - status.st_mtime);
-    // A folder that cannot be written to can be read all the same.
+    // A failure is ignored: a read-only folder can still be read.
     if (unused > kMarkAfter) static_cast<void>(::futimens(fd, nullptr));
     return code;
 }
@@ -188,7 +191,8 @@ bool DiskCodeStore::write(const CodeKey& key, std::span<const std::byte> code) {
     return true;
 }
 
-// Counts, and removes what is too much. Another process may do the same meanwhile.
+// Measures the folder and deletes files beyond the limit. Another process may do the same at the
+// same time.
 void DiskCodeStore::make_room(int folder) {
     struct Kept {
         std::string name;
@@ -210,7 +214,7 @@ void DiskCodeStore::make_room(int folder) {
     }
     if (*used_bytes_ <= bytes_max_) return;
     std::ranges::sort(files, {}, &Kept::used_s);
-    // More than is needed, so that it is not done again for the next file.
+    // Deletes more than is needed, so that the next file does not cause another deletion.
     std::uint64_t left = bytes_max_ / 4 * 3;
     for (const Kept& file : files) {
         if (*used_bytes_ <= left) return;

@@ -11,7 +11,8 @@ void continuation_set(js::Call& call) {
     call.context()->SetContinuationPreservedEmbedderData(call[0]);
 }
 
-// Called with each promise when it is made, before and after a job of it, and when it is resolved.
+// Sets the functions that V8 calls when a promise is created, before and after a reaction of it,
+// and when it is resolved.
 void promise_hooks_set(js::Call& call) {
     v8::Local<v8::Function> hooks[4];
     for (int at = 0; at < 4; ++at)

@@ -44,8 +44,8 @@ std::optional<std::string> base64_decode(std::string_view text) {
     std::string bytes;
     bytes.reserve(text.size() / 4 * 3 + 3);
     std::uint32_t group = 0;
-    std::size_t digits = 0;   // seen, white space aside
-    std::size_t padding = 0;  // "=" seen
+    std::size_t digits = 0;   // read so far, without white space
+    std::size_t padding = 0;  // "=" read so far
     for (char c : text) {
         std::uint8_t value = value_of(c);
         if (value == kSpace) continue;

@@ -1,4 +1,4 @@
-// What base64.js stands on.
+// The native functions of base64.js.
 #include "weft/api/base64/base64.h"
 #include "weft/api/base64/bindings.h"
 
@@ -14,7 +14,7 @@ std::string latin1(js::Call& call, int at) {
     return bytes;
 }
 
-// undefined for a text with a character above U+00FF.
+// Gives undefined for a text with a character above U+00FF.
 void encode(js::Call& call) {
     if (!call[0].As<v8::String>()->ContainsOnlyOneByte()) return;
     call.give_latin1(base64_encode(latin1(call, 0)));
@@ -22,7 +22,7 @@ void encode(js::Call& call) {
 
 void encode_bytes(js::Call& call) { call.give_latin1(base64_encode(as_text(call.bytes(0)))); }
 
-// undefined for failure.
+// Gives undefined where the standard returns failure.
 void decode(js::Call& call) {
     if (!call[0].As<v8::String>()->ContainsOnlyOneByte()) return;
     auto bytes = base64_decode(latin1(call, 0));

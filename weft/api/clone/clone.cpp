@@ -3,7 +3,7 @@
 namespace weft::api {
 namespace {
 
-// A new buffer object over the same memory.
+// Gives a new buffer object over the same memory.
 void buffer_share(js::Call& call) {
     if (call[0]->IsSharedArrayBuffer()) {
         call.give(v8::SharedArrayBuffer::New(

@@ -1,6 +1,6 @@
 #include "weft/api/console/output.h"
 
-// tidy: allow-file foreign: a terminal or pipe that takes no more is waited for by the thread
+// tidy: allow-file foreign: the thread waits for a terminal or pipe that takes no more
 #include <poll.h>
 #include <unistd.h>
 
@@ -13,7 +13,8 @@
 namespace weft::api {
 namespace {
 
-// A pipe that poll() finds ready takes so much without a wait, also one that blocks: PIPE_BUF.
+// When poll() reports a pipe writable, this many bytes (PIPE_BUF) can be written without blocking,
+// also to a blocking descriptor.
 constexpr std::size_t kPieceBytes = 4096;
 
 }  // namespace
@@ -41,12 +42,12 @@ std::string_view ConsoleOutput::write_some(int fd, std::string_view text) {
         if (written >= 0)
             text.remove_prefix(static_cast<std::size_t>(written));
         else if (errno != EAGAIN && errno != EINTR)
-            return {};  // nobody will ever read it
+            return {};  // nobody can read it any more
     }
     return {};
 }
 
-// Output that is lost is worse than a script that waits for its reader.
+// Losing output is worse than a script that waits for its reader.
 bool ConsoleOutput::wait_for_room(int fd) const {
     pollfd room{fd, POLLOUT, 0};
     int wait_ms = -1;

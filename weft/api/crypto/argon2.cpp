@@ -29,7 +29,7 @@ std::array<std::byte, 4> little(std::uint32_t number) {
     return bytes;
 }
 
-// §3.3: a hash of any length.
+// §3.3: a hash of any length, H'.
 Octets hash_of_length(std::initializer_list<Bytes> parts, std::uint32_t length) {
     constexpr std::size_t kWhole = 64;
     Blake2b first(std::min<std::size_t>(length, kWhole));
@@ -69,7 +69,7 @@ void mix(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d)
     b = std::rotr(b ^ c, 63);
 }
 
-// Sixteen words: pairs of neighbours, `step` words apart.
+// Permutes sixteen words: pairs of neighbouring words, `step` words apart.
 void permute(std::uint64_t* words, std::size_t step) {
     auto at = [&](std::size_t i) -> std::uint64_t& { return words[i / 2 * step + i % 2]; };
     for (std::size_t i = 0; i < 4; ++i) mix(at(i), at(i + 4), at(i + 8), at(i + 12));
@@ -152,7 +152,7 @@ private:
                 ++input[6];
                 addresses = compressed({}, compressed({}, input));
             }
-            // The first two columns are there already.
+            // The first two columns were filled before.
             if (pass == 0 && slice == 0 && index < 2) continue;
             std::uint32_t column = slice * segment_ + index;
             const Block& previous = at(lane, column == 0 ? lane_ - 1 : column - 1);
@@ -169,7 +169,7 @@ private:
         }
     }
 
-    // §3.4.2: which column is taken; the newer ones are likelier.
+    // §3.4.2: chooses the reference column; newer columns are likelier.
     std::uint32_t choose(std::uint32_t pass, std::uint32_t slice, std::uint32_t index,
                          bool is_same_lane, std::uint32_t random) const {
         std::uint64_t area = pass == 0 ? slice * segment_ : lane_ - segment_;

@@ -39,7 +39,7 @@ Blake2b::~Blake2b() {
 
 void Blake2b::add(Bytes data) {
     while (!data.empty()) {
-        // A whole block is kept until it is known not to be the last one.
+        // A complete block is kept until more data shows that it is not the last one.
         if (held_ == kBlockBytes) {
             count_ += kBlockBytes;
             compress(false);

@@ -11,7 +11,7 @@ constexpr std::size_t kBlockBytes = 16;
 
 using Choose = const EVP_CIPHER* (*)();
 
-// By the length of the key.
+// Chooses the cipher by the length of the key.
 const EVP_CIPHER* choose(Bytes key, Choose small, Choose middle, Choose large) {
     if (key.size() == 16) return small();
     if (key.size() == 24) return middle();
@@ -19,7 +19,7 @@ const EVP_CIPHER* choose(Bytes key, Choose small, Choose middle, Choose large) {
 }
 
 Result<void> update(EVP_CIPHER_CTX* context, Bytes data, Octets& out) {
-    // OpenSSL counts in int.
+    // OpenSSL takes lengths as int.
     while (!data.empty()) {
         Bytes part = data.first(std::min<std::size_t>(data.size(), 1U << 30));
         data = data.subspan(part.size());
@@ -72,12 +72,12 @@ Result<Octets> aes_cbc(Direction direction, Bytes key, Bytes iv, Bytes data) {
 
 Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes data) {
     const EVP_CIPHER* cipher = choose(key, EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr);
-    // OpenSSL counts in all 128 bits. The text is cut where the counter wraps round; behind that
-    // the counting bits begin at zero again.
+    // OpenSSL treats all 128 bits as the counter. So the text is split where the counter wraps
+    // around; in the second part the counter bits start at zero.
     unsigned char block[kBlockBytes];
     std::memcpy(block, counter.data(), kBlockBytes);
     unsigned bits = counter_bits;
-    // How many blocks are left before the wrap, as far as it matters for this text.
+    // The text must not have more blocks than the counter can tell apart.
     std::size_t blocks = (data.size() + kBlockBytes - 1) / kBlockBytes;
     if (bits < 64 && blocks > (std::uint64_t{1} << bits))
         return Error(ErrorKind::Limit, "aes-ctr: the counter would repeat");
@@ -112,7 +112,7 @@ Result<Octets> aead(Aead kind, Direction direction, const Sealing& sealing, Byte
         EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_SET_IVLEN, static_cast<int>(sealing.iv.size()),
                             nullptr) != 1)
         return failed("aead");
-    // RFC 7253 §4.2: the length of the tag is part of the nonce, so OCB must know it beforehand.
+    // RFC 7253 §4.2: the length of the tag is part of the nonce, so it must be set first.
     if (kind == Aead::AesOcb &&
         EVP_CIPHER_CTX_ctrl(raw, EVP_CTRL_AEAD_SET_TAG, tag_bytes, nullptr) != 1)
         return failed("aead");
@@ -143,7 +143,7 @@ Result<Octets> aead(Aead kind, Direction direction, const Sealing& sealing, Byte
 }
 
 Result<Octets> aes_key_wrap(Direction direction, Bytes key, Bytes data) {
-    // RFC 3394: whole blocks of 8 bytes, two at least.
+    // RFC 3394: the input consists of blocks of 8 bytes, at least two of them.
     std::size_t least = direction == Direction::Encrypt ? 16 : 24;
     if (data.size() % 8 != 0 || data.size() < least)
         return Error(ErrorKind::Other, "aes-kw: not a number of whole blocks");

@@ -15,7 +15,7 @@ namespace {
 using crypto::Half;
 using crypto::Octets;
 
-// Undefined stands for a failure: the script knows which exception it is.
+// Gives undefined for a failure: the script knows which exception to throw.
 void give(js::Call& call, Result<Octets>&& result) {
     if (result) call.give_bytes(std::move(*result));
 }
@@ -103,7 +103,7 @@ Octets copied(js::Call& call, int at) {
     return {bytes.begin(), bytes.end()};
 }
 
-// A thread of the pool does the work.
+// Runs the function on a thread of the blocking pool and gives a promise.
 void bytes_later(js::Call& call, std::string_view name,
                  std::move_only_function<Result<Octets>()> make) {
     js::start_task(call, name, [make = std::move(make)]() mutable -> Result<js::Settled> {
@@ -112,7 +112,7 @@ void bytes_later(js::Call& call, std::string_view name,
     });
 }
 
-// What these cost is their purpose.
+// The purpose of these functions is to be slow.
 void derive_later(js::Call& call, std::move_only_function<Result<Octets>()> derive) {
     bytes_later(call, "derive a key", std::move(derive));
 }
@@ -237,7 +237,7 @@ void rsa_numbers(js::Call& call) {
     give_list(call, crypto::rsa_numbers(half(call, 0), call.bytes(1)));
 }
 
-// The numbers follow the first argument.
+// The numbers are the arguments after the first one.
 void rsa_of_numbers(js::Call& call) {
     std::vector<Bytes> numbers;
     for (int at = 1; at < call.count(); ++at) numbers.push_back(call.bytes(at));
@@ -292,9 +292,10 @@ void rsa_oaep_encrypt(js::Call& call) {
     give(call, crypto::rsa_oaep_encrypt(call.text(0), call.bytes(1), call.bytes(2), call.bytes(3)));
 }
 
-// The private half of RSA takes milliseconds, which other requests should not wait for.
+// An RSA operation with the private key takes milliseconds, so these functions run on another
+// thread.
 
-// As sign().
+// The arguments are those of sign().
 void sign_later(js::Call& call) {
     bytes_later(call, "sign",
                 [scheme = scheme_named(call.text(0)), hash = call.text(1), salt = size(call, 2),

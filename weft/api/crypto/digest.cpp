@@ -38,7 +38,8 @@ Result<Octets> hmac(std::string_view hash, Bytes key, Bytes data) {
     Octets result(EVP_MAX_MD_SIZE);
     unsigned length = 0;
     if (!hash_of(hash)) return failed("hmac");
-    // A key without bytes is a key all the same; a null pointer would mean "the key from before".
+    // An empty key must not be passed as a null pointer, which means "the key of the previous
+    // call".
     const void* bytes = key.empty() ? static_cast<const void*>("") : key.data();
     if (HMAC(hash_of(hash), bytes, static_cast<int>(key.size()), data_of(data), data.size(),
              room_of(result), &length) == nullptr)
@@ -50,8 +51,8 @@ Result<Octets> hmac(std::string_view hash, Bytes key, Bytes data) {
 Result<Octets> hkdf(std::string_view hash, Bytes key, Bytes salt, Bytes info,
                     std::size_t length_bytes) {
     if (length_bytes == 0) return Octets();
-    // RFC 5869 §2.2: without a salt, HashLen zeros. OpenSSL 3.0 refuses a key without bytes, so the
-    // two steps are made here of HMAC.
+    // RFC 5869 §2.2: without a salt, HashLen zeros. OpenSSL 3.0 refuses an empty key, so both steps
+    // of HKDF are made with HMAC here.
     Octets zeros(static_cast<std::size_t>(EVP_MD_get_size(hash_of(hash))));
     Octets pseudo_random = WEFT_TRY(hmac(hash, salt.empty() ? Bytes(zeros) : salt, key));
     if (length_bytes > 255 * zeros.size()) return Error(ErrorKind::Limit, "hkdf: too long");

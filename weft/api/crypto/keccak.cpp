@@ -15,7 +15,7 @@ std::size_t rate_of(Strength strength) {
     return strength == Strength::Bits128 ? Sponge::kRateShake128 : Sponge::kRateShake256;
 }
 
-// Big-endian, without leading zeros.
+// The number big-endian, without leading zeros.
 Octets minimal(std::uint64_t number) {
     Octets bytes;
     for (; number != 0; number >>= 8) bytes.insert(bytes.begin(), static_cast<std::byte>(number));
@@ -42,7 +42,7 @@ Octets right_encode(std::uint64_t number) {
     return bytes;
 }
 
-// bytepad of the strings, each encoded.
+// bytepad() of the strings, each after encode_string().
 void absorb_padded(Sponge& sponge, std::initializer_list<Bytes> strings) {
     Octets head = left_encode(sponge.rate_bytes());
     std::size_t length = head.size();

@@ -76,7 +76,7 @@ Result<KeyHandle> key_from(const char* type, int selection, OSSL_PARAM* params) 
     return KeyHandle(key);
 }
 
-// A form of DER that is written by one of the i2d functions.
+// The DER encoding that one of OpenSSL's i2d functions writes.
 template <auto write, class T>
 Result<Octets> written(T* thing) {
     unsigned char* bytes = nullptr;
@@ -106,7 +106,7 @@ const Edwards* edwards_where(auto fits) {
     return found == std::end(kEdwards) ? nullptr : found;
 }
 
-// Of a name that the scripts know.
+// The kind must be one that the scripts know.
 const char* edwards_name(std::string_view kind) {
     return edwards_where([&](const Edwards& one) { return one.name == kind; })->openssl_name;
 }
@@ -271,7 +271,8 @@ Result<Octets> ec_of_point(std::string_view name, Bytes bytes) {
     const Curve* curve = curve_named(name);
     Group group(EC_GROUP_new_by_curve_name(curve->nid));
     Point point(EC_POINT_new(group.get()));
-    // It refuses what is not on the curve; the hybrid form and infinity are refused here.
+    // EC_POINT_oct2point refuses points that are not on the curve. The hybrid form and the point at
+    // infinity are refused here.
     if (bytes.empty() || static_cast<unsigned>(bytes[0]) < 2 ||
         static_cast<unsigned>(bytes[0]) > 4 ||
         EC_POINT_oct2point(group.get(), point.get(), data_of(bytes), bytes.size(), nullptr) != 1)
@@ -294,7 +295,7 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
     Octets point(1, std::byte{4});
     point.insert(point.end(), x.begin(), x.end());
     point.insert(point.end(), y.begin(), y.end());
-    // Checks the point.
+    // Also checks the point.
     Octets public_key = WEFT_TRY(ec_of_point(name, point));
     if (d.empty()) return public_key;
     Number secret = number_of(d);
@@ -323,7 +324,7 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
 Result<std::vector<Octets>> edwards_numbers(Half half, Bytes der) {
     KeyHandle key = WEFT_TRY(parse_key(half, der));
     std::vector<Octets> numbers(half == Half::Public ? 1 : 2);
-    // Both have the same length, which OpenSSL tells when it is given no room.
+    // Both keys have the same length, which OpenSSL returns when no buffer is given.
     std::size_t length = 0;
     if (EVP_PKEY_get_raw_public_key(key.get(), nullptr, &length) != 1) return failed("key");
     for (Octets& number : numbers) number.resize(length);

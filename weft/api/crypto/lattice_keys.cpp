@@ -27,7 +27,7 @@ const char* object_of(std::string_view name) {
 
 Object object_named(std::string_view name) { return Object(OBJ_txt2obj(object_of(name), 1)); }
 
-// The algorithm is the one of the name, and has no parameters.
+// Whether the algorithm is the named one and has no parameters.
 bool is_of(std::string_view name, const ASN1_OBJECT* object, const X509_ALGOR* algorithm) {
     int type = V_ASN1_UNDEF;
     X509_ALGOR_get0(nullptr, &type, nullptr, algorithm);
@@ -52,7 +52,7 @@ Result<Octets> unwrap_public(std::string_view name, Bytes der) {
         X509_PUBKEY_get0_param(&object, &bytes, &length, &algorithm, form.get()) != 1 ||
         !is_of(name, object, algorithm))
         return failed("key");
-    // It may have tried to make a key of it.
+    // Parsing may have left an error, because OpenSSL cannot make a key of the content.
     ERR_clear_error();
     return octets_of(bytes, length);
 }
@@ -82,7 +82,7 @@ Result<Octets> written(T* thing) {
     return der;
 }
 
-// What the forms take over and free.
+// A copy that OpenSSL takes over and frees.
 unsigned char* copied(Bytes bytes) {
     return static_cast<unsigned char*>(OPENSSL_memdup(bytes.data(), bytes.size()));
 }

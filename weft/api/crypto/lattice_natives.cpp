@@ -12,12 +12,12 @@ namespace {
 
 using crypto::Octets;
 
-// Undefined stands for a failure: the script knows which exception it is.
+// Gives undefined for a failure: the script knows which exception to throw.
 void give(js::Call& call, Result<Octets>&& result) {
     if (result) call.give_bytes(std::move(*result));
 }
 
-// The sets are numbered from the smallest one.
+// Scripts number the parameter sets from the smallest one.
 crypto::KemSet kem_set(const js::Call& call) {
     return static_cast<crypto::KemSet>(call.integer(0));
 }
@@ -67,8 +67,8 @@ void dsa_public_of(js::Call& call) {
     call.give_bytes(crypto::ml_dsa_public_of(dsa_set(call), call.bytes(1)));
 }
 
-// (set, seed, context, data). How long it takes is a matter of luck, so a thread of the pool does
-// it.
+// (set, seed, context, data). The number of attempts is random, so signing runs on a thread of the
+// blocking pool.
 void dsa_sign_later(js::Call& call) {
     auto sign = [set = dsa_set(call), seed = copied(call, 1), context = copied(call, 2),
                  data = copied(call, 3)]() -> Result<js::Settled> {

@@ -26,9 +26,9 @@ const Set& set_of(DsaSet set) {
 
 struct Keys {
     Octets public_key;
-    Octets digest;  // of it
-    Octets secret;  // K of the standard
-    // All three transformed.
+    Octets digest;  // of the public key
+    Octets secret;  // K in the standard
+    // The following three are transformed.
     PolyVector s1;
     PolyVector s2;
     PolyVector t0;
@@ -48,7 +48,7 @@ PolyVector matrix_of(const Set& set, Bytes rho) {
     return matrix;
 }
 
-// A row of the matrix times the vector, transformed.
+// A row of the matrix times the vector; both are transformed, and so is the result.
 Poly row_times(const Set& set, const PolyVector& matrix, std::size_t row, const PolyVector& v) {
     Poly sum;
     for (std::size_t column = 0; column < set.l; ++column)
@@ -90,7 +90,8 @@ Keys make_keys(const Set& set, Bytes seed) {
     return keys;
 }
 
-// mu: what is signed, §5.2 and §6.2. The zero stands for a message that was not hashed before.
+// mu, the representative of the message, §5.2 and §6.2. The zero byte means that the message was
+// not hashed before.
 Octets represented(Bytes key_digest, Bytes context, Bytes data) {
     return shake256({key_digest, byte_of(0), byte_of(context.size()), context, data}, kDigestBytes);
 }
@@ -134,7 +135,8 @@ Commitment commit(const Set& set, const Keys& keys, Bytes mask_seed, std::size_t
     return made;
 }
 
-// None: the answer would tell about the key, and another mask must be tried.
+// Gives nothing if the answer would reveal something about the key; another mask must be tried
+// then.
 std::optional<Attempt> answer(const Set& set, const Keys& keys, Commitment&& made, const Poly& c) {
     Attempt attempt;
     for (std::size_t i = 0; i < set.l; ++i) {
@@ -164,7 +166,7 @@ std::optional<Attempt> answer(const Set& set, const Keys& keys, Commitment&& mad
     return attempt;
 }
 
-// ---- §7.1: hints are the places of the ones, and how many there are up to each row
+// ---- §7.1: hints are encoded as the positions of the ones, and their number up to each row
 
 void pack_hints(const Set& set, Octets& out, const PolyVector& hints) {
     Octets packed(set.omega + set.k);
@@ -177,7 +179,8 @@ void pack_hints(const Set& set, Octets& out, const PolyVector& hints) {
     out.insert(out.end(), packed.begin(), packed.end());
 }
 
-// None: there is another way to write them, which would be another signature.
+// Gives nothing for an encoding other than the canonical one, which would make a second valid
+// signature.
 std::optional<PolyVector> unpack_hints(const Set& set, Bytes packed) {
     PolyVector hints(set.k);
     std::size_t index = 0;

@@ -77,7 +77,7 @@ Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
 Poly sample_bounded(std::uint32_t eta, Bytes seed, std::size_t nonce) {
     Drawn sponge(Sponge::kRateShake256, Sponge::kDomainShake, {seed, bytes_of(nonce)});
     Poly poly;
-    // Which half bytes are left out is independent of the values that are taken.
+    // Which half bytes are skipped is independent of the values that are used.
     std::uint32_t limit = eta == 2 ? 15 : 9;
     for (std::size_t j = 0; j < kCoefficients;) {
         std::array<std::byte, 1> byte;
@@ -85,7 +85,7 @@ Poly sample_bounded(std::uint32_t eta, Bytes seed, std::size_t nonce) {
         auto both = std::to_integer<std::uint32_t>(byte[0]);
         for (std::uint32_t half : {both & 15, both >> 4}) {
             if (half >= limit || j == kCoefficients) continue;
-            // Of a number below 15, the rest of the division by 5.
+            // half mod 5, without a division; half is less than 15.
             std::uint32_t value = eta == 2 ? half - 5 * (half * 205 >> 10) : half;
             poly.at[j++] = Mod::subtract(eta, value);
         }
@@ -140,8 +140,8 @@ Parts power2_round(std::uint32_t value) {
 }
 
 Parts decompose(const Set& set, std::uint32_t value) {
-    // Division by twice gamma2 with rounding, as multiplication and shift; the last step of the
-    // highest value goes back to 0.
+    // Division by 2 * gamma2 with rounding, as a multiplication and a shift. The last step turns
+    // the result for the highest values back to 0.
     auto high = static_cast<std::int32_t>((value + 127) >> 7);
     if (set.gamma2 == (kPrime - 1) / 32) {
         high = (high * 1025 + (1 << 21)) >> 22 & 15;

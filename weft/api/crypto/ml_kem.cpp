@@ -255,7 +255,7 @@ Result<Octets> ml_kem_decapsulate(KemSet set, Bytes seed, Bytes ciphertext) {
     auto [shared, coins] = hash_g({message, hash_h(keys.public_key)});
     Octets refused = shake256({seed.last(32), ciphertext}, shared.size());
     Octets again = encrypt(kem, keys.public_key, message, coins);
-    // Whether they are the same must not be seen from outside.
+    // The comparison must take the same time whether or not they are equal.
     auto same = static_cast<unsigned>(
         CRYPTO_memcmp(again.data(), ciphertext.data(), ciphertext.size()) == 0);
     auto mask = static_cast<std::byte>(0U - same);

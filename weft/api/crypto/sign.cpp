@@ -54,9 +54,9 @@ bool set_padding(const Signing& signing, EVP_PKEY_CTX* context) {
            EVP_PKEY_CTX_set_rsa_pss_saltlen(context, static_cast<int>(signing.salt_bytes)) == 1;
 }
 
-// RFC 8032 §5.1.7 and §5.2.7: some points of small order would verify for any message. They are
-// refused as keys and as R, as Web Cryptography asks. A point is its y; the sign of x stands in the
-// highest bit of the last byte.
+// RFC 8032 §5.1.7 and §5.2.7: with some points of small order a signature verifies for any message.
+// Such points are refused as keys and as R, as Web Cryptography requires. The encoding of a point
+// is its y; the highest bit of the last byte is the sign of x.
 bool is_one_of(std::span<const Octets> points, Bytes point) {
     Octets y(point.begin(), point.end());
     y.back() &= std::byte{0x7f};
@@ -89,7 +89,8 @@ bool is_small_order_25519(Bytes point) {
     return is_one_of(kPoints, point);
 }
 
-// y is 1, -1 or, of the two points of order 4, 0. -1 is p - 1 with p = 2^448 - 2^224 - 1.
+// The y of these points is 1, -1 or, for the two points of order 4, 0. -1 is p - 1 with p = 2^448 -
+// 2^224 - 1.
 bool is_small_order_448(Bytes point) {
     static const std::array<Octets, 3> kPoints = [] {
         Octets minus_one(57, std::byte{0xff});

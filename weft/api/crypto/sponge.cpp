@@ -23,7 +23,7 @@ constexpr std::uint64_t kRoundConstants[Sponge::kAllRounds] = {
     0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
 };
 
-// §3.2.2 and §3.2.3: the lanes in the order in which rho and pi together walk them.
+// §3.2.2 and §3.2.3: the lanes in the order in which rho and pi combined visit them.
 struct Step {
     std::size_t lane;
     int rotation;
@@ -34,8 +34,8 @@ constexpr Step kWalk[] = {
     {12, 25}, {2, 43},  {20, 62}, {14, 18}, {22, 39}, {9, 61},  {6, 20},  {1, 44},
 };
 
-// Calls it with 0, 1 and so on as constants: with indexes that are not known beforehand the
-// permutation takes several times as long.
+// Calls the body with constants 0, 1 and so on: with indexes that the compiler does not know, the
+// permutation is several times slower.
 template <std::size_t count>
 void unrolled(auto&& body) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -103,7 +103,7 @@ void Sponge::advance(std::size_t bytes) {
     at_ = 0;
 }
 
-// RFC 9861 §2.1: fewer rounds are the last ones.
+// RFC 9861 §2.1: a reduced number of rounds means the last ones.
 void Sponge::permute() {
     for (int round = kAllRounds - rounds_; round < kAllRounds; ++round) {
         std::uint64_t columns[5];

@@ -1,4 +1,4 @@
-// What weft:data stands on.
+// The native functions of weft:data.
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -25,7 +25,7 @@ using Handle = std::shared_ptr<DataHandle>;
 
 DataStore& store_of(js::Call& call) { return JsApplication::of(call.isolate()).data_store(); }
 
-// Milliseconds from now; Infinity is never.
+// The argument is milliseconds from now; Infinity means no deadline.
 Deadline deadline_of(double budget_ms) {
     if (!(budget_ms < 1e15)) return Deadline::never();
     return Deadline::after(std::chrono::duration<double, std::milli>(budget_ms));
@@ -90,7 +90,7 @@ void data_open(js::Call& call) {
         });
 }
 
-// What bounds a transaction bounds what is done in it.
+// The cancellation of a transaction also applies to every operation in it.
 template <class Options>
 Options bounded(Options options, const Handle& handle) {
     if (!handle || !handle->stop) return options;
@@ -99,7 +99,8 @@ Options bounded(Options options, const Handle& handle) {
     return options;
 }
 
-// Taken when the script asks. Null where no order is kept: connections are several.
+// Takes a place in the order of uses when the script asks. Null for a database, where statements
+// run on several connections in no order.
 std::shared_ptr<DataTurn> turn_of(const Handle& handle) {
     if (!handle || !handle->transaction) return nullptr;
     return std::make_shared<DataTurn>(handle);
@@ -165,7 +166,7 @@ struct Batch {
     bool is_good = true;
 };
 
-// Of [text, values, types] each.
+// The list consists of [text, values, types].
 Batch read_batch(js::Call& call, v8::Local<v8::Value> list) {
     Batch batch;
     for (std::uint32_t at = 0; at < list.As<v8::Array>()->Length(); ++at) {
@@ -215,7 +216,7 @@ void data_batch(js::Call& call) {
                    });
 }
 
-// Keeps what belongs to the request, and watches that.
+// Stores a transaction or cursor, and watches the request to which it belongs.
 Result<double> keep_for(DataStore& store, const Handle& handle,
                         const std::optional<CancelToken>& request) {
     if (!request) return ErrorKind::Cancelled;
@@ -227,7 +228,7 @@ Result<double> keep_for(DataStore& store, const Handle& handle,
     return watched.error();
 }
 
-// The options of an inner transaction are those that bound it.
+// A nested transaction takes no options; only the deadline applies, to its begin.
 Result<data::Transaction> begin(DataHandle& handle, const data::TransactionOptions& options) {
     if (handle.database) return handle.database->begin(options);
     CancelScope scope(CancelSource::with_deadline(options.deadline).token());
@@ -261,7 +262,7 @@ void data_begin(js::Call& call) {
         });
 }
 
-// (handle): the statements of a transaction end, and it can only be rolled back.
+// (handle): cancels the statements of a transaction, which can only be rolled back after that.
 void data_stop(js::Call& call) {
     Handle handle = store_of(call).find(call.number(0));
     if (handle && handle->stop) handle->stop->cancel();
@@ -343,8 +344,8 @@ void data_next(js::Call& call) {
     });
 }
 
-// (cursor, asLines): the next rows as JSON, each on its line, or with commas between them;
-// undefined at the end. No row becomes an object of JavaScript.
+// (cursor, asLines): the next rows as JSON, one per line or separated by commas; undefined at the
+// end. No row is made into a JavaScript object.
 void data_next_json(js::Call& call) {
     DataStore& store = store_of(call);
     double number = call.number(0);
@@ -373,15 +374,15 @@ void data_close(js::Call& call) {
     double number = call.number(0);
     Handle handle = store.find(number);
     js::start_task(call, "close", [&store, number, handle]() -> Result<js::Settled> {
-        // A fetch that is under way is stopped, and not waited for.
+        // A fetch that is running is cancelled, and the close does not wait for it.
         if (handle && handle->cursor) handle->abandon();
         store.drop(number);
         return js::settled();
     });
 }
 
-// (database, opening): ends what came by this open(), then closes the database, unless it is one of
-// the configuration, which others may have opened as well.
+// (database, opening): ends the transactions and cursors of this open(), then closes the database
+// unless it belongs to the configuration, because others may have opened that too.
 void data_close_database(js::Call& call) {
     DataStore& store = store_of(call);
     double number = call.number(0);

@@ -58,7 +58,7 @@ Result<double> DataStore::find_configured(const std::string& token) {
         auto handle = std::make_shared<DataHandle>();
         handle->database.emplace(WEFT_TRY(open(source)));
         double number = WEFT_TRY(keep(std::move(handle)));
-        // Another fiber may have been faster.
+        // Another fiber may have opened the database during the wait.
         auto [place, is_new] = configured_.emplace(token, number);
         if (!is_new) drop(number);
         return place->second;
@@ -82,8 +82,9 @@ void DataStore::drop(double number) {
     if (taken) (*taken)->ended.set();
 }
 
-// The scope of the application waits for the fiber, so that the store is still there. It gets its
-// memory when it first runs; so we wait for that.
+// The scope of the application waits for the fiber, so the fiber may refer to the store. A fiber
+// gets its stack when it first runs, so this function waits for that to learn whether it has
+// started.
 Result<void> DataStore::watch(double number, const CancelToken& request) {
     std::shared_ptr<DataHandle> handle = find(number);
     static_cast<void>(spawn(

@@ -16,7 +16,7 @@ namespace {
 
 using data::Type;
 
-// As sql.js has it.
+// The limits of sql.js.
 constexpr int kArraysDeepMax = 6;
 constexpr double kExactMax = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 
@@ -34,8 +34,8 @@ Result<data::Value> to_typed(Type type, const std::string& text) {
     }
 }
 
-// What a script has a hand in is looked at once more: an error ends a statement, an assertion the
-// process.
+// Values that a script can influence are checked again here: an error ends one statement, whereas
+// an assertion would end the process.
 Result<std::string> to_text(js::Call& call, v8::Local<v8::Value> value) {
     if (!value->IsString()) return Error(ErrorKind::Misuse, "a parameter has no form in databases");
     return call.text_of(value);
@@ -44,7 +44,8 @@ Result<std::string> to_text(js::Call& call, v8::Local<v8::Value> value) {
 Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Local<v8::Value> type,
                              int depth);
 
-// The values, and for each its type, which for an array is the array of its items' types.
+// Converts the values. Each has the number of its type; for an array, the array of its items'
+// types.
 Result<data::Value::Items> to_values(js::Call& call, v8::Local<v8::Value> values,
                                      v8::Local<v8::Value> types, int depth) {
     if (!values->IsArray() || !types->IsArray())
@@ -98,7 +99,7 @@ v8::Local<v8::Value> new_text(v8::Isolate* engine, std::string_view text) {
     v8::Local<v8::String> made;
     auto is_ascii = [](char c) { return static_cast<signed char>(c) >= 0; };
     if (std::ranges::all_of(text, is_ascii)) {
-        // Without being decoded, which costs more than the rest.
+        // ASCII is passed without decoding, which would cost more than everything else here.
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
         if (v8::String::NewFromOneByte(engine, bytes, v8::NewStringType::kNormal,
                                        static_cast<int>(text.size()))
@@ -119,7 +120,8 @@ v8::Local<v8::Value> from_value(js::Isolate& isolate, const data::Value& value) 
     case Type::Null: return v8::Null(engine);
     case Type::Boolean: return v8::Boolean::New(engine, value.boolean());
     case Type::Integer: {
-        // Numbers of JavaScript are exact up to there; what is beyond is a BigInt, never rounded.
+        // A JavaScript number is exact only in this range; an integer beyond it becomes a BigInt
+        // instead of being rounded.
         auto number = static_cast<double>(value.integer());
         if (number >= -kExactMax && number <= kExactMax) return v8::Number::New(engine, number);
         return v8::BigInt::New(engine, value.integer());

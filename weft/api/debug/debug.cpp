@@ -1,4 +1,4 @@
-// Application::debug(): sessions of V8's debugger for those who are not on the isolate's thread.
+// Application::debug(): sessions of V8's debugger for callers that are not on the isolate's thread.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ public:
         : isolate_(isolate), inspector_(inspector) {}
     ~Session() override {
         inspector_.leave(number_);
-        // Until the owner has seen it, messages may still come.
+        // Messages may still arrive until the owning worker has processed the departure.
         static_cast<void>(left_.wait());
     }
 
@@ -36,13 +36,14 @@ private:
 
 }  // namespace
 
-// In the loop. Console and errors are told to clients who may come at any time.
+// Call in the loop. Records console output and errors, so that a client that connects later sees
+// them.
 void JsApplication::open_to_clients(World& world) {
     world.inspector = std::make_unique<js::Inspector>(*world.isolate, options_.name);
     world.inspector->mirror_console();
 }
 
-// In the loop, before the end of the world or when it takes no more turns.
+// Call in the loop, before the isolate ends or stops taking turns.
 void JsApplication::end_clients(World& world) {
     if (!world.inspector) return;
     if (door_) door_->shut(*world.inspector);

@@ -7,10 +7,10 @@
 namespace weft::api {
 namespace {
 
-// It may outlive its inspector, and then reaches nobody.
+// May outlive its inspector; then its functions do nothing.
 class DoorSession final : public DebugSession {
 public:
-    // The door is shared with the application and all its sessions.
+    // The owners of the door are the application and all its sessions.
     DoorSession(std::shared_ptr<JsDebugDoor> door, std::uint64_t inspector, std::uint64_t session)
         : door_(std::move(door)), inspector_(inspector), session_(session) {}
     ~DoorSession() override {

@@ -1,4 +1,4 @@
-// What encoding.js stands on.
+// The native functions of encoding.js.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kUtf8Options = v8::String::NO_NULL_TERMINATION | v8::String::REPLACE_INVALID_UTF8;
 
-// The text of UTF-8 bytes, errors replaced; throws when it is too long for a string.
+// Gives the text of UTF-8 bytes, malformed sequences replaced by U+FFFD; throws if it is too long
+// for a string.
 void give_utf8(js::Call& call, Bytes bytes) {
     const auto* data = reinterpret_cast<const char*>(bytes.data());
     if (bytes.size() > static_cast<std::size_t>(v8::String::kMaxLength))
@@ -32,7 +33,7 @@ void give_utf8(js::Call& call, Bytes bytes) {
 
 constexpr std::byte kMark[] = {std::byte{0xEF}, std::byte{0xBB}, std::byte{0xBF}};
 
-// (bytes, fatal, keep the byte order mark): undefined where a fatal decoder finds an error.
+// (bytes, fatal, keepByteOrderMark): gives undefined if a fatal decoder finds an error.
 void utf8_decode(js::Call& call) {
     Bytes bytes = call.bytes(0);
     if (call.flag(1) && !is_utf8(bytes)) return;
@@ -55,8 +56,8 @@ void utf8_encode(js::Call& call) {
     call.give_bytes(std::move(bytes));
 }
 
-// (text, to, counts): fills as much of `to` as whole characters allow and says in counts how many
-// code units were read and how many bytes written.
+// (text, to, counts): encodes as many whole characters as fit into `to`, and stores in `counts` how
+// many code units were read and how many bytes were written.
 void utf8_encode_into(js::Call& call) {
     auto text = call[0].As<v8::String>();
     ByteSpace space = call.bytes(1);
@@ -75,7 +76,8 @@ void utf8_encode_into(js::Call& call) {
 
 void latin1_decode(js::Call& call) { call.give_latin1(as_text(call.bytes(0))); }
 
-// The pending bytes of `state` and then `bytes`; what is incomplete at the end is left in `state`.
+// Decodes the pending bytes of `state` followed by `bytes`, and leaves an incomplete sequence at
+// the end in `state`.
 void decode_utf8_chunk(js::Call& call, Bytes bytes, AtEnd end, bool fatal, DecoderState& state) {
     std::vector<std::byte> joined;
     if (state.pending_count > 0) {
@@ -89,11 +91,11 @@ void decode_utf8_chunk(js::Call& call, Bytes bytes, AtEnd end, bool fatal, Decod
     std::ranges::copy(bytes.last(tail), reinterpret_cast<std::byte*>(state.pending));
     bytes = bytes.first(bytes.size() - tail);
     if (!fatal || is_utf8(bytes)) return give_utf8(call, bytes);
-    // A decoder has forgotten what stood before an error.
+    // A decoder that has failed forgets the pending bytes.
     state.pending_count = 0;
 }
 
-// (encoding, bytes, state of 8 bytes, fatal, whether more follows)
+// (encoding, bytes, state, fatal, moreFollows): `state` has 8 bytes.
 void text_decode(js::Call& call) {
     auto encoding = static_cast<Encoding>(call.integer(0));
     Bytes bytes = call.bytes(1);
@@ -110,7 +112,7 @@ void text_decode(js::Call& call) {
         decode_legacy(encoding, bytes, end, state, out);
         v8::Local<v8::String> text;
         if (out.stopped()) {
-            // Nothing is given: the script throws.
+            // Nothing is given; the script throws.
         } else if (v8::String::NewFromTwoByte(
                        call.v8(), reinterpret_cast<const std::uint16_t*>(out.text().data()),
                        v8::NewStringType::kNormal, static_cast<int>(out.text().size()))

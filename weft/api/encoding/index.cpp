@@ -15,7 +15,7 @@ namespace weft::api {
 
 namespace {
 
-// One of ICU's converters, which says what a sequence of bytes is.
+// Wraps one of ICU's converters, which maps a sequence of bytes to a character.
 class Converter {
 public:
     explicit Converter(const char* name) {
@@ -27,7 +27,7 @@ public:
                             &error);
     }
 
-    // 0 for what is no character, or more than one.
+    // Returns 0 if the bytes are not exactly one character.
     char32_t character(std::initializer_list<std::uint8_t> bytes) const {
         if (!converter_) return 0;
         char input[4];
@@ -125,7 +125,7 @@ Index make_big5() {
     return index;
 }
 
-// By way of Shift_JIS, whose rows are two of JIS each.
+// Maps JIS through Shift_JIS, each of whose rows holds two rows of JIS.
 Index make_jis0208() {
     Converter converter("ibm-943_P15A-2003");
     Index index(94 * 120);

@@ -22,8 +22,8 @@ using Byte = std::uint8_t;
 
 constexpr bool between(Byte byte, Byte first, Byte last) { return byte >= first && byte <= last; }
 
-// One decoder at work on the bytes of a chunk, what was held back before it in front. Each decode
-// function reads one character at `at` and goes past what it used; false when it needs more bytes.
+// Decodes one chunk, preceded by the pending bytes. Each decode function reads one character at
+// `at_` and advances past the bytes that it used; it returns false if it needs more bytes.
 class Decode {
 public:
     Decode(std::vector<Byte> bytes, AtEnd end, DecoderState& state, DecodedText& out)
@@ -54,7 +54,7 @@ public:
 private:
     Byte byte(std::size_t ahead) const { return bytes_[at_ + ahead]; }
     bool has(std::size_t count) const { return at_ + count <= bytes_.size(); }
-    // The end of a character of `count` bytes.
+    // Consumes a character of `count` bytes.
     bool take(std::size_t count, char32_t code) {
         at_ += count;
         out_.add(code);
@@ -65,7 +65,8 @@ private:
         out_.error();
         return true;
     }
-    // The end of two bytes: `code`, or an error that leaves an ASCII trail to be read again.
+    // Consumes two bytes: emits `code`, or if it is 0, an error that leaves an ASCII second byte to
+    // be read again.
     bool take_pair(char32_t code) {
         if (code != 0) return take(2, code);
         return fail(byte(1) < 0x80 ? 1 : 2);
@@ -200,8 +201,8 @@ bool Decode::utf16(std::size_t low, std::size_t high) {
 enum Mode : Byte { kAscii, kRoman, kKatakana, kJis0208 };
 
 bool Decode::iso_2022_jp_escape() {
-    // At the end of the text what follows the escape character is read again, as after any other
-    // sequence that is none.
+    // At the end of the text the bytes after the escape character are read again, as after any
+    // other invalid sequence.
     bool more = end_ == AtEnd::Hold;
     if (!has(2) && more) return false;
     Byte second = has(2) ? byte(1) : 0;

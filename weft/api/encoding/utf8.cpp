@@ -8,14 +8,14 @@ namespace weft::api {
 
 namespace {
 
-// What may follow a lead byte: how many bytes, and the range of the first of them.
+// What must follow a lead byte: the number of bytes, and the range of the first one.
 struct Lead {
     std::size_t needed;
     std::uint8_t lower = 0x80;
     std::uint8_t upper = 0xBF;
 };
 
-// needed is 0 for a byte that cannot lead.
+// `needed` is 0 for a byte that cannot be a lead byte.
 constexpr Lead lead_of(std::uint8_t byte) {
     if (byte >= 0xC2 && byte <= 0xDF) return {1};
     if (byte == 0xE0) return {2, 0xA0, 0xBF};
@@ -27,7 +27,7 @@ constexpr Lead lead_of(std::uint8_t byte) {
     return {0};
 }
 
-// How many of the bytes after the lead at `at` are as they must be.
+// How many of the bytes after the lead at `at` are valid.
 std::size_t matched(Bytes bytes, std::size_t at, const Lead& lead) {
     std::size_t count = 0;
     while (count < lead.needed && at + 1 + count < bytes.size()) {
@@ -40,7 +40,7 @@ std::size_t matched(Bytes bytes, std::size_t at, const Lead& lead) {
     return count;
 }
 
-// The first byte from `at` on that is not ASCII.
+// The position of the first byte from `at` on that is not ASCII.
 std::size_t skip_ascii(Bytes bytes, std::size_t at) {
     for (; at + 8 <= bytes.size(); at += 8) {
         std::uint64_t word = 0;
@@ -69,7 +69,7 @@ std::size_t incomplete_tail(Bytes bytes) {
         std::size_t at = bytes.size() - back;
         Lead lead = lead_of(static_cast<std::uint8_t>(bytes[at]));
         if (lead.needed >= back) return matched(bytes, at, lead) == back - 1 ? back : 0;
-        // A complete character, or a byte that is none: what is before it is not at the end.
+        // A complete character or an invalid byte: nothing before it can be incomplete at the end.
         if ((static_cast<std::uint8_t>(bytes[at]) & 0xC0) != 0x80) return 0;
     }
     return 0;

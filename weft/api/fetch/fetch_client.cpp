@@ -10,11 +10,12 @@
 namespace weft::api {
 namespace {
 
-// Content that a few bytes stand for is refused by other clients much sooner. Who reads a fetch
-// piece by piece may want all of it, and one who reads it whole has the limit of its heap.
+// Other clients refuse content that expands this much far sooner. A script that reads a fetch in
+// pieces may want all of it, and one that reads it whole is limited by its heap.
 constexpr std::uint64_t kRatioFromBytes = 256 * 1024 * 1024;
 
-// Services that answer slowly are asked many things at once; others need descriptors too.
+// Services that answer slowly receive many requests at once; but the process needs descriptors for
+// other things too.
 constexpr std::size_t kConnectionsMin = 256;
 constexpr std::size_t kConnectionsMax = 4096;
 
@@ -28,8 +29,8 @@ http::ClientOptions client_options(const net::EgressPolicy& egress) {
     options.check_address = [&egress](std::string_view host, const net::Address& address) {
         return egress.check(host, address);
     };
-    // A fetch has no time of its own: its request's deadline and its signal end it. A server that
-    // has fallen silent does not keep a connection for ever.
+    // A fetch has no time limit of its own: the deadline of its request and its signal end it. The
+    // limit for the head frees the connection of a server that no longer answers.
     options.timeouts.total = std::chrono::hours(24 * 365);
     options.timeouts.queue = options.timeouts.total;
     options.timeouts.head = std::chrono::minutes(5);
@@ -38,7 +39,8 @@ http::ClientOptions client_options(const net::EgressPolicy& egress) {
     options.limits.connections_per_origin =
         std::clamp(net::descriptor_limit() / 4, kConnectionsMin, kConnectionsMax);
     options.limits.waiting_per_origin = FetchClient::kFetchedMax;
-    // A handler that fetches several things at once has them all back at once: none is closed then.
+    // All connections of an origin may be idle at once: a handler that fetches several things at
+    // the same time returns all of them together, and none is closed then.
     options.limits.idle_per_origin = options.limits.connections_per_origin;
     return options;
 }
@@ -81,7 +83,7 @@ bool FetchClient::give_to_app(double number) {
     fetched->of_app = true;
     ++app_unread_;
     ++app_given_;
-    // Those that are still wanted are not looked at again and again.
+    // Responses that are still in use do not cause collections again and again.
     if (app_unread_ < kAppUnreadMin || app_given_ < std::max(kAppUnreadMin, app_unread_ / 2))
         return false;
     app_given_ = 0;

@@ -1,4 +1,4 @@
-// How fetch() sends a request and reads its response.
+// The native functions with which fetch() sends a request and reads its response.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 
 FetchClient& client_of(js::Call& call) { return JsApplication::of(call.isolate()).fetch_client(); }
 
-// Why it failed, as scripts tell it apart by `cause.code`.
+// The code of the failure, which scripts see as `cause.code`.
 std::string_view code_of(const Error& error) {
     switch (error.kind()) {
     case ErrorKind::PermissionDenied: return "BlockedHost";
@@ -64,16 +64,16 @@ v8::MaybeLocal<v8::Value> describe(js::Isolate& isolate, Fetched& fetched, doubl
     return v8::Array::New(engine, values.data(), values.size()).As<v8::Value>();
 }
 
-// The body of a request that comes piece by piece. Whoever writes it is told also when nobody ever
-// took it, because the fetch was refused.
+// The body of a request that is written in pieces. The writer is told of the end also when the
+// fetch was refused, so that nobody took the body.
 struct Upload {
     FetchClient* fetches = nullptr;
     double number = 0;
-    std::shared_ptr<BodyQueue> queue;  // null: there is none
+    std::shared_ptr<BodyQueue> queue;  // null if there is no such body
     Upload() = default;
     Upload(Upload&&) = default;
     ~Upload() { break_off(); }
-    // What the script writes from now on finds no upload of this number.
+    // After this the script finds no upload with this number.
     void break_off() {
         if (!queue) return;
         queue->break_off();
@@ -86,8 +86,8 @@ struct Asked {
     Upload upload;
 };
 
-// (method, url, body, streamId, id, name, value, ...): streamId is the number of a body
-// that comes by fetchBodyWrite, or 0; by id the fetch can be given up.
+// (method, url, body, streamId, id, name, value, ...): streamId is the number of a body that is
+// written with fetchBodyWrite, or 0; the fetch can be cancelled by id.
 Asked read_request(js::Call& call) {
     constexpr int kFirstField = 5;
     Asked asked;
@@ -143,7 +143,7 @@ void fetch_abort(js::Call& call) {
     client_of(call).end_upload(call.number(0));
 }
 
-// A promise of the next piece of a response's body; undefined at its end.
+// Gives a promise of the next piece of a response's body; undefined at its end.
 void fetch_body_read(js::Call& call) {
     FetchClient& fetches = client_of(call);
     double handle = call.number(0);
@@ -167,7 +167,7 @@ void fetch_body_read(js::Call& call) {
     if (fetched) fetched->reading = js::last_task(call.isolate());
 }
 
-// The body of one that came at once; nothing otherwise. It is over then.
+// Takes a body that came at once, and ends the response; gives nothing for any other.
 std::optional<std::string> take_whole(js::Call& call) {
     std::shared_ptr<Fetched> fetched = client_of(call).find(call.number(0));
     if (!fetched || !fetched->whole) return std::nullopt;
@@ -175,7 +175,7 @@ std::optional<std::string> take_whole(js::Call& call) {
     return std::move(fetched->whole);
 }
 
-// The whole body where it is here already; undefined: it is to be waited for.
+// Gives the whole body if it is there already; undefined if the script must wait for it.
 void fetch_body_take(js::Call& call) {
     if (std::optional<std::string> whole = take_whole(call)) call.give_bytes(as_bytes(*whole));
 }
@@ -184,7 +184,7 @@ void fetch_body_take_text(js::Call& call) {
     if (std::optional<std::string> whole = take_whole(call)) give_text(call, as_bytes(*whole));
 }
 
-// The whole body in one promise.
+// Gives one promise of the whole body.
 void fetch_body_take_all(js::Call& call) {
     FetchClient& fetches = client_of(call);
     double handle = call.number(0);
@@ -201,7 +201,7 @@ void fetch_body_take_all(js::Call& call) {
     if (fetched) fetched->reading = js::last_task(call.isolate());
 }
 
-// A fiber that reads would hold the connection until the server sends more.
+// Also cancels a pending read, whose fiber would hold the connection until the server sends more.
 void fetch_body_cancel(js::Call& call) {
     FetchClient& fetches = client_of(call);
     double handle = call.number(0);
@@ -210,7 +210,7 @@ void fetch_body_cancel(js::Call& call) {
     fetches.drop(handle);
 }
 
-// (upload, bytes): undefined, or a promise that is settled when there is room for more.
+// (upload, bytes): gives undefined, or a promise that is settled when there is room for more.
 void fetch_body_write(js::Call& call) {
     std::shared_ptr<BodyQueue> upload = client_of(call).find_upload(call.number(0));
     if (!upload || upload->is_broken())

@@ -2,7 +2,7 @@
 #include "weft/api/global/bindings.h"
 #include "weft/fiber/runtime.h"
 
-// The build tells the version; a unit compiled alone has none.
+// The build defines the version; a file that is compiled alone has none.
 #ifndef WEFT_VERSION
 #define WEFT_VERSION "0"
 #endif
@@ -16,7 +16,7 @@ void hardware_concurrency(js::Call& call) {
     call.give(static_cast<double>(RuntimeOptions::default_workers()));
 }
 
-// 10.2 is 102: features are known by it.
+// 10.2 becomes 102: scripts derive from it which features V8 has.
 void engine_version(js::Call& call) {
     call.give(static_cast<double>(V8_MAJOR_VERSION * 10 + V8_MINOR_VERSION));
 }

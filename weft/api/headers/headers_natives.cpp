@@ -4,8 +4,8 @@ namespace weft::api {
 
 namespace {
 
-// A record given by an application is walked by the steps of Web IDL when somebody can see them,
-// which is when it is a proxy; else the short way.
+// A record from an application is read by the exact steps of Web IDL if these can be observed,
+// which is when it is a proxy; otherwise by a faster way.
 void is_proxy(js::Call& call) { call.give(call[0]->IsProxy()); }
 
 constexpr js::Binding kHeadersBindings[] = {

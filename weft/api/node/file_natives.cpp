@@ -1,4 +1,5 @@
-// Files for node:fs: to be read only, and only where the application was allowed to.
+// Native functions of node:fs: files can only be read, and only where the application is allowed
+// to.
 #include <sys/stat.h>  // tidy: allow foreign: the status of a link
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kStepBytes = 64 * 1024;
 
-// What a link leads to is what has to be allowed. What is not there is judged by its name.
+// The target of a symbolic link must be allowed. A path that does not exist is checked by its name.
 bool may_read(js::Call& call, const std::string& path) {
     const auto& allowed = JsApplication::of(call.isolate()).options().allow_read;
     std::error_code error;
@@ -56,7 +57,7 @@ Result<std::vector<std::byte>> read_whole(const std::string& path) {
     }
 }
 
-// Kind (0 file, 1 folder, 2 link, 3 other), size, permissions, time of change, number.
+// [kind (0 file, 1 folder, 2 link, 3 other), size, permissions, modification time, inode number]
 v8::Local<v8::Value> to_list(v8::Isolate* isolate, const FileStatus& status) {
     double milliseconds =
         std::chrono::duration<double, std::milli>(status.modified.time_since_epoch()).count();
@@ -70,7 +71,7 @@ v8::Local<v8::Value> to_list(v8::Isolate* isolate, const FileStatus& status) {
     return v8::Array::New(isolate, values, std::size(values));
 }
 
-// Names and kinds in turn, by name.
+// [name, kind, name, kind, ...], sorted by name.
 v8::Local<v8::Value> to_list(v8::Isolate* isolate, std::vector<DirectoryEntry> entries) {
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     std::vector<v8::Local<v8::Value>> values;
@@ -81,7 +82,7 @@ v8::Local<v8::Value> to_list(v8::Isolate* isolate, std::vector<DirectoryEntry> e
     return v8::Array::New(isolate, values.data(), values.size());
 }
 
-// An error of the kernel as [number, message], which the script makes an exception of.
+// Gives an error of the kernel as [number, message], from which the script makes an exception.
 void give_error(js::Call& call, const Error& error) {
     v8::Local<v8::Value> pair[] = {v8::Number::New(call.v8(), error.native_code()),
                                    call.string(error.message())};
@@ -111,7 +112,8 @@ void file_status(js::Call& call) {
     call.give(call.array(one));
 }
 
-// Of the link itself, where the path ends in one; that is judged by where it lies.
+// The status of the link itself, if the path ends in one. Whether it may be read depends on where
+// the link is.
 void file_link_status(js::Call& call) {
     constexpr std::uint32_t kPermissions = 07777;
     std::filesystem::path path(call.text(0));
@@ -153,7 +155,7 @@ void file_real_path(js::Call& call) {
     call.give(std::string_view(real));
 }
 
-// The same by a fiber, for node:fs/promises: the bytes, or [number, message].
+// The same on a fiber, for node:fs/promises: gives the bytes, or [number, message].
 void file_read_later(js::Call& call) {
     std::string path = call.text(0);
     bool allowed = may_read(call, path);

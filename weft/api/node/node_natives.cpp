@@ -1,4 +1,4 @@
-// tidy: allow-file foreign: the process's own number, folder and environment
+// tidy: allow-file foreign: the id, folder and environment of the process
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 extern "C" {
 extern char** environ;
-// Made by the build from weft/api/node/scripts.list; the last has no name.
+// The build makes this table from weft/api/node/scripts.list; the last entry has no name.
 struct WeftNodeScript {
     const char* name;
     const char* begin;
@@ -28,7 +28,7 @@ extern const WeftNodeScript weft_node_scripts[];
 namespace weft::api {
 namespace {
 
-// A text that lies in the library, which V8 reads where it is.
+// A text in the library, which V8 reads without copying it.
 class LibraryText final : public v8::String::ExternalOneByteStringResource {
 public:
     explicit LibraryText(const WeftNodeScript& script) : script_(script) {}
@@ -47,13 +47,13 @@ const WeftNodeScript* script_named(std::string_view name) {
     return nullptr;
 }
 
-// A function of (native, realm, load), whose result is the script's.
+// Gives the script as a function of (native, realm, load), which returns the script's result.
 void node_script(js::Call& call) {
     std::string name = call.text(0);
     const WeftNodeScript* script = script_named(name);
     WEFT_ASSERT(script, "the prelude asks for scripts that the list names");
     v8::Isolate* isolate = call.v8();
-    // V8 owns the resource, and destroys it with the string.
+    // V8 takes over the resource and destroys it with the string.
     auto text = std::make_unique<LibraryText>(*script);
     v8::Local<v8::String> source;
     if (!v8::String::NewExternalOneByte(isolate, text.get()).ToLocal(&source)) return;
@@ -68,8 +68,8 @@ void node_script(js::Call& call) {
         call.give(function);
 }
 
-// Names and values in turn. A script of the command line sees the environment of the process, a
-// served application only what its configuration gives it.
+// Gives names and values alternately. A script of the command line sees the environment of the
+// process, a served application only the values of its configuration.
 void process_env(js::Call& call) {
     const ApplicationOptions& options = JsApplication::of(call.isolate()).options();
     std::vector<v8::Local<v8::Value>> texts;
@@ -102,11 +102,11 @@ void process_folder(js::Call& call) {
 
 void process_number(js::Call& call) { call.give(static_cast<double>(getpid())); }
 
-// False when this is a server, which one of its applications may not end.
+// Gives false in a server, whose process an application may not end.
 void process_exit(js::Call& call) {
     if (!JsApplication::of(call.isolate()).options().is_script) return call.give(false);
     std::fflush(nullptr);
-    // Other threads are still at work, so nothing is torn down.
+    // Other threads are still running, so no destructors run.
     std::_Exit(static_cast<int>(call.integer(0)));
 }
 
@@ -114,7 +114,7 @@ void process_is_script(js::Call& call) {
     call.give(JsApplication::of(call.isolate()).options().is_script);
 }
 
-// As Node.js and as the kernel call it.
+// Translates the kernel's name of the machine to that of Node.js.
 void process_architecture(js::Call& call) {
     utsname system{};
     std::string_view machine = uname(&system) == 0 ? system.machine : "";

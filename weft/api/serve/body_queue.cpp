@@ -26,7 +26,7 @@ void BodyQueue::fail(const Error& error) {
     if (ended_) return;
     ended_.emplace(error);
     if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
-    // Its fiber may never run any more, or hang on its peer.
+    // The fiber may never run again, or may be blocked by its peer, so the script is told here.
     tell_room();
 }
 

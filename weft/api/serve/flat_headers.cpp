@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kConnection = "connection";
 
-// By which a message is framed, and what else is between two ends of one connection only.
+// Whether the field determines how a message is framed, or concerns one connection only.
 bool is_of_connection(std::string_view name) {
     static constexpr std::array<std::string_view, 11> kNames = {
         "connection", "content-length",      "expect",           "host",
@@ -20,7 +20,7 @@ bool is_of_connection(std::string_view name) {
         kNames, [&](std::string_view known) { return http::equal_without_case(name, known); });
 }
 
-// RFC 9110 §7.6.1: whoever passes a message on MUST remove the fields that its Connection names.
+// RFC 9110 §7.6.1: who forwards a message MUST remove the fields that its Connection field names.
 void remove_named(std::string_view connection, http::Headers& headers) {
     while (!connection.empty()) {
         std::size_t comma = std::min(connection.find(','), connection.size());

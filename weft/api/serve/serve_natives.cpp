@@ -1,4 +1,4 @@
-// What the prelude asks about a request, and how it answers one.
+// The native functions with which the prelude reads a request and answers it.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 
-// Null, with nothing given, when the request is over.
+// Returns null, and gives the script nothing, if the request is over.
 http::Request* request_of(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     return found ? found->request : nullptr;
@@ -41,7 +41,7 @@ void request_url(js::Call& call) {
     if (!request) return;
     std::string_view target = request->target();
     if (!target.starts_with('/')) {
-        // An absolute target names its own host; that of OPTIONS may be "*".
+        // An absolute target names its own host; the target of OPTIONS may be "*".
         if (target.starts_with("http://") || target.starts_with("https://"))
             return call.give(target);
         target = "/";
@@ -62,7 +62,7 @@ void request_peer(js::Call& call) {
     if (http::Request* request = request_of(call)) call.give(request->peer().to_string());
 }
 
-// Undefined when the request is over: whether there was a body nobody knows any more.
+// Gives undefined if the request is over, because it is no longer known whether there was a body.
 void request_has_body(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (found && found->body) return call.give(!found->body->empty());
@@ -70,14 +70,14 @@ void request_has_body(js::Call& call) {
     call.give(found->request->body().size() != 0);
 }
 
-// The whole body where it has come with the head; undefined: it is to be read piece by piece.
+// Gives the whole body if it came with the head; undefined if it must be read in pieces.
 void request_take_body(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (!found || !found->body || std::exchange(found->body_taken, true)) return;
     call.give_bytes(as_bytes(*found->body));
 }
 
-// A promise of the next piece; undefined at the end.
+// Gives a promise of the next piece; undefined at the end.
 void request_body_read(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (found && found->body) {
@@ -108,7 +108,8 @@ void request_body_read(js::Call& call) {
         bytes.shrink(*count);
         return js::settled(std::move(bytes));
     };
-    // In the server's own context of the request, which waits for it before the request ends.
+    // Uses the server's own context of the request, because the server waits for this task before
+    // the request ends.
     call.give(js::start_task(call.isolate(), "read body", std::move(read), found->context));
 }
 
@@ -119,7 +120,7 @@ std::string body_text(js::Call& call, v8::Local<v8::Value> value) {
     return std::string(as_text(bytes));
 }
 
-// What nobody reads of a body is the server's to skip.
+// Does nothing: the server discards what was not read of a body.
 void request_body_cancel(js::Call&) {}
 
 Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
@@ -128,16 +129,16 @@ Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
         std::size_t count = WEFT_TRY(from.body().read(bytes.space()));
         if (count == 0) return {};
         WEFT_TRY(writer.write(Bytes(bytes.space()).first(count)));
-        // What comes slowly is passed on at once.
+        // Data that arrives slowly is forwarded at once.
         if (count < bytes.size()) WEFT_TRY(writer.flush());
     }
 }
 
-// A response of a fetch on its way to a client, for which the request is held: the fetch may end
-// it. The request is told of its end also when nobody took it: the client went away, or it was a
-// HEAD.
+// The body of a fetch's response on its way to a client. It holds the request, because an abort may
+// end the fetch until then. The request is told of the end also when the body was never written:
+// the client went away, or the request was a HEAD.
 struct PassedOn {
-    std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
+    std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
     double number;
     std::shared_ptr<js::TaskCancel> cancel = std::make_shared<js::TaskCancel>();
     bool cut_off = false;
@@ -160,7 +161,8 @@ struct PassedOn {
     }
 };
 
-// RFC 9110 §8.6: a HEAD and a 304 may say the length that the content would have, and have none.
+// RFC 9110 §8.6: the answer to a HEAD and a 304 may state the length that the content would have,
+// without having content.
 std::optional<std::uint64_t> length_without_body(js::Call& call, int first, std::uint16_t status) {
     http::Request* request = request_of(call);
     if (status != 304 && (!request || request->method() != "HEAD")) return std::nullopt;
@@ -185,7 +187,7 @@ void respond(js::Call& call) {
             response.body =
                 http::Body::produced([](http::BodyWriter&) -> Result<void> { return {}; }, length);
     }
-    // RFC 9110 §15.5.22: a 426 (Upgrade Required) MUST say to what.
+    // RFC 9110 §15.5.22: a 426 (Upgrade Required) MUST name the protocol.
     if (response.status == 426) {
         if (auto protocols = field_among(call, kFirstField, "upgrade"))
             response.headers.add("upgrade", *protocols);
@@ -193,7 +195,7 @@ void respond(js::Call& call) {
     calls.answer(call.number(0), std::move(response));
 }
 
-// (id, status, headers, length): its body comes by bodyWrite.
+// (id, status, headers, length): the body is written with bodyWrite.
 void respond_stream(js::Call& call) {
     ServerCalls& calls = calls_of(call);
     double number = call.number(0);
@@ -205,9 +207,10 @@ void respond_stream(js::Call& call) {
     auto queue = std::make_shared<BodyQueue>();
     found->outgoing = queue;
     calls.hold(number);
-    // Its end is told also when it was never called: the client went away, or it was a HEAD.
+    // Tells the request of the end of the body also when the function was never called: the client
+    // went away, or the request was a HEAD.
     struct LetGo {
-        std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
+        std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
         double number;
         std::shared_ptr<BodyQueue> queue;
         LetGo(ServerCalls& calls_in, double number_in, std::shared_ptr<BodyQueue> queue_in)
@@ -231,7 +234,7 @@ void respond_stream(js::Call& call) {
 }
 
 // (id, status, fetch, mayEnd, name, value, ...): the body of a fetch's response, from socket to
-// socket. True: until that has been sent, bodyFail cuts it off, which is asked for by mayEnd.
+// socket. With mayEnd, bodyFail can cut the body off until it was sent; gives true in that case.
 void respond_fetch(js::Call& call) {
     constexpr int kFirstField = 4;
     ServerCalls& calls = calls_of(call);
@@ -265,7 +268,7 @@ void respond_fetch(js::Call& call) {
     call.give(is_held);
 }
 
-// (id, status, content, name, value, ...): the content of a file, by the kernel.
+// (id, status, content, name, value, ...): the content of a file, which the kernel sends.
 void respond_file(js::Call& call) {
     constexpr int kFirstField = 3;
     ServerCalls& calls = calls_of(call);
@@ -276,7 +279,7 @@ void respond_file(js::Call& call) {
     calls.answer(call.number(0), std::move(response));
 }
 
-// (id, chunks): undefined, or a promise that is settled when there is room for more.
+// (id, chunks): gives undefined, or a promise that is settled when there is room for more.
 void body_write(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (!found || !found->outgoing || found->outgoing->is_broken())
@@ -304,8 +307,8 @@ void body_fail(js::Call& call) {
     if (found && found->passed_on) found->passed_on->request();
 }
 
-// (id, failure): 0 the handler threw, 1 it gave something else than a Response, 2 it threw what the
-// body of the request had failed with, 3 that a form is too large, 4 a response that cannot be
+// (id, failure): 0 the handler threw, 1 it returned something other than a Response, 2 it threw the
+// error with which the body of the request failed, 3 a form is too large, 4 the response cannot be
 // sent.
 void request_fail(js::Call& call) {
     constexpr std::uint16_t kContentTooLarge = 413;
@@ -320,7 +323,7 @@ void request_fail(js::Call& call) {
 
 void request_hold(js::Call& call) { calls_of(call).hold_for_wait(call.number(0)); }
 
-// True: the request is over.
+// Gives true if the request is over.
 void request_release(js::Call& call) { call.give(calls_of(call).release_wait(call.number(0))); }
 
 void request_deadline(js::Call& call) {
@@ -329,7 +332,7 @@ void request_deadline(js::Call& call) {
 }
 
 void request_limit(js::Call& call) {
-    // Whoever steps through a handler takes his time.
+    // No deadline while a debugger may be used: a person may be stepping through the handler.
     if (JsApplication::of(call.isolate()).debug_door()) return;
     auto span = std::chrono::duration<double, std::milli>(call.number(1));
     calls_of(call).set_deadline(call.number(0), saturate(span));

@@ -15,20 +15,21 @@
 namespace weft::api {
 namespace {
 
-// A full collection, to see whether a promise can still be settled, takes milliseconds. As long as
-// requests wait and none of them turns out to be hung, it is made more and more seldom.
+// Checking whether a promise can still be settled needs a full garbage collection, which takes
+// milliseconds. While requests wait and none of them is hung, the checks become less frequent.
 constexpr Nanoseconds kHungCheckPauseMin = std::chrono::seconds(1);
 constexpr Nanoseconds kHungCheckPauseMax = std::chrono::seconds(16);
 
-// How long what the worker found at once may be handed to the script without a look at others.
+// How long the loop may hand requests of one poll to the script before it serves its other
+// connections.
 constexpr Nanoseconds kBatchTime = std::chrono::milliseconds(5);
 
 constexpr std::string_view kClientGone = "The client went away";
 
-// Others write these: a line of the log stays a line.
+// Limit on the path in a line of the log: clients choose its length.
 constexpr std::size_t kPathBytesMax = 256;
 
-// "GET /users (request 41d2...)". What is secret is often in the query.
+// "GET /users (request 41d2...)". Without the query, which often contains secrets.
 std::string name_of(ServerCall& call) {
     const http::Request& request = *call.request;
     if (call.id.empty()) {
@@ -109,7 +110,7 @@ ServerCalls::ServerCalls(js::Isolate& isolate, FetchClient& fetches,
 
 ServerCalls::~ServerCalls() { WEFT_ASSERT(calls_.size() == 0, "all requests are over"); }
 
-// ---------------------------------------------------------------- coming in
+// ---------------------------------------------------------------- requests
 
 void ServerCall::reset() {
     request = nullptr;
@@ -156,8 +157,8 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
     Result<double> number = open(std::move(call));
     if (!number) return refused_response(number.error());
     opened.reply = loop_call.keep([this, number = *number](http::KeptEnd) { client_gone(number); });
-    // Two handlers that compute for ever must not hold the worker's other connections twice as long
-    // as one: between two jobs it looks at them.
+    // Two handlers that compute without end must not block the worker's other connections twice as
+    // long as one: the worker serves those between two jobs.
     bool is_next = std::exchange(batch_begun_, loop_call.begun()) == loop_call.begun();
     if (is_next && Clock::now() - batch_begun_ > kBatchTime) {
         isolate_.post([this, number = *number] { dispatch(number); });
@@ -183,8 +184,8 @@ Result<http::Response> ServerCalls::handle(http::Request& request, async::Contex
     isolate_.post([this, number] { dispatch(number); });
     Result<void> waited = waiter.to_result(waiter.wait());
     if (fiber.outcome) return std::move(*fiber.outcome);
-    // The client went away: nobody may touch this frame any more, nor the request, once the script
-    // has been told.
+    // The client went away. After the script was told, nobody may use this frame or the request any
+    // more.
     if (ServerCall* open = find(number)) {
         open->fiber = nullptr;
         open->answered = true;
@@ -218,12 +219,12 @@ void ServerCalls::dispatch(double number) {
 }
 
 void ServerCalls::on_idle() {
-    static_cast<void>(next_deadline());  // drops those that are answered
+    static_cast<void>(next_deadline());  // removes requests that were answered
     if (!waiting_.empty()) return check_hung();
     hung_check_pause_ = kHungCheckPauseMin;
 }
 
-// ---------------------------------------------------------------- going out
+// ---------------------------------------------------------------- responses
 
 ServerCall* ServerCalls::find(double number) {
     std::unique_ptr<ServerCall>* found = calls_.find(js::TaskTable::to_ticket(number));
@@ -242,8 +243,9 @@ void ServerCalls::answer(double number, http::Response&& response) {
 void ServerCalls::deliver(double number, ServerCall& call, http::Response&& response) {
     call.answered = true;
     call.promise.Reset();
-    // A streamed response may still read the request's body, which goes with the answer; and
-    // whoever has read all of it has yet to find its end.
+    // A streamed response may still read the request's body, whose buffer is lost with the answer,
+    // so the body is copied. A script that has read all of the body must still be able to find its
+    // end, so an empty body remains.
     if (call.body && call.body_taken) {
         call.body = std::string_view();
     } else if (call.outgoing && call.body) {
@@ -255,10 +257,10 @@ void ServerCalls::deliver(double number, ServerCall& call, http::Response&& resp
     if (FiberCall* fiber = std::exchange(call.fiber, nullptr)) {
         fiber->outcome.emplace(std::move(response));
         if (fiber->waiter.try_claim(Wake::Ready)) fiber->waiter.resume();
-        // Its request lives until the response has been sent; whoever streams that lets go of it.
+        // The request lives until the response was sent; body_ended() resets it for a streamed one.
         if (!call.outgoing) call.request = nullptr;
     } else {
-        // False: the client is gone, which on_end has told or will tell.
+        // Returns false if the client is gone; client_gone() was or will be called for that.
         static_cast<void>(call.reply.answer(std::move(response)));
         call.request = nullptr;
     }
@@ -276,7 +278,7 @@ void ServerCalls::fail(double number, CallFailure failure) {
 void ServerCalls::fail_body(double number) {
     ServerCall* call = find(number);
     if (!call || call->answered) return;
-    // A body that is read piece by piece has a fiber that waits for the answer.
+    // Only a body that is read in pieces can fail, and then a fiber waits for the answer.
     if (!call->fiber || !call->body_error) return fail(number, CallFailure::Threw);
     FiberCall* fiber = std::exchange(call->fiber, nullptr);
     call->answered = true;
@@ -320,8 +322,8 @@ void ServerCalls::count_failure(ServerCall& call, CallFailure failure) {
     log(LogLevel::Warn, "{}: {}{}", name_of(call), what.text, limit);
 }
 
-// The script is told first, while it can still ask what the request was; what it answers to that
-// comes too late.
+// The script is told first, while it can still read the request. The request counts as answered, so
+// an answer of the script at this point is refused.
 void ServerCalls::give_up(double number, CallFailure failure) {
     ServerCall* call = find(number);
     if (!call || call->answered) return;
@@ -390,7 +392,8 @@ void ServerCalls::body_ended(double number, bool cut_off) {
     });
 }
 
-// Answered, and nothing holds it any more: its tasks end, its timers are dropped by the script.
+// Removes a request that was answered and that nothing holds: its tasks are cancelled. The script
+// drops its timers.
 void ServerCalls::end_if_over(double number, ServerCall& call) {
     if (!call.answered) return;
     if (call.held == 0) return remove(number);
@@ -439,7 +442,8 @@ void ServerCalls::set_deadline(double number, Nanoseconds span) {
     arm_deadline();
 }
 
-// In the loop, and not in a turn. The script reads what it may still want to know of the request.
+// Call in the loop and not within a turn. The script is told first, because it may still read the
+// request.
 void ServerCalls::client_gone(double number) {
     ServerCall* call = find(number);
     if (!call) return;
@@ -452,7 +456,7 @@ void ServerCalls::client_gone(double number) {
     end_if_over(number, *call);
 }
 
-// Its own turn, in a job: whoever calls may be in one.
+// Posted as a job, because the caller may be within a turn.
 void ServerCalls::abort_signal(double number, std::string_view why) {
     isolate_.post([this, number, why = std::string(why)] { call_hook(abort_, number, why); });
 }
@@ -476,9 +480,9 @@ std::optional<CancelToken> ServerCalls::token_of(double number) {
     return call->tasks->token();
 }
 
-// ---------------------------------------------------------------- what ends by itself
+// ---------------------------------------------------------------- deadlines and hung requests
 
-// Of those that are not answered yet.
+// The earliest deadline of the requests that are not answered yet.
 std::optional<Instant> ServerCalls::next_deadline() {
     auto is_open = [this](Ticket ticket) {
         std::unique_ptr<ServerCall>* call = calls_.find(ticket);
@@ -518,7 +522,7 @@ void ServerCalls::check_deadlines() {
     if (isolate_.is_idle()) on_idle();
 }
 
-// What waitUntil() holds beyond its time ends with the request: its signal, its tasks, its timers.
+// Ends the requests that waitUntil() has held for too long, with their signals, tasks and timers.
 void ServerCalls::check_lingering() {
     Instant now = Clock::now();
     while (!lingering_.empty()) {
@@ -547,12 +551,13 @@ void ServerCalls::watch_promise(double number, v8::Local<v8::Promise> promise) {
     call->watched = true;
 }
 
-// The isolate has nothing to do. A promise that a collection removes can be settled by nobody.
+// Call when the isolate has nothing to do. A promise that a garbage collection removes can be
+// settled by nobody.
 void ServerCalls::check_hung() {
     if (!waits_for_promises()) return;
     Instant again = last_hung_check_ + (looks_for_lost_ ? kHungCheckPauseMin : hung_check_pause_);
     if (Clock::now() >= again) return fail_hopeless();
-    // check_deadlines() looks again then.
+    // check_deadlines() checks again at that time.
     deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
 }
 
@@ -564,9 +569,9 @@ bool ServerCalls::waits_for_promises() {
     return any;
 }
 
-// A drain that is ended by force takes with it what others would have done in it, whatever else the
-// isolate has to do besides: it need not be idle for that to be seen. What V8's queue has left runs
-// first; what is missing then is missing for ever.
+// When a drain is ended by force, reactions that belong to other requests are lost with it, even if
+// the isolate is not idle. The microtasks that remain in V8's queue run first; a promise that is
+// unsettled after that stays so for ever.
 void ServerCalls::check_lost() {
     if (!looks_for_lost_ || repairs_under_way_ > 0 || isolate_.is_condemned()) return;
     looks_for_lost_ = waits_for_promises();
@@ -575,8 +580,8 @@ void ServerCalls::check_lost() {
     arm_deadline();
 }
 
-// Between two turns with nothing in V8's queue: nobody can settle a promise that a collection has
-// removed, nor will the one who waits for a promise that is settled be told any more.
+// Valid between two turns while V8's queue is empty. A promise that was collected can be settled by
+// nobody. A promise that is settled although its request is not answered has lost its reaction.
 bool ServerCalls::is_hopeless(const ServerCall& call) const {
     if (call.answered || !call.watched) return false;
     return call.promise.IsEmpty() ||
@@ -605,7 +610,7 @@ void ServerCalls::drain() {
     });
 }
 
-// Whether anybody looks at the signal, the script knows.
+// The script knows whether anybody listens to the signal.
 void ServerCalls::warn(double number) {
     isolate_.post([this, number] {
         if (find(number)) call_hook(warn_, number, "The server is shutting down");
@@ -624,7 +629,8 @@ void ServerCalls::fail_all(CallFailure failure) {
         if (!call) continue;
         if (call->outgoing) {
             call->outgoing->fail(Error(ErrorKind::Closed, "the application ended"));
-            // The connection may hang on its client; nobody of ours waits for room meanwhile.
+            // The connection may be blocked by its client; the script must not wait for room
+            // meanwhile.
             call->outgoing->break_off();
         }
         if (call->passed_on) call->passed_on->request();

@@ -1,4 +1,4 @@
-// Buffers that change hands. V8 10.2 has no ArrayBuffer.prototype.transfer.
+// Transfer of buffers. V8 10.2 has no ArrayBuffer.prototype.transfer.
 #include <memory>
 #include <utility>
 
@@ -9,13 +9,14 @@ namespace weft::api {
 namespace {
 
 // https://streams.spec.whatwg.org/#transfer-array-buffer
-// The same memory in a new ArrayBuffer; the old one is detached. Memory of WebAssembly stays.
+// Gives a new ArrayBuffer with the same memory and detaches the old one. Memory of WebAssembly
+// cannot be transferred.
 void array_buffer_transfer(js::Call& call) {
     v8::Local<v8::ArrayBuffer> buffer = call[0].As<v8::ArrayBuffer>();
     if (!buffer->IsDetachable())
         return call.throw_type_error("The ArrayBuffer cannot be transferred");
     std::shared_ptr<v8::BackingStore> memory = buffer->GetBackingStore();
-    // Deprecated in V8 11.3 in favour of a call that needs a key, which 10.2 does not have.
+    // Deprecated since V8 11.3 in favour of a call with a key, which V8 10.2 does not have.
     buffer->Detach();
     call.give(v8::ArrayBuffer::New(call.v8(), std::move(memory)));
 }

@@ -1,7 +1,7 @@
 // The codecs behind CompressionStream and DecompressionStream. https://compression.spec.whatwg.org/
 //
-// A codec is kept by an ArrayBuffer that scripts never see: when the collector finds the stream
-// gone, the codec goes with it.
+// A codec is owned by an ArrayBuffer that scripts never see, so the garbage collector frees the
+// codec together with its stream.
 #include "weft/api/streams/compression.h"
 
 #include <brotli/decode.h>
@@ -25,7 +25,7 @@ using http::wire::Until;
 using Output = std::vector<std::byte>;
 
 constexpr std::size_t kSpaceBytes = std::size_t{64} * 1024;
-// What one chunk may become: a bomb of a few kilobytes must not take the memory of all.
+// Limit on the output of one chunk: a few kilobytes of malicious input must not fill the memory.
 constexpr std::size_t kOutputBytesMax = std::size_t{256} * 1024 * 1024;
 
 enum class Mode : std::uint8_t { Compress, Decompress };
@@ -33,17 +33,17 @@ enum class Mode : std::uint8_t { Compress, Decompress };
 class Codec {
 public:
     virtual ~Codec() = default;
-    // What one push may make.
+    // Limit on the output of one push().
     std::size_t output_bytes_max = kOutputBytesMax;
-    // Appends to the output. What is wrong, or nothing.
+    // Appends to the output. Returns the error message, or nothing.
     virtual std::optional<std::string> push(Bytes bytes, Output& output) = 0;
     virtual std::optional<std::string> finish(Output& output) = 0;
-    // Bytes followed the end of the stream. What came before them has been put out.
+    // Bytes followed the end of the stream. Everything before them was output.
     virtual bool has_junk() const { return false; }
 };
 
-// gzip, deflate (with the header of zlib), whichever of the two it is, and deflate-raw, told apart
-// by zlib's window bits.
+// gzip, deflate (with the zlib header), automatic detection of these two, and deflate-raw, selected
+// by the window bits of zlib.
 class ZlibCodec final : public Codec {
 public:
     ZlibCodec(Mode mode, int window_bits) : mode_(mode) {
@@ -79,7 +79,7 @@ public:
 private:
     std::optional<std::string> run(Bytes bytes, Output& output, int flush) {
         if (!begun_) return "There is no memory for the codec";
-        // zlib reads through this pointer only; its interface is older than const.
+        // zlib only reads through this pointer; its interface is not const-correct.
         stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
         stream_.avail_in = static_cast<uInt>(bytes.size());
         std::array<std::byte, kSpaceBytes> space;
@@ -92,7 +92,7 @@ private:
             if (step == Z_STREAM_END)
                 ended_ = true;
             else if (step == Z_BUF_ERROR)
-                return {};  // needs more bytes
+                return {};  // needs more input
             else if (step != Z_OK)
                 return "The compressed data is not valid";
             if (output.size() > output_bytes_max) return "The chunk becomes too large";
@@ -143,7 +143,7 @@ public:
     BrotliDecompressor(const BrotliDecompressor&) = delete;
     BrotliDecompressor& operator=(const BrotliDecompressor&) = delete;
 
-    // NB: the decoder of http/wire/ gives nothing of a chunk that has bytes behind the end.
+    // NB: The decoder of http/wire/ outputs nothing of a chunk in which bytes follow the end.
     std::optional<std::string> push(Bytes bytes, Output& output) override {
         if (!state_) return "There is no memory for the codec";
         std::size_t left = bytes.size();
@@ -204,7 +204,7 @@ void compression_create(js::Call& call) {
     Mode mode = call.text(1) == "compress" ? Mode::Compress : Mode::Decompress;
     std::unique_ptr<Codec> codec = make_codec(call.text(0), mode);
     if (!codec) return call.throw_error("There is no memory for the codec");
-    // The deleter may run on a thread of the collector; a codec belongs to none.
+    // The deleter may run on a thread of the garbage collector; a codec is not bound to a thread.
     std::unique_ptr<v8::BackingStore> keeper = v8::ArrayBuffer::NewBackingStore(
         codec.release(), sizeof(ZlibCodec),
         [](void* memory, std::size_t, void*) {

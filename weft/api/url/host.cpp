@@ -45,8 +45,8 @@ std::optional<std::string> parse_host(std::string_view input, HostKind kind) {
     if (kind == HostKind::Opaque) return parse_opaque_host(input);
     // 4. Let domain be the result of running UTF-8 decode without BOM on the percent-decoding of
     //    input.
-    // NB: bytes that are not UTF-8 become U+FFFD, which no domain may have: domain_to_ascii refuses
-    // both.
+    // NB: Bytes that are not UTF-8 become U+FFFD, which no domain may contain; domain_to_ascii()
+    // refuses both.
     // 5. Let asciiDomain be the result of running domain to ASCII with domain and false.
     auto domain = input.find('%') == std::string_view::npos
                       ? domain_to_ascii(input)

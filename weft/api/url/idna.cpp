@@ -1,4 +1,4 @@
-// The halves of host.h that need the tables of Unicode.
+// The functions of host.h that need Unicode tables.
 #include <unicode/uidna.h>
 #include <unicode/ustring.h>
 #include <unicode/utf8.h>
@@ -13,12 +13,12 @@ namespace weft::api {
 
 namespace {
 
-// The errors that do not count with beStrict false: those of CheckHyphens and VerifyDnsLength.
+// Errors that are ignored with beStrict false: those of CheckHyphens and VerifyDnsLength.
 constexpr std::uint32_t kIgnoredErrors =
     UIDNA_ERROR_EMPTY_LABEL | UIDNA_ERROR_LABEL_TOO_LONG | UIDNA_ERROR_DOMAIN_NAME_TOO_LONG |
     UIDNA_ERROR_LEADING_HYPHEN | UIDNA_ERROR_TRAILING_HYPHEN | UIDNA_ERROR_HYPHEN_3_4;
 
-// ICU's processor is immutable and may be used by all threads at once; one lives as long as the
+// ICU's processor is immutable, so all threads may use it at once. There is one for the life of the
 // process.
 const UIDNA* processor() {
     struct Close {
@@ -43,7 +43,7 @@ constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c
 using Convert = std::int32_t (*)(const UIDNA*, const char*, std::int32_t, char*, std::int32_t,
                                  UIDNAInfo*, UErrorCode*);
 
-// Runs one of ICU's conversions with as much room as it asks for.
+// Runs one of ICU's conversions with a buffer as large as it asks for.
 struct Converted {
     std::string text;
     std::uint32_t errors;
@@ -67,11 +67,12 @@ std::optional<Converted> convert(Convert function, std::string_view domain) {
     return std::nullopt;
 }
 
-// A code point that Unicode 15.1 to 17 treats otherwise than the oldest ICU that we meet (72, with
-// Unicode 15.0); mapped before ICU sees it, which is the same for an ICU that knows better.
+// Code points that Unicode 15.1 to 17 map differently from the oldest ICU that is supported (72,
+// with Unicode 15.0). They are mapped before ICU sees them, which makes no difference for a newer
+// ICU.
 struct Remapped {
     char32_t first, last;
-    char32_t to;  // of `first`, the others follow; 0 when they are left out
+    char32_t to;  // maps `first`, later code points to the following ones; 0: removed
 };
 constexpr Remapped kRemapped[] = {
     {0x04C0, 0x04C0, 0x04CF},   {0x10A0, 0x10C5, 0x2D00},   {0x115F, 0x1160, 0},
@@ -82,7 +83,7 @@ constexpr Remapped kRemapped[] = {
     {0x2F95F, 0x2F95F, 0x7AEE}, {0x2F9BF, 0x2F9BF, 0x45D7}, {0x1D173, 0x1D17A, 0},
 };
 
-// The domain with those code points mapped; bytes that are no UTF-8 become U+FFFD, which ICU
+// The domain with those code points mapped. Bytes that are not UTF-8 become U+FFFD, which ICU
 // refuses.
 std::string remapped(std::string_view domain) {
     std::string out;
@@ -110,8 +111,8 @@ std::string remapped(std::string_view domain) {
 
 // https://url.spec.whatwg.org/#concept-domain-to-ascii
 std::optional<std::string> domain_to_ascii(std::string_view domain) {
-    // With beStrict false an ASCII domain is only lowercased: labels of Punycode that somebody
-    // registered or wrote in other ways than today's tables allow remain reachable.
+    // With beStrict false an ASCII domain is only converted to lower case. Thus Punycode labels
+    // that today's tables would not allow remain reachable.
     if (is_ascii(domain)) {
         if (domain.empty()) return std::nullopt;
         std::string lowered(domain);

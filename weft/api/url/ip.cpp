@@ -12,7 +12,8 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// https://url.spec.whatwg.org/#ipv4-number-parser; more than 32 bits come out as 2^32.
+// https://url.spec.whatwg.org/#ipv4-number-parser; a value of more than 32 bits is returned as
+// 2^32.
 std::optional<std::uint64_t> parse_ipv4_number(std::string_view input) {
     if (input.empty()) return std::nullopt;
     unsigned base = 10;
@@ -32,7 +33,7 @@ std::optional<std::uint64_t> parse_ipv4_number(std::string_view input) {
     return number;
 }
 
-// The cursor of the IPv6 parser; `at` is "pointer".
+// The state of the IPv6 parser; `at` is the standard's "pointer".
 struct Ipv6Reader {
     std::string_view input{};
     std::size_t at = 0;
@@ -43,7 +44,7 @@ struct Ipv6Reader {
     bool ended() const { return at >= input.size(); }
     char c() const { return ended() ? '\0' : input[at]; }
 
-    // The part of step 6.5: an IPv4 address stands for the last two pieces.
+    // Step 6.5: reads an IPv4 address for the last two pieces.
     bool read_ipv4() {
         if (piece > 6) return false;
         int seen = 0;
@@ -68,7 +69,7 @@ struct Ipv6Reader {
         return seen == 4;
     }
 
-    // One turn of step 6; false for failure.
+    // One iteration of step 6; returns false for failure.
     bool read_piece() {
         if (piece == 8) return false;
         if (c() == ':') {

@@ -195,7 +195,7 @@ UrlParser::Step UrlParser::special_authority_ignore_slashes() {
     return c_is('/') || c_is('\\') ? Step::Next : again(State::Authority);
 }
 
-// The part of the authority state that follows an "@".
+// The part of the authority state that handles an "@".
 void UrlParser::take_credentials() {
     if (at_sign_seen_) buffer_.insert(0, "%40");
     at_sign_seen_ = true;

@@ -1,4 +1,4 @@
-// The states of UrlParser from those of the file scheme on to the fragment.
+// The states of UrlParser from the file state to the fragment state.
 #include <algorithm>
 
 #include "weft/api/url/host.h"
@@ -17,7 +17,8 @@ bool starts_with_drive_letter(std::string_view text) {
     return text.size() == 2 || std::string_view("/\\?#").find(text[2]) != std::string_view::npos;
 }
 
-// The number of dots that `segment` is, with "%2e" for a dot: 1, 2, or 0 for any other segment.
+// How many dots `segment` consists of, where "%2e" counts as a dot: 1, 2, or 0 for any other
+// segment.
 int dots(std::string_view segment) {
     int count = 0;
     while (!segment.empty()) {
@@ -121,7 +122,8 @@ void UrlParser::end_segment() {
 UrlParser::Step UrlParser::path() {
     bool ended = at_end() || ends_segment() || (!override_ && (c_is('?') || c_is('#')));
     if (!ended) {
-        // NB: what stands before the next separator is taken at once; the standard goes by one.
+        // NB: Everything before the next separator is taken at once; the standard takes one code
+        // point at a time.
         std::size_t end = input_.find_first_of("/\\?#", at_ + 1);
         append_encoded(input_.substr(at_, end - at_), kPathSet, buffer_);
         at_ = std::min(end, input_.size()) - 1;

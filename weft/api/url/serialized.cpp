@@ -11,7 +11,7 @@ constexpr bool is_host_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
 }
 
-// A port as the serializer writes it; 0 when it would not write this.
+// Reads a port in serialized form; returns 0 if the serializer would not write it.
 std::uint32_t read_port(std::string_view text, std::size_t& at) {
     std::uint32_t port = 0;
     std::size_t first = at;
@@ -22,7 +22,7 @@ std::uint32_t read_port(std::string_view text, std::size_t& at) {
     return text[first] == '0' || port > 65535 ? 0 : port;
 }
 
-// The end of the path, or npos when a segment of dots or a character may have to be changed.
+// The end of the path, or npos if a dot segment or a character may have to be changed.
 std::size_t path_end(std::string_view text, std::size_t at) {
     for (char before = 0; at < text.size(); ++at) {
         char c = text[at];
@@ -34,7 +34,8 @@ std::size_t path_end(std::string_view text, std::size_t at) {
     return at;
 }
 
-// The end of what has no character of `set`, `stop` aside; npos when there is one.
+// The end of a part without characters of `set`, before `stop`; npos if it contains such a
+// character.
 std::size_t part_end(std::string_view text, std::size_t at, const PercentEncodeSet& set,
                      char stop) {
     for (; at < text.size() && text[at] != stop; ++at)

@@ -1,5 +1,5 @@
-// What url.js stands on. The script keeps the serialized URL and the offsets of its parts, and cuts
-// a part out when somebody asks for it.
+// The native functions of url.js. The script stores the serialized URL and the offsets of its
+// parts, and extracts a part on demand.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,8 @@ namespace weft::api {
 
 namespace {
 
-// The script lends an array of 32-bit numbers, one for all its URLs; see UrlOffsets for the order.
+// Writes into a Uint32Array of the script, which it uses for all its URLs; see UrlOffsets for the
+// order.
 void write_offsets(js::Call& call, int at, const UrlOffsets& offsets) {
     auto array = call[at].As<v8::Uint32Array>();
     WEFT_ASSERT(array->ByteLength() >= sizeof offsets, "the prelude passes eight numbers");
@@ -21,7 +22,7 @@ void write_offsets(js::Call& call, int at, const UrlOffsets& offsets) {
     std::memcpy(to, &offsets, sizeof offsets);
 }
 
-// An href is ASCII.
+// Gives the href, which is always ASCII.
 void give_url(js::Call& call, const Url& url, int offsets_at) {
     UrlOffsets offsets;
     std::string href = url.href(offsets);
@@ -37,7 +38,7 @@ void url_parse(js::Call& call) {
         call.give(call[0]);
         return;
     }
-    // A base that cannot be parsed is a failure also where the input does not need it.
+    // An invalid base is a failure even if the input does not need a base.
     std::optional<Url> base;
     if (call.has(1)) {
         base = Url::parse(call.text(1));
@@ -47,7 +48,7 @@ void url_parse(js::Call& call) {
     if (url) give_url(call, *url, 2);
 }
 
-// The order is that of `setters` in url.js.
+// The order must match `setters` in url.js.
 void url_set(js::Call& call) {
     using Setter = void (Url::*)(std::string_view);
     constexpr Setter kSetters[] = {&Url::set_protocol, &Url::set_username, &Url::set_password,

@@ -10,11 +10,11 @@ namespace {
 
 namespace close_code = http::wire::websocket::close_code;
 
-// For one message to leave, and for a peer to answer our Close, also when all around is cancelled:
-// a frame that was cut in the middle would be the end of the connection.
+// Time limits for sending one message and for the peer's answer to the Close frame. They apply even
+// when the fiber is cancelled, because an incomplete frame would break the connection.
 constexpr Nanoseconds kWriteTime = std::chrono::seconds(30);
 constexpr Nanoseconds kCloseTime = std::chrono::seconds(2);
-// For the script to take the news that it ended.
+// Time limit for the script to learn of the end.
 constexpr Nanoseconds kTellTime = std::chrono::seconds(2);
 
 }  // namespace
@@ -63,12 +63,12 @@ void SocketLink::run(http::WebSocket& socket) {
     begun_.set();
     write_all(socket);
     shield(Deadline::after(kCloseTime), [&] {
-        // An error ends the connection as well, and the receiver tells of it.
+        // An error ends the connection too, and receive() reports it.
         if (!over_) static_cast<void>(socket.close(closing_->code, closing_->reason));
     });
     socket.stream().close();
     shield(Deadline::after(kTellTime), [&] {
-        // The stream is closed: whoever is in receive() leaves it without waiting for anything.
+        // The stream is closed, so a fiber in receive() leaves without waiting.
         while (receiving_) {
             left_.reset();
             if (!left_.wait()) yield();
@@ -79,7 +79,7 @@ void SocketLink::run(http::WebSocket& socket) {
     });
 }
 
-// Until the script has closed and all is written, or the connection is over.
+// Writes until the script has closed and everything was written, or until the connection is over.
 void SocketLink::write_all(http::WebSocket& socket) {
     while (!over_) {
         if (!waiting_.empty()) {
@@ -93,7 +93,7 @@ void SocketLink::write_all(http::WebSocket& socket) {
         }
         if (closing_) return;
         wake_.reset();
-        // The server drains, or the request that the connection belongs to is over.
+        // Cancelled: the server drains, or the request of this connection is over.
         if (!wake_.wait()) go_away();
     }
 }
@@ -113,7 +113,8 @@ std::optional<http::WebSocket::Message> SocketLink::receive() {
 }
 
 void SocketLink::note_end(const Error& error) {
-    // Whoever asked is gone; the peer is told so by run().
+    // The fiber was cancelled, which says nothing about the connection; run() closes it with a
+    // Close frame.
     if (error.kind() == ErrorKind::Cancelled || error.kind() == ErrorKind::TimedOut)
         return go_away();
     if (socket_ && socket_->close_code() != close_code::kAbnormal) {

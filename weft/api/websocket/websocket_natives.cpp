@@ -1,4 +1,5 @@
-// How WebSocket connects, and how a server's request becomes one.
+// The native functions with which WebSocket connects, and with which a server's request becomes
+// one.
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +18,10 @@
 namespace weft::api {
 namespace {
 
-// The connection's fiber: its end is told also when the upgrade was never called, because the
-// client went away before.
+// Belongs to the connection's fiber. It reports the end also when the upgrade was never performed
+// because the client went away before.
 struct LetGo {
-    std::weak_ptr<ServerCalls*> calls;  // which may have ended before the connection
+    std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
     double number;
     std::shared_ptr<SocketLink> link;
 
@@ -34,8 +35,8 @@ struct LetGo {
     }
 };
 
-// (request, headers, protocol): the number of the socket; undefined, when the request is over or
-// asks for a WebSocket in a wrong way, which is answered then.
+// (request, headers, protocol): gives the number of the socket; undefined if the request is over or
+// is not a valid WebSocket request, which is answered here.
 void websocket_accept(js::Call& call) {
     ServerCalls& calls = calls_of(call);
     double number = call.number(0);
@@ -98,7 +99,7 @@ void websocket_connect(js::Call& call) {
         });
 }
 
-// Speaks for a client's connection, until it is closed; a server's is spoken for by its own fiber.
+// Runs a client's connection until it is closed. A server's connection runs on its own fiber.
 void websocket_run(js::Call& call) {
     OpenSocket* found = sockets_of(call).find(call.number(0));
     OpenSocket socket = found ? *found : OpenSocket{};
@@ -108,7 +109,7 @@ void websocket_run(js::Call& call) {
     });
 }
 
-// A promise: 1 when the connection is there, 0 when it never will be.
+// Gives a promise: 1 if the connection is open, 0 if it failed to open.
 void websocket_opened(js::Call& call) {
     OpenSocket* found = sockets_of(call).find(call.number(0));
     std::shared_ptr<SocketLink> link = found ? found->link : nullptr;
@@ -129,7 +130,8 @@ js::Settled ended(SocketEnd end) {
     };
 }
 
-// A promise of the next message, a string or an ArrayBuffer; or of a list that says how it ended.
+// Gives a promise of the next message, a string or an ArrayBuffer, or of a list that says how the
+// connection ended.
 void websocket_receive(js::Call& call) {
     OpenSocket* found = sockets_of(call).find(call.number(0));
     std::shared_ptr<SocketLink> link = found ? found->link : nullptr;
@@ -144,7 +146,7 @@ void websocket_receive(js::Call& call) {
     });
 }
 
-// (socket, data): false when the connection ends because too much is waiting.
+// (socket, data): gives false if the connection ends because too much is waiting to be sent.
 void websocket_send(js::Call& call) {
     OpenSocket* found = sockets_of(call).find(call.number(0));
     if (!found) return call.give(true);

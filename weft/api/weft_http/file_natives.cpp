@@ -24,9 +24,9 @@
 namespace weft::api {
 namespace {
 
-// One read of a script; what is larger is read in several.
+// The most that one read by a script returns; larger files take several reads.
 constexpr std::int64_t kReadBytesMax = std::int64_t{1024} * 1024;
-// Of the arguments of a question: the request's number, its method, and its fields behind them.
+// Positions among the arguments: the request's number, its method, and the first of its fields.
 constexpr int kRequest = 2;
 constexpr int kMethod = 3;
 constexpr int kFirstField = 4;
@@ -41,7 +41,7 @@ private:
     http::Headers trailers_;
 };
 
-// What a script asks of a file, for the time when the request itself may be over.
+// What a script asks for, copied because the request may be over when it is used.
 struct Question {
     std::string root;
     std::string path;
@@ -81,7 +81,7 @@ struct Question {
 
 FileStore& store_of(js::Call& call) { return JsApplication::of(call.isolate()).file_store(); }
 
-// Nothing if it has to be loaded.
+// Gives nothing if the file must be loaded first.
 void file_find(js::Call& call) {
     FileStore::Shared resource = store_of(call).find(call.text(0), call.text(1));
     if (!resource) return;
@@ -102,7 +102,7 @@ void file_load(js::Call& call) {
     js::start_task(call, "open file", std::move(load));
 }
 
-// Several ranges, as they would be sent.
+// Collects the parts of a response with several ranges, as they would be sent.
 class GatheringWriter final : public http::BodyWriter {
 public:
     using BodyWriter::write;
@@ -119,7 +119,7 @@ private:
     http::Headers trailers_;
 };
 
-// By a script that wants to see it itself.
+// For scripts that read the content themselves.
 void file_read(js::Call& call) {
     auto offset = static_cast<std::uint64_t>(std::max<std::int64_t>(0, call.integer(1)));
     auto count =
@@ -190,7 +190,7 @@ constexpr js::Binding kBindings[] = {
 
 v8::Local<v8::Value> FileAnswer::to_script(v8::Isolate* isolate, http::Response&& response) {
     auto size = static_cast<double>(response.body.size().value_or(0));
-    // tidy: allow new: the deleter of the buffer ends it
+    // tidy: allow new: the deleter of the buffer frees it
     auto* answer = new FileAnswer{std::make_shared<http::Body>(std::move(response.body))};
     std::unique_ptr<v8::BackingStore> memory = v8::ArrayBuffer::NewBackingStore(
         answer, sizeof(FileAnswer),

@@ -11,14 +11,14 @@
 namespace weft::api {
 namespace {
 
-// No path has a zero byte.
+// A path never contains a zero byte, so the key is unambiguous.
 std::string key_of(const std::string& root, const std::string& path) {
     std::string key = root;
     key += '\0';
     return key += path;
 }
 
-// What cannot be a file, or lies elsewhere, is not there.
+// Reports a path that is not a file, or that leads out of the root, as not found.
 Error told(const Error& error) {
     switch (error.native_code()) {
     case ENOTDIR:
@@ -58,7 +58,7 @@ Result<FileStore::Shared> FileStore::open(const std::string& root, const std::st
         SharedRoot directory = WEFT_TRY(open_root(root));
         loaded = blocking([&] { return http::load_resource(*directory, path, options); });
     } else {
-        // Whoever names a file himself means what its links lead to.
+        // A file that is named by its own path may be a symbolic link, which is followed.
         loaded = blocking([&]() -> Result<Shared> {
             std::error_code error;
             std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -73,7 +73,7 @@ Result<FileStore::Shared> FileStore::open(const std::string& root, const std::st
     }
     if ((*loaded)->kind != http::Resource::Kind::File)
         return Error(ErrorKind::NotFound, path + " is no file");
-    // One that is unchanged stays, with what others share of it.
+    // An unchanged file keeps its resource, because others share what it holds.
     http::FileCache::Found kept = cache_.find(key, Clock::now());
     if (kept.resource && kept.resource->is_same_as(**loaded)) return kept.resource;
     cache_.keep(key, *loaded, Clock::now());
