@@ -1,7 +1,8 @@
-// The intrinsics as they were before any application ran, and the two doors to the outside.
+// The intrinsics as they were before any application ran, and the functions that define globals and
+// modules.
 //
-// An application may replace Array.prototype.push or delete Promise.prototype.then. The scripts of
-// the prelude must go on working, so they take every intrinsic from `realm.primordials`:
+// An application may replace Array.prototype.push or delete Promise.prototype.then. The prelude
+// must still work, so its scripts take every intrinsic from `realm.primordials`:
 //
 //     const { ArrayPrototypePush, ObjectDefineProperty, PromisePrototypeThen } = realm.primordials;
 //     ArrayPrototypePush(list, item);             // methods take their `this` as first argument
@@ -9,7 +10,7 @@
 //
 // Names:
 //     Array, Promise, TypeError, ...              the constructors under their own names
-//     ObjectKeys, PromiseResolve, MathMin, ...    static functions; those that need it are bound
+//     ObjectKeys, PromiseResolve, MathMin, ...    static functions, bound if they use `this`
 //     ArrayPrototypePush, ...                     prototype methods, uncurried
 //     MapPrototypeGetSize(map), ...               prototype accessors, uncurried
 //     ArrayPrototypeSymbolIterator, SymbolIterator, ...  symbol-keyed methods, well-known symbols
@@ -19,11 +20,11 @@
 //     markHandled(promise)                        its rejection is not reported as unhandled
 //
 // NB: `for (x of array)`, `[...array]` and `f(...array)` look up Array.prototype[Symbol.iterator],
-// which applications may have replaced: walk arrays by index and use ReflectApply.
+// which applications may have replaced. Iterate over arrays by index and use ReflectApply.
 //
-// realm.expose({ URL, Headers })   makes globals: writable, configurable; enumerable if it
-//                                  is an operation, as Web IDL has it: a function in lower case
-// realm.modules["weft:time"] = { delay, default: ... }   makes a built-in module.
+// realm.expose({ URL, Headers })   defines globals: writable, configurable; enumerable if it
+//                                  is an operation of Web IDL, which is a function in lower case
+// realm.modules["weft:time"] = { delay, default: ... }   defines a built-in module.
 
 const { apply, bind, call } = Function.prototype;
 const uncurryThis = bind.bind(call);
@@ -41,7 +42,7 @@ function capitalized(key) {
   return `${key[0].toUpperCase()}${key.slice(1)}`;
 }
 
-// Statics that look at their `this` value.
+// Static functions that use their `this` value.
 const boundStatics = {
   __proto__: null,
   Array: true,
@@ -83,7 +84,7 @@ function captureClass(constructor, name) {
 
 const namespaces = ["Atomics", "JSON", "Math", "Reflect"];
 for (let i = 0; i < namespaces.length; i++) {
-  // V8 adds Atomics only after a snapshot has been read.
+  // V8 adds Atomics only after a snapshot was read.
   const holder = globalThis[namespaces[i]];
   if (holder !== undefined) captureStatics(holder, namespaces[i]);
 }
@@ -100,7 +101,7 @@ for (let i = 0; i < classes.length; i++) {
   const constructor = globalThis[classes[i]];
   if (constructor !== undefined) captureClass(constructor, classes[i]);
 }
-// V8 adds this class as well only after a snapshot has been read.
+// V8 adds this class only after a snapshot was read, too.
 let sharedByteLength;
 primordials.SharedArrayBufferPrototypeGetByteLength = function getByteLength(buffer) {
   sharedByteLength ??= uncurryThis(
@@ -140,7 +141,7 @@ const then = uncurryThis(Promise.prototype.then);
 function noop() {}
 primordials.noop = noop;
 
-// A promise with its two resolving functions.
+// A promise with its resolving functions.
 const PromiseConstructor = Promise;
 primordials.newPromise = function newPromise() {
   let resolve;
@@ -158,7 +159,7 @@ primordials.markHandled = function markHandled(promise) {
 
 realm.primordials = Object.freeze(primordials);
 
-// ---- the doors
+// ---- globals and modules
 
 const global = globalThis;
 

@@ -1,9 +1,9 @@
 // The module `weft:async`: Group, Task, Pool, every and withTimeout, with the guarantees and the
-// texts of the C++ library (weft/async). Programs compare the texts.
+// error texts of the C++ library (weft/async). Programs compare these texts.
 //
-// A job is a function (sync or async) that is given a context: { signal, deadline, clock, check() }.
-// The context can be passed on wherever { signal, deadline } is taken. An error that nobody waited for
-// is reported when its owner is collected.
+// A job is a function (sync or async) that receives a context: { signal, deadline, clock, check()
+// }. The context can be passed on wherever { signal, deadline } is accepted. If nobody waited for
+// an error, it is reported when its owner is garbage collected.
 const { lateOutcome, valueKind } = native;
 const { events } = realm;
 const { kinds, tryGet } = realm.inspecting;
@@ -16,7 +16,7 @@ const {
   MathMin, NumberIsInteger, ObjectDefineProperty, PromisePrototypeThen, newPromise,
 } = realm.primordials;
 
-// kind: the name of the C++ error's kind.
+// kind: the name of the error kind in C++.
 class AsyncError extends Error {
   constructor(kind, message, options) {
     super(message, options);
@@ -72,7 +72,7 @@ class Context {
       PromisePrototypeThen(
         this.#wait.promise, () => this.#controller.cancel(new TimeoutError()), () => {});
     }
-    // As a value that can be passed on as `deadline`.
+    // An object that can be passed on as `deadline`.
     this.deadline = { remainingMs: () => this.remainingMs() };
   }
 
@@ -107,22 +107,22 @@ function requireJob(job) {
   if (typeof job !== "function") throw nilJob();
 }
 
-// A time that is up already is no mistake.
+// A time limit of zero or less is not an error; it has expired.
 function timeoutMs(timeout, operation) {
   return typeof timeout === "number" && timeout <= 0 ? 0 : durationMs(timeout, operation);
 }
 
-// Never throws at once: what the job throws is its outcome.
+// Never throws synchronously: an error that the job throws is its outcome.
 async function start(job, context) {
   return job(context);
 }
 
-// ---- errors that nobody waits for
+// ---- errors for which nobody waited
 
 let owners;
 
-// `outcome` is kept as long as `owner` lives; then, if it has an error that nobody has taken, that
-// is reported.
+// Keeps `outcome` as long as `owner` lives. If it then has an error that nobody has taken, the
+// error is reported.
 function reportWhenDropped(owner, outcome) {
   owners ??= new FinalizationRegistry((dropped) => {
     if (dropped.failed && !dropped.taken) events.reportException(dropped.error);
@@ -138,12 +138,12 @@ class Outcome {
     if (this.failed) return false;
     this.failed = true;
     this.error = error;
-    // Until its stack is a text, an error keeps what its frames were called on; that may be the
-    // owner itself, which would then never be collected.
+    // An error keeps the receivers of its stack frames until its stack is formatted. One of these
+    // may be the owner, which would then never be collected.
     if (valueKind(error) === kinds.kError) tryGet(error, "stack");
     return true;
   }
-  // For the one who waits.
+  // For the caller who waits.
   take() {
     this.taken = true;
     if (this.failed) throw this.error;
@@ -171,7 +171,7 @@ class Group {
     reportWhenDropped(this, this.#outcome);
   }
 
-  // What the jobs get.
+  // The context that the jobs receive.
   get context() {
     return this.#context;
   }
@@ -189,7 +189,7 @@ class Group {
     });
   }
 
-  // Waits for every job, ends the context and gives the first error. Once.
+  // Waits for every job, ends the context and throws the first error. May be called once.
   async wait() {
     if (this.#waited) throw groupWaited();
     this.#waited = true;
@@ -198,7 +198,7 @@ class Group {
     this.#outcome.take();
   }
 
-  // The errors so far, if they are collected.
+  // The errors so far, if the group collects them.
   errors() {
     return ArrayPrototypeSlice(this.#errors);
   }
@@ -248,7 +248,7 @@ class Task {
     endContext(this.#context, reason);
   }
 
-  // The job's result, when it has ended. Once.
+  // Gives the job's result when it has ended. May be called once.
   async wait() {
     if (this.#waited) throw taskWaited();
     this.#waited = true;
@@ -297,7 +297,7 @@ class Pool {
     this.#accept(job);
   }
 
-  // Waits for room as long as the options allow; the job's own context is the pool's.
+  // Waits for room as long as the options allow. The job's own context is that of the pool.
   async submit(job, options = undefined) {
     requireJob(job);
     const signal = signalOf(options, "Pool.submit");
@@ -308,7 +308,7 @@ class Pool {
     await this.#admit(job, clock, signal, budget, () => contextError(new TimeoutError()));
   }
 
-  // `async: timeout` if there was no room in time.
+  // Throws `async: timeout` if there was no room in time.
   async submitFor(timeout, job) {
     requireJob(job);
     const budget = timeoutMs(timeout, "Pool.submitFor");
@@ -316,8 +316,8 @@ class Pool {
     await this.#admit(job, this.#context.clock, undefined, budget, timedOut);
   }
 
-  // Accepts no more, wakes who waits for room, waits for every accepted job, ends the context and
-  // gives the first error. Once, by either name.
+  // Accepts no more jobs, wakes the callers that wait for room, waits for every accepted job, ends
+  // the context and throws the first error. May be called once, by either name.
   async close() {
     if (this.#closed) throw poolWaited();
     this.#closed = true;
@@ -391,7 +391,7 @@ function intervalMs(interval) {
   return ms;
 }
 
-// In this order, as in C++.
+// Checks in the same order as C++.
 function checkPeriodic(interval, job, options, operation) {
   const ms = intervalMs(interval);
   requireJob(job);
@@ -402,7 +402,7 @@ function checkPeriodic(interval, job, options, operation) {
   throw error;
 }
 
-// A loop that has ended always has an error; `byJob` says whose.
+// A loop that has ended always has an error; `byJob` says whether it is the job's.
 async function runPeriodic(ms, job, context) {
   for (;;) {
     try {
@@ -421,8 +421,8 @@ async function runPeriodic(ms, job, context) {
   }
 }
 
-// Runs the job again and again, each run an interval after the end of the one before, so never two
-// at once, until it fails or the context ends; gives that error.
+// Runs the job repeatedly, each run an interval after the end of the previous one, so two runs
+// never overlap. Stops when the job fails or the context ends, and throws that error.
 async function every(interval, job, options = undefined) {
   const { ms, context } = checkPeriodic(interval, job, options, "every");
   const { error } = await runPeriodic(ms, job, context);
@@ -433,7 +433,7 @@ async function every(interval, job, options = undefined) {
 class PeriodicHandle {
   #parent;
   #context;
-  #outcome = new Outcome();  // the job's
+  #outcome = new Outcome();  // of the job
   #loop;
   #stopped = false;
   #stoppedLate = false;  // the parent had ended before, so its error counts
@@ -454,7 +454,7 @@ class PeriodicHandle {
     reportWhenDropped(this, outcome);
   }
 
-  // Ends the job's context; does not wait. Again: nothing.
+  // Ends the job's context and does not wait. Further calls do nothing.
   stop() {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -462,8 +462,8 @@ class PeriodicHandle {
     if (!this.#stoppedLate) endContext(this.#context);
   }
 
-  // Until the loop has ended: nothing if stop() ended it, else the error of the job or of the
-  // parent. Once.
+  // Waits until the loop has ended. Throws the error of the job or of the parent, unless stop()
+  // ended the loop. May be called once.
   async wait() {
     if (this.#waited) throw periodicWaited();
     this.#waited = true;
@@ -479,9 +479,9 @@ function startEvery(interval, job, options = undefined) {
 
 // ---- withTimeout
 
-// The job's result if it ends before the time is up, `async: timeout` otherwise, the error of the
-// signal or deadline around it if that ends first. A job that does not heed its signal goes on; how
-// it ends is counted, and an error that it still gives is reported.
+// Gives the job's result if it ends in time. Otherwise throws `async: timeout`, or the error of the
+// enclosing signal or deadline if that ends first. A job that ignores its signal continues; its end
+// is counted, and an error of it is reported.
 async function withTimeout(timeout, job, options = undefined) {
   requireJob(job);
   const ownMs = timeoutMs(timeout, "withTimeout");
@@ -497,7 +497,7 @@ async function withTimeout(timeout, job, options = undefined) {
   const dueMs = clock.monotonicNowMs() + ownMs;
   const context = new Context(
     { signal: parent.signal, clock, timeoutMs: MathMin(ownMs, parentMs) }, "withTimeout");
-  // Also an end that nobody has been told of yet: what ended first counts.
+  // Includes an end of which nobody was notified yet: the first end counts.
   const endedBefore = () => {
     const byParent = parent.error;
     const error = byParent ?? context.error;

@@ -1,12 +1,13 @@
 // AsyncLocalStorage: a value that follows the flow of calls, promises and timers.
 //
-// V8 carries one value from where a reaction is registered to where it runs. It is a
-// Continuation: the request in which this runs, and what the storages hold. Continuations and their
-// stores never change; a change makes new ones, so whoever kept one keeps what it saw.
+// V8 carries one value from where a reaction is registered to where it runs. This value is a
+// Continuation: the request in which the code runs, and the values of the storages. Continuations
+// and their stores are immutable: a change makes new ones, so code that kept one still sees its
+// values.
 //
 // For other scripts and for the host, realm.asyncContext:
 //   Continuation            the host makes one for each request: new Continuation(id, undefined)
-//   capture()               the present continuation, to be given to runIn() later
+//   capture()               the current continuation, to be given to runIn() later
 //   runIn(continuation, fn, self, args)
 const { continuationGet, continuationSet, promiseHooksSet } = native;
 const {
@@ -15,7 +16,7 @@ const {
 
 class Continuation {
   constructor(request, store) {
-    this.request = request;  // 0: the application
+    this.request = request;  // the number of the request; 0: the application
     this.store = store;      // undefined, or a list: storage, value, storage, value, ...
   }
 }
@@ -70,10 +71,10 @@ function runIn(continuation, fn, self, args) {
 // ---- thenables
 //
 // V8 carries the continuation to reactions of promises, but not to the job that calls the method
-// `then` of a foreign thenable. So once a storage is in use, promises remember where they were
-// made, and that job runs there.
+// `then` of a foreign thenable. So once a storage is in use, each promise remembers the
+// continuation in which it was made, and that job runs in it.
 
-// A private field on objects that others made; far cheaper than a WeakMap.
+// A private field on objects of other classes; much cheaper than a WeakMap.
 class Given {
   constructor(object) {
     return object;
@@ -122,8 +123,7 @@ function requireFunction(fn, operation) {
   if (typeof fn !== "function") throw new TypeError(`${operation} requires a function`);
 }
 
-// What is kept is the store alone: a function that is called later, in another request, acts for
-// that request.
+// Keeps the store only: a function that is called later by another request acts for that request.
 function bound(fn, self) {
   const kept = continuationGet()?.store;
   return function (...args) {
@@ -183,7 +183,7 @@ class AsyncLocalStorage {
   }
 }
 
-// The part of Node's AsyncResource that carries the context; there are no hooks to call.
+// The part of Node's AsyncResource that carries the context; there are no hooks.
 class AsyncResource {
   #type;
   #kept = continuationGet()?.store;

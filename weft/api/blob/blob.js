@@ -1,7 +1,7 @@
 // Blob and File. https://w3c.github.io/FileAPI/
 //
-// A blob is a list of Uint8Arrays that nobody else can change; slices and blobs made of blobs share
-// them. They are joined when somebody reads.
+// A blob is a list of Uint8Arrays that nothing else can change. Slices and blobs made of blobs
+// share them. They are concatenated when the blob is read.
 //
 // For other scripts, realm.blob:
 //     Blob, File, isBlob(value), isFile(value)
@@ -97,7 +97,7 @@ function sliceChunks(chunks, start, end) {
   return slices;
 }
 
-// A relative position of slice(), as an absolute one.
+// Converts a relative position of slice() to an absolute one.
 function absolute(position, size) {
   if (position < 0) return size + position > 0 ? size + position : 0;
   return position < size ? position : size;
@@ -244,7 +244,7 @@ function newBlob(chunks, type) {
 
 const store = { __proto__: null };
 
-// A UUID of version 4. It only has to be unique: nobody outside of this isolate can use it.
+// A UUID of version 4. It only has to be unique, because it has no meaning outside of this isolate.
 function newToken() {
   let token = "";
   for (let i = 0; i < 32; i++) {

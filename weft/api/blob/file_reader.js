@@ -1,6 +1,6 @@
 // FileReader. https://w3c.github.io/FileAPI/#APIASynch
 //
-// Blobs are in memory, so a read takes no time; its events come in tasks of their own all the same.
+// Blobs are in memory, so reading takes no time; the events are still fired in tasks of their own.
 
 const { base64EncodeBytes, latin1Decode } = native;
 const { DOMException, blob: blobs, encoding, events, mime, timers, webidl } = realm;
@@ -23,7 +23,7 @@ function packaged(bytes, kind, type, label) {
   return decoded(bytes, type, label);
 }
 
-// The encoding that a byte order mark tells, else the one that was asked for, else the type's.
+// Decodes with the encoding of the byte order mark, or else of the label, or else of the type.
 function decoded(bytes, type, label) {
   let name = label === undefined ? undefined : encoding.encodingOf(label);
   if (name === undefined) {
@@ -41,7 +41,7 @@ class FileReader extends events.EventTarget {
   #state = EMPTY;
   #result = null;
   #error = null;
-  #read = 0;  // counts the reads: a task of a read that was aborted finds another number
+  #read = 0;  // counts the reads, so that a task of an aborted read can tell that it is out of date
 
   get readyState() { return this.#state; }
   get result() { return this.#result; }
@@ -87,7 +87,7 @@ class FileReader extends events.EventTarget {
   }
 
   // Runs `step` in a task of its own, so that promises are settled between two events, unless the
-  // read has come to an end before.
+  // read has ended before.
   #then(read, step) {
     timers.setTimeoutInternal(() => {
       if (read === this.#read && this.#state === LOADING) step();
@@ -99,7 +99,7 @@ class FileReader extends events.EventTarget {
     this.#result = packaged(blobs.bytesOf(blob), kind, blobs.typeOf(blob), label);
     this.#fire("load", blob, size);
     timers.setTimeoutInternal(() => {
-      // A handler may have begun another read, whose end will be told.
+      // A handler may have begun another read; then the end of that one is reported.
       if (this.#state !== LOADING) this.#fire("loadend", blob, size);
     }, 0);
   }

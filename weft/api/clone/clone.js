@@ -1,18 +1,19 @@
 // Structured cloning. https://html.spec.whatwg.org/#safe-passing-of-structured-data
 //
-// Source and copy live in the same isolate, so serializing and deserializing are one walk that
-// makes the copy as it goes. NB: The two phases cannot be told apart by scripts: making the copy
-// runs no code of theirs.
+// Source and copy belong to the same isolate, so one traversal serializes and deserializes at the
+// same time. NB: Scripts cannot distinguish the two phases, because making the copy runs no code of
+// theirs.
 //
-// V8's own serializer is not used here: it sees an instance of a platform class, which is
+// V8's own serializer is not used: it treats an instance of a platform class, which is written in
 // JavaScript, as a plain object.
 //
-// For other rooms, realm.clone:
+// For other scripts, realm.clone:
 //   serializable({ is(value), clone(value, deep) })    deep(value) clones a part
 //   transferable({ is(value), isDetached(value), create(value), move(value, fresh) })
 //       create() makes the new object before anything is moved; move() cannot fail
 //   cloneWith(value, transferList) -> { value, transferred }
-//   close()   once, at the end of the prelude: what is platform object and neither is refused
+//   close()   called once, at the end of the prelude; after it, platform objects that are
+//             neither are refused
 const { bufferDetach, bufferIsDetachable, bufferShare, valueKind } = native;
 const { DOMException, webidl } = realm;
 const { kinds } = realm.inspecting;
@@ -44,7 +45,7 @@ function nameOf(value) {
   return name === null ? "The object" : `An object of class ${name}`;
 }
 
-// CreateDataProperty: setters on prototypes are not asked.
+// CreateDataProperty: setters on prototypes are not called.
 function define(target, key, value) {
   ObjectDefineProperty(target, key, {
     __proto__: null, value, writable: true, enumerable: true, configurable: true,
@@ -94,7 +95,7 @@ function cloneError(value, memory) {
   const message = own !== undefined && "value" in own ? String(own.value) : undefined;
   const copy = new constructor(message);
   MapPrototypeSet(memory, value, copy);
-  // The stack is "accompanying data" that the standard wants attached.
+  // The stack is the "accompanying data" that the standard asks to attach.
   const { stack } = value;
   hide(copy, "stack", typeof stack === "string" ? stack : undefined);
   const cause = ReflectGetOwnPropertyDescriptor(value, "cause");
@@ -107,7 +108,7 @@ function cloneError(value, memory) {
 function cloneMap(value, memory) {
   const copy = new Map();
   MapPrototypeSet(memory, value, copy);
-  // The entries as they are now: cloning them may run getters that change the map.
+  // A copy of the entries: cloning them may run getters that change the map.
   const entries = [];
   MapPrototypeForEach(value, (item, key) => {
     ArrayPrototypePush(entries, key);
@@ -133,7 +134,7 @@ function cloneProperties(value, copy, memory) {
   MapPrototypeSet(memory, value, copy);
   const keys = ObjectKeys(value);
   for (let i = 0; i < keys.length; i++) {
-    // A getter before may have taken it away.
+    // A getter may have removed it.
     if (!ObjectPrototypeHasOwnProperty(value, keys[i])) continue;
     define(copy, keys[i], clone(value[keys[i]], memory));
   }
@@ -161,7 +162,7 @@ function clonePlatformObject(value, memory) {
   throw refuse(`${nameOf(value)} could not be cloned.`);
 }
 
-// ---- the walk
+// ---- the traversal
 
 function clone(value, memory) {
   if (typeof value !== "object" || value === null) {
@@ -203,7 +204,7 @@ function cloneLeaf(value, kind, memory) {
     case kinds.kRegExp:
       return new RegExp(RegExpPrototypeGetSource(value), regExpFlags(value));
     case kinds.kArrayBuffer: return cloneBuffer(value);
-    // Shared memory stays shared; the object itself need not be another one.
+    // Shared memory stays shared; the object itself can be the same.
     case kinds.kSharedArrayBuffer: return bufferShare(value);
     case kinds.kTypedArray:
     case kinds.kDataView: return cloneView(value, kind, memory);
@@ -215,7 +216,7 @@ const flagGetters = ["HasIndices", "Global", "IgnoreCase", "Multiline", "DotAll"
   "UnicodeSets", "Sticky"];
 const flagLetters = "dgimsuvy";
 
-// [[OriginalFlags]]: the getter `flags` would read properties that scripts may have replaced.
+// [[OriginalFlags]]: the getter `flags` would read properties that scripts can replace.
 function regExpFlags(value) {
   let flags = "";
   for (let i = 0; i < flagGetters.length; i++) {
@@ -249,7 +250,8 @@ function prepareTransfer(value, memory) {
     MapPrototypeSet(memory, value, fresh);
     return { value, fresh, kind };
   }
-  // The new buffer has the memory at once; the old one loses it when all went well.
+  // The new buffer shares the memory at once; the old one is detached when everything has
+  // succeeded.
   const fresh = webidl.isDetached(value) ? value : bufferShare(value);
   MapPrototypeSet(memory, value, fresh);
   return { value, fresh, kind };

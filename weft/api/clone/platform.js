@@ -1,8 +1,8 @@
-// Structured cloning of Blob and File, whose room knows nothing of it.
+// Structured cloning of Blob and File, which do not depend on it themselves.
 const { blob, clone } = realm;
 
 if (blob !== undefined) {
-  // Their bytes never change, so the copy has the same chunks.
+  // The bytes never change, so the copy shares the chunks.
   clone.serializable({
     is: blob.isFile,
     clone: (file) => blob.asFile(file, file.name, file.lastModified),

@@ -1,7 +1,7 @@
 // console: https://console.spec.whatwg.org/
 //
-// Nothing here throws but the conversion of labels, which Web IDL does before the method begins.
-// realm.format(args, options) is the formatter alone.
+// Nothing here throws except the conversion of labels, which Web IDL performs before the method
+// begins. realm.format(args, options) is the formatter alone.
 const { consoleIsTty, consoleWrite, monotonicNow, valueKind } = native;
 const { inspect, inspecting } = realm;
 const { constructorName, isPrimitive, kinds, tryGet } = inspecting;
@@ -21,8 +21,8 @@ const kError = 2;
 // ---- format specifiers
 // https://console.spec.whatwg.org/#formatter
 
-// Whether an object says by a method of the application, or of the platform, how it reads; the
-// engine's own say "[object Object]" and the like. Proxies are not asked.
+// Whether an object has a string conversion of the application or of the platform; the engine's own
+// give "[object Object]" and the like. Proxies are not examined.
 function hasOwnWords(value) {
   let holder = value;
   for (let depth = 0; holder !== null && depth < 1000; depth++) {
@@ -49,7 +49,7 @@ function asString(value, options) {
         try {
           return String(value);
         } catch {
-          // It is shown as what it is.
+          // It is shown as an object.
         }
       }
       return inspect(value, { ...options, depth: 0, colors: false });
@@ -188,7 +188,8 @@ function stackBelow(caller) {
 
 // ---- tables
 
-// Columns of a character or two that a terminal shows wide are rare in tables; counted as one.
+// Characters that a terminal shows with double width are rare in tables, so every character counts
+// as one column.
 function renderTable(head, rows) {
   const widths = [];
   for (let i = 0; i < head.length; i++) {
@@ -221,7 +222,7 @@ function cellText(value) {
   return inspect(value, { depth, maxArrayLength: 3, breakLength: Infinity });
 }
 
-// The rows of tabular data: [label, value] pairs; undefined if it is none.
+// The rows of tabular data as [label, value] pairs; undefined if the data is not tabular.
 function rowsOf(data) {
   const kind = valueKind(data);
   const rows = [];
@@ -405,6 +406,6 @@ ObjectDefineProperty(console, SymbolToStringTag, {
 
 realm.format = format;
 realm.console = console;
-// What tells a debugger; js/inspector.cpp calls it.
+// The engine's own console, which reports to the debugger; js/inspector.cpp calls it.
 realm.engineConsole = globalThis.console;
 realm.expose({ console });

@@ -1,9 +1,9 @@
-// inspect(): any value as text for people, in the form that Node's users know.
+// inspect(): converts any value to text for people, in the format that users of Node.js know.
 //
-// It looks at values without running their code: getters are named, not called; proxies are looked
-// through natively, without their traps. The exceptions are the method
-// [Symbol.for("nodejs.util.inspect.custom")], Symbol.toStringTag and the `stack` of errors; what
-// they throw is swallowed. inspect() itself never throws.
+// It reads values without running their code: getters are named but not called, and proxies are
+// examined natively without their traps. The exceptions are the method
+// [Symbol.for("nodejs.util.inspect.custom")], Symbol.toStringTag and the `stack` of errors; an
+// error thrown by these is ignored. inspect() itself never throws.
 //
 // For other scripts: realm.inspect(value, options), options as in `defaults` below.
 const { ownNonIndexKeys, promiseState, previewEntries, valueKind } = native;
@@ -62,13 +62,13 @@ const kPlain = 0, kMap = 1, kSet = 2, kWeakMap = 3, kWeakSet = 4, kPromise = 5, 
   kBigIntObject = 21, kSymbolObject = 22, kModule = 23, kExternal = 24, kArray = 25,
   kFunction = 26, kAsyncFunction = 27, kGeneratorFunction = 28, kAsyncGeneratorFunction = 29;
 
-// One call of inspect().
+// The state of one call of inspect().
 class Inspection {
   constructor(options) {
     this.options = options;
     this.depth = options.depth ?? Infinity;
     this.seen = [];
-    this.circular = undefined;   // object -> number, for those that are met again inside themselves
+    this.circular = undefined;   // object -> number, for objects that contain themselves
     this.circularCount = 0;
     this.indentation = 0;
     this.currentDepth = 0;
@@ -117,7 +117,7 @@ function hex(code, digits) {
   return StringPrototypePadStart(NumberPrototypeToString(code, 16), digits, "0");
 }
 
-// In single quotes; in double quotes or backticks if that saves escapes.
+// Quotes with single quotes, or with double quotes or backticks if that needs fewer escapes.
 function quote(text) {
   let mark = 39;
   if (StringPrototypeIncludes(text, "'")) {
@@ -151,7 +151,7 @@ function quote(text) {
   return quoted + StringPrototypeSlice(text, from) + edge;
 }
 
-// Lines, each with its line feed.
+// The lines of a text, each with its line feed.
 function linesOf(text) {
   const lines = [];
   let from = 0;
@@ -208,7 +208,7 @@ function isPrimitive(value) {
   return value === null || (typeof value !== "object" && typeof value !== "function");
 }
 
-// The name of the first constructor on the prototype chain, null without one.
+// The name of the first constructor on the prototype chain, or null if there is none.
 function constructorName(object) {
   let holder = object;
   for (let depth = 0; holder !== null && depth < 1000; depth++) {
@@ -217,7 +217,7 @@ function constructorName(object) {
     const constructor = descriptor?.value;
     if (typeof constructor === "function" && valueKind(constructor) !== kProxy) {
       const name = ReflectGetOwnPropertyDescriptor(constructor, "name")?.value;
-      // An object that happens to have a property of that name is not its instance.
+      // An object that merely has a property with that name is not an instance.
       if (typeof name === "string" && name !== "" && holder !== object) return name;
       if (typeof name === "string" && name !== "" &&
           ReflectGetOwnPropertyDescriptor(constructor, "prototype")?.value === object) {
@@ -290,7 +290,7 @@ function formatProperty(inspection, object, key, level) {
 
 // ---- layout
 
-// Many short entries of an array stand in columns.
+// Arranges many short entries of an array in columns.
 function inColumns(inspection, output, extra, values) {
   const { breakLength, compact } = inspection.options;
   const count = extra ? output.length - 1 : output.length;
@@ -391,7 +391,7 @@ function listArray(inspection, array, level, shape) {
     const descriptor = ReflectGetOwnPropertyDescriptor(array, at);
     if (descriptor === undefined) {
       const from = at;
-      // A huge sparse array is not walked index by index.
+      // The holes of a sparse array are skipped, not visited index by index.
       at = nextIndex(array, at, length);
       const holes = at - from;
       ArrayPrototypePush(output, inspection.style(
@@ -518,7 +518,7 @@ realm.inspecting = {
   },
 };
 
-// Set by inspect_objects.js, which knows the kinds of objects.
+// Assigned by inspect_objects.js, which knows the kinds of objects.
 function formatValue(inspection, value, level) {
   return isPrimitive(value) ? formatPrimitive(inspection, value)
     : realm.inspecting.formatObject(inspection, value, level);

@@ -1,4 +1,4 @@
-// How inspect() shows each kind of object. The tools stand in inspect.js.
+// How inspect() shows each kind of object. The shared functions are in inspect.js.
 const { proxyDetails, valueKind } = native;
 const {
   Inspection, constructorName, defaults, formatPrimitive, formatProperty, formatValue, kCustom,
@@ -73,7 +73,7 @@ function stackOf(error, name) {
   const found = RegExpPrototypeExec(/^[A-Za-z]*Error(?=[:\n]|$)/, stack);
   if (found === null ||
       StringPrototypeIncludes(StringPrototypeSplit(stack, "\n", 1)[0], name)) return stack;
-  // "Error" says nothing beside the class, "TypeError" says what it is a kind of.
+  // "Error" adds nothing to the name of the class; "TypeError" tells what the class inherits from.
   const kind = found[0] === "Error" ? "" : ` [${found[0]}]`;
   return `${name}${kind}${StringPrototypeSlice(stack, found[0].length)}`;
 }
@@ -86,7 +86,7 @@ function dropKey(keys, key) {
 
 function errorBase(inspection, error, name, keys) {
   let text = stackOf(error, name);
-  // Own properties that the text shows already.
+  // Own properties that the text shows already are left out.
   const shown = ["name", "message", "stack"];
   for (let i = 0; i < shown.length; i++) {
     const value = ArrayPrototypeIndexOf(keys, shown[i]) < 0 ? undefined : tryGet(error, shown[i]);
@@ -180,7 +180,7 @@ function boxBase(inspection, box, kind, name) {
 // ---- the shape of each kind
 
 // { base, open, close, list, entries(), skipIndices, keys }: `entries` are shown before the
-// properties; an object with a base and nothing else is shown as its base.
+// properties. An object that has a base and nothing else is shown as its base.
 function shapeOf(inspection, object, kind, name, tag, level) {
   const braces = (prefix, entries) => ({ base: "", open: `${prefix}{`, close: "}", entries });
   switch (kind) {
@@ -243,7 +243,7 @@ function plainShape(name, tag) {
   return { base: "", open: `${prefix}{`, close: "}" };
 }
 
-// Of the kinds that are one text, with their properties after it if they have any.
+// For kinds that are shown as one text, followed by their properties if they have any.
 function baseOf(inspection, object, kind, name, tag) {
   switch (kind) {
     case kFunction:
@@ -364,7 +364,7 @@ function formatRaw(inspection, object, level) {
     keys = kind === kModule ? ReflectOwnKeys(object)
       : ownKeys(inspection, object, shape.skipIndices === true);
     if (kind === kModule) keys = dropSymbols(keys);
-    // Every event has an accessor of its own for this, which says nothing.
+    // Every event has an own accessor of this name, which is not worth showing.
     if (lister !== undefined) keys = dropKey(keys, "isTrusted");
     if (lister === undefined && keys.length === 0 && isEmpty(shape, object, kind)) {
       return `${shape.open}${shape.close}`;
@@ -416,7 +416,7 @@ function formatMembers(inspection, object, shape, keys, level) {
   }
   const text = layOut(inspection, output, shape, level);
   inspection.textLength += text.length;
-  // What follows in a text as long as this nobody reads.
+  // Text beyond this length would not be read.
   if (inspection.textLength > 1 << 24) inspection.depth = -1;
   return text;
 }
@@ -441,7 +441,7 @@ function inspect(value, options = undefined) {
     }
     return formatValue(new Inspection(all), value, 0);
   } catch {
-    // The stack or the memory is at its end.
+    // The stack or the memory is exhausted.
     return "[uninspectable value]";
   }
 }

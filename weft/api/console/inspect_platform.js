@@ -1,11 +1,11 @@
-// How inspect() shows the objects of the platform: by their attributes, or by their pairs.
+// How inspect() shows platform objects: by their attributes, or by their pairs.
 //
-// An attribute is read by the getter that its class was made with, whatever an application has put
-// in its place since. Left out is what changes the object (a body becomes a stream when it is
-// looked at), what is a promise, and what handles events.
+// An attribute is read with the getter that its class was defined with, even if an application has
+// replaced it. Some attributes are left out: those whose getter changes the object (reading a body
+// creates its stream), promises, and event handlers.
 //
-// For other scripts: realm.inspecting.listerOf(object) gives a function (inspection, level) that
-// lists the attributes as texts, or undefined for an object that has none of these classes.
+// For other scripts: realm.inspecting.listerOf(object) returns a function (inspection, level) that
+// lists the attributes as texts, or undefined if the object has none of these classes.
 const { valueKind } = native;
 const {
   formatPrimitive, formatValue, itemsMax, keyText, kinds, moreItems,
@@ -106,7 +106,7 @@ function listAttributes(inspection, object, level, { names, getters }, output) {
     try {
       value = FunctionPrototypeCall(getters[i], object);
     } catch {
-      // It is no instance, only an object that inherits from the prototype; or it has no value now.
+      // It is not an instance but inherits from the prototype, or the attribute has no value now.
       continue;
     }
     if (value === undefined) continue;
@@ -128,7 +128,7 @@ function listerOf(object) {
   return (inspection, level) => {
     const output = [];
     inspection.indentation += 2;
-    // What is inherited stands first.
+    // Inherited attributes come first.
     for (let i = found.length - 1; i >= 0; i--) {
       const { pairs } = found[i];
       if (pairs === undefined) listAttributes(inspection, object, level, found[i], output);

@@ -26,7 +26,7 @@ function copied(data) {
   return new Uint8Array(data).buffer;
 }
 
-// The halves of a pair: the private one with `privateUsages`, the public one with `publicUsages`.
+// The keys of a pair: the private key with `privateUsages`, the public key with `publicUsages`.
 function newPair(pair, algorithm, extractable, usages, privateUsages, publicUsages) {
   return {
     publicKey: newKey("public", true, algorithm, commonUsages(usages, publicUsages), pair[1]),
@@ -35,7 +35,7 @@ function newPair(pair, algorithm, extractable, usages, privateUsages, publicUsag
   };
 }
 
-// The public half of a private key.
+// Registers getPublicKey(), which derives the public key from a private one.
 function registerPublic(name, publicUsages) {
   register("getPublicKey", name, undefined, (key, usages) => {
     requireType(key, "private");
@@ -44,7 +44,7 @@ function registerPublic(name, publicUsages) {
   });
 }
 
-// A DER form, checked: { kind, curve, bits, exponent, der }.
+// Checks a DER encoding and describes it: { kind, curve, bits, exponent, der }.
 function natureOf(isPrivate, keyData, kind) {
   const nature = cryptoKeyNature(isPrivate, keyData);
   if (nature === undefined || nature[0] !== kind) throw dataError();
@@ -64,8 +64,8 @@ const toRsaGenerate = paramsConverter("RsaHashedKeyGenParams", [
 ]);
 const toRsaImport = paramsConverter("RsaHashedImportParams", [members.hash]);
 
-// What OpenSSL makes of them may take forever, or be no key: an exponent is odd and three or more,
-// and has, as in SP 800-56B §6.2, 256 bits at most.
+// With other exponents OpenSSL may run for ever or make no valid key. An exponent is odd, at least
+// three and, as in SP 800-56B §6.2, at most 256 bits long.
 function checkRsaGenerate({ modulusLength, publicExponent }) {
   if (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax) {
     throw operationError(`A modulus has ${rsaBitsMin} to ${rsaBitsMax} bits.`);
@@ -100,7 +100,7 @@ function rsaOfJwk(jwk, isPrivate) {
     numbers[5], numbers[6], numbers[7]);
 }
 
-// `algs`: the member `alg` of a JSON Web Key for each hash.
+// `algs`: the value of the member `alg` of a JSON Web Key for each hash.
 function registerRsa(name, use, algs, privateUsages, publicUsages) {
   const both = [...publicUsages, ...privateUsages];
 
@@ -166,7 +166,8 @@ registerRsa("RSA-PSS", "sig", algsOf("PS"), ["sign"], ["verify"]);
 registerRsa("RSA-OAEP", "enc", algsOf("RSA-OAEP", "-"), ["decrypt", "unwrapKey"],
   ["encrypt", "wrapKey"]);
 
-// A scheme of signatures; options(params, key) gives [hash, saltBytes]. `sign` is one of the leaves.
+// Registers a signature scheme. options(params, key) gives [hash, saltBytes]; `sign` is a native
+// function.
 function registerSignature(name, toParams, sign, options, check) {
   register("sign", name, toParams, (params, key, data) => {
     requireType(key, "private");
@@ -195,7 +196,7 @@ registerSignature("Ed25519", undefined, signNow, () => ["", 0]);
 registerSignature("Ed448", paramsConverter("ContextParams", [members.optionalBytes("context")]),
   signNow, () => ["", 0], ({ context = noBytes }) => {
     if (context.length > 255) throw operationError("A context has 255 bytes at most.");
-    // OpenSSL 3.0 has no way to name one.
+    // OpenSSL 3.0 has no parameter for a context.
     if (context.length > 0) throw notSupported("A context of Ed448 is not supported.");
   });
 
@@ -303,7 +304,7 @@ registerEc("ECDH", "enc", deriveUsages, none);
 
 // ---- Ed25519, Ed448, X25519 and X448
 
-// The length of a key, and the members `alg` that are allowed, of which the first is exported.
+// The length of a key, and the values allowed for `alg`; the first one is exported.
 const edwards = {
   __proto__: null,
   Ed25519: { bytes: 32, algs: ["Ed25519", "EdDSA"] },
@@ -378,7 +379,7 @@ registerEdwards("X448", "enc", deriveUsages, none);
 
 // ---- agreement
 
-// The first bits; those behind the last one are zero.
+// The first bits of the secret; the unused bits of the last byte are zero.
 function firstBits(secret, length) {
   if (length === null) return secret;
   const bytes = TypedArrayPrototypeSlice(new Uint8Array(secret), 0, MathCeil(length / 8));

@@ -1,24 +1,24 @@
-// Digests of Web Cryptography: SHA-1, SHA-2, SHA-3, and the functions whose output may have any
-// length. https://wicg.github.io/webcrypto-modern-algos/
+// Digests of Web Cryptography: SHA-1, SHA-2, SHA-3, and the functions with an output of any length.
+// https://wicg.github.io/webcrypto-modern-algos/
 const { cryptoCshake, cryptoDigest, cryptoKangarooTwelve, cryptoTurboShake } = native;
 const { members, operationError, paramsConverter, register } = realm.crypto;
 const { PromisePrototypeThen, Uint8Array } = realm.primordials;
 
-// A native leaf gives undefined when it fails.
+// A native function gives undefined if it fails.
 function required(result) {
   if (result === undefined) throw operationError();
   return result;
 }
 
-// The same of a promise.
+// The same for a promise.
 function requiredLater(result) {
   return PromisePrototypeThen(result, undefined, () => {
     throw operationError();
   });
 }
 
-// What others build on: the length of a digest, and of a key of HMAC by default, which is that of a
-// block. `hs` is the member `alg` of a JSON Web Key; SHA-3 has none.
+// Shared with other scripts: the length of a digest, and the default length of an HMAC key, which
+// is that of a block. `hs` is the member `alg` of a JSON Web Key; SHA-3 has none.
 const hashes = {
   __proto__: null,
   "SHA-1": { bits: 160, blockBits: 512, hs: "HS1" },

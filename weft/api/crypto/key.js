@@ -1,11 +1,12 @@
-// The ground of Web Cryptography: CryptoKey, the registry of algorithms and their normalization.
+// The base of Web Cryptography: CryptoKey, the registry of algorithms and their normalization.
 // https://www.w3.org/TR/webcrypto-2/
 //
-// A room of algorithms registers its operations in realm.crypto:
+// The scripts of the algorithms register their operations in realm.crypto:
 //     register("encrypt", "AES-GCM", toParams, run, check)
-// run(params, key, data) gives an ArrayBuffer. toParams converts the dictionary; undefined stands
-// for one with a name alone. check(params, length) throws for parameters that fit no key and no
-// data: run() calls it where the standard says so, and SubtleCrypto.supports() by itself.
+// run(params, key, data) returns an ArrayBuffer. toParams converts the dictionary; it is undefined
+// for an algorithm that has only a name. check(params, length) throws for parameters that are valid
+// for no key and no data: run() calls it at the step of the standard, and SubtleCrypto.supports()
+// calls it alone.
 const { DOMException, clone, webidl } = realm;
 const { converters } = webidl;
 const {
@@ -15,12 +16,12 @@ const {
 
 // ---- keys
 
-// What a key is, apart from its face to scripts: { type, extractable, algorithm, usages, data }.
-// `data` is the secret itself, or the DER form of half a pair.
+// The internal state of a key: { type, extractable, algorithm, usages, data }. `data` is the secret
+// itself, or the DER encoding of one key of a pair.
 let innerOf;
 let isCryptoKey;
 
-// The face of an algorithm: the objects are plain, and made once.
+// The algorithm as scripts see it: plain objects, made once.
 function faceOf(algorithm) {
   const face = {};
   const keys = ObjectKeys(algorithm);
@@ -74,7 +75,7 @@ const allUsages = [
   "encapsulateKey", "encapsulateBits", "decapsulateKey", "decapsulateBits",
 ];
 
-// Each once, in the order of the standard.
+// Each usage once, in the order of the standard.
 function normalizedUsages(usages) {
   const normalized = [];
   for (let i = 0; i < allUsages.length; i++) {
@@ -141,7 +142,7 @@ function toIdentifier(value, prefix, context) {
   return webidl.isObject(value) ? value : converters.DOMString(value, prefix, context);
 }
 
-// What is built on a hash needs one of a fixed length.
+// An algorithm that uses a hash needs one with an output of fixed length.
 function normalizeHash(identifier) {
   const { entry, name } = normalize(identifier, "digest");
   if (entry.toParams !== undefined) throw notSupported(`'${name}' is no hash of a fixed length.`);
@@ -168,9 +169,9 @@ function normalize(identifier, operation) {
   return params;
 }
 
-// A dictionary that inherits from Algorithm; `members` as those of webidl.dictionaryConverter.
-// NB: normalize() has read the name already. To read it again would call its getter twice, which
-// other engines do not.
+// Converts a dictionary that inherits from Algorithm; `members` as for webidl.dictionaryConverter.
+// NB: normalize() has read the name before. Reading it again would call its getter twice, which
+// other engines do not do.
 function paramsConverter(name, members) {
   return webidl.dictionaryConverter(name, members);
 }
@@ -245,7 +246,7 @@ const toJwk = webidl.dictionaryConverter("JsonWebKey", [
   text("priv"),
 ]);
 
-// What every kind of key checks. `use` is what the member of that name must be.
+// The checks that every kind of key has in common. `use` is the required value of that member.
 function checkJwk(jwk, kty, use, extractable, usages) {
   if (jwk.kty !== kty) throw dataError(`The JSON Web Key is not of the type '${kty}'.`);
   if (usages.length > 0 && jwk.use !== undefined && jwk.use !== use) {
@@ -266,17 +267,17 @@ function checkJwk(jwk, kty, use, extractable, usages) {
   }
 }
 
-// The members that every exported key has. There is no `alg` for some combinations.
+// The members that every exported key has. Some combinations have no `alg`.
 function exportedJwk(inner, own) {
   if (own.alg === undefined) delete own.alg;
   return { ...own, key_ops: ArrayPrototypeSlice(inner.usages), ext: inner.extractable };
 }
 
-// "raw" has other names since there are several kinds of raw keys: those of algorithms that had it
-// are known by both.
+// "raw" was renamed when several kinds of raw keys were introduced; algorithms that had "raw"
+// accept both names.
 const rawAlias = (format, alias) => (format === alias ? "raw" : format);
 
-// Text of ASCII and bytes.
+// The bytes of an ASCII text.
 function bytesOfText(source) {
   const bytes = new Uint8Array(source.length);
   for (let i = 0; i < source.length; i++) bytes[i] = StringPrototypeCharCodeAt(source, i);

@@ -1,6 +1,6 @@
 // ML-KEM and ML-DSA of Web Cryptography: https://wicg.github.io/webcrypto-modern-algos/
 //
-// The data of a private key are its seed, of which everything else is made.
+// The data of a private key is its seed, from which everything else is derived.
 const {
   cryptoDsaPublicBytes, cryptoDsaPublicOf, cryptoDsaSignLater, cryptoDsaVerify, cryptoEqual,
   cryptoKemDecapsulate, cryptoKemEncapsulate, cryptoKemIsPublic, cryptoKemPublicOf,
@@ -19,8 +19,8 @@ function requireType(key, type) {
   if (key.type !== type) throw noAccess(`This takes a ${type} key.`);
 }
 
-// The private key of PKCS #8 is a choice: [0] the seed, an OCTET STRING the expanded key, or a
-// SEQUENCE of both. All lengths of seeds fit into one byte.
+// A private key in PKCS #8 is one of three: [0] the seed, an OCTET STRING with the expanded key, or
+// a SEQUENCE of both. The lengths of all seeds fit into one byte.
 const kSeedTag = 0x80;
 const kExpandedTag = 0x04;
 const kBothTag = 0x30;
@@ -44,7 +44,7 @@ function choiceOfSeed(seed) {
   return bytes;
 }
 
-// Forms, and which half of a pair they have.
+// For each format, whether it holds a private key.
 const forms = {
   __proto__: null, spki: false, pkcs8: true, "raw-public": false, "raw-seed": true,
 };

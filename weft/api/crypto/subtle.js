@@ -1,7 +1,7 @@
 // crypto: Crypto and SubtleCrypto. https://www.w3.org/TR/webcrypto-2/#subtlecrypto-interface
 //
-// Every method converts its arguments, normalizes its algorithm and then copies its data before it
-// returns its promise, which is rejected by whatever goes wrong.
+// Every method converts its arguments, normalizes its algorithm and copies its data before it
+// returns its promise. The promise is rejected for any error, also of these steps.
 const { cryptoRandom, cryptoUuid } = native;
 const { webidl } = realm;
 const { converters, requiredArguments } = webidl;
@@ -23,7 +23,7 @@ const enforced = { __proto__: null, enforceRange: true };
 const toKey = converters.CryptoKey;
 
 
-// The key must be of the algorithm, and meant for this.
+// Checks that the key belongs to the algorithm and has this usage.
 function requireFor(params, key, usage) {
   const inner = innerOf(key);
   if (params.name !== inner.algorithm.name) {
@@ -43,7 +43,7 @@ function requireSomeUsage(key) {
   return key;
 }
 
-// keyData: bytes, or a JsonWebKey that was converted.
+// keyData: bytes, or a converted JsonWebKey.
 function importKey(params, format, keyData, extractable, usages) {
   return requireSomeUsage(params.entry.run(params, format, keyData, extractable, usages));
 }
@@ -56,7 +56,7 @@ function exportKey(format, key) {
   return entry.run(format, inner);
 }
 
-// What is registered for wrapping, or else for encryption.
+// Finds the operation registered for wrapping, or else for encryption.
 function normalizeWrap(identifier, wrap, cipher) {
   try {
     return normalize(identifier, wrap);
@@ -65,7 +65,7 @@ function normalizeWrap(identifier, wrap, cipher) {
   }
 }
 
-// Without the methods toJSON that applications may have put on prototypes.
+// The text without calling a method toJSON that an application has put on a prototype.
 function jsonOf(jwk) {
   const plain = { __proto__: null };
   const keys = ObjectKeys(jwk);

@@ -1,4 +1,4 @@
-// SubtleCrypto.supports() and the table of operations that it asks.
+// SubtleCrypto.supports() and its table of operations.
 // https://wicg.github.io/webcrypto-modern-algos/#checking-support-for-an-algorithm
 const { find, normalize, toIdentifier } = realm.crypto;
 const { webidl } = realm;
@@ -7,7 +7,7 @@ const { Uint8Array } = realm.primordials;
 const toLength = webidl.nullableConverter(webidl.converters["unsigned long"]);
 const enforced = { __proto__: null, enforceRange: true };
 
-// The methods, and how the registry calls what they do.
+// The methods and the names of their operations in the registry.
 const operations = {
   __proto__: null,
   encrypt: "encrypt",
@@ -28,9 +28,9 @@ const operations = {
   decapsulateBits: "decapsulate",
   getPublicKey: "getPublicKey",
 };
-// What serves where an algorithm has not registered the operation itself.
+// The operation that is used if an algorithm has not registered this one.
 const substitutes = { __proto__: null, wrapKey: "encrypt", unwrapKey: "decrypt" };
-// What the other algorithm must be able to do.
+// The operation that the second algorithm must support.
 const seconds = {
   __proto__: null,
   deriveKey: "importKey",
@@ -56,7 +56,7 @@ function keyLength(algorithm) {
   return params.entry.run(params);
 }
 
-// The bits that an encapsulation gives, of which the key is made.
+// The number of bytes that an encapsulation gives, of which the key is made.
 const kSharedBytes = 32;
 
 function takesShared(algorithm) {

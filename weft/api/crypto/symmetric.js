@@ -12,7 +12,7 @@ const { ArrayPrototypeIncludes, MathCeil, TypeError, Uint8Array } = realm.primor
 
 const noBytes = new Uint8Array(0);
 
-// The bits behind the last one are zero.
+// The unused bits of the last byte are zero.
 function randomBits(length) {
   const bytes = new Uint8Array(MathCeil(length / 8));
   cryptoRandom(bytes);
@@ -20,7 +20,7 @@ function randomBits(length) {
   return bytes;
 }
 
-// How many bits of the data are the key: all, or less than a byte fewer.
+// The length of the key in bits: all bits of the data, or up to seven fewer.
 function keyBits(data, length) {
   const bits = data.length * 8;
   if (length === undefined) return bits;
@@ -28,7 +28,7 @@ function keyBits(data, length) {
   return length;
 }
 
-// The forms of a secret that is a number of bytes. `raw` is the name of the form without form.
+// The formats of a secret that consists of bytes. `raw` is the name of the unstructured format.
 function secretOf(name, raw, keyData, format, toBytes) {
   if (format === "jwk") return toBytes(keyData);
   if (format !== raw) throw notSupported(`A key of ${name} has no form '${format}'.`);
@@ -125,7 +125,7 @@ function registerKmac(strength) {
       if (jwk.kty !== "oct") throw dataError();
       const bytes = fromBase64Url(jwk.k);
       if (jwk.alg !== undefined && jwk.alg !== `K${strength}`) throw dataError();
-      // NB: The draft says "sign", but no JSON Web Key has that for its use.
+      // NB: The draft says "sign", but a JSON Web Key has no such value for `use`.
       checkJwk(jwk, "oct", "sig", extractable, usages);
       return bytes;
     });
@@ -154,7 +154,7 @@ function requireAesLength({ length }) {
   }
 }
 
-// `raw` is the name of the form without form; `alias` another one for it.
+// `raw` is the name of the unstructured format, `alias` another name for it.
 function registerAes(name, suffix, aesUsages, raw = "raw", alias = "raw-secret") {
   const formOf = (format) => (format === alias ? raw : format);
   const newAesKey = (length, extractable, usages, data) =>
@@ -333,7 +333,7 @@ const toArgon2Params = paramsConverter("Argon2Params", [
 ]);
 const kArgon2Version = 19;
 const kLanesMax = 2 ** 24 - 1;
-// RFC 9106 §4 recommends two gibibytes; a program that asks for more would end the process.
+// RFC 9106 §4 recommends at most two gibibytes; much more could end the process.
 const kKibibytesMax = 2 ** 21;
 
 function checkArgon2({ memory, parallelism, passes, version = kArgon2Version }, length) {

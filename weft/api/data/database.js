@@ -4,7 +4,7 @@
 //     const db = await open("data.main");            // as weft.json names it
 //     const rows = await db.query(sql`select * from users where age > ${18}`);
 //
-// Every call takes { signal, deadline, timeoutMs }; options that it does not know are refused.
+// Every call accepts { signal, deadline, timeoutMs } and refuses unknown options.
 const {
   dataBatch, dataBegin, dataClose, dataCloseDatabase, dataConfigured, dataCursor, dataDescribe,
   dataFinish, dataNext, dataNextJson, dataOpen, dataRedact, dataRun, dataStop, taskCancel, taskLast,
@@ -30,8 +30,8 @@ const isolations = {
   __proto__: null, default: 0, readCommitted: 1, repeatableRead: 2, serializable: 3,
 };
 
-// code: "WEFT_E_DATA_...", by cause; sqlState: five characters or ""; transient: another attempt
-// may succeed.
+// code: "WEFT_E_DATA_..." for the cause; sqlState: five characters or ""; transient: whether a new
+// attempt may succeed.
 class DatabaseError extends Error {
   constructor(message, { code, sqlState = "", transient = false } = {}) {
     super(message);
@@ -70,7 +70,7 @@ function closedError(what) {
   return new DatabaseError(`The ${what} is closed`, { code: "WEFT_E_DATA_CLOSED" });
 }
 
-// Starts a task of a native function, and gives it up when the signal fires.
+// Starts the task of a native function and cancels it when the signal fires.
 async function call(operation, options, start) {
   const signal = signalOf(options, operation);
   const budget = budgetMs(options, operation);
@@ -146,7 +146,7 @@ function execResult(result) {
 
 // ---- cursors
 
-// A single-use asynchronous iterable. It holds a connection until it has ended.
+// An asynchronous iterable that can be used once. It holds a connection until it has ended.
 class Cursor {
   #handle;
   #names;
@@ -157,7 +157,7 @@ class Cursor {
   #at = 0;
   #state = "open";  // then "ended" or "closed"
   #iterated = false;
-  #last;  // the last of the calls that have not ended; undefined: there are none
+  #last;  // the last call that has not ended; undefined if there is none
 
   constructor(word, handle, names, mode, opening, options) {
     if (word !== internal) throw new TypeError("A cursor is opened by queryCursor() and the like");
@@ -186,7 +186,7 @@ class Cursor {
     if (this.#last === undefined && this.#hasRow()) return this.#take();
     return this.#inTurn(() => this.#advance());
   }
-  // After the calls before it, as with the iterator of an asynchronous generator.
+  // Runs after the earlier calls, as with the iterator of an asynchronous generator.
   #inTurn(act) {
     const before = this.#last;
     const mine = before === undefined ? act() : PromisePrototypeThen(before, act, act);
@@ -214,7 +214,7 @@ class Cursor {
     try {
       fetched = await call("next", this.#options, () => dataNext(this.#handle));
     } catch (error) {
-      // Whoever closed it meanwhile has stopped the fetch.
+      // close() has stopped the fetch.
       const reason = this.#state === "closed" ? closedError("cursor") : error;
       await this.close();
       throw reason;
@@ -229,7 +229,7 @@ class Cursor {
         : toObjects(this.#names, fetched[1]);
     }
   }
-  // For Results.rows(): the rest of the rows as JSON, without making objects of them.
+  // For Results.rows(): takes over the remaining rows as JSON, without making objects of them.
   static claim(cursor) {
     if (typeof cursor !== "object" || cursor === null || !(#handle in cursor)) {
       throw new TypeError("Results.rows() takes a cursor of weft:data");
@@ -259,7 +259,7 @@ class Cursor {
     await this.#inTurn(() => this.close());
     throw error;
   }
-  // At once: a fetch that is under way is stopped.
+  // Does not wait for a running fetch: cancels it.
   async close() {
     if (this.#state === "closed") return;
     const wasOpen = this.#state === "open";
@@ -299,7 +299,7 @@ function iterable(opening) {
   return opening;
 }
 
-// ---- what a database and a transaction have in common
+// ---- common to databases and transactions
 
 const callOptions = ["signal", "deadline", "timeoutMs"];
 const queryOptions = [...callOptions, "maxRows", "mode"];
@@ -310,7 +310,7 @@ const transactionOptions = [...callOptions, "readOnly", "isolation"];
 const sqliteOptions = [...callOptions, "path", "database", "access", "maxConnections"];
 const serverOptions = [...callOptions, "connectionString", "access", "maxConnections"];
 
-// (statement, options) for sql`...`, (statement, parameters, options) for a string.
+// (statement, options) for sql`...`; (statement, parameters, options) for a string.
 function argumentsOf(statement, second, third, operation, known) {
   if (isQuery(statement)) {
     return { parameters: undefined, options: checkOptions(second, operation, known) };
@@ -321,8 +321,8 @@ function argumentsOf(statement, second, third, operation, known) {
   return { parameters: second, options: checkOptions(third, operation, known) };
 }
 
-// What an open() gave: { number, provider, placeholders, closed }, shared with all that comes by
-// it. Several may have the same database, each with a number of its own.
+// The result of an open(): { number, provider, placeholders, closed }, shared with everything that
+// comes from it. Several may refer to the same database, each with a number of its own.
 let openings = 0;
 let openingOf;
 let handleOf;
@@ -376,7 +376,8 @@ class Session {
     return execResult(
       await this.#run(kExec, "exec", statement, parameters, options, kRowsMaxDefault));
   }
-  // Statements, each sql`...`, a text or [text, parameters]: [{ rows, affectedRows, ... }].
+  // Runs statements, each sql`...`, a text or [text, parameters]. Gives [{ rows, affectedRows, ...
+  // }].
   async batch(statements, options) {
     checkOptions(options, "batch", batchOptions);
     if (!ArrayIsArray(statements)) throw new TypeError("batch: the statements are an array");
@@ -417,8 +418,8 @@ class Session {
   stream(statement, second, third) {
     return iterable(this.#cursor("object", "stream", statement, second, third));
   }
-  // Commits when the function has returned, rolls back when it has thrown. Inside of another it is
-  // a savepoint.
+  // Commits when the function has returned; rolls back when it has thrown. A transaction inside
+  // another one is a savepoint.
   async transaction(work, options) {
     if (typeof work !== "function") throw new TypeError("transaction: the first is a function");
     checkOptions(options, "transaction", transactionOptions);
@@ -440,7 +441,7 @@ class Session {
       await undo(handle);
       throw closedError("database");
     }
-    // Its connection is free before the function has noticed.
+    // Frees the connection before the function has noticed.
     const onAbort = () => {
       dataStop(handle);
       undo(handle);
@@ -467,7 +468,7 @@ class Session {
   }
 }
 
-// Why it failed matters more than whether undoing it was told.
+// The error that caused the rollback is reported, not an error of the rollback.
 function undo(handle) {
   return PromisePrototypeThen(finish(handle, false), undefined, noop);
 }
@@ -487,7 +488,7 @@ class Database extends Session {
       idle: facts[5], inUse: facts[6], waiting: facts[7],
     };
   }
-  // Ends its cursors and transactions, and waits for the statements that are under way.
+  // Ends the cursors and transactions, and waits for the statements that are running.
   async close() {
     const opening = openingOf(this);
     opening.closed = true;
@@ -502,7 +503,7 @@ function databaseOf(handle) {
   });
 }
 
-// A database that the configuration of the application names, such as "data.main".
+// Opens a database that the configuration of the application names, such as "data.main".
 async function open(token, options) {
   if (typeof token !== "string") throw new TypeError("open: the name of a capability is a text");
   checkOptions(options, "open", callOptions);
@@ -534,7 +535,7 @@ const sqlite = ObjectFreeze({
 });
 
 const postgres = ObjectFreeze({
-  // { connectionString, access, maxConnections }: an address or keywords, as libpq takes them.
+  // { connectionString, access, maxConnections }: an address or keywords, in the format of libpq.
   async open(options) {
     checkOptions(options, "postgres.open", serverOptions);
     return openBy("postgres", options?.connectionString,
@@ -543,7 +544,7 @@ const postgres = ObjectFreeze({
 });
 
 const odbc = ObjectFreeze({
-  // { connectionString, access, maxConnections }: as the driver takes it.
+  // { connectionString, access, maxConnections }: in the format of the driver.
   async open(options) {
     checkOptions(options, "odbc.open", serverOptions);
     return openBy("odbc", options?.connectionString,

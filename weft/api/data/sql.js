@@ -1,9 +1,10 @@
-// The template `sql` of weft:data, and the wrappers for values that JavaScript has no type for.
+// The template `sql` of weft:data, and wrappers for values for which JavaScript has no type.
 //
 //     sql`select name from users where id = ${id} and price < ${sql.decimal("9.90")}`
 //
-// What stands in ${} becomes a parameter, never part of the text, but for two things: a name made
-// by sql.identifier(), which is quoted, and another sql`...`, whose text and parameters are put in.
+// A value in ${} becomes a parameter, never a part of the text. There are two exceptions: a name
+// made by sql.identifier(), which is quoted, and another sql`...`, whose text and parameters are
+// inserted.
 const {
   ArrayBufferIsView, ArrayIsArray, ArrayPrototypePush, ArrayPrototypeSlice, Date,
   JSONStringify, ObjectFreeze, RegExp, RegExpPrototypeSymbolReplace, RegExpPrototypeTest,
@@ -11,21 +12,21 @@ const {
 } = realm.primordials;
 const { internal, isArrayBuffer } = realm.webidl;
 
-// As deep as the arrays of PostgreSQL.
+// The limit on nested arrays in PostgreSQL.
 const kArraysDeepMax = 6;
 
-// As weft::data::Type has them.
+// The numbers of weft::data::Type.
 const types = {
   __proto__: null,
   decimal: 4, json: 7, uuid: 8, date: 9, time: 10, timestamp: 11, instant: 12,
   offsetDateTime: 13,
 };
 
-// What an application holds leads it to these classes. So their constructors take the word that
-// only the prelude has, and their contents are read by functions that nobody can replace.
+// Applications can reach these classes through their instances. So the constructors require a token
+// that only the prelude has, and functions that nobody can replace read the contents.
 let isValue;
 let partsOfValue;  // { text, type }
-let quotedOf;      // undefined of what is no identifier
+let quotedOf;      // undefined for a value that is not an identifier
 let isQuery;
 let partsOfQuery;  // { pieces, values }
 
@@ -64,7 +65,7 @@ class SqlIdentifier {
   }
 }
 
-// Text in pieces, with a parameter between each two.
+// A text in pieces, with a parameter between each two pieces.
 class SqlQuery {
   #pieces;
   #values;
@@ -76,7 +77,7 @@ class SqlQuery {
   get parameterCount() {
     return this.#values.length;
   }
-  // In the numbered style, for people; a database gets its own.
+  // With numbered placeholders, for people; a database gets its own style.
   get text() {
     return textOf(this.#pieces, 1);
   }
@@ -142,7 +143,7 @@ function textual(name, form, wanted) {
 
 const date = "\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])";
 const time = "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?";
-// A RegExp has state, so each test makes its own.
+// A RegExp is stateful, so each test makes its own.
 const form = (source) => () => new RegExp(`^(?:${source})$`);
 
 sql.decimal = textual("decimal", form("[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?"),
@@ -180,8 +181,8 @@ sql.identifier = (name) => {
 };
 ObjectFreeze(sql);
 
-// The text, the values and their types, as the natives take them: what is an array among the values
-// is a new one, and its type is the array of the types of its items.
+// Converts to the text, the values and their types as the native functions take them. An array
+// among the values is a new one, and its type is the array of the types of its items.
 function lowered(statement, parameters, placeholders) {
   let text = statement;
   let given = parameters ?? [];
@@ -200,7 +201,7 @@ function lowered(statement, parameters, placeholders) {
   return { text, values, kinds };
 }
 
-// Each item is read once: an array may be a proxy, or have getters.
+// Reads each item once, because an array may be a proxy or have getters.
 function lower(value, place, depth, values, kinds) {
   if (isValue(value)) {
     const { text, type } = partsOfValue(value);
@@ -226,7 +227,7 @@ function lower(value, place, depth, values, kinds) {
   ArrayPrototypePush(kinds, itemKinds);
 }
 
-// NB: the error names the place of the parameter, and never shows it.
+// NB: The error names the position of the parameter and never shows its value.
 function check(value, place) {
   const kind = typeof value;
   if (kind === "string" || kind === "number" || kind === "bigint" || kind === "boolean") return;

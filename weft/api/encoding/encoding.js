@@ -100,7 +100,7 @@ function findEncoding(label) {
   const direct = indexOfLabel[label];
   if (direct !== undefined) return direct;
   const trimmed = RegExpPrototypeSymbolReplace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, label, "");
-  // NB: only ASCII letters have another case here; KELVIN SIGN is not a "k".
+  // NB: Only ASCII letters are converted to lower case here; KELVIN SIGN is not a "k".
   if (RegExpPrototypeExec(/[^\x00-\x7f]/, trimmed) !== null) return undefined;
   return indexOfLabel[StringPrototypeToLowerCase(trimmed)];
 }
@@ -120,7 +120,7 @@ class TextDecoder {
   #ignoreBOM = false;
   #streaming = false;  // the standard's "do not flush"
   #bomSeen = false;
-  #state = null;       // what the native decoder remembers; made for the first stream
+  #state = null;       // of the native decoder; made for the first stream
 
   constructor(label = "utf-8", options = undefined) {
     const prefix = "Failed to construct 'TextDecoder'";
@@ -171,7 +171,7 @@ class TextDecoder {
     const state = this.#state ??= new Uint8Array(8);
     const encoding = this.#encoding;
     let text = checked(textDecode(encoding, input, state, this.#fatal, stream));
-    // NB: no decoder gives a part of a byte order mark, so it is the first character or not there.
+    // NB: No decoder outputs a part of a byte order mark, so it is the first character or absent.
     if (!this.#bomSeen && text !== "") {
       this.#bomSeen = true;
       const marked = encoding === UTF8 || encoding === UTF16LE || encoding === UTF16BE;
@@ -190,7 +190,7 @@ function checked(text) {
   return text;
 }
 
-// Where the native writes its two counts; made with the first use.
+// The native function writes its two counts into this array; made on first use.
 let counts;
 
 class TextEncoder {
@@ -224,7 +224,7 @@ function textStream(stream) {
   return realm.streamAccess.pipeThrough(stream, new realm.streams.TextDecoderStream());
 }
 
-// The text of bytes in an encoding of this name, a byte order mark dropped.
+// The text of bytes in the named encoding, without a byte order mark.
 function decode(name, bytes) {
   return decodeWhole(new TextDecoder(name), bytes);
 }

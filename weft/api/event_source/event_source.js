@@ -1,7 +1,7 @@
 // EventSource. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// NB: there is no page whose origin could be protected, so there is no CORS protocol, and
-// `withCredentials` is only kept.
+// NB: There is no page whose origin could be protected, so there is no CORS protocol, and
+// `withCredentials` is stored without an effect.
 
 const { events, streamAccess, url: urls, webidl } = realm;
 const { ErrorEvent, Event, EventTarget, MessageEvent } = events;
@@ -30,17 +30,17 @@ const toEventSourceInit = webidl.dictionaryConverter("EventSourceInit", [
 class Parser {
   constructor() {
     this.decoder = new TextDecoder();
-    this.rest = "";          // of a line whose end has not come
+    this.rest = "";          // of a line whose end has not arrived
     this.afterReturn = false;
     this.type = "";
     this.data = "";
     this.hasData = false;
     this.lastEventId = "";
-    this.retry = undefined;  // as the server has last said
+    this.retry = undefined;  // the last value that the server has sent
     this.ready = [];
   }
 
-  // The events that are complete now: { type, data, lastEventId }.
+  // Returns the events that are complete now: { type, data, lastEventId }.
   feed(bytes) {
     let text = decode(this.decoder, bytes, { stream: true });
     if (text === "") return [];
@@ -56,7 +56,7 @@ class Parser {
       end = RegExpPrototypeExec(ends, text)) {
       this.line(StringPrototypeSlice(text, begin, end.index));
       begin = end.index + end[0].length;
-      // What follows a return may be the second half of a line's end.
+      // A line feed after this carriage return belongs to the same line end.
       if (begin === text.length && end[0] === "\r") this.afterReturn = true;
     }
     this.rest = StringPrototypeSlice(text, begin);
@@ -100,7 +100,7 @@ class Parser {
         lastEventId: this.lastEventId,
       };
     } else {
-      // An id alone counts too, for the next connection.
+      // An id without data is remembered too, for the next connection.
       this.ready[this.ready.length] = { type: "", data: "", lastEventId: this.lastEventId };
     }
     this.type = "";
@@ -151,7 +151,7 @@ class EventSource extends EventTarget {
 
   #connect() {
     const headers = { __proto__: null, accept: "text/event-stream" };
-    // NB: the header takes bytes; ids that are not ASCII are sent as UTF-8.
+    // NB: The header consists of bytes; ids that are not ASCII are sent as UTF-8.
     if (this.#lastEventId !== "") headers["last-event-id"] = utf8AsLatin1(this.#lastEventId);
     const abort = new AbortController();
     this.#abort = abort;
@@ -160,7 +160,7 @@ class EventSource extends EventTarget {
       (response) => this.#read(response, abort),
       (error) => {
         if (this.#abort !== abort) return;
-        // What the policy forbids now it will forbid again.
+        // The policy will forbid it again, so there is no new attempt.
         if (error?.cause?.code === "BlockedHost" || error?.cause === undefined) {
           this.#fail(error.message);
         } else {
@@ -189,7 +189,7 @@ class EventSource extends EventTarget {
       (error) => { if (this.#abort === abort) this.#reestablish(error?.message ?? ""); });
   }
 
-  // Each event has a turn of the microtasks of its own.
+  // Fires each event in a microtask of its own.
   #take(parser, chunk, abort) {
     const ready = parser.feed(chunk);
     if (parser.retry !== undefined) this.#reconnectMs = parser.retry;

@@ -1,17 +1,17 @@
 // AbortController and AbortSignal. https://dom.spec.whatwg.org/#aborting-ongoing-activities
 //
-// A signal made by AbortSignal.any() holds its sources; a source does not know it until somebody
-// can notice the abort: a listener or an abort algorithm. Until then `aborted` and `reason` are
-// answered by looking at the sources. So signals combined with one that lives as long as the
-// application (`AbortSignal.any([appSignal, ...])` for each request) are garbage when nobody holds
-// them, and none of this needs weak references.
+// A signal made by AbortSignal.any() refers to its sources. A source refers to that signal only
+// while a listener or an abort algorithm can notice the abort; at other times `aborted` and
+// `reason` are answered by reading the sources. So a signal that combines another one with a signal
+// of the whole application (`AbortSignal.any([appSignal, ...])` for each request) can be collected
+// when nothing refers to it, without weak references.
 //
-// For other rooms, in realm.events:
+// For other scripts, in realm.events:
 //     addAbortAlgorithm(signal, callback), removeAbortAlgorithm(signal, callback)
 //         Runs callback() when the signal aborts, before listeners. Remove it when the work ended.
 //     isAborted(signal), abortReason(signal)
 //     createAbortSignal(), signalAbort(signal, reason)
-//     createDependentSignal(signals)              what AbortSignal.any() gives
+//     createDependentSignal(signals)              the result of AbortSignal.any()
 
 const {
   ArrayPrototypeIncludes, ArrayPrototypeIndexOf, ArrayPrototypePush, ArrayPrototypeSort,
@@ -29,20 +29,20 @@ let addAbortAlgorithm;
 let removeAbortAlgorithm;
 let createDependentSignal;
 
-// Tells which of two signals was made or aborted first.
+// Orders signals by the time at which they were made or aborted.
 let order = 0;
 
 class AbortSignal extends EventTarget {
   #aborted = false;
   #reason = undefined;
-  // When it was aborted, in terms of `order`.
+  // The time of the abort, in terms of `order`.
   #abortedAt = 0;
   #algorithms = null;
-  // Of a signal made by any(): the signals that it follows, none of them made by any() itself.
+  // Of a signal made by any(): the signals that it follows, none of which was made by any().
   #sources = null;
   #createdAt = 0;
   #registered = false;
-  // The signals made by any() that somebody listens to and that follow this one.
+  // The signals made by any() that follow this one and that somebody listens to.
   #dependents = null;
 
   constructor() {
@@ -103,7 +103,8 @@ class AbortSignal extends EventTarget {
     this.#setAborted(first.#reason);
   }
 
-  // Makes the sources know this signal while somebody can notice their abort.
+  // Registers this signal with its sources, or removes it, depending on whether anybody could
+  // notice their abort.
   #updateRegistration() {
     if (isAborted(this)) return;
     const sources = this.#sources;
@@ -113,7 +114,7 @@ class AbortSignal extends EventTarget {
     this.#registered = wanted;
     for (let i = 0; i < sources.length; i++) {
       if (wanted) {
-        // NB: with the first dependent, not before: few signals have any.
+        // NB: Made with the first dependent signal, because few signals have any.
         SetPrototypeAdd(sources[i].#dependents ??= new Set(), this);
       } else {
         SetPrototypeDelete(sources[i].#dependents, this);
@@ -134,7 +135,7 @@ class AbortSignal extends EventTarget {
         }
       }
     }
-    // An event that nobody listens to is not made.
+    // No event is made if nobody listens.
     if (events.hasListeners(this, "abort")) events.fireEvent(this, new Event("abort"));
   }
 

@@ -75,7 +75,7 @@ class DOMException {
     this.#message = converters.DOMString(message, prefix, "Argument 1");
     this.#name = converters.DOMString(name, prefix, "Argument 2");
     this.#code = legacyCodes[this.#name] ?? 0;
-    // The stack's first line is made from the name and the message, so it is taken last.
+    // The first line of the stack contains the name and the message, so the stack is captured last.
     ErrorCaptureStackTrace(this, DOMException);
   }
 

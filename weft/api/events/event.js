@@ -1,9 +1,9 @@
 // Event and EventTarget. https://dom.spec.whatwg.org/#events
 //
-// There is no tree here: the path of an event is its target alone, so each dispatch invokes first
+// There is no tree here: the path of an event is its target alone. So each dispatch invokes first
 // the capturing and then the other listeners of one object.
 //
-// For other rooms, in realm.events:
+// For other scripts, in realm.events:
 //     fireEvent(target, event)            dispatches an event that the platform made (isTrusted)
 //     hasListeners(target, type)          whether it is worth making an event at all
 //     defineEventHandler(C, "abort")      the attribute `onabort` on the prototype of C
@@ -31,7 +31,7 @@ converters.EventInit = webidl.dictionaryConverter("EventInit", [
 // The clock of `performance.now()`.
 const { monotonicNow } = native;
 
-// Given by EventTarget below, which has the lists of listeners.
+// Assigned by EventTarget below, which holds the lists of listeners.
 let listenersOf;
 let removeListener;
 let shownTarget;
@@ -169,8 +169,8 @@ class Event {
     };
 
     // https://dom.spec.whatwg.org/#concept-event-listener-inner-invoke
-    // A list is never shortened in place, so its first `count` listeners are those that were
-    // there when the walk began.
+    // A list is never shortened in place, so its first `count` listeners are those that were there
+    // when the loop began.
     const innerInvoke = (target, event, listeners, capture) => {
       const count = listeners.length;
       for (let i = 0; i < count; i++) {
@@ -243,7 +243,7 @@ let setHandler;
 let isEventTarget;
 let onListenersChanged;
 
-// An EventTarget that keeps the listeners of the global object, which is `globalObject`.
+// The EventTarget that holds the listeners of the global object, which is `globalObject`.
 let globalTarget;
 let globalObject;
 
@@ -251,9 +251,9 @@ const addPrefix = "Failed to execute 'addEventListener' on 'EventTarget'";
 const removePrefix = "Failed to execute 'removeEventListener' on 'EventTarget'";
 
 class EventTarget {
-  // By type, lists of listeners; made with the first listener.
+  // Lists of listeners by type; made with the first listener.
   #listeners = null;
-  // By type, the event handler attributes that were set.
+  // The event handler attributes that were set, by type.
   #handlers = null;
 
   constructor() {}
@@ -350,7 +350,7 @@ class EventTarget {
     removeListener = (target, type, listener) => {
       listener.removed = true;
       const all = target.#listeners;
-      // NB: a new list, because a dispatch may be walking the old one.
+      // NB: A new list, because a dispatch may be iterating over the old one.
       const rest = ArrayPrototypeFilter(all[type], (other) => other !== listener);
       if (rest.length === 0) delete all[type];
       else all[type] = rest;
@@ -386,7 +386,7 @@ class EventTarget {
 }
 webidl.configureInterface(EventTarget);
 
-// Operations called without a receiver are meant for the global object.
+// Operations called without a receiver apply to the global object.
 function receiver(value) {
   return (value === undefined || value === null || value === globalObject) &&
     globalTarget !== undefined ? globalTarget : value;
@@ -416,7 +416,8 @@ function processHandler(callback, currentTarget, event) {
   if (result === false) setCanceled(event);
 }
 
-// `onerror` of a global object is given the parts of the error, and true means handled.
+// `onerror` of a global object receives the parts of the error; returning true means that it was
+// handled.
 function processGlobalErrorHandler(callback, currentTarget, event) {
   if (typeof callback !== "function") return;
   if (!events.isErrorEvent(event)) {
@@ -452,7 +453,7 @@ events.fireEvent = function fireEvent(target, event) {
   return dispatch(receiver(target), event);
 };
 
-// Called when the listeners of a target changed; the room of AbortSignal listens.
+// Called when the listeners of a target have changed; used by AbortSignal.
 events.setListenersChanged = (callback) => { onListenersChanged = callback; };
 
 events.setGlobalTarget = (object, target) => {

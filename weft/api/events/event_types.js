@@ -1,4 +1,4 @@
-// The events that carry something. Each class is its dictionary, spelled out.
+// The event classes with attributes of their own. Each class has the members of its dictionary.
 
 const { ObjectFreeze } = realm.primordials;
 const { webidl, events } = realm;
@@ -128,7 +128,7 @@ webidl.configureInterface(CloseEvent);
 
 // ---- MessageEvent: https://html.spec.whatwg.org/#messageevent
 
-// The room of MessagePort comes later and gives its converter then.
+// MessagePort is defined by a later script, which adds its converter then.
 function toMessagePort(value, prefix, context) {
   const converter = converters.MessagePort ?? converters.EventTarget;
   return converter(value, prefix, context);

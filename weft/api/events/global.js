@@ -1,4 +1,4 @@
-// The global object as an event target, and how errors that nobody caught are reported.
+// The global object as an event target, and the report of errors that nobody caught.
 // https://html.spec.whatwg.org/#runtime-script-errors
 //
 // The host calls, through realm.events:
@@ -7,7 +7,7 @@
 //     unhandledRejection(promise, reason) -> true when a listener prevented the default
 //     rejectionHandled(promise, reason)
 //     repair()                                   after a turn that was ended by force
-// and offers `native.reportUncaught(error)`, which writes the error with its stack.
+// and provides `native.reportUncaught(error)`, which writes the error with its stack.
 
 const { Number, ObjectSetPrototypeOf, RegExpPrototypeExec, String } = realm.primordials;
 const { webidl, events } = realm;
@@ -15,7 +15,7 @@ const { ErrorEvent, EventTarget, PromiseRejectionEvent } = events;
 
 let globalObject;
 let installed = false;
-// An error thrown by a listener of "error" is not given to the listeners of "error" again.
+// An error thrown by a listener of "error" is not dispatched to the listeners of "error" again.
 let inErrorReporting = false;
 
 class GlobalScope extends EventTarget {
@@ -37,7 +37,7 @@ function installGlobalEventTarget(global) {
   events.defineEventHandler(GlobalScope, "rejectionhandled");
 }
 
-// The place of an error, from the first frame of its stack.
+// The source position of an error, from the first frame of its stack.
 function locate(error) {
   const place = { __proto__: null, message: "", filename: "", lineno: 0, colno: 0, error };
   if (!webidl.isObject(error)) {
@@ -55,7 +55,7 @@ function locate(error) {
       place.colno = Number(frame[3]);
     }
   } catch {
-    // A getter of the application threw; the event says what is known.
+    // A getter of the application threw; the event contains what is known so far.
   }
   return place;
 }
@@ -97,7 +97,7 @@ const { reportError } = {
   },
 };
 
-// For the host, after a turn that was ended by force.
+// Called by the host after a turn that was ended by force.
 events.repair = () => {
   inErrorReporting = false;
 };

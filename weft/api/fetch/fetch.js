@@ -1,11 +1,11 @@
 // fetch(). https://fetch.spec.whatwg.org/#fetch-method
 //
-// The network is the host's: connections, content codings and the policy of which hosts may be
-// reached are behind native.fetchStart, which knows of one request and its response. Here is the
-// rest: aborting, redirects, the schemes without a network, the response.
+// The host provides the network: native.fetchStart performs one request and gives its response,
+// including connections, content codings and the policy of which hosts may be reached. This script
+// does everything else: aborting, redirects, the schemes without a network, the response.
 //
-// NB: there is no cache of responses and no cookie jar: `credentials` is only kept, and of `cache`
-// the header fields are sent that keep the caches of others from answering.
+// NB: There is no cache of responses and no cookie jar: `credentials` is stored without an effect,
+// and for `cache` only the header fields are sent that prevent other caches from answering.
 
 const {
   bodyFail, continuationGet, fetchAbort, fetchBodyCancel, fetchBodyEnd, fetchBodyWrite, fetchStart,
@@ -47,7 +47,7 @@ function withoutFragment(url) {
   return hash === -1 ? url : StringPrototypeSlice(url, 0, hash);
 }
 
-// Gives the response to who fetches; `inner` is what newFetchResponse() takes.
+// Settles the fetch with its response; `inner` is the argument of newFetchResponse().
 function deliver(request, settling, inner) {
   inner.url = withoutFragment(inner.url);
   const { integrity } = request.settings;
@@ -78,7 +78,7 @@ function verify(integrity, settling, inner) {
 
 // ---- http and https
 
-// Appends the header fields of a request, and those that it has though nobody gave them.
+// Appends the header fields of a request, including those that are added by default.
 function completeHeaders(all, { url, method, headerList, body, page, request }) {
   const { cache } = request.settings;
   if (headerList.length === 0 && (method === "GET" || method === "HEAD") && page === null &&
@@ -93,8 +93,8 @@ function completeHeaders(all, { url, method, headerList, body, page, request }) 
   if (!headerLists.has(list, "user-agent")) {
     ArrayPrototypePush(list, "user-agent", realm.userAgent ?? "Weft");
   }
-  // The host asks for the codings that it decodes, unless the request says what it accepts; a range
-  // of a coded body could not be decoded.
+  // The host requests the codings that it can decode, unless the request has its own
+  // Accept-Encoding. A range of an encoded body could not be decoded.
   if (headerLists.has(list, "range") && !headerLists.has(list, "accept-encoding")) {
     ArrayPrototypePush(list, "accept-encoding", "identity");
   }
@@ -118,7 +118,7 @@ function addCacheHeaders(list, cache) {
   }
 }
 
-// One field for each name, though it was appended several times.
+// Combines several fields of the same name into one.
 function pushCombined(all, list) {
   for (let i = 0; i < list.length; i += 2) {
     const lowered = headerLists.lower(list[i]);
@@ -131,10 +131,10 @@ function pushCombined(all, list) {
   }
 }
 
-// [handle, status, statusText, name, value, ...], as the host gives it
+// [handle, status, statusText, name, value, ...] as the host gives it.
 const kFirstField = 3;
 
-// https://fetch.spec.whatwg.org/#concept-response-location-url; undefined: it has none
+// https://fetch.spec.whatwg.org/#concept-response-location-url; undefined if there is none
 function locationOf(head, current) {
   const list = ArrayPrototypeSlice(head, kFirstField);
   let location;
@@ -146,7 +146,7 @@ function locationOf(head, current) {
     location = list[i + 1];
   }
   if (location === undefined) return undefined;
-  // Bytes that are no ASCII go back as they came, whatever text they are.
+  // Bytes outside ASCII are sent back unchanged, whatever their encoding.
   location = RegExpPrototypeSymbolReplace(/[\x80-\xff]/g, location, (byte) =>
     `%${StringPrototypeToUpperCase(
       NumberPrototypeToString(StringPrototypeCharCodeAt(byte, 0), 16))}`);
@@ -157,8 +157,8 @@ function locationOf(head, current) {
     : href + StringPrototypeSlice(current, hash);
 }
 
-// Bodies that nobody has read to their end. When one is dropped its connection ends, and the signal
-// of its fetch forgets it.
+// Bodies that were not read to their end. When one is collected, its connection ends and the signal
+// of its fetch no longer refers to it.
 let unread;
 
 function watchUnread(inner, exchange) {
@@ -173,21 +173,22 @@ function watchUnread(inner, exchange) {
 
 let lastStream = 0;
 
-// One call of fetch() that goes to the network: a request, and another one for each redirect.
+// One call of fetch() that uses the network: a request, and another one for each redirect.
 class Exchange {
   constructor(request, settling) {
     this.request = request;
     this.settling = settling;
-    this.id = ++lastStream;   // names the exchange to the natives, and the stream of its body
-    this.url = request.url;   // these three as they are after redirects
+    // Names the exchange to the native functions, and the stream of its body.
+    this.id = ++lastStream;
+    this.url = request.url;   // these three change with redirects
     this.method = request.method;
     this.headerList = request.headerList;
     this.redirects = 0;
     this.page = fetching.pageOf(request);
-    this.body = null;         // what is sent
+    this.body = null;         // the body to be sent
     this.inner = null;        // the body of the response
     this.response = null;
-    this.passedTo = 0;        // the request of the server that its body goes to, unseen; 0: none
+    this.passedTo = 0;        // the server's request whose response is this body; 0: none
     this.aborted = false;
     this.onAbort = null;
   }
@@ -197,7 +198,7 @@ class Exchange {
     this.checkURL();
     this.body = this.takeBody();
     if (signal !== null) {
-      // The signal may live for long: it must not keep a response that nobody else has any more.
+      // The signal may live long: it must not keep alive a response that nothing else refers to.
       const weak = new WeakRef(this);
       this.onAbort = () => WeakRefPrototypeDeref(weak)?.abort(events.abortReason(signal));
       events.addAbortAlgorithm(signal, this.onAbort);
@@ -206,7 +207,7 @@ class Exchange {
     if (streamAccess.isStream(this.body)) this.send();
   }
 
-  // https://fetch.spec.whatwg.org/#concept-main-fetch, as far as it looks at the URL
+  // https://fetch.spec.whatwg.org/#concept-main-fetch, the checks of the URL
   checkURL() {
     const port = portOf(this.url);
     if (badPorts[port]) throw networkError(`The port ${port} is not allowed`);
@@ -223,7 +224,7 @@ class Exchange {
       (head) => this.receive(head), (error) => this.fail(error));
   }
 
-  // The body as it is sent, and used from now on.
+  // The body in the form in which it is sent; the request's body counts as used after this.
   takeBody() {
     const { request } = this;
     if (request.body === null) return null;
@@ -231,7 +232,7 @@ class Exchange {
     request.setBody(inner);
     const body = bodies.forSending(inner);
     if (typeof body === "string" || streamAccess.isStream(body)) return body;
-    // NB: another fetch's body is read through its stream.
+    // NB: The body of another fetch is read through its stream.
     if (body.nativeFetch !== undefined) {
       inner.consumed = false;
       return bodies.streamOf(inner);
@@ -243,22 +244,22 @@ class Exchange {
     const { id } = this;
     streamAccess.readEach(this.body, (chunk) => fetchBodyWrite(id, chunk), () => fetchBodyEnd(id),
       (error) => {
-        // A redirect that came early has left the body behind.
+        // A redirect that came early no longer needs the body.
         if (this.aborted || this.id !== id) return;
         fetchAbort(id);
         this.settling.reject(networkError("The body of the request failed", error));
       });
   }
 
-  // https://fetch.spec.whatwg.org/#concept-http-fetch, what is to be done with a response
+  // https://fetch.spec.whatwg.org/#concept-http-fetch, the handling of a response
   receive(head) {
     if (this.aborted) {
       fetchBodyCancel(head[0]);
       return;
     }
     const { redirect } = this.request.settings;
-    // NB: a redirect in manual mode is given as it is, not as an opaque response: a server must be
-    // able to look at it.
+    // NB: A redirect in manual mode is given unfiltered, not as an opaque response, because a
+    // server must be able to read it.
     if (!isRedirect(head[1]) || redirect === "manual") {
       this.succeed(head);
       return;
@@ -290,7 +291,7 @@ class Exchange {
     }
     // 8. If request's mode is "cors", locationURL includes credentials, and request's origin is not
     //    same origin with locationURL's origin, then return a network error.
-    // NB: a request without an origin would tell credentials that the application has not given.
+    // NB: A request without an origin would send credentials that the application has not given.
     if (RegExpPrototypeTest(/^https?:\/\/[^/]*@/, url)) {
       throw networkError("The redirect leads to a URL with credentials");
     }
@@ -308,7 +309,7 @@ class Exchange {
       this.body = null;
       removeAll(this.headerList, bodyFields);
     }
-    // Secrets are for the origin that they were given for.
+    // Secrets may be sent only to the origin for which they were given.
     if (leaves) removeAll(this.headerList, secretFields);
     if (this.page !== null) {
       this.page.redirected(this.url, url, ArrayPrototypeSlice(head, kFirstField));
@@ -328,7 +329,8 @@ class Exchange {
       this.inner = new bodies.InnerBody(bodies.FETCH, handle, null);
       this.watchBody();
     }
-    // NB: an opaque response has its body too, though nobody can read it: an abort ends it.
+    // NB: An opaque response has a body too, although nobody can read it, so that an abort can end
+    // it.
     // https://fetch.spec.whatwg.org/#concept-filtered-response-opaque
     this.response = deliver(this.request, this.settling, type === "opaque" ? {
       status: 0, statusText: "", headers: [], url: "", redirected: false, type, body: null,
@@ -343,8 +345,8 @@ class Exchange {
     });
   }
 
-  // An unread body goes with the request of the server that it was fetched for; if there is none,
-  // or a signal waits for its end, then when it is dropped.
+  // An unread body ends with the server's request for which it was fetched. Without such a request,
+  // or if a signal can abort it, it ends when it is collected.
   watchBody() {
     const continuation = continuationGet();
     const hasOwner = continuation !== undefined && continuation.request !== 0;
@@ -353,8 +355,8 @@ class Exchange {
     watchUnread(this.inner, this);
   }
 
-  // The body of the response goes from socket to socket, and end() tells when it has. True: until
-  // then somebody may want to end it.
+  // Sends the body of the response from socket to socket; end() is called when it was sent. Returns
+  // true if a signal can abort it until then.
   passOnTo(request) {
     if (this.onAbort === null) return false;
     this.passedTo = request;
@@ -392,14 +394,14 @@ class Exchange {
     const { inner } = this;
     if (inner === null) return;
     inner.failure ??= { reason };
-    // The connection ends now, not when somebody reads on.
+    // Ends the connection now instead of at the next read.
     fetchBodyCancel(inner.source);
     if (this.passedTo !== 0) bodyFail(this.passedTo);
     if (inner.stream !== null) streamAccess.fail(inner.stream, reason);
   }
 }
 
-// NB: applications may have put accessors of these names on Object.prototype.
+// NB: Applications may have put accessors with these names on Object.prototype.
 ObjectSetPrototypeOf(Exchange.prototype, null);
 
 const bodyFields =
@@ -410,7 +412,7 @@ function removeAll(list, names) {
   for (let i = 0; i < names.length; i++) headerLists.remove(list, names[i]);
 }
 
-// The port that a serialized URL of the network names; -1: none.
+// The port in a serialized URL with a network scheme; -1 if it has none.
 function portOf(url) {
   const begin = StringPrototypeIndexOf(url, "//") + 2;
   let at = StringPrototypeIndexOf(url, "/", begin) - 1;
@@ -428,7 +430,7 @@ function isRedirect(status) {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
 
-// https://fetch.spec.whatwg.org/#concept-main-fetch, as far as it is not the host's
+// https://fetch.spec.whatwg.org/#concept-main-fetch, the parts that are not the host's
 function dispatch(request, settling) {
   const { url } = request;
   if (StringPrototypeStartsWith(url, "https:") || StringPrototypeStartsWith(url, "http:")) {
@@ -442,8 +444,8 @@ function dispatch(request, settling) {
   }
 }
 
-// `deadline` and `timeoutMs` of Weft's own: a signal that fires then, or before when that of the
-// caller does. It counts for the body, too.
+// Weft's own options `deadline` and `timeoutMs`: makes a signal that fires then, or before when the
+// caller's signal does. It also applies to the body.
 function limited(input, init) {
   if (init === undefined || init === null ||
       (init.deadline === undefined && init.timeoutMs === undefined)) return init;

@@ -1,7 +1,7 @@
 // The integrity of responses. https://w3c.github.io/webappsec-subresource-integrity/
 //
 // For other scripts, realm.fetching:
-//     matchesIntegrity(bytes, metadata)    whether these are the bytes that the metadata describes
+//     matchesIntegrity(bytes, metadata)    whether the bytes match the metadata
 
 const { base64EncodeBytes, cryptoDigest } = native;
 const { fetching } = realm;
@@ -10,11 +10,12 @@ const {
   StringPrototypeToLowerCase,
 } = realm.primordials;
 
-// Stronger ones last.
+// Ordered from weak to strong.
 const algorithms = ["sha256", "sha384", "sha512"];
 const hashes = { __proto__: null, sha256: "SHA-256", sha384: "SHA-384", sha512: "SHA-512" };
 
-// https://w3c.github.io/webappsec-subresource-integrity/#parse-metadata-section; by the algorithm
+// https://w3c.github.io/webappsec-subresource-integrity/#parse-metadata-section; grouped by
+// algorithm
 function parseMetadata(metadata) {
   const parsed = { __proto__: null };
   const items = StringPrototypeSplit(
@@ -29,7 +30,7 @@ function parseMetadata(metadata) {
   return parsed;
 }
 
-// The two alphabets of base64 are alike here, and padding says nothing.
+// Both alphabets of base64 are accepted, and padding is ignored.
 function comparable(base64) {
   const standard = RegExpPrototypeSymbolReplace(/[-_]/g, base64,
     (character) => (character === "-" ? "+" : "/"));
@@ -42,7 +43,7 @@ fetching.matchesIntegrity = (bytes, metadata) => {
   for (let i = algorithms.length - 1; i >= 0; i--) {
     const expected = parsed[algorithms[i]];
     if (expected === undefined) continue;
-    // Only the strongest algorithm counts: another could be broken.
+    // Only the strongest algorithm counts, because another one could be broken.
     const found = comparable(base64EncodeBytes(cryptoDigest(hashes[algorithms[i]], bytes)));
     for (let j = 0; j < expected.length; j++) {
       if (expected[j] === found) return true;

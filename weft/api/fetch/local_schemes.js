@@ -2,7 +2,8 @@
 //
 // For other scripts, realm.fetching:
 //     networkError(message, cause)
-//     fetchData(request), fetchBlob(request)    what newFetchResponse() takes; throw networkErrors
+//     fetchData(request), fetchBlob(request)    give the argument of newFetchResponse(), or throw
+//                                               networkError()
 
 const { base64DecodeBytes, percentDecode } = native;
 const { blob, body: bodies, headers: headerLists, mime } = realm;
@@ -49,7 +50,7 @@ function fetchData(request) {
     ["Content-Type", mime.serialize(mimeType)]);
 }
 
-// The range of a "Range: bytes=…" request, [first, behind the last], or undefined.
+// The range of a "Range: bytes=…" request as [first, end], where end is exclusive, or undefined.
 // https://fetch.spec.whatwg.org/#simple-range-header-value
 function rangeOf(value, size) {
   const match = RegExpPrototypeExec(/^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)$/, value);

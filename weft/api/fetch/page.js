@@ -1,14 +1,16 @@
-// What a fetch owes to the page that it is from: Origin, Referer, and which responses it may read.
+// The part of fetch that depends on the page of the script: Origin, Referer, and which responses
+// may be read.
 //
-// Only a script to which the host gave a location is from a page (the program's option --location);
-// the fetches of all others have no origin, name no referrer, and may read every response.
+// A script has a page only if the host gave it a location (the program's option --location). All
+// other scripts have no origin, send no referrer, and may read every response.
 //
-// NB: the CORS protocol protects what the cookies of a user open. There is no user here, so a page
-// may read the responses of other origins too; their type is "cors", as if they had allowed it.
+// NB: The CORS protocol protects what the cookies of a user give access to. There is no user here,
+// so a page may also read the responses of other origins; their type is "cors", as if those origins
+// had allowed it.
 //
 // For other scripts, realm.fetching:
-//     pageOf(request)     a Page; null: the script has no location
-//     originOf(href)      the origin of a URL, as text
+//     pageOf(request)     a Page, or null if the script has no location
+//     originOf(href)      the origin of a URL as text
 
 const { urlOrigin } = native;
 const { fetching, headers: headerLists } = realm;
@@ -49,7 +51,8 @@ function stripped(href) {
   return RegExpPrototypeSymbolReplace(/^([a-z]+:\/\/)[^/?]*@/, withoutFragment, "$1");
 }
 
-// https://w3c.github.io/webappsec-referrer-policy/#determine-requests-referrer; null: none
+// https://w3c.github.io/webappsec-referrer-policy/#determine-requests-referrer; null if there is
+// none
 function referrerFor(source, policy, url) {
   let whole = stripped(source);
   if (whole === null) return null;
@@ -71,7 +74,8 @@ function referrerFor(source, policy, url) {
   }
 }
 
-// https://w3c.github.io/webappsec-referrer-policy/#parse-referrer-policy-from-header; "": none
+// https://w3c.github.io/webappsec-referrer-policy/#parse-referrer-policy-from-header; "" if there
+// is none
 function policyOf(field) {
   const tokens = StringPrototypeSplit(field, ",");
   let policy = "";
@@ -88,7 +92,7 @@ class Page {
     this.mode = mode;
     this.redirect = redirect;
     this.origin = urlOrigin(href);
-    // "about:client" stands for the page itself; null: nothing is told.
+    // "about:client" means the page itself; null: no referrer is sent.
     this.referrer = referrer === "about:client" ? href : referrer;
     if (referrer === "no-referrer") this.referrer = null;
     this.policy = referrerPolicy === "" ? "strict-origin-when-cross-origin" : referrerPolicy;
@@ -121,7 +125,7 @@ class Page {
     if (origin !== null) headerLists.set(list, "Origin", origin);
   }
 
-  // https://fetch.spec.whatwg.org/#append-a-request-origin-header; null: none
+  // https://fetch.spec.whatwg.org/#append-a-request-origin-header; null if there is none
   originHeader(method, url) {
     if (this.type === "cors") return this.serializedOrigin;
     if (method === "GET" || method === "HEAD") return null;
@@ -140,7 +144,7 @@ class Page {
     }
   }
 
-  // A redirect leads from one URL to another; `list` is the header list of the response.
+  // Follows a redirect; `list` is the header list of the response.
   redirected(from, to, list) {
     // https://fetch.spec.whatwg.org/#concept-request-redirect-taint
     const left = urlOrigin(from);
@@ -150,7 +154,7 @@ class Page {
   }
 }
 
-// NB: applications may have put accessors of these names on Object.prototype.
+// NB: Applications may have put accessors with these names on Object.prototype.
 ObjectSetPrototypeOf(Page.prototype, null);
 
 fetching.pageOf = (request) => {

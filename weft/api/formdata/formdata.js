@@ -5,7 +5,7 @@
 //     serialize(formData)          { chunks: Uint8Array[], boundary } as multipart/form-data
 //     parseMultipart(bytes, boundary)     a list, or undefined for failure; throws a RangeError for
 //                                  more than kPartsMax parts, or a head above kHeadBytesMax
-//     isTooLarge(error)            it is such an error
+//     isTooLarge(error)            whether the error is that RangeError
 
 const { latin1Decode, utf8Decode, utf8Encode } = native;
 const { blob, mime, webidl } = realm;
@@ -27,7 +27,7 @@ function entryValue(value, filename, hasFilename) {
   return blob.isFile(value) ? value : blob.asFile(value, "blob");
 }
 
-// The value and the filename of append() and set(), which have two overloads.
+// The value and the filename of append() and set(), each of which has two overloads.
 function toValue(value, filename, count, prefix) {
   if (blob.isBlob(value)) {
     const has = count > 2 && filename !== undefined;
@@ -201,7 +201,7 @@ function serialize(formData) {
 const fileName = realm.primordials.uncurryThis(
   realm.primordials.ObjectGetOwnPropertyDescriptor(blob.File.prototype, "name").get);
 
-// Texts of the parser are bytes as characters U+0000 to U+00FF.
+// The parser represents bytes as the characters U+0000 to U+00FF.
 function decoded(latin1, bytes, start, end) {
   return RegExpPrototypeExec(/[\x80-\xff]/, latin1) === null ? latin1
     : utf8Decode(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), false, true);
@@ -218,7 +218,7 @@ function parseName(text, at, bytes) {
 }
 
 // https://andreubotella.github.io/multipart-form-data/#parse-multipart-form-data-headers
-// Gives { name, filename, contentType, at }, or undefined for failure.
+// Returns { name, filename, contentType, at }, or undefined for failure.
 function parseHeaders(text, at, bytes) {
   const part = { name: null, filename: null, contentType: null, at };
   for (;;) {
@@ -265,7 +265,7 @@ function parseDisposition(text, at, bytes, part) {
     else part.filename = parsed.name;
     at = parsed.end;
   }
-  // Parameters that nobody asked for, such as filename*, are passed by.
+  // Other parameters, such as filename*, are skipped.
   while (text[at] === ";" || text[at] === " " || text[at] === "\t") {
     const end = StringPrototypeIndexOf(text, "\r\n", at);
     if (end === -1) return undefined;
@@ -274,10 +274,10 @@ function parseDisposition(text, at, bytes, part) {
   return at;
 }
 
-// What a small body can make us keep is bounded: a part costs much more than its bytes.
+// Limits on the memory for a small body: a part needs much more memory than its bytes.
 const kPartsMax = 1000;
 const kHeadBytesMax = 8 * 1024;
-let tooLarge = null;  // made with the first
+let tooLarge = null;  // made on first use
 
 function refuse(text) {
   const error = new RangeError(text);
@@ -298,7 +298,7 @@ function parseMultipart(bytes, boundary) {
   const text = latin1Decode(bytes);
   const delimiter = `--${boundary}`;
   const list = [];
-  // What stands before the first delimiter is no part of the form.
+  // Text before the first delimiter is not part of the form.
   let at = 0;
   if (StringPrototypeStartsWith(text, "\r\n", at)) at += 2;
   for (;;) {

@@ -1,4 +1,4 @@
-// Attributes of the global object, as Web IDL has them.
+// Defines attributes of the global object, as Web IDL does.
 //
 // realm.attribute(name, value)   a read-only attribute that scripts may replace by assignment, as
 //                                [Replaceable] says

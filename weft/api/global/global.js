@@ -1,7 +1,7 @@
-// The global object: `self`, `navigator`, and what closes the prelude. The last of its scripts.
+// The global object: `self`, `navigator`, and the end of the prelude. It must be its last script.
 const { webidl } = realm;
 
-// https://html.spec.whatwg.org/#the-navigator-object, as far as WinterTC asks for it.
+// https://html.spec.whatwg.org/#the-navigator-object, the part that WinterTC requires.
 class Navigator {
   #brand;
 

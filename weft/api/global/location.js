@@ -1,7 +1,7 @@
-// `location`, for scripts that the host gives one: the program's option --location.
+// `location`, for scripts to which the host gives one: the program's option --location.
 //
-// realm.location.set(href)   makes the global attribute and the base of relative URLs; false if the
-//                            text is no URL
+// realm.location.set(href)   defines the global attribute and the base of relative URLs;
+//                            returns false if the text is not a URL
 const { webidl } = realm;
 const { URL } = realm.url;
 

@@ -1,13 +1,13 @@
 // Headers. https://fetch.spec.whatwg.org/#headers-class
 //
 // A header list is a flat array, [name, value, name, value, ...]; names keep the case in which they
-// were given. A Headers object is a view of such a list: Request and Response keep the list and
-// make the object when somebody asks for it.
+// were given. A Headers object is a view of such a list: Request and Response store the list and
+// make the object on demand.
 //
 // For other scripts, realm.headers:
 //     Headers, isHeaders(value)
-//     newHeaders(list, guard)      an object over `list` itself, which it changes in place
-//     newLazyHeaders(id, guard)    over the header list of a server's request, read when needed
+//     newHeaders(list, guard)      an object over `list` itself, which it modifies
+//     newLazyHeaders(id, guard)    over the header list of a server's request, read on demand
 //     listOf(headers)              its list
 //     setGuard(headers, guard)
 //     listFromInit(init, guard, prefix)   a new list from a HeadersInit, checked and normalized
@@ -17,8 +17,8 @@
 //     toHeadersInit                the converter of Web IDL
 // Guards: "none", "request", "request-no-cors", "response", "immutable".
 //
-// NB: browsers keep scripts from setting header names such as Cookie or Host ("forbidden request-
-// header"), for their user's sake. There is no such user here: servers set them, as they must.
+// NB: Browsers prevent scripts from setting header names such as Cookie or Host ("forbidden
+// request-header") to protect their user. There is no such user here, and servers need to set them.
 
 const { isProxy, requestHeaders } = native;
 const { webidl } = realm;
@@ -33,8 +33,8 @@ const { ByteString } = webidl.converters;
 
 // ---- names and values
 
-// A name that comes again and again, and the last value that it had, if that needs no change: most
-// applications send the same few fields with every response.
+// A common name, and the last value that it had if that needed no normalization: most applications
+// send the same few fields with every response.
 class KnownName {
   constructor(lowered) {
     this.lowered = lowered;
@@ -67,7 +67,7 @@ const kKnownValueMax = 64;
 
 const contentType = known["content-type"];
 
-// NB: the one name that nearly every response has is told by a comparison of pointers.
+// NB: The name that nearly every response has is recognized by one comparison of pointers.
 function entryOf(name) {
   return name === "content-type" ? contentType : known[name];
 }
@@ -91,8 +91,8 @@ function isSpace(code) {
   return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 }
 
-// https://fetch.spec.whatwg.org/#concept-header-value-normalize, then the check that it is one: no
-// NUL, no newline.
+// https://fetch.spec.whatwg.org/#concept-header-value-normalize, then the check of a header value:
+// no NUL, no newline.
 function checkedValue(value, prefix) {
   let start = 0;
   let end = value.length;
@@ -227,11 +227,11 @@ const toRecord = webidl.recordConverter(ByteString, ByteString);
 class FlatRecord {
   constructor(list, isChecked) {
     this.list = list;
-    this.isChecked = isChecked;  // names and values are as they should be
+    this.isChecked = isChecked;  // names and values were checked
   }
 }
 
-// The same as ByteString; most values are short texts, for which a regular expression is too much.
+// Equals ByteString. Most values are short texts, for which a regular expression costs too much.
 function toByteString(value, prefix, context) {
   if (typeof value !== "string" || value.length > 128) return ByteString(value, prefix, context);
   for (let i = 0; i < value.length; i++) {
@@ -240,8 +240,8 @@ function toByteString(value, prefix, context) {
   return value;
 }
 
-// The short way for an array of arrays of two strings; null for any other. NB: what an application
-// does to the iterators of arrays is not seen then.
+// A fast path for an array of arrays of two strings; null for anything else. NB: It does not use
+// the iterators of arrays, so an application's changes to them have no effect.
 function recordOfPairs(pairs) {
   const list = [];
   for (let i = 0; i < pairs.length; i++) {
@@ -255,7 +255,7 @@ function recordOfPairs(pairs) {
   return new FlatRecord(list, false);
 }
 
-// Gives what fill() understands: pairs, a record, or a Headers object as it is.
+// Returns an argument of fill(): pairs, a record, or a Headers object unchanged.
 function toHeadersInit(init, prefix, context) {
   if (!isObject(init)) {
     throw failure("is neither a sequence of pairs nor a record", prefix, context);
@@ -282,7 +282,8 @@ function toHeadersInit(init, prefix, context) {
         isChecked = false;
         value = toByteString(value, prefix, context);
       }
-      // NB: push() gives an empty array room for sixteen more; most records have a single field.
+      // NB: push() makes an empty array allocate sixteen more slots; most records have a single
+      // field.
       if (i === 0) list = [key, value];
       else ArrayPrototypePush(list, key, value);
     }
@@ -291,7 +292,7 @@ function toHeadersInit(init, prefix, context) {
   return toRecord(init, prefix, context);
 }
 
-// https://fetch.spec.whatwg.org/#concept-headers-fill, with what toHeadersInit() gave
+// https://fetch.spec.whatwg.org/#concept-headers-fill, with a result of toHeadersInit()
 function fill(list, guard, init, prefix) {
   if (isHeaders(init)) {
     const from = listOf(init);
@@ -350,7 +351,7 @@ class Headers {
   #list;
   #guard = "none";
   #source = -1;    // the server's request whose fields these are, until they are read
-  #sorted = null;  // what iteration walks, until the list changes
+  #sorted = null;  // sorted for iteration; null after a change
 
   constructor(init = undefined) {
     if (init === internal) return;
@@ -384,7 +385,7 @@ class Headers {
     return this.#list = requestHeaders(this.#source);
   }
 
-  // https://fetch.spec.whatwg.org/#headers-validate, its second half; gives the list to change.
+  // https://fetch.spec.whatwg.org/#headers-validate, its second half; returns the list to modify.
   #writable(prefix) {
     if (this.#guard === "immutable") throw new TypeError(`${prefix}: these headers are immutable`);
     this.#sorted = null;

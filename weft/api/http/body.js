@@ -1,26 +1,27 @@
 // Bodies of requests and responses. https://fetch.spec.whatwg.org/#bodies
 //
-// What a Request or Response keeps as its body is one of
+// A Request or Response stores its body as one of
 //     null        no body
-//     string      a text that nobody has looked at yet
+//     string      a text from which nothing was made yet
 //     InnerBody   everything else
-// A stream is made when somebody asks for it; text(), json() and the others take the source itself
-// when there is no stream.
+// A stream is made on demand; text(), json() and the others read the source directly if there is no
+// stream.
 //
 // For other scripts, realm.body:
 //     InnerBody
 //     extract(init, keepalive)     sets extracted.body and extracted.type from a BodyInit
 //     toBodyInit                   the converter of Web IDL
 //     isUnusable(body)             disturbed or locked
-//     allBytes(inner, onEnd, onFailure)   onEnd(Uint8Array), also at once; uses the body
+//     allBytes(inner, onEnd, onFailure)   onEnd(Uint8Array), possibly called at once; uses the body
 //     cloned(body)                 { first, second }: two bodies with the same bytes
 //     streamOf(inner)
 //     forSending(body)             string | Uint8Array | ReadableStream | { nativeFetch, exchange }
 //                                  | { nativeFile }, or null; it counts as used afterwards
-//     fileBody(content, size)      the body of a response out of a file
+//     fileBody(content, size)      the body of a response that comes from a file
 //     mixin(constructor, name, access)    adds body, bodyUsed, text() and the others
-//     isFailureOf(id, error)       the error is why the body of that server's request was not read
-//     isMalformed(error)           the error is that of json() of a Request
+//     isFailureOf(id, error)       whether this error is why the body of that request of the
+//                                  server could not be read
+//     isMalformed(error)           whether the error was thrown by json() of a Request
 
 const {
   fetchBodyCancel, fetchBodyRead, fetchBodyTake, fetchBodyTakeAll, fetchBodyTakeText,
@@ -59,14 +60,14 @@ class InnerBody {
     this.kind = kind;
     this.source = source;
     this.stream = stream;
-    this.consumed = false;  // taken without a stream
+    this.consumed = false;  // read without a stream
     this.shared = false;    // whether a clone has the same source
-    this.failure = null;    // why the bytes of a fetch can no longer be had
-    this.exchange = null;   // of a fetch that wants to know when its body has ended
+    this.failure = null;    // why the bytes of a fetch cannot be read any more
+    this.exchange = null;   // of a fetch that must know when its body has ended
   }
 }
 
-// All of it was read, or nobody will read more.
+// The body was read completely, or nothing more will be read.
 function endExchange(inner) {
   const { exchange } = inner;
   if (exchange === null) return;
@@ -74,7 +75,7 @@ function endExchange(inner) {
   exchange.end();
 }
 
-// The body of all messages whose text was sent; nobody changes it.
+// The body of all messages whose text was sent; it is never modified.
 const usedText = new InnerBody(BYTES, "", null);
 usedText.consumed = true;
 
@@ -98,33 +99,33 @@ function bytesOfText(text) {
   return new Uint8Array(utf8Encode(text));
 }
 
-// The Uint8Arrays of a body that is in memory.
+// The Uint8Arrays of a body in memory.
 function chunksOf(inner) {
   const { kind, source } = inner;
   if (kind === BYTES) return [typeof source === "string" ? bytesOfText(source) : source];
   return kind === BLOB ? blob.chunksOf(source) : source;
 }
 
-// Why bodies of requests could not be read: error -> id. Made with the first.
+// Errors of reading a request's body: error -> id. Made on first use.
 let failures = null;
 
 function isFailureOf(id, error) {
   return failures !== null && WeakMapPrototypeGet(failures, error) === id;
 }
 
-// What json() of a Request has failed with. Made with the first.
+// Errors thrown by json() of a Request. Made on first use.
 let malformed = null;
 
 function isMalformed(error) {
   return malformed !== null && isObject(error) && WeakSetPrototypeHas(malformed, error);
 }
 
-// What the native side answers a request with out of a file.
+// The content of a file with which the native side answers a request.
 class FileContent {
   constructor(content, size) {
     this.content = content;
     this.size = size;
-    this.at = 0;  // so much has been read
+    this.at = 0;  // number of bytes that were read
   }
 
   read() {
@@ -147,7 +148,8 @@ function fileBody(content, size) {
 class NativeSource {
   constructor(inner) {
     this.inner = inner;
-    this.kind = inner.kind;  // which a clone changes, while the bytes still come from here
+    // A copy, because a clone changes inner.kind while the bytes still come from here.
+    this.kind = inner.kind;
     this.pull = () => this.read();
     this.cancel = () => this.give();
   }
@@ -183,7 +185,7 @@ class NativeSource {
   }
 }
 
-// An aborted fetch fails with the reason of its signal, others with a TypeError.
+// An aborted fetch fails with the reason of its signal, any other with a TypeError.
 function realErrorOf(inner, kind, error) {
   if (inner.failure !== null) return inner.failure.reason;
   if (kind !== FETCH) return error;
@@ -268,7 +270,7 @@ function cloned(body) {
   }
   const branches = tee(streamOf(body));
   clones.first = body.kind < REQUEST ? new InnerBody(STREAM, null, branches[0]) : body;
-  // NB: the body stays the one that an abort of its fetch is told.
+  // NB: The body itself stays the object that an abort of its fetch refers to.
   body.stream = branches[0];
   body.kind = STREAM;
   clones.second = new InnerBody(STREAM, null, branches[1]);
@@ -277,7 +279,7 @@ function cloned(body) {
 
 // ---- consuming: https://fetch.spec.whatwg.org/#concept-body-consume-body
 
-// A Uint8Array whose memory belongs to nobody else.
+// A Uint8Array whose memory nothing else uses.
 function takeBytes(inner) {
   const { kind, source, shared } = inner;
   if (kind === BYTES) {
@@ -289,7 +291,7 @@ function takeBytes(inner) {
   return source.length === 1 ? new Uint8Array(whole) : whole;
 }
 
-// Calls `onEnd` with the whole, a Uint8Array, or `onFailure`.
+// Calls `onEnd` with all bytes as one Uint8Array, or `onFailure`.
 function allBytes(inner, onEnd, onFailure) {
   if (inner.failure !== null) return onFailure(inner.failure.reason);
   if (inner.stream === null && inner.kind !== STREAM) {
@@ -324,7 +326,7 @@ function withoutMark(text) {
   return StringPrototypeCharCodeAt(text, 0) === 0xfeff ? StringPrototypeSlice(text, 1) : text;
 }
 
-// What each method makes of the bytes. `mimeType` is asked for when it is needed.
+// How each method converts the bytes. `mimeType` is a function, called only when needed.
 function packText(bytes) {
   return utf8Decode(bytes, false, false);
 }
@@ -366,7 +368,7 @@ function packFormData(bytes, mimeType) {
 
 function consume(body, pack, mimeType, isRequest) {
   if (isUnusable(body)) return PromiseReject(new TypeError("The body was used already"));
-  // The text of a response that came at once needs no bytes.
+  // The text of a response that came at once is taken without converting it to bytes first.
   if (pack === packText && body !== null && body.kind === FETCH && body.stream === null &&
       body.failure === null) {
     const text = fetchBodyTakeText(body.source);
@@ -393,7 +395,7 @@ function consume(body, pack, mimeType, isRequest) {
   return promise;
 }
 
-// A text that nobody has looked at needs no bytes.
+// A text from which nothing was made yet is returned without converting it to bytes.
 function consumeText(text, pack) {
   try {
     const plain = withoutMark(toWellFormed(text));

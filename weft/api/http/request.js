@@ -1,15 +1,15 @@
 // Request. https://fetch.spec.whatwg.org/#request-class
 //
-// The Request of a server's request reads method, URL, header fields and body from the native
-// request when somebody asks for them.
+// The Request for a server's request reads method, URL, header fields and body from the native
+// request on demand.
 //
 // For other scripts, realm.http:
 //     Request, isRequest(value)
 //     makeServerRequest(id)        the Request of the native request `id`
-//     abortServerRequest(request, reason)    aborts its signal, also one that nobody has asked for
-//     serverIdOf(request)          the number of the native request; -1: there is none
-//     materialize(request)         reads what the native request tells, before that is over
-//     wasAbortedWith(request, error)         the error is the reason of its signal
+//     abortServerRequest(request, reason)    aborts its signal, even if that was not made yet
+//     serverIdOf(request)          the number of the native request; -1 if there is none
+//     materialize(request)         reads everything from the native request before that is over
+//     wasAbortedWith(request, error)         whether the error is the reason of its signal
 //     innerOf(request)             { method, url, headerList, body, settings, signal, ... }
 
 const { requestMethod, requestUrl } = native;
@@ -54,7 +54,7 @@ const toRequestInit = webidl.dictionaryConverter("RequestInit", [
   { key: "window", converter: converters.any },
 ]);
 
-// What nearly all requests have as it is here.
+// Settings for which nearly all requests have these default values.
 class Settings {
   constructor() {
     this.cache = "default";
@@ -98,13 +98,13 @@ function normalizedMethod(method, prefix) {
     upper === "POST" || upper === "PUT" ? upper : method;
 }
 
-// URLs that were given as text: most applications ask few, again and again.
+// A cache of URLs that were given as text, because most applications request few of them.
 class SeenURLs {
   #texts = ["", "", "", ""];
   #hrefs = ["", "", "", ""];
   #next = 0;
 
-  // Null: not seen, or not without its base.
+  // Returns null if the URL is not cached, or depends on a base.
   find(text, base) {
     if (base !== undefined) return null;
     for (let i = 0; i < 4; i++) {
@@ -126,7 +126,7 @@ function hasCredentials(href) {
   return StringPrototypeIndexOf(href, "@") !== -1 && RegExpPrototypeExec(/^[^/]*:\/\/[^/?#]*@/, href) !== null;
 }
 
-// Step 21.3 of the constructor; gives the value to keep, "no-referrer" or "about:client".
+// Step 21.3 of the constructor; returns the value to store, "no-referrer" or "about:client".
 function checkedReferrer(referrer, prefix) {
   if (referrer === "") return "no-referrer";
   const href = urls.parseHref(referrer, realm.http.baseURL);
@@ -146,8 +146,8 @@ let wasAbortedWith;
 let innerOf;
 let setBody;
 
-// What innerOf() gives. NB: it does not inherit from Object.prototype, which may have accessors of
-// these names.
+// The result of innerOf(). NB: It does not inherit from Object.prototype, which may have accessors
+// with these names.
 class InnerRequest {
   constructor(request) {
     this.method = "GET";
@@ -173,16 +173,16 @@ function isOver() {
 class Request {
   #method = null;       // null until it is read from the native request
   #url = null;
-  #list = null;         // header fields, null while #headers has them or nobody has read them
+  #list = null;         // header fields; null while #headers holds them or nobody has read them
   #headers = null;
-  #body = undefined;    // undefined while the native request has it
+  #body = undefined;    // undefined while the native request holds it
   #signal = null;
   #follows = null;      // the signal that #signal will follow
-  #reason = null;       // { reason } when the request was aborted before somebody asked for #signal
+  #reason = null;       // { reason } if the request was aborted before #signal was made
   #settings = standard;
-  #id = -1;             // of the native request
+  #id = -1;             // number of the native request
   #guard = "request";
-  #blob = null;         // that a blob URL named when the request was made
+  #blob = null;         // the blob that a blob URL referred to when the request was made
 
   // https://fetch.spec.whatwg.org/#dom-request
   constructor(input, init = undefined) {
@@ -315,7 +315,7 @@ class Request {
     this.#body = from.#giveBody();
   }
 
-  // The body for another request; this one's counts as used from now on.
+  // The body for another request; this request's body counts as used after that.
   #giveBody() {
     let body = this.#readBody();
     if (typeof body === "string") body = innerBodyOf(body);
@@ -404,7 +404,7 @@ class Request {
     return this.#body = hasBody ? new InnerBody(REQUEST, this.#id, null) : null;
   }
 
-  // The signal, unless nobody could abort it.
+  // The signal, or null if nobody could abort it.
   #signalOrNull() {
     if (this.#signal !== null) return this.#signal;
     return this.#follows === null && this.#id === -1 ? null : this.#readSignal();

@@ -1,14 +1,14 @@
 // Response. https://fetch.spec.whatwg.org/#response-class
 //
-// `new Response("text", { status, headers })` keeps the text and a flat list of checked header
-// fields; the objects for them are made when somebody looks.
+// `new Response("text", { status, headers })` stores the text and a flat list of checked header
+// fields; the objects for them are made on demand.
 //
 // For other scripts, realm.http:
 //     Response, isResponse(value)
 //     unpackResponse(value)        the record { status, statusText, headerList, body } of a
-//                                  Response, one and the same for all calls; null for any other
+//                                  Response, the same object for all calls; null for any other
 //                                  value. The body counts as used afterwards; throws a TypeError
-//                                  if it was before.
+//                                  if it was used before.
 //     newUpgradeResponse(socket)   a Response with status 101; socketOf(response) is the socket of
 //                                  one, null of all others
 //     wasmOf(response)             a promise of its body as an ArrayBuffer; rejected unless the
@@ -31,8 +31,8 @@ const {
 } = realm.primordials;
 const { converters } = webidl;
 
-// The members of a ResponseInit, one object for all calls. What dictionaryConverter() would make
-// costs more than the rest of the constructor.
+// The members of a ResponseInit, in one object for all calls. Making a new object with
+// dictionaryConverter() would cost more than the rest of the constructor.
 const given = { headers: undefined, status: 200, statusText: "", webSocket: undefined };
 
 function toResponseInit(init, prefix, context) {
@@ -46,7 +46,7 @@ function toResponseInit(init, prefix, context) {
   if (!isObject(init)) {
     throw failure("is not an object, so it cannot be a ResponseInit", prefix, context);
   }
-  // NB: getters may construct other responses, so `given` is written when all is read.
+  // NB: Getters may construct other responses, so `given` is written after everything was read.
   let { headers } = init;
   if (headers !== undefined) {
     headers = toHeadersInit(headers, prefix, "'headers' of 'ResponseInit'");
@@ -57,7 +57,7 @@ function toResponseInit(init, prefix, context) {
   let { statusText } = init;
   statusText = statusText === undefined ? ""
     : converters.ByteString(statusText, prefix, "'statusText' of 'ResponseInit'");
-  // NB: not of the standard: the client's end of a WebSocketPair.
+  // NB: Not part of the standard: the client's end of a WebSocketPair.
   given.webSocket = status === 101 ? init.webSocket : undefined;
   given.headers = headers;
   given.status = status;
@@ -69,8 +69,9 @@ function isNullBodyStatus(status) {
   return status === 204 || status === 205 || status === 304 || status === 101 || status === 103;
 }
 
-// What few responses have: those of fetch and of error(), and those that become a WebSocket.
-// NB: it does not inherit from Object.prototype, which may have accessors of these names.
+// Attributes that few responses have: those of fetch and of error(), and those that become a
+// WebSocket. NB: It does not inherit from Object.prototype, which may have accessors with these
+// names.
 class Origin {
   constructor(type, url, redirected, socket = null) {
     this.type = type;
@@ -90,7 +91,8 @@ let failResponse;
 let setBody;
 let checkWasm;
 
-// What unpackResponse() gives; one for all, its properties always of the same kind.
+// The result of unpackResponse(); one object for all calls, whose properties always have the same
+// types.
 const unpacked = { status: 200, statusText: "", headerList: null, body: null };
 const none = [];
 
@@ -142,7 +144,7 @@ class Response {
     setBody = (response, body) => { response.#body = body; };
 
     // https://www.w3.org/TR/wasm-web-api/#compile-a-potential-webassembly-response, 2.2-2.6
-    // NB: what is opaque has no status that would be ok.
+    // NB: An opaque response has no status that would be ok.
     checkWasm = (response) => {
       const type = response.#list === null ? null : getHeader(response.#list, "content-type");
       if (type === null || StringPrototypeToLowerCase(type) !== "application/wasm") {
@@ -299,7 +301,7 @@ function newFetchResponse(inner) {
 
 realm.http = {
   __proto__: null,
-  // What relative URLs are relative to; undefined unless the host gives the application a location.
+  // The base of relative URLs; undefined unless the host gives the application a location.
   baseURL: undefined,
   Response,
   failResponse: (response, reason) => failResponse(response, reason),

@@ -1,4 +1,5 @@
-// What bodies and blobs do with streams, whatever applications did to the classes' prototypes.
+// Operations on streams for bodies and blobs that do not depend on what applications have changed
+// on the prototypes of the classes.
 //
 // For other scripts, realm.streamAccess:
 //     isStream(value), isLocked(stream), isDisturbed(stream)
@@ -36,7 +37,7 @@ const pipeThrough = uncurryThis(streams.ReadableStream.prototype.pipeThrough);
 
 function closeSource(controller) {
   ReadableByteStreamControllerClose(controller);
-  // A reader that brought its own buffer waits for it to come back.
+  // A reader with a buffer of its own waits until the buffer is returned.
   if (controller.pendingPullIntos.length > 0) ReadableByteStreamControllerRespond(controller, 0);
 }
 
@@ -46,7 +47,7 @@ function fromChunks(chunks) {
     while (next < chunks.length) {
       const chunk = chunks[next++];
       if (chunk.length === 0) continue;
-      // The stream takes the memory that it is given, and the chunk is somebody's.
+      // The stream takes over the memory that it is given, but the chunk belongs to somebody else.
       const copy = new Uint8Array(chunk);
       enqueueOwned(controller, TypedArrayPrototypeGetBuffer(copy), 0, copy.length);
       return;
@@ -79,9 +80,9 @@ function fail(stream, error) {
   if (state.state === ops.READABLE) ReadableByteStreamControllerError(state.controller, error);
 }
 
-// Reads a stream to its end. `take` may be null: then the chunks are collected.
-// NB: the end is told by callbacks, not by a promise: a promise resolved with an array would look
-// up `then`, which applications may have put on Object.prototype.
+// Reads a stream to its end. If `take` is null, the chunks are collected. NB: The end is reported
+// by callbacks, not by a promise: a promise resolved with an array would look up `then`, which
+// applications may have put on Object.prototype.
 class Collector {
   constructor(stream, take, onEnd, onFailure) {
     this.reader = AcquireReadableStreamDefaultReaderState(readableState(stream));
@@ -103,7 +104,7 @@ class Collector {
       return;
     }
     if (this.take !== null) {
-      // No promise: there is room for more.
+      // No promise: the consumer can take more at once.
       let taken;
       try {
         taken = this.take(chunk) ?? PromiseResolve(undefined);
@@ -115,7 +116,8 @@ class Collector {
       return;
     }
     ArrayPrototypePush(this.chunks, chunk);
-    // NB: not at once, or a stream that always has a chunk would nest as deep as it is long.
+    // NB: In a microtask, because otherwise a stream that always has a chunk would recurse once per
+    // chunk.
     PromisePrototypeThen(PromiseResolve(undefined), this.next);
   }
 

@@ -1,4 +1,4 @@
-// The methods of arrays and typed arrays that leave their array as it is.
+// The methods of arrays and typed arrays that return a changed copy.
 
 const {
   Array, ArrayPrototype, ArrayPrototypeSort, BigIntAsIntN, MathMax, MathMin, NumberIsNaN,
@@ -98,9 +98,9 @@ defineMissing(ArrayPrototype, {
   },
 }, 110);
 
-// A copy of the same element type that no subclass has a say in.
+// A copy with the same element type, which no subclass can influence.
 function copied(typedArray) {
-  const length = TypedArrayPrototypeGetLength(typedArray);  // throws if it is none
+  const length = TypedArrayPrototypeGetLength(typedArray);  // throws if it is not a typed array
   const constructor = realm.primordials[TypedArrayPrototypeGetSymbolToStringTag(typedArray)];
   const copy = new constructor(length);
   for (let i = 0; i < length; i++) copy[i] = typedArray[i];

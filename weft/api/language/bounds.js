@@ -1,13 +1,13 @@
-// What one function of the language may ask of V8 in one piece.
+// Limits on the memory that one function of the language may request from V8 at once.
 //
-// Within such a function V8 looks neither at the limit of the heap nor whether it is to end: when it
-// gets no memory there, the process ends. So what certainly does not fit is refused before, with a
-// RangeError. What is small is passed on by a comparison or two.
+// Within such a function V8 checks neither the heap limit nor whether it should terminate; if it
+// gets no memory there, the process ends. So arguments that certainly need too much memory are
+// refused before, with a RangeError. Small arguments cost only a comparison or two.
 //
-// The functions look like those of the engine, to Function.prototype.toString() as well.
+// The functions look like those of the engine, also to Function.prototype.toString().
 //
-// NB: The length of an array that is large is read once more than the language says, which a Proxy
-// of an array can see.
+// NB: The length of a large array is read one more time than the language specifies, which a Proxy
+// of an array can observe.
 
 const {
   ArrayIsArray, ArrayPrototype, ArrayPrototypeFill, ArrayPrototypePush, FunctionPrototype,
@@ -17,16 +17,16 @@ const {
 const { heapLimit } = native;
 
 const kLarge = 1 << 20;
-// Of an element of an array.
+// The size of an element of an array.
 const kSlotBytes = 8;
-// V8 ends the process when it is asked for a longer list.
+// V8 ends the process when a longer list is requested.
 const kSlotsMax = 2 ** 27 - 3;
 
 function refuse(name) {
   throw new RangeError(`${name}: the result needs more memory than the limit (limits.heapMiB)`);
 }
 
-// ToIntegerOrInfinity and clamping, of what has no code of its own.
+// ToIntegerOrInfinity and clamping, for values whose conversion runs no code.
 function position(value, length, missing) {
   if (value === undefined) return missing;
   return value < 0 ? MathMax(length + value, 0) : MathMin(value, length);

@@ -1,12 +1,12 @@
-// Defines what the engine lacks. Where the engine has it, its own stays.
+// Defines what the engine lacks. A function that the engine has is not replaced.
 
 const { ObjectDefineProperty, ReflectGetOwnPropertyDescriptor, ReflectOwnKeys } = realm.primordials;
 
 const engine = native.engineVersion();
 
-// Each member becomes one of the holder, not enumerable as those of the language. `since` is the
-// version of V8 that has it: V8 adds what is new in it only after the snapshot has been read, so
-// that looking for it here does not find it.
+// Defines each member on the holder, not enumerable like those of the language. `since` is the
+// version of V8 that has the members itself: V8 adds its newer features only after the snapshot was
+// read, so a test at this point would not find them.
 function defineMissing(holder, members, since = Infinity) {
   if (engine >= since) return;
   const names = ReflectOwnKeys(members);

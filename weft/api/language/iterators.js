@@ -17,7 +17,7 @@ class IteratorRecord {
     this.value = undefined;
   }
 
-  // Whether there is one more; `value` is it.
+  // Returns whether there is another value, which is in `value` then.
   step() {
     const result = FunctionPrototypeCall(this.next, this.iterator);
     if (!isObject(result)) throw new TypeError("The result of an iterator is no object");
@@ -33,12 +33,12 @@ class IteratorRecord {
     if (!isObject(result)) throw new TypeError("The result of an iterator's return is no object");
   }
 
-  // Closes because of an error, which is the one that is seen.
+  // Closes because of an error; that error is the one that is thrown.
   closeQuietly() {
     try {
       this.close();
     } catch {
-      // The first error counts.
+      // The first error is reported.
     }
   }
 }
@@ -52,7 +52,7 @@ function directRecord(iterator) {
   return new IteratorRecord(iterator, iterator.next);
 }
 
-// Arguments are looked at before next() is; a wrong one closes the iterator.
+// Arguments are checked before next() is read; an invalid one closes the iterator.
 function checkFunction(iterator, callback) {
   checkObject(iterator);
   if (typeof callback === "function") return;
@@ -82,7 +82,7 @@ function flattenable(value) {
     ? value : FunctionPrototypeCall(method, value));
 }
 
-// Calls back; an error closes the iterator and goes on.
+// Calls the callback; an error closes the iterator and is thrown on.
 function called(record, callback, value, index) {
   try {
     return callback(value, index);
@@ -98,9 +98,9 @@ const SKIP = Symbol("skip");
 
 class Helper {
   #record;
-  #step;       // (value, index): what is given for it, or SKIP
-  #remaining;  // how many more are taken
-  #inner = null;  // of flatMap: the iterator whose values are being given
+  #step;       // (value, index): returns the result for the value, or SKIP
+  #remaining;  // how many more values are taken
+  #inner = null;  // of flatMap: the iterator whose values are being returned
   #index = 0;
   #done = false;
   #running = false;
@@ -132,7 +132,7 @@ class Helper {
     }
   }
 
-  // SKIP at the end.
+  // Returns SKIP at the end.
   #advance() {
     while (true) {
       if (this.#inner !== null) {
@@ -180,7 +180,7 @@ ObjectDefineProperty(HelperPrototype, SymbolToStringTag, {
 
 // ---- the methods
 
-// Calls `use` for each value until it gives true, and closes the iterator then.
+// Calls `use` for each value until it returns true; then closes the iterator.
 function someValue(record, use) {
   for (let index = 0; record.step(); index++) {
     if (!called(record, use, record.value, index)) continue;
@@ -276,7 +276,7 @@ defineMissing(IteratorPrototype, {
 // ---- the class
 
 // https://tc39.es/ecma262/#sec-iterator-constructor
-// A class could not have the prototype that iterators have already.
+// A class could not have the existing prototype of iterators.
 function Iterator() {
   if (new.target === undefined || new.target === Iterator) {
     throw new TypeError("Iterator is an abstract class");
@@ -313,8 +313,8 @@ ObjectDefineProperty(WrapperPrototype, "return", {
   writable: true, enumerable: false, configurable: true,
 });
 
-// The prototype has these two as accessors that behave as data properties, because code from
-// before there was a class assigns to them: https://tc39.es/ecma262/#sec-setterthatignoresprototypeproperties
+// These two are accessors on the prototype that behave like data properties, because older code
+// assigns to them: https://tc39.es/ecma262/#sec-setterthatignoresprototypeproperties
 function defineWeirdAccessor(key, value) {
   const accessor = {
     get() { return value; },

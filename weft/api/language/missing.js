@@ -1,5 +1,5 @@
-// What newer editions of ECMAScript have and the engines that Weft runs on do not, of buffers,
-// promises, objects and texts.
+// Functions of newer editions of ECMAScript that the supported engines lack: for buffers, promises,
+// objects and strings.
 
 const {
   Array, ArrayBuffer, ArrayBufferPrototype, ArrayBufferPrototypeGetByteLength,
@@ -157,7 +157,7 @@ function textOf(value, name) {
   return String(value);
 }
 
-// A half of a pair of code units without its other half.
+// A surrogate without its other half.
 const lone = "(?<![\\uD800-\\uDBFF])[\\uDC00-\\uDFFF]|[\\uD800-\\uDBFF](?![\\uDC00-\\uDFFF])";
 
 defineMissing(StringPrototype, {
@@ -208,7 +208,7 @@ function isLone(text, at, code) {
     : !(other >= 0xd800 && other <= 0xdbff);
 }
 
-// The symbols of explicit resource management: libraries define methods by them.
+// The symbols of explicit resource management: libraries define methods with them.
 function defineSymbol(name) {
   if (name in Symbol) return;
   ObjectDefineProperty(Symbol, name, {

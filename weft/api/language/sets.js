@@ -28,7 +28,7 @@ class SetRecord {
 
   has(value) { return !!FunctionPrototypeCall(this.hasMethod, this.other, value); }
 
-  // Calls `use` for each key until it gives true; the iterator is then closed.
+  // Calls `use` for each key until it returns true; then closes the iterator.
   someKey(use) {
     const keys = FunctionPrototypeCall(this.keysMethod, this.other);
     if (!isObject(keys)) throw new TypeError("The keys of the other set are no iterator");
@@ -46,8 +46,8 @@ class SetRecord {
   }
 }
 
-// The elements one by one. What the visitor adds behind is visited too, as the specification's
-// walk over [[SetData]] does it.
+// Visits the elements one by one, including those that the visitor appends, as the specification
+// does when it iterates over [[SetData]].
 const { next: nextOfSet } = SetPrototypeValues(new Set()).__proto__;
 
 function someElement(set, use) {
@@ -67,7 +67,7 @@ function copyOf(set) {
 
 defineMissing(SetPrototype, {
   union(other) {
-    SetPrototypeGetSize(this);  // throws if it is no set
+    SetPrototypeGetSize(this);  // throws if it is not a set
     const record = new SetRecord(other);
     const result = copyOf(this);
     record.someKey((key) => { SetPrototypeAdd(result, key); });

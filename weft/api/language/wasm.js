@@ -1,14 +1,14 @@
-// WebAssembly as part of a program: a module that V8 compiles beside the script is work under way,
-// so that a program which awaits it does not end before.
+// Makes WebAssembly part of a program's life: a module that V8 compiles on another thread counts as
+// pending work, so a program that awaits it does not end before.
 //
-// A module that is streamed is gathered first: what a script has in memory until then counts as
-// that, and from there on there is one way, with its limits.
+// A streamed module is collected in memory first. It counts as memory of the script during that
+// time, and is then compiled in the only other way, with its limits.
 //
-// Also where V8 10.2 does otherwise than the standard and JavaScript can mend it.
+// It also corrects V8 10.2 where it deviates from the standard and JavaScript can correct it.
 //
 // For the host, realm.language:
-//     complete()              in every new context: the engine adds WebAssembly to it behind the
-//                             snapshot
+//     complete()              called in every new context, because the engine adds WebAssembly
+//                             after the snapshot
 //     isWasmException(value)  for Error.isError()
 
 const { isObject, requiredArguments } = realm.webidl;
@@ -78,7 +78,7 @@ function hide(holder, key, value, writable) {
 
 let exceptionPrototype;
 
-// V8 10.2 has it as a kind of Error; the standard does not.
+// V8 10.2 makes it a subclass of Error; the standard does not.
 function mendException(Exception) {
   const { prototype } = Exception;
   exceptionPrototype = prototype;
@@ -112,7 +112,7 @@ realm.language.isWasmException = (value) => {
   return false;
 };
 
-// The setter is one of Web IDL, for which an argument left out is undefined.
+// This is a setter of Web IDL, for which a missing argument is undefined.
 function mendGlobal(prototype) {
   const property = ReflectGetOwnPropertyDescriptor(prototype, "value");
   const { set } = property;
@@ -130,7 +130,7 @@ realm.language.complete = () => {
     property.value = counted(name, property.value);
     ObjectDefineProperty(WebAssembly, name, property);
   }
-  // V8 has these only where it was given what feeds them.
+  // V8 has these only if the host provides the streaming callback.
   const { compile, instantiate } = WebAssembly;
   const streamed = streaming(compile, instantiate);
   for (const name of ["compileStreaming", "instantiateStreaming"]) {

@@ -4,7 +4,7 @@ const { clone, events, webidl, messaging } = realm;
 const { MessageEvent, EventTarget } = events;
 const { ArrayPrototypeIndexOf, ArrayPrototypePush, ArrayPrototypeSplice } = realm.primordials;
 
-// By name, in order of creation.
+// Channels by name, in the order of their creation.
 const channels = { __proto__: null };
 
 class BroadcastChannel extends EventTarget {
@@ -28,7 +28,7 @@ class BroadcastChannel extends EventTarget {
     const prefix = "Failed to execute 'postMessage' on 'BroadcastChannel'";
     webidl.requiredArguments(arguments.length, 1, prefix);
     if (this.#closed) throw new realm.DOMException("The channel is closed.", "InvalidStateError");
-    // The message is checked even if nobody listens.
+    // The message is cloned even if nobody listens, because an invalid one must throw.
     let copy = clone.cloneWith(message, []).value;
     const all = channels[name];
     let first = true;

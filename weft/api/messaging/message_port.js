@@ -1,8 +1,8 @@
 // MessageChannel and MessagePort, within one isolate.
 // https://html.spec.whatwg.org/#message-channels
 //
-// A message is cloned when it is sent and arrives in a task of its own. That task belongs to the
-// application: a request that has sent something and ends must not take it back.
+// A message is cloned when it is sent and arrives in a task of its own. The task belongs to the
+// application, so the end of the request that sent the message does not cancel it.
 const { clone, events, webidl } = realm;
 const { MessageEvent, EventTarget, Event } = events;
 const { setTimeoutInternal } = realm.timers;
@@ -11,7 +11,7 @@ const {
   ObjectDefineProperty, ObjectGetOwnPropertyDescriptor, SymbolIterator,
 } = realm.primordials;
 
-// What the application's own tasks belong to.
+// The owner of the tasks of the application.
 const kApplication = 0;
 
 function postTask(task) {
@@ -73,11 +73,11 @@ class MessagePort extends EventTarget {
     if (peer === null) return;
     this.#peer = null;
     peer.#peer = null;
-    // Behind what was sent before.
+    // The event comes after the messages that were sent before.
     postTask(() => events.fireEvent(peer, new Event("close")));
   }
 
-  // Runs one queued message, in a task.
+  // Delivers one queued message, in a task.
   #deliver() {
     if (!this.#enabled || this.#queue.length === 0) return;
     const { data, transferred } = ArrayPrototypeShift(this.#queue);

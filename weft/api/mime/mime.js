@@ -35,7 +35,7 @@ function trim(text) {
   return trimEnd(StringPrototypeSlice(text, start));
 }
 
-// ASCII letters only: "K" (KELVIN SIGN) must not become "k".
+// Converts ASCII letters only: "K" (KELVIN SIGN) must not become "k".
 function lower(text) {
   return RegExpPrototypeExec(/[^\x00-\x7f]/, text) === null
     ? StringPrototypeToLowerCase(text) : text;
@@ -46,7 +46,7 @@ function indexOrEnd(text, character, from) {
   return at === -1 ? text.length : at;
 }
 
-// https://fetch.spec.whatwg.org/#collect-an-http-quoted-string with extract-value; `at` is behind
+// https://fetch.spec.whatwg.org/#collect-an-http-quoted-string with extract-value; `at` is after
 // the first quotation mark.
 function quotedString(text, at) {
   let value = "";

@@ -96,7 +96,7 @@ function deepEqual(a, b, strict, seen = []) {
   if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   const kind = valueKind(a);
   if (kind !== valueKind(b)) return false;
-  // What is being compared already, in a cycle, is equal as far as anybody knows.
+  // In a cyclic structure, a pair that is already being compared is assumed to be equal.
   if (seen.some(([left, right]) => left === a && right === b)) return true;
   seen.push([a, b]);
   const same = sameInside(a, b, kind, strict, seen);
@@ -126,7 +126,7 @@ function assert(value, message) {
   }
 }
 
-// Whether an error is the one that was expected: a class, a pattern, an object, a judge.
+// Whether an error is the expected one; `expected` is a class, a pattern, an object or a function.
 function matches(error, expected) {
   if (expected === undefined) return true;
   if (expected instanceof RegExp) return expected.test(String(error));

@@ -31,7 +31,7 @@ function checkSize(size) {
 
 class FastBuffer extends Uint8Array {}
 
-// As plain Uint8Array: the natives and `map` make what they make of it.
+// As a plain Uint8Array, because the native functions and `map` would otherwise make Buffers.
 function plain(buffer) {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
@@ -52,7 +52,7 @@ function viewBytes(value, name) {
   return plain(value);
 }
 
-// A function and not a class: Buffer(8) without `new` is still found in packages.
+// A function and not a class, because packages still call Buffer(8) without `new`.
 function Buffer(value, encodingOrOffset, length) {
   if (typeof value === "number") return Buffer.alloc(value);
   return Buffer.from(value, encodingOrOffset, length);
@@ -173,7 +173,7 @@ function find(buffer, value, from, encoding, isBackward) {
   const sought = typeof value === "number" ? Uint8Array.of(value)
     : typeof value === "string" ? bytesOf(value, encoding) : viewBytes(value, "value");
   const last = buffer.length - sought.length;
-  // Nothing is found everywhere, also behind the end.
+  // An empty value is found at every position, also at the end.
   if (sought.length === 0 && !isBackward && Math.trunc(+from) > last) return last;
   let at = Number.isNaN(+from) || from === undefined ? (isBackward ? last : 0) : Math.trunc(+from);
   if (at < 0) at = Math.max(isBackward ? -1 : 0, buffer.length + at);
@@ -234,7 +234,7 @@ const methods = {
     let bytes = bytesOf(text, encoding);
     if (bytes.length > room) {
       let end = room;
-      // No part of a character is written.
+      // An incomplete character is not written.
       if (toEncoding(encoding) === "utf8") while (end > 0 && (bytes[end] & 0xC0) === 0x80) end--;
       if (toEncoding(encoding) === "utf16le") end -= end % 2;
       bytes = bytes.subarray(0, end);

@@ -1,4 +1,4 @@
-// The readers and writers of numbers on Buffer.prototype.
+// The methods of Buffer.prototype that read and write numbers.
 "use strict";
 
 function outOfRange(name, range, value) {
@@ -29,7 +29,7 @@ function viewOf(buffer) {
   return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-// Readers and writers that a DataView has: [name, method, bytes, least, most].
+// Numbers that a DataView can read and write: [name, method, bytes, minimum, maximum].
 const fixed = [
   ["UInt8", "Uint8", 1, 0, 0xFF], ["Int8", "Int8", 1, -0x80, 0x7F],
   ["UInt16", "Uint16", 2, 0, 0xFFFF], ["Int16", "Int16", 2, -0x8000, 0x7FFF],

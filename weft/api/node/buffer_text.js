@@ -1,4 +1,4 @@
-// The encodings of Buffer: texts to bytes and back.
+// The encodings of Buffer: converts texts to bytes and back.
 "use strict";
 
 const { base64DecodeBytes, base64EncodeBytes, utf8Decode, utf8Encode } = native;
@@ -10,7 +10,7 @@ const names = {
   base64url: "base64url", hex: "hex",
 };
 
-// The one name of an encoding, or undefined.
+// The canonical name of an encoding, or undefined.
 function encodingOf(name) {
   if (name === undefined || name === null || name === "") return "utf8";
   return names[name] ?? names[`${name}`.toLowerCase()];
@@ -40,7 +40,7 @@ function fromHex(text) {
   return bytes;
 }
 
-// Node.js takes both alphabets, passes over what belongs to none, and ends at the first '='.
+// Node.js accepts both alphabets, skips characters outside them, and stops at the first '='.
 function fromBase64(text) {
   const direct = base64DecodeBytes(text);
   if (direct !== undefined) return new Uint8Array(direct);
@@ -126,7 +126,7 @@ function byteLength(text, name) {
       for (let i = 0; i < text.length; i++) {
         const code = text.charCodeAt(i);
         if (code >= 0x80) bytes += code < 0x800 ? 1 : 2;
-        // A pair takes four bytes: two units, and the two more that were counted.
+        // A surrogate pair takes four bytes: the two units count for two more.
         if (code >= 0xD800 && code <= 0xDBFF && i + 1 < text.length) {
           const next = text.charCodeAt(i + 1);
           if (next >= 0xDC00 && next <= 0xDFFF) i++;

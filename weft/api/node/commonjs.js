@@ -32,7 +32,7 @@ class Module {
     return requireFrom(specifier, this.filename ?? this.id, this);
   }
 
-  // For packages that make modules of texts.
+  // For packages that make modules from texts.
   _compile(source, path) {
     const body = source.startsWith("#!") ? `//${source}` : source;
     const given = [this.exports, makeRequire(path, this), this, path, folderOf(path)];
@@ -52,8 +52,8 @@ function nodeModulePaths(folder) {
 
 const ours = Object.create(null);
 
-// The default of a module of Node.js is all that it has; one of ours is given as a namespace, of
-// which every isolate has one copy.
+// The default export of a module of Node.js holds all its exports. A module of Weft is given as a
+// namespace, of which every isolate has one.
 function builtin(name) {
   const module = realm.modules[name];
   if (name.startsWith("node:") && "default" in module) return module.default;
@@ -100,13 +100,13 @@ const extensions = {
   },
 };
 
-// What a script began with, if that is a file of CommonJS. An application that is served has none,
-// so that a file which is both does not also listen by itself.
+// The file that a script was started with, if it is CommonJS. A served application has none, so
+// that a file which is both script and application does not also listen itself.
 let mainModule;
 
 function loadFile(path, kind, parent, isEntry = false) {
   const known = cache[path];
-  // A module that is still running gives what it has exported so far: that is how cycles end.
+  // A module that is still running gives its exports so far; this is how cycles end.
   if (known !== undefined) {
     if (parent !== undefined && !parent.children.includes(known)) parent.children.push(known);
     return known;

@@ -44,14 +44,14 @@ function failed(message, code = "ERR_CRYPTO_INVALID_STATE") {
   return error;
 }
 
-// What is hashed is kept until it is asked for.
+// Collects the data until the digest is requested.
 class Digesting extends Transform {
   #parts = [];
   #ended = false;
 
   update(data, encoding = undefined) {
     if (this.#ended) throw failed("Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
-    // A copy: the caller may go on to change it.
+    // A copy, because the caller may modify the data afterwards.
     this.#parts.push(Buffer.from(toBytes(data, encoding)));
     return this;
   }
@@ -76,7 +76,7 @@ class Digesting extends Transform {
 
 class Hash extends Digesting {
   #name;
-  #bytes;  // undefined, or the length that outputLength asks for
+  #bytes;  // undefined, or the value of outputLength
   constructor(name, options = undefined, parts = []) {
     super(options);
     this.#name = hashName(name);
@@ -88,7 +88,7 @@ class Hash extends Digesting {
   }
   _compute(bytes) {
     if (this.#bytes === undefined) return cryptoDigest(this.#name, bytes);
-    // cSHAKE without a name and a customization is SHAKE.
+    // cSHAKE without a name and a customization equals SHAKE.
     const none = new Uint8Array(0);
     const strength = this.#name === "shake128" ? 128 : 256;
     return cryptoCshake(strength, none, none, this.#bytes * 8, bytes);
@@ -181,7 +181,7 @@ function randomInt(min, max = undefined, callback = undefined) {
   if (!whole || !(range > 0 && range <= 2 ** 48)) {
     throw invalid(`The value of "max" is out of range. Received ${max}`, "ERR_OUT_OF_RANGE");
   }
-  // What lies above the last whole multiple would favour the small numbers.
+  // Numbers above the last whole multiple of the range would make small results more likely.
   const limit = 2 ** 48 - 2 ** 48 % range;
   let number;
   do number = randomBytes(6).readUIntBE(0, 6);
@@ -223,7 +223,7 @@ function scryptArguments(password, salt, length, options) {
     error.code = "ERR_CRYPTO_INVALID_SCRYPT_PARAMS";
     throw error;
   }
-  // OpenSSL counts a little more than the formula.
+  // OpenSSL needs slightly more than the formula says.
   return [toBytes(password), toBytes(salt), length, n, r, p, most + 1024 * 1024];
 }
 
@@ -294,7 +294,7 @@ class Cipher extends Transform {
   setAutoPadding() {
     return this;
   }
-  // The whole comes from final(): it is right, though not in pieces.
+  // final() gives the whole result: it is correct, although not in pieces.
   update(data, inputEncoding = undefined, outputEncoding = undefined) {
     this.#parts.push(Buffer.from(toBytes(data, inputEncoding)));
     return given(new Uint8Array(0), outputEncoding);

@@ -18,7 +18,7 @@ function checkListener(listener) {
     (listener === null ? "null" : typeof listener));
 }
 
-// A function and not a class: older packages call it on objects of their own.
+// A function and not a class, because older packages call it on objects of their own.
 function EventEmitter(options) {
   EventEmitter.init.call(this, options);
 }
@@ -120,7 +120,7 @@ const methods = {
     }
     const found = events?.[type];
     if (found === undefined) return false;
-    // The list is never changed in place, so listeners may come and go meanwhile.
+    // The list is never modified in place, so listeners may be added and removed meanwhile.
     const list = typeof found === "function" ? [found] : found;
     for (let i = 0; i < list.length; i++) {
       const result = Reflect.apply(list[i], this, args);
@@ -205,7 +205,7 @@ const methods = {
 };
 methods.off = methods.removeListener;
 for (const name of Object.keys(methods)) {
-  // As on a class written by hand: writable, and seen by for-in, which mixins use.
+  // As on a class written by hand: writable and enumerable, which mixins rely on.
   EventEmitter.prototype[name] = methods[name];
 }
 

@@ -1,4 +1,4 @@
-// node:fs and node:fs/promises, to read only, behind --allow-read.
+// node:fs and node:fs/promises, read-only, and only what --allow-read permits.
 // https://nodejs.org/api/fs.html
 "use strict";
 
@@ -157,7 +157,8 @@ function readOnly(name) {
     { errno: -30, code: "EROFS", syscall: name, path });
 }
 
-// Those that come back later do the same, but for the file's bytes, which a fiber reads.
+// The functions of fs.promises do the same work synchronously, except that a fiber reads the bytes
+// of a file.
 const promises = { constants };
 for (const name of Object.keys(reading)) {
   promises[name.slice(0, -4)] = async (...args) => reading[name](...args);

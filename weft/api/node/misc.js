@@ -1,4 +1,4 @@
-// The small ones: string_decoder, os, perf_hooks, diagnostics_channel, punycode, tty, v8, vm,
+// Small modules: string_decoder, os, perf_hooks, diagnostics_channel, punycode, tty, v8, vm,
 // worker_threads, constants, console.
 "use strict";
 
@@ -15,7 +15,7 @@ class StringDecoder {
     this.encoding = toEncoding(encoding);
   }
 
-  // How many bytes at the end belong to a character that is not whole.
+  // How many bytes at the end belong to an incomplete character.
   #incomplete(bytes) {
     if (this.encoding === "base64" || this.encoding === "base64url") return bytes.length % 3;
     if (this.encoding === "utf16le") {
@@ -164,7 +164,7 @@ const diagnostics = {
   tracingChannel: (name) => new TracingChannel(name),
 };
 
-// ---- os: what does not tell one machine from another
+// ---- os: without anything that distinguishes one machine from another
 
 const cpus = () => Array.from({ length: native.hardwareConcurrency() }, () => ({
   model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 },
@@ -194,7 +194,7 @@ const os = {
   version: () => "",
 };
 
-// ---- the rest
+// ---- other modules
 
 const notHere = (what) => () => {
   throw Object.assign(new Error(`${what} is not there on Weft`),

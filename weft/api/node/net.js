@@ -1,5 +1,6 @@
-// Modules that packages import for a part that they may never use: what opens sockets, servers and
-// processes. They can be imported; whatever would need the machine throws and says so. zlib works.
+// Modules that packages import for functions that they may never call: sockets, servers and
+// processes. They can be imported, but a function that needs the machine throws an error that says
+// so. zlib works.
 "use strict";
 
 const EventEmitter = load("events")["node:events"];
@@ -146,7 +147,7 @@ const http2 = {
   constants: { NGHTTP2_CANCEL: 8, NGHTTP2_NO_ERROR: 0 },
 };
 
-// ---- net, tls, dns and their kin
+// ---- net, tls, dns and similar
 
 function isIPv4(text) {
   return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
@@ -206,7 +207,7 @@ function zlibError(cause) {
     { code: "Z_DATA_ERROR", errno: -3 });
 }
 
-// The codecs make no more at once.
+// The limit of the codecs on one output.
 const kOutputMax = 256 * 1024 * 1024;
 const tooLarge = (most) => invalid(
   `Cannot create a Buffer larger than ${most} bytes`, "ERR_BUFFER_TOO_LARGE", RangeError);

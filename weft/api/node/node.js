@@ -1,14 +1,14 @@
-// The node: modules, as far as the prelude knows them: their names, and how one comes into being.
+// The node: modules as the prelude knows them: their names, and how a module is created.
 //
-// The scripts in this folder, all but this one, are not run here. A script is compiled and run when
-// one of its modules is first wanted; it is the body of `(function (native, realm, load) { ... })`
-// and gives an object of modules by their names: `return { "node:path": path };`. By load("path")
-// it takes what another script gives.
+// The other scripts in this folder are not run with the prelude. A script is compiled and run when
+// one of its modules is first imported. It is the body of a function (native, realm, load) and
+// returns an object of modules by their names: `return { "node:path": path };`. load("path") gives
+// the result of another script.
 //
 // For the host:
-//   realm.commonjs.load(path)   runs a CommonJS file, and gives its module.exports
-//   realm.node.beforeExit()     nothing is pending any more
-//   realm.node.exit(status)     the script ends; gives the status that it asks for
+//   realm.commonjs.load(path)   runs a CommonJS file and gives its module.exports
+//   realm.node.beforeExit()     called when nothing is pending any more
+//   realm.node.exit(status)     called when the script ends; gives the status that it asks for
 
 const { nodeScript } = native;
 const { ObjectDefineProperty, ObjectKeys } = realm.primordials;
@@ -67,7 +67,7 @@ for (let i = 0; i < files.length; i++) {
   for (let j = 0; j < modules.length; j++) defineModule(`node:${modules[j]}`, files[i]);
 }
 
-// What packages take for granted. Each is made when it is first looked at.
+// Globals that packages rely on. Each is made when it is first read.
 function lazyGlobal(name, make) {
   const define = (value) => ObjectDefineProperty(globalThis, name, {
     __proto__: null, value, writable: true, enumerable: false, configurable: true,
@@ -92,7 +92,7 @@ lazyGlobal("global", () => globalThis);
 realm.node = {
   __proto__: null,
   load,
-  // A script that has never looked at its process hears nothing of its end.
+  // A script that has never used `process` has no listeners there.
   beforeExit: () => loaded.process?.ending.beforeExit(),
   exit: (status) => loaded.process?.ending.exit(status) ?? status,
 };

@@ -31,7 +31,7 @@ function checkOption(name, option) {
   for (const one of multiple ? preset : [preset]) requireType(one, `${place}.default`, type);
 }
 
-// How the words are read: what an option is called, and whether it takes a value.
+// How the words are interpreted: the name of each option, and whether it takes a value.
 class Reader {
   #options;
   constructor(options) {
@@ -52,7 +52,7 @@ class Reader {
     const tokens = [];
     const rest = [...args];
     let index = -1;
-    let grouped = 0;  // words that one group of short options has become
+    let grouped = 0;  // words that one group of short options was expanded to
     const option = (name, rawName, value, inlineValue) =>
       tokens.push({ kind: "option", name, rawName, index, value, inlineValue });
     // The option's value may be the next word.
@@ -90,7 +90,7 @@ class Reader {
     return tokens;
   }
 
-  // -abfFILE is -a -b -fFILE if f takes a value.
+  // -abfFILE means -a -b -fFILE if f takes a value.
   expanded(word) {
     const words = [];
     for (let i = 1; i < word.length; i++) {

@@ -10,7 +10,7 @@ function check(value, name = "path") {
   throw error;
 }
 
-// Without ".", ".." and empty parts; ".." at the front stays when it may lead above.
+// Removes ".", ".." and empty parts; a ".." at the front stays if the path may leave its start.
 function parts(path, mayClimb) {
   const kept = [];
   for (const part of path.split("/")) {
@@ -134,7 +134,7 @@ const path = {
   extname, parse, format, matchesGlob, toNamespacedPath: (value) => value,
 };
 path.posix = path;
-// There is one kind of path on the systems that Weft runs on.
+// The systems that Weft runs on have only POSIX paths.
 path.win32 = path;
 
 return { "node:path": path, "node:path/posix": path, "node:path/win32": path };

@@ -10,7 +10,7 @@ const EventEmitter = load("events")["node:events"];
 // The version of Node.js whose interfaces these modules follow.
 const kNode = "22.14.0";
 
-// Values are texts, as in every environment.
+// Values are strings, as in every environment.
 function makeEnv() {
   const texts = processEnv();
   const env = Object.create(Object.prototype);
@@ -71,7 +71,7 @@ function hrtime(before = undefined) {
 }
 hrtime.bigint = () => BigInt(Math.round(monotonicNow() * 1e6)) + 1_000_000_000n;
 
-// ---- nextTick: before the promises' jobs that are queued after it
+// ---- nextTick: runs before the reactions of promises that are queued after it
 
 const ticks = [];
 function runTicks() {
@@ -100,12 +100,12 @@ function memoryUsage() {
 }
 memoryUsage.rss = () => memoryUsage().rss;
 
-// ---- its end
+// ---- the end of the process
 
 let exitCode = undefined;
 let exiting = false;
 
-// A whole number, also as a text.
+// Accepts a whole number, also as text.
 function checkedStatus(code) {
   if (code === undefined || code === null) return undefined;
   const number = typeof code === "string" && code.trim() !== "" ? Number(code) : code;
@@ -113,10 +113,10 @@ function checkedStatus(code) {
   throw load("events").invalid('The "code" argument must be an integer.');
 }
 
-// The kernel keeps eight bits of it.
+// The kernel keeps the lowest eight bits.
 const status = () => Number(exitCode ?? 0) & 0xff;
 
-// Its listeners may choose another status; what they begin is not waited for.
+// A listener may choose another status; the work that it starts is not awaited.
 function tellExit() {
   if (exiting) return;
   exiting = true;
@@ -132,12 +132,12 @@ function exit(code = undefined) {
   }
 }
 
-// For the host, when nothing is pending any more.
+// Called by the host when nothing is pending any more.
 const ending = {
   beforeExit() {
     process.emit("beforeExit", exitCode ?? 0);
   },
-  // `failed`: the status of an error that nobody caught, or 0.
+  // `failed`: the status for an error that nobody caught, or 0.
   exit(failed) {
     if (failed !== 0) exitCode = failed;
     tellExit();

@@ -22,7 +22,7 @@ function toText(value) {
   return "";
 }
 
-// An empty separator counts as none given, as null does.
+// An empty separator counts as missing, like null.
 function stringify(object, separator = "&", equals = "=", options = undefined) {
   separator ||= "&";
   equals ||= "=";

@@ -50,9 +50,9 @@ function connect(parts, options, callback) {
   let left = streams.length + (promised === undefined ? 0 : 1);
   let failure;
   let value;
-  // A function has taken the stream before it by iteration.
+  // Whether a function reads the stream before it by iteration.
   const isTaken = (i) => typeof parts[i + 1] === "function" && !isStream(parts[i + 1]);
-  // The last stream whose reader had enough of it, with all that come before it.
+  // The last stream whose reader has stopped early; all streams before it end with it.
   let enough = -1;
   const leaveOff = (last) => {
     enough = Math.max(enough, last);
@@ -77,7 +77,7 @@ function connect(parts, options, callback) {
     };
     finished(stream, sides, (error) => {
       const isEarly = error?.code === "ERR_STREAM_PREMATURE_CLOSE";
-      // Whether the function that did not read to the end has failed, its own outcome says.
+      // If the function that stopped early has failed, its own result reports that.
       if (isEarly && isTaken(i)) leaveOff(i);
       done(isEarly && i <= enough ? undefined : error);
     });
@@ -111,7 +111,7 @@ const promises = {
   }),
 };
 
-// ---- what Readable has besides
+// ---- more methods of Readable
 
 Object.assign(Readable, {
   from,
@@ -136,7 +136,7 @@ Duplex.from = (source) => {
   return joined(from(source), new PassThrough());
 };
 
-// What a function that only consumes gives to read: nothing, or its failure.
+// The output of a function that only consumes: nothing, or its failure.
 async function* nothingOf(promise) {
   await promise;
 }
@@ -220,7 +220,7 @@ const helpers = {
   compose(next) {
     return joined(this.pipe(next), next);
   },
-  // An old stream, which only emits.
+  // Wraps a stream of the old kind, which only emits events.
   wrap(source) {
     source.on("data", (chunk) => {
       if (!this.push(chunk)) source.pause?.();

@@ -31,7 +31,7 @@ function coded(message, code) {
   return error;
 }
 
-// ---- ends, for both sides of a stream
+// ---- the end of either side of a stream
 
 function statesOf(stream) {
   return [stream._readableState, stream._writableState].filter((state) => state !== undefined);

@@ -229,7 +229,7 @@ function from(source, options = undefined) {
   return readable;
 }
 
-// ---- between the two kinds of streams
+// ---- conversion between Node.js streams and web streams
 
 function toWeb(readable, options = undefined) {
   const wrap = (chunk) => typeof chunk === "string" ? chunk
@@ -318,7 +318,7 @@ function duplexFromWeb({ readable, writable }, options = undefined) {
   return joined(reading, writing, options);
 }
 
-// One stream of two.
+// Makes one duplex stream of a readable and a writable one.
 function joined(reading, writing, options = undefined) {
   const duplex = new Duplex({
     ...options,

@@ -52,7 +52,7 @@ function Writable(options) {
 }
 Object.setPrototypeOf(Writable.prototype, Stream.prototype);
 Object.setPrototypeOf(Writable, Stream);
-// A Duplex is a Writable, though it inherits from Readable.
+// A Duplex is a Writable although it inherits from Readable.
 Object.defineProperty(Writable, Symbol.hasInstance, {
   value(object) {
     if (Function.prototype[Symbol.hasInstance].call(this, object)) return true;
@@ -298,7 +298,7 @@ function defineGetters(prototype, names) {
 }
 defineGetters(Writable.prototype, Object.keys(getters));
 
-// ---- both ways
+// ---- readable and writable
 
 function Duplex(options) {
   if (!(this instanceof Duplex)) return new Duplex(options);
@@ -353,7 +353,7 @@ Object.assign(Transform.prototype, {
     this._transform(chunk, encoding, (error, data) => {
       if (error) return callback(error);
       if (data !== null && data !== undefined) this.push(data);
-      // The next chunk is taken when somebody has taken this one's.
+      // The next chunk is transformed when this one's output was read.
       if (state.ended || before === state.length || state.length < state.highWaterMark) callback();
       else this._waiting = callback;
       return undefined;

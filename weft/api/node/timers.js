@@ -1,7 +1,7 @@
 // node:timers and node:timers/promises. https://nodejs.org/api/timers.html
 //
-// The global setTimeout() gives a number, as the web platform has it; this one gives an object with
-// unref(), which also counts as that number.
+// The global setTimeout() returns a number, as on the web platform; this one returns an object with
+// unref(), which converts to that number.
 "use strict";
 
 const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } =
@@ -22,7 +22,7 @@ class Timeout {
   ref() {
     return this;
   }
-  // Nothing waits for a timer's sake alone: a request ends its own, a script its last.
+  // Has no effect: the timers of a request end with it, and a script ends after its last timer.
   unref() {
     return this;
   }

@@ -1,4 +1,4 @@
-// node:url: the web platform's classes, the functions between URLs and paths, and the old parser.
+// node:url: the web platform's classes, conversions between URLs and paths, and the legacy parser.
 // https://nodejs.org/api/url.html
 "use strict";
 
@@ -52,7 +52,7 @@ function urlToHttpOptions(url) {
   return options;
 }
 
-// ---- the old parser: it takes relative references as they are
+// ---- the legacy parser, which leaves relative references unresolved
 
 const slashed = ["http:", "https:", "ftp:", "file:", "ws:", "wss:"];
 

@@ -9,7 +9,7 @@ const kPromisify = Symbol.for("nodejs.util.promisify.custom");
 const kPromisifyNames = Symbol("customPromisifyArgs");
 
 function inspect(value, options = undefined, depth = undefined, colors = undefined) {
-  // The old form: (value, showHidden, depth, colors).
+  // The older signature: (value, showHidden, depth, colors).
   const given = typeof options === "boolean" ? { showHidden: options, depth, colors } : options;
   return realm.inspect(value, given);
 }
@@ -26,7 +26,7 @@ inspect.styles = { __proto__: null };
 const format = (...args) => realm.format(args);
 const formatWithOptions = (options, ...args) => realm.format(args, options);
 
-// The timers of the web platform carry no mark of Node.js; they are known by what they are.
+// The timers of the web platform have no symbol of Node.js, so they are recognized by identity.
 function promisedTimer(original) {
   if (original !== setTimeout && original !== setImmediate) return undefined;
   const promises = load("timers")["node:timers/promises"];
@@ -142,8 +142,8 @@ function aborted(signal) {
   });
 }
 
-// Each `name=value` begins a line. A quoted value may have more lines, and in double quotes a
-// backslash and an "n" are the end of one; any other value ends at a "#".
+// Each `name=value` begins a line. A quoted value may span lines, and in double quotes "\n" becomes
+// a line feed; any other value ends at a "#".
 function parseEnv(text) {
   const env = {};
   const pattern =
@@ -155,7 +155,7 @@ function parseEnv(text) {
   return env;
 }
 
-// The names of the error numbers that the file system gives.
+// The names of the error numbers that file operations return.
 const errors = new Map([
   [1, "EPERM"], [2, "ENOENT"], [5, "EIO"], [9, "EBADF"], [12, "ENOMEM"], [13, "EACCES"],
   [17, "EEXIST"], [20, "ENOTDIR"], [21, "EISDIR"], [22, "EINVAL"], [24, "EMFILE"],

@@ -9,7 +9,7 @@ const {
   ArrayPrototypeSplice, FunctionPrototypeCall, ObjectFreeze, TypeError,
 } = realm.primordials;
 
-// Marks and measures kept for getEntries(). What comes after is given to observers only.
+// Limit on the marks and measures stored for getEntries(). Further ones reach only observers.
 const kEntriesMax = 100_000;
 
 // ---- entries
@@ -49,7 +49,7 @@ class PerformanceEntry {
 webidl.configureInterface(PerformanceEntry);
 withoutConstructor(PerformanceEntry);
 
-// Interfaces without a constructor have the length 0.
+// An interface without a constructor has the length 0.
 function withoutConstructor(constructor) {
   realm.primordials.ObjectDefineProperty(constructor, "length", {
     __proto__: null, value: 0, writable: false, enumerable: false, configurable: true,
@@ -61,7 +61,7 @@ const toMarkOptions = webidl.dictionaryConverter("PerformanceMarkOptions", [
   { key: "startTime", converter: converters.double },
 ]);
 
-// A detail is cloned; without one it is null.
+// The detail is cloned; it is null if there is none.
 function detailOf(options) {
   const { detail } = options;
   return detail === undefined || detail === null ? null : clone.cloneWith(detail, []).value;
@@ -118,7 +118,7 @@ function byStart(a, b) {
   return a.startTime - b.startTime;
 }
 
-// A copy, in the order of the start times.
+// Returns a new list, ordered by start time.
 function select(list, name, type) {
   const found = [];
   for (let i = 0; i < list.length; i++) {

@@ -1,5 +1,4 @@
-// For those who look in from outside, realm.repl is what `weft repl` works with, made when it is
-// first looked at.
+// realm.repl, which `weft repl` uses, is created on first use.
 const { ObjectDefineProperty } = realm.primordials;
 
 ObjectDefineProperty(realm, "repl", {

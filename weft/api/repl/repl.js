@@ -1,5 +1,5 @@
-// What `weft repl` asks of the isolate: what an input means, how a value looks, what a name could
-// be continued by. The debugger evaluates the inputs themselves.
+// What `weft repl` asks of the isolate: how to evaluate an input, how to show a value, and how a
+// name can be completed. The debugger evaluates the inputs themselves.
 "use strict";
 
 const { errorText } = native;
@@ -16,12 +16,12 @@ function bindingsOf(clause) {
   return `{ ${names.join(", ")} }`;
 }
 
-// Declarations of imports stand before all else, as far as they are seen here.
+// Import declarations are recognized only at the beginning of the input.
 const kSpace = /(?:^#![^\n]*)?(?:\s|;|\/\/[^\n]*|\/\*[^]*?\*\/)*/y;
 const kImport =
   /import\b\s*(?:([^"'().;=]*?)\bfrom\s*)?("[^"\n]*"|'[^'\n]*')[ \t]*(?:;|(?=$|\n|\/\/|\/\*))/y;
 
-// A declaration of an import is one of a module; here it is what comes to the same.
+// An import declaration is valid only in a module; this gives an equivalent statement.
 function importOf(clause, specifier) {
   if (clause === undefined) return `await import(${specifier})`;
   const [, first, all] = /^\s*(?:([\w$]+)\s*,\s*)?\*\s+as\s+([\w$]+)\s*$/.exec(clause) ?? [];
@@ -30,7 +30,7 @@ function importOf(clause, specifier) {
   return `let ${all} = await import(${specifier})${named}`;
 }
 
-// The text with what its imports come to, on the same lines.
+// The text with its imports replaced by equivalent statements, on the same lines.
 function withoutImports(text) {
   let result = "";
   let at = 0;
@@ -47,7 +47,8 @@ function withoutImports(text) {
   }
 }
 
-// The texts to be tried, in order: what begins with a brace is rather an object than a block.
+// The texts to try, in order: an input that begins with a brace is tried as an object first, then
+// as a block.
 function prepare(typed) {
   const text = withoutImports(typed);
   const trimmed = text.trim();
@@ -65,7 +66,7 @@ function show(value, colors) {
   return realm.inspect(value, { colors });
 }
 
-// Frames of ours tell nothing.
+// Leaves out the stack frames of Weft, which mean nothing to the user.
 function fail(error) {
   return errorText(error).split("\n")
     .filter((line) => !/^\s+at .*\(?(weft:|<anonymous>:\d)/.test(line)).join("\n");
@@ -73,7 +74,7 @@ function fail(error) {
 
 const kName = /^[A-Za-z_$][\w$]*$/;
 
-// The names that a value has by itself or by its prototypes, as far as they can follow a dot.
+// The property names of a value, own and inherited, that can follow a dot.
 function namesOf(value, prefix) {
   const names = new Set();
   for (let at = Object(value); at !== null; at = Object.getPrototypeOf(at)) {

@@ -1,13 +1,13 @@
-// How requests reach the application's handler and how its responses leave.
+// How requests reach the application's handler and how its responses are sent.
 //
 // For the host, realm.serve:
-//   install(target, env)   the default export of the entry; gives whether it has a handler
+//   install(target, env)   takes the default export of the entry; returns whether it has a handler
 //   dispatch(id)           calls the handler for a request
 //   abort(id, why)         the client is gone, or the request has been answered without its handler
 //   warn(id, why)          the server drains
 //   end(id)                the request is over
-//   repair()               a turn was ended by force, and what it would still have run is lost
-//   expire(id, why)        its response has been sent, and waitUntil() has held it for too long
+//   repair()               a turn was ended by force, and the rest of its work is lost
+//   expire(id, why)        the response was sent, and waitUntil() has held the request for too long
 
 const {
   respond, respondFetch, respondFile, respondStream, bodyWrite, bodyClose, bodyFail, requestFail,
@@ -35,21 +35,21 @@ let target = null;
 let handler = null;
 let environment = null;
 
-// A request that is with the application: until its response has been sent, and as long as
+// A request that the application is answering: until its response was sent, and as long as
 // waitUntil() holds it.
 class Call {
   constructor(id) {
     this.id = id;
     this.request = makeServerRequest(id);
-    this.open = true;  // the script may want to know that it ends early
-    this.pump = null;  // of a response whose stream is being sent
-    this.exchange = null;  // of a fetch whose response is being passed on, and which may be ended
-    this.held = 0;     // by so many promises that were given to waitUntil(); -1: for too long
+    this.open = true;  // the script may be told if the request ends early
+    this.pump = null;  // sends the stream of a response
+    this.exchange = null;  // of a fetch whose response is being forwarded and which may be aborted
+    this.held = 0;     // number of promises given to waitUntil(); -1: the time limit has expired
   }
 }
 
-// By the place that a request has in the host's table, which is in the low bits of its number. The
-// host gives a place to another request when the one before is over.
+// Indexed by the slot of a request in the host's table, which is the low bits of its number. The
+// host reuses a slot when the request is over.
 const calls = [];
 const kPlaceMask = 0xfffff;
 
@@ -63,7 +63,7 @@ class ExecutionContext {
   #call;
   #deadline = null;
 
-  // For routers: the request is to be answered so many milliseconds after it came.
+  // For routers: the request must be answered this many milliseconds after it arrived.
   static limit(context, ms) {
     if (context !== null && typeof context === "object" && #call in context) {
       requestLimit(context.#call.id, ms);
@@ -77,7 +77,7 @@ class ExecutionContext {
   waitUntil(promise) {
     if (arguments.length === 0) throw new TypeError("waitUntil needs a promise");
     const call = this.#call;
-    // What the request says must outlive its response.
+    // The request's data must remain readable after the response.
     http.materialize(call.request);
     if (call.held < 0) return;
     requestHold(call.id);
@@ -112,13 +112,13 @@ function install(exported, env) {
   target = exported;
   handler = typeof exported === "function" ? exported : exported?.fetch;
   if (typeof handler !== "function") handler = null;
-  // A script that is part of the prelude later than this one.
+  // Defined by a script of the prelude that runs after this one.
   realm.weftHttp.declareRoutes(handler);
   return handler !== null;
 }
 
-// Whether the handler is to blame: not for what its client sends too slowly, cuts off or gets
-// wrong, and not where it gives up when it is told to.
+// Whether the handler is responsible for the error. It is not if the client sent its body too
+// slowly, incompletely or malformed, or if the handler was told to stop.
 function isFault(call, error) {
   return !bodies.isFailureOf(call.id, error) && !http.wasAbortedWith(call.request, error);
 }
@@ -132,7 +132,7 @@ function failed(call, error) {
   endTimers(call);
 }
 
-// Whoever else holds the call keeps it; the table does not.
+// Removes the call from the table; other references to it remain valid.
 function finish(call) {
   call.open = false;
   const place = call.id & kPlaceMask;
@@ -143,12 +143,13 @@ function isHeld(call) {
   return call.held !== 0 || call.pump !== null || call.exchange !== null;
 }
 
-// What waitUntil() holds goes on, and the time of a fetch whose response is being passed on.
+// Ends the timers of the request, unless waitUntil() holds it or the response of a fetch is still
+// being forwarded, whose time limit is a timer.
 function endTimers(call) {
   if (call.held === 0 && call.exchange === null) timers.endRequest(call.id);
 }
 
-// The fields are arguments: reading a list from outside costs as much as all the rest.
+// The fields are passed as arguments: reading an array natively costs as much as everything else.
 function respondWith(id, status, list, body) {
   switch (list.length) {
     case 0: return respond(id, status, body);
@@ -170,12 +171,12 @@ function respondFileWith(id, status, list, content) {
   ReflectApply(respondFile, undefined, all);
 }
 
-// From socket to socket. What may end the fetch may do so until all of its body has been sent: its
-// exchange is kept for that long.
+// Forwards the response of a fetch from socket to socket. If the fetch can be aborted, its exchange
+// is kept until the whole body was sent.
 function passOn(call, status, list, { nativeFetch, exchange }) {
   const { id } = call;
   const mayEnd = exchange !== null && exchange.passOnTo(id);
-  // Whoever listens to its signal may ask what the request was.
+  // A listener of the signal may read the request.
   if (mayEnd) http.materialize(call.request);
   const all = [id, status, nativeFetch, mayEnd];
   for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
@@ -185,7 +186,7 @@ function passOn(call, status, list, { nativeFetch, exchange }) {
   endTimers(call);
 }
 
-// What cannot be sent fails the call at once: its body was used, or that of a fetch is gone.
+// An error fails the call at once: the body was used before, or the body of a fetch is gone.
 function send(call, value) {
   try {
     sendUnpacked(call, value, unpackResponse(value));
@@ -201,14 +202,14 @@ function sendUnpacked(call, value, unpacked) {
     return;
   }
   const { status, headerList, body } = unpacked;
-  if (status === 0) {  // Response.error(), or one of fetch() that shows nothing
+  if (status === 0) {  // Response.error(), or an opaque response of fetch()
     finish(call);
     requestFail(call.id, kUnsendable);
     endTimers(call);
     return;
   }
   if (status === 101) {
-    // Its request is over when the socket is closed; end() is called then.
+    // The request is over when the socket is closed; then end() is called.
     if (!websocket.accept(call.id, value, headerList)) requestFail(call.id, kNotAResponse);
     return;
   }
@@ -233,7 +234,7 @@ function sendUnpacked(call, value, unpacked) {
 
 function sendStream(call, status, headerList, stream) {
   const { id } = call;
-  // The stream may ask what the request was, which goes with the head of the response.
+  // The stream may read the request, whose data is released when the head of the response is sent.
   http.materialize(call.request);
   const declared = headerLists.get(headerList, "content-length");
   const length =
@@ -250,7 +251,7 @@ function sendStream(call, status, headerList, stream) {
     });
 }
 
-// The response has been sent, or nobody takes it any more.
+// The response was sent, or its client takes no more of it.
 function end(id) {
   const call = find(id);
   if (call === undefined) {
@@ -304,7 +305,7 @@ function abortSignal(call, why) {
   http.abortServerRequest(call.request, new DOMException(why, "AbortError"));
 }
 
-// The server drains: whoever wants to knows, and what is under way may end well, also behind a
+// The server drains: signals listeners, so that work in progress can end properly, also after a
 // response.
 function warn(id, why) {
   const call = find(id);
@@ -326,8 +327,8 @@ function expire(id, why) {
   timers.endRequest(id);
 }
 
-// A promise that a bystander waits for may have been among what was lost: the streams that are being
-// sent go on by themselves.
+// The lost work may include a reaction to a promise that another request waits for. So the pumps of
+// the streams that are being sent check by themselves how to go on.
 function repair() {
   for (let place = 0; place < calls.length; place++) {
     const call = calls[place];

@@ -1,9 +1,9 @@
 // CompressionStream and DecompressionStream. https://compression.spec.whatwg.org/
 //
-// The work is done by natives: compressionCreate(format, mode) gives a handle, where the mode is
-// "compress" or "decompress"; compressionPush(handle, bytes) and compressionFinish(handle) give an
-// ArrayBuffer, which may be empty, and throw a TypeError for bytes that are not of the format.
-// compressionCheck(handle) throws when bytes followed the end of the compressed data.
+// The native functions do the work: compressionCreate(format, mode) returns a handle, where the
+// mode is "compress" or "decompress". compressionPush(handle, bytes) and compressionFinish(handle)
+// return an ArrayBuffer, which may be empty, and throw a TypeError for malformed input.
+// compressionCheck(handle) throws if bytes followed the end of the compressed data.
 
 const { ArrayBufferPrototypeGetByteLength, Uint8Array } = realm.primordials;
 const { webidl } = realm;

@@ -1,32 +1,32 @@
-// What the other rooms use of streams, in realm.streams. Nothing here makes a promise a chunk.
+// Streams for other scripts, in realm.streams. Nothing here makes a promise per chunk.
 //
 // ---- Making streams
 //     createReadableStream(start, pull, cancel, highWaterMark, size) -> ReadableStream
 //     createReadableByteStream(start, pull, cancel, highWaterMark) -> ReadableStream
-//         start(controller), pull(controller), cancel(reason): each may be undefined, and may give
-//         undefined or a promise. `controller` is for these four:
+//         start(controller), pull(controller), cancel(reason): each may be undefined, and may
+//         return undefined or a promise. `controller` is an argument of these four:
 //     enqueue(controller, chunk)    a byte stream takes over the memory of the Uint8Array
 //     close(controller), error(controller, reason), desiredSize(controller)
 //     createWritableStream(start, write, close, abort, highWaterMark, size) -> WritableStream
 //     createTransformStream(transform, flush)     see transform.js
 //
-// ---- Asking
+// ---- State
 //     isReadableStream(value), isDisturbed(stream), isLocked(stream), isReadable(stream),
 //     isClosed(stream), isErrored(stream), storedError(stream)
 //
 // ---- Reading
-//     const reader = acquireReader(stream);       // locks; throws a TypeError when locked
+//     const reader = acquireReader(stream);       // locks; throws a TypeError if it is locked
 //     readableStreamDefaultReaderRead(reader, { chunkSteps(chunk), closeSteps(), errorSteps(e) });
 //     releaseReader(reader), cancelReader(reader, reason) -> promise
 //     cancel(stream, reason) -> promise           // locked or not
 //     readAllBytes(reader, ok(Uint8Array), fail(error), limit)
 //     pumpToSink(stream, write, close, abort, signal) -> Pump
-//     repairPump(pump)                            goes on, if a reaction of it is lost
+//     repairPump(pump)                            continues if a reaction of the pump was lost
 //
 // ---- From socket to socket
-//     setNativeSource(stream, source)     the native thing that the stream's bytes come from
-//     takeNativeSource(stream)            that thing, and the stream is locked and disturbed; or
-//                                         undefined when a script has touched the stream
+//     setNativeSource(stream, source)     sets the native source of the stream's bytes
+//     takeNativeSource(stream)            returns that source and makes the stream locked and
+//                                         disturbed; undefined if a script has used the stream
 
 const {
   ArrayPrototypePush, PromisePrototypeThen, PromiseResolve, RangeError, TypeError,
@@ -74,7 +74,7 @@ streams.close = function close(controller) {
     return;
   }
   ops.ReadableByteStreamControllerClose(controller);
-  // A BYOB read that waits is answered with its own empty view.
+  // A pending BYOB read is answered with its own view, empty.
   if (controller.stream.state === CLOSED && controller.pendingPullIntos.length > 0) {
     ops.ReadableByteStreamControllerRespond(controller, 0);
   }
@@ -92,7 +92,7 @@ streams.desiredSize = (controller) => (controller instanceof ByteControllerState
   ? ops.ReadableByteStreamControllerGetDesiredSize(controller)
   : ops.ReadableStreamDefaultControllerGetDesiredSize(controller));
 
-// ---- asking
+// ---- state
 
 streams.isReadableStream = ops.isReadableStream;
 streams.isWritableStream = ops.isWritableStream;
@@ -134,7 +134,7 @@ function concatenate(chunks, byteLength) {
 class ReadAllBytes {
   constructor(reader, ok, fail, limit) {
     this.reader = reader;
-    // The chunks of a script may change after they were read; those of the host are ours.
+    // Chunks of a script may be modified after they were read; chunks of the host are not.
     this.owned = reader.stream.controller.source === internal;
     this.ok = ok;
     this.fail = fail;
@@ -146,7 +146,7 @@ class ReadAllBytes {
     this.again = false;
   }
 
-  // Reads on. Chunks that are queued already are taken in this loop, without recursion.
+  // Reads on. Chunks in the queue are taken in this loop, without recursion.
   read() {
     if (this.inRead) {
       this.again = true;
@@ -194,12 +194,12 @@ const kPumpChunksMax = 128;
 const kPumpBytesMax = 1 << 20;
 
 // Moves the bytes of a stream to a sink of the host, with back-pressure.
-//     write(chunks, last) -> undefined | promise   an array of Uint8Array that is never empty. All
-//         chunks that are there at the time come in one call. `last` tells that the stream has
-//         ended with them. A promise delays the next call; its rejection ends the pump.
+//     write(chunks, last) -> undefined | promise   a non-empty array of Uint8Array: all chunks that
+//         are queued at the time. `last` says that the stream ends with them. A promise delays the
+//         next call; its rejection ends the pump.
 //     close()              the stream ended and all writes have settled
-//     abort(reason)        the stream errored, gave something else than bytes, or `signal` aborted
-// The sink ends the pump, when its peer is gone, by `pump.cancel(reason)`: nothing is called after.
+//     abort(reason)        the stream errored, gave something other than bytes, or `signal` aborted
+// When its peer is gone, the sink ends the pump with `pump.cancel(reason)`; it is not called again.
 class Pump {
   constructor(stream, write, close, abort, signal) {
     this.stream = stream;
@@ -213,7 +213,7 @@ class Pump {
     this.ended = false;
     this.reading = false;   // a read waits for its chunk
     this.inRead = false;
-    this.writing = null;    // what a write has given, a promise, which delays the next
+    this.writing = null;    // a promise that a write has returned, which delays the next write
     this.run = () => this.pump();
     this.written = () => {
       this.writing = null;
@@ -228,7 +228,7 @@ class Pump {
     }
   }
 
-  // Takes what is queued, and hands it over.
+  // Takes the queued chunks and writes them.
   pump() {
     if (this.ended || this.writing !== null) return;
     this.take();
@@ -271,7 +271,7 @@ class Pump {
     }
   }
 
-  // The read request.
+  // Part of the read request.
   chunkSteps(chunk) {
     this.reading = false;
     if (this.ended) return;
@@ -284,7 +284,7 @@ class Pump {
       ArrayPrototypePush(this.batch, chunk);
       this.batchBytes += byteLength;
     }
-    // A chunk that comes late waits for those that the script enqueues in the same turn.
+    // A chunk that arrives later waits for others that the script enqueues in the same turn.
     if (!this.inRead && this.writing === null) {
       PromisePrototypeThen(PromiseResolve(undefined), this.run);
     }
@@ -323,8 +323,8 @@ class Pump {
     return true;
   }
 
-  // What a turn that was ended by force would still have run is lost, whoever it was for. Where
-  // nothing was, the reactions made here find nothing to do.
+  // A turn that was ended by force loses the reactions that it did not run, possibly those of this
+  // pump. If none was lost, the reactions made here find nothing to do.
   repair() {
     if (this.ended) return;
     repairPull(this.stream.controller);

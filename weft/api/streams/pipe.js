@@ -1,8 +1,8 @@
 // pipeTo. https://streams.spec.whatwg.org/#readable-stream-pipe-to
 //
-// Chunks go from the source's queue to the destination's without a promise for each: while the
-// destination wants more, queued chunks are moved in one go; a chunk that comes later is written
-// in a microtask, never inside the enqueue() of the source.
+// Chunks are moved from the source's queue to the destination's without a promise for each. While
+// the destination wants more, queued chunks are moved in one loop. A chunk that arrives later is
+// written in a microtask, never inside the enqueue() of the source.
 
 const {
   ArrayPrototypePush, PromisePrototypeThen, PromiseResolve, TypeError, noop,
@@ -17,7 +17,7 @@ const {
   WritableStreamDefaultWriterRelease, WritableStreamDefaultWriterWrite,
 } = ops;
 
-// Both the read request and the write request of its reads and writes.
+// Serves as the read request of its reads and as the write request of its writes.
 class Pipe {
   constructor(source, dest, preventClose, preventAbort, preventCancel, signal) {
     this.source = source;
@@ -32,10 +32,10 @@ class Pipe {
     this.writer = ops.AcquireWritableStreamDefaultWriterState(dest);
     source.disturbed = true;
     this.shuttingDown = false;
-    this.readPending = false;    // a read is under way, or its chunk waits to be written
+    this.readPending = false;    // a read is pending, or its chunk waits to be written
     this.inRead = false;         // within the call of a read
     this.writesPending = 0;
-    this.idle = null;            // a Settling for those who wait for the last write
+    this.idle = null;            // a Settling, for those who wait for the last write
     this.continueLoop = () => this.loop();
     this.writeLater = null;
     this.lateChunk = undefined;
@@ -60,7 +60,7 @@ class Pipe {
   loop() {
     while (!this.shuttingDown && !this.readPending) {
       const desiredSize = WritableStreamDefaultWriterGetDesiredSize(this.writer);
-      if (desiredSize === null) return;   // errored or erroring: the watchers act
+      if (desiredSize === null) return;   // errored or erroring: the watchers handle it
       if (this.dest.backpressure || desiredSize <= 0) {
         PromisePrototypeThen(this.writer.ready.promise, this.continueLoop, noop);
         return;
@@ -80,7 +80,7 @@ class Pipe {
       this.write(chunk);
       return;
     }
-    // The source has just called enqueue(), and must not find itself inside write().
+    // The source is inside enqueue(), which must not call write().
     this.lateChunk = chunk;
     this.writesPending++;
     this.writeLater ??= () => {
@@ -125,7 +125,7 @@ class Pipe {
     return PromisePrototypeThen(this.idle.promise, () => this.waitForWrites());
   }
 
-  // ---- what ends a pipe, in the order of the standard
+  // ---- the ends of a pipe, in the order of the standard
 
   watch() {
     const { source, dest, reader, writer } = this;
@@ -224,8 +224,8 @@ class Pipe {
   }
 }
 
-// Fulfills when all did, rejects with the first rejection. NB: Promise.all looks up `then`, which
-// applications may have replaced.
+// Fulfills when all promises did, rejects with the first rejection. NB: Promise.all looks up
+// `then`, which applications may have replaced.
 function waitForAll(promises) {
   const settling = new Settling();
   let left = promises.length;

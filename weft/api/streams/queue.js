@@ -1,12 +1,12 @@
-// What all streams stand on: queues, promises that are made when somebody looks, and the few
-// operations on buffers. https://streams.spec.whatwg.org/#supporting-abstract-ops
+// The base of all streams: queues, promises that are made on demand, and a few operations on
+// buffers. https://streams.spec.whatwg.org/#supporting-abstract-ops
 //
-// The public classes of this room are thin: each holds one private `#state`, and the abstract
+// The public classes of this folder are thin: each holds one private `#state`, and the abstract
 // operations of the standard work on these state objects. So the host can make and drain streams
-// without the public controllers and readers, which exist only when a script asks for them.
+// without the public controllers and readers, which are made only for scripts.
 //
-// Operations are shared between the files of the room through `realm.streams.ops`, under the names
-// of the standard.
+// The files of the folder share operations through `realm.streams.ops`, under the names of the
+// standard.
 
 const {
   Array, ArrayBufferPrototypeGetByteLength, ArrayBufferPrototypeSlice, FunctionPrototypeCall,
@@ -67,7 +67,7 @@ class Fifo {
 }
 
 // https://streams.spec.whatwg.org/#queue-with-sizes
-// Values and sizes lie side by side in one ring, so that a chunk costs no object.
+// Values and sizes alternate in one ring, so a chunk needs no object of its own.
 class QueueWithSizes {
   constructor() {
     this.items = undefined;
@@ -134,8 +134,8 @@ function capture(resolve, reject) {
   capturedReject = reject;
 }
 
-// A promise that is settled from outside and made when somebody looks at it. One that nobody looked
-// at costs three fields. Its rejection never counts as unhandled.
+// A promise that is settled from outside and made on demand. Without a demand it costs three
+// fields. Its rejection is never reported as unhandled.
 class Deferred {
   constructor() {
     this.state = 0;  // 0 pending, 1 fulfilled, 2 rejected
@@ -192,7 +192,7 @@ class Deferred {
   }
 }
 
-// A promise with its resolving functions, for results that a script does see.
+// A promise with its resolving functions, for results that scripts can see.
 class Settling {
   constructor() {
     this.promise = new Promise(capture);
@@ -203,8 +203,8 @@ class Settling {
 
 // Calls a method of an underlying source, sink or transformer that is called for each chunk: pull,
 // write, transform. https://webidl.spec.whatwg.org/#invoke-a-callback-function
-// NB: a promise that it gives is taken as it is. The standard wraps it, which costs three more
-// microtasks for each chunk and makes no difference to what arrives.
+// NB: A promise that the method returns is used directly. The standard wraps it, which costs three
+// more microtasks per chunk and makes no difference to what arrives.
 function invokeChunkMethod(method, thisValue, chunk, controller) {
   try {
     return PromiseResolve(FunctionPrototypeCall(method, thisValue, chunk, controller));
@@ -221,7 +221,7 @@ function invokePullMethod(method, thisValue, controller) {
   }
 }
 
-// Calls one that is called once: cancel, abort, flush, and close.
+// Calls a method that is called once: cancel, abort, flush or close.
 function invokePromiseMethod(method, thisValue, argument) {
   try {
     return promiseResolvedWith(FunctionPrototypeCall(method, thisValue, argument));
@@ -239,8 +239,8 @@ function invokeCloseMethod(method, thisValue) {
 }
 
 // https://webidl.spec.whatwg.org/#a-promise-resolved-with
-// NB: always a new promise, also for a promise; whether a stream has started is seen accordingly
-// later.
+// NB: Always a new promise, even for a promise. Scripts can observe it: a stream counts as started
+// correspondingly later.
 function promiseResolvedWith(value) {
   const promise = new Promise(capture);
   capturedResolve(value);

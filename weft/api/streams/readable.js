@@ -1,4 +1,4 @@
-// ReadableStream: what both kinds of readable streams have in common.
+// ReadableStream: the common part of both kinds of readable streams.
 // https://streams.spec.whatwg.org/#rs
 
 const {
@@ -21,8 +21,8 @@ class ReadableStreamState {
     this.state = READABLE;
     this.disturbed = false;
     this.storedError = undefined;
-    this.reader = null;       // a reader's state
-    this.controller = null;   // a controller's state
+    this.reader = null;       // the state of a reader
+    this.controller = null;   // the state of a controller
     this.nativeSource = undefined;  // see host.js
     this.wrapper = null;      // the public object
   }
@@ -57,7 +57,7 @@ function ReadableStreamReaderGenericRelease(reader) {
   reader.stream = null;
 }
 
-// ---- what a controller does to its stream
+// ---- operations of a controller on its stream
 
 function ReadableStreamCancel(stream, reason) {
   stream.disturbed = true;
@@ -168,7 +168,7 @@ function closeSyncIterator(iterator) {
     const method = iterator.return;
     if (method !== undefined && method !== null) FunctionPrototypeCall(method, iterator);
   } catch {
-    // The error that ends the iteration stands.
+    // The error that ended the iteration is reported.
   }
 }
 
@@ -366,7 +366,7 @@ function notAStream() {
   return webidl.illegalInvocation("ReadableStream");
 }
 
-// The public object of a stream that the host made.
+// The public object of a stream that the host has made.
 function wrapReadable(stream) {
   return stream.wrapper ?? new ReadableStream(internal, stream);
 }
@@ -397,7 +397,7 @@ class IteratorReadRequest {
 
   closeSteps() {
     ops.ReadableStreamDefaultReaderRelease(this.reader);
-    this.settling.resolve(undefined);  // NB: the end; see finishNext.
+    this.settling.resolve(undefined);  // NB: means the end; see finishNext.
   }
 
   errorSteps(error) {

@@ -83,7 +83,7 @@ class ByteControllerState {
     this.closeRequested = false;
     this.pulling = false;
     this.pullAgain = false;
-    this.pullPromise = null;  // of a source whose pull() has not been reacted to
+    this.pullPromise = null;  // of a source whose pull() has not settled
     this.onPulled = null;
     this.onPullFailed = null;
     this.wrapper = null;
@@ -257,7 +257,7 @@ function ReadableByteStreamControllerEnqueue(controller, chunk) {
   enqueueOwned(controller, TransferArrayBuffer(buffer), byteOffset, byteLength);
 }
 
-// The rest of ReadableByteStreamControllerEnqueue, for a buffer that nobody else holds.
+// The remainder of ReadableByteStreamControllerEnqueue, for a buffer that nothing else uses.
 function enqueueOwned(controller, buffer, byteOffset, byteLength) {
   const { stream } = controller;
   if (controller.pendingPullIntos.length > 0) {
@@ -596,7 +596,7 @@ function CreateReadableByteStream(start, pull, cancel) {
   return stream;
 }
 
-// The byte stream of the host; see createInternalStream.
+// A byte stream of the host; see createInternalStream.
 function createInternalByteStream(start, pull, cancel, highWaterMark) {
   const stream = new ReadableStreamState();
   const controller = new ByteControllerState(

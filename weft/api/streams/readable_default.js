@@ -16,9 +16,9 @@ const {
 
 // ---- controller
 
-// The slots of a ReadableStreamDefaultController. Its algorithms are the methods of the underlying
-// source, called on `source`; those of the host have no source and are given the controller's
-// state. A pull algorithm of the host that returns undefined has ended when it returns.
+// The slots of a ReadableStreamDefaultController. The algorithms of a script are methods of the
+// underlying source, called on `source`. Those of the host have no source and receive the state of
+// the controller. A pull algorithm of the host that returns undefined has finished by then.
 class DefaultControllerState {
   constructor(stream, source, pullAlgorithm, cancelAlgorithm, highWaterMark, sizeAlgorithm) {
     this.stream = stream;
@@ -32,7 +32,7 @@ class DefaultControllerState {
     this.closeRequested = false;
     this.pulling = false;
     this.pullAgain = false;
-    this.pullPromise = null;  // of a source whose pull() has not been reacted to
+    this.pullPromise = null;  // of a source whose pull() has not settled
     this.onPulled = null;
     this.onPullFailed = null;
     this.wrapper = null;
@@ -88,7 +88,7 @@ function ReadableStreamDefaultControllerCallPullIfNeeded(controller) {
 }
 
 function reactToPull(controller, pullPromise) {
-  // The two reactions are made once for a controller, not for each pull.
+  // The two reactions are made once per controller, not once per pull.
   controller.onPulled ??= () => {
     controller.pulling = false;
     controller.pullPromise = null;
@@ -211,8 +211,8 @@ function SetUpReadableStreamDefaultControllerFromUnderlyingSource(
   SetUpReadableStreamDefaultController(stream, controller, startResult);
 }
 
-// https://streams.spec.whatwg.org/#create-readable-stream, for algorithms of the standard: what
-// pull and cancel give must be a promise.
+// https://streams.spec.whatwg.org/#create-readable-stream, for algorithms of the standard: pull and
+// cancel must return a promise.
 function CreateReadableStream(start, pull, cancel, highWaterMark = 1, sizeAlgorithm = undefined) {
   const stream = new ReadableStreamState();
   const controller = new DefaultControllerState(
@@ -222,8 +222,8 @@ function CreateReadableStream(start, pull, cancel, highWaterMark = 1, sizeAlgori
   return stream;
 }
 
-// A stream of the host. It has started when it is made, unless start() gives a promise; pull gets
-// the controller's state and may return undefined.
+// A stream of the host. It has started as soon as it is made, unless start() returns a promise.
+// pull receives the state of the controller and may return undefined.
 function createInternalStream(start, pull, cancel, highWaterMark, sizeAlgorithm) {
   const stream = new ReadableStreamState();
   const controller = new DefaultControllerState(
@@ -231,7 +231,7 @@ function createInternalStream(start, pull, cancel, highWaterMark, sizeAlgorithm)
   stream.controller = controller;
   const started = start === undefined ? undefined : start(controller);
   if (started === undefined) {
-    // NB: no pull yet: the first look at the stream, or the first read, pulls.
+    // NB: Does not pull yet: the first use of the stream, or the first read, does.
     controller.started = true;
   } else {
     SetUpReadableStreamDefaultController(stream, controller, started);
@@ -296,7 +296,7 @@ function capture(resolve, reject) {
   capturedReject = reject;
 }
 
-// The request behind reader.read(). A chunk that is there already needs no resolving functions.
+// The request behind reader.read(). A chunk that is already queued needs no resolving functions.
 class PromiseReadRequest {
   constructor() {
     this.promise = null;
@@ -391,7 +391,7 @@ class ReadableStreamDefaultReader {
     if (reader.stream === null) return ops.rejectedTypeError("The reader was released");
     const request = new PromiseReadRequest();
     const { queue } = reader.stream.controller;
-    // NB: when the request must wait, the promise has to be there before the source is asked.
+    // NB: If the request must wait, its promise must exist before the source is called.
     if (reader.stream.state === READABLE && queue.length === 0) request.wait();
     ReadableStreamDefaultReaderRead(reader, request);
     return request.promise;

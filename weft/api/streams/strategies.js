@@ -64,7 +64,7 @@ ops.ExtractHighWaterMark = function ExtractHighWaterMark(strategy, defaultHWM) {
   return highWaterMark;
 };
 
-// Undefined stands for the algorithm that gives 1.
+// Undefined stands for the algorithm that returns 1.
 ops.ExtractSizeAlgorithm = function ExtractSizeAlgorithm(strategy) {
   const { size } = strategy;
   if (size === sizes.count) return undefined;

@@ -14,7 +14,7 @@ const {
   ReadableStreamDefaultReaderRead, ReadableStreamDefaultReaderRelease, Settling,
 } = ops;
 
-// What both kinds of tee share: the reader, which branches were cancelled, and why.
+// The state of both kinds of tee: the reader, which branches were cancelled, and why.
 class Tee {
   constructor(stream) {
     this.stream = stream;
@@ -44,8 +44,8 @@ class Tee {
   }
 }
 
-// Runs steps as a microtask. Chunk steps are delayed so, because errors of the source must be
-// seen by the branches in the order in which a script would see them.
+// Runs a step as a microtask. Chunk steps are delayed so that both branches see an error of the
+// source in the order in which a script would.
 function queueStep(step) {
   PromisePrototypeThen(PromiseResolve(undefined), step);
 }
@@ -282,7 +282,7 @@ ops.ReadableStreamTee = function ReadableStreamTee(stream, cloneForBranch2) {
   return [tee.branch1, tee.branch2];
 };
 
-// What the body of a cloned request or response needs: the second branch gets copies.
+// For the body of a cloned request or response: the second branch receives copies.
 // https://fetch.spec.whatwg.org/#concept-body-clone
 realm.streams.teeForClone = function teeForClone(stream) {
   const state = ops.readableState(webidl.converters.ReadableStream(stream));

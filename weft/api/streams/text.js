@@ -25,7 +25,7 @@ class TextEncoderStream {
   get readable() { return this.#pair.readable; }
   get writable() { return this.#pair.writable; }
 
-  // A pair of surrogates may be cut in two by the chunks.
+  // The chunks may split a surrogate pair.
   #encode(chunk, enqueue) {
     let input = this.#highSurrogate + converters.DOMString(chunk);
     this.#highSurrogate = "";

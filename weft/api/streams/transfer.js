@@ -1,13 +1,13 @@
 // The transfer of readable and writable streams. https://streams.spec.whatwg.org/#rs-transfer
 //
-// Both ends live in the same isolate, so that a transform stream that clones each chunk stands for
-// the pair of ports of the standard. A TransformStream cannot be transferred: its two sides can.
+// Both ends belong to the same isolate, so a transform stream that clones each chunk replaces the
+// pair of ports of the standard. A TransformStream cannot be transferred, but its two sides can.
 const { clone, streams, structuredClone } = realm;
 const { ops } = streams;
 const { PromisePrototypeThen, WeakMap, WeakMapPrototypeGet, WeakMapPrototypeSet, noop } =
   realm.primordials;
 
-// The new stream: the other side of what it stands on.
+// Maps a new stream to the other side of its transform stream.
 const otherSides = new WeakMap();
 
 function newPair() {
@@ -17,7 +17,7 @@ function newPair() {
 function pipe(readable, writable) {
   const promise = ops.ReadableStreamPipeTo(
     ops.readableState(readable), ops.writableState(writable), false, false, false, undefined);
-  // Both streams tell how it ends.
+  // Both streams report how it ends.
   PromisePrototypeThen(promise, noop, noop);
 }
 

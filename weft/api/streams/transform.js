@@ -115,7 +115,7 @@ function TransformStreamDefaultControllerError(controller, error) {
 
 function TransformStreamDefaultControllerPerformTransform(controller, chunk) {
   const { transformAlgorithm, transformer } = controller;
-  // A transformer without transform() passes its chunks on.
+  // A transformer without transform() forwards its chunks unchanged.
   if (transformAlgorithm === undefined) {
     try {
       TransformStreamDefaultControllerEnqueue(controller, chunk);
@@ -294,9 +294,9 @@ function wrapController(controller) {
   return controller.wrapper ??= new TransformStreamDefaultController(internal, controller);
 }
 
-// https://streams.spec.whatwg.org/#transformstream-set-up. The transform stream of another
-// standard: transform(chunk, enqueue), flush(enqueue), both without a promise; what they throw
-// errors both sides. Gives { readable, writable }, the public objects.
+// https://streams.spec.whatwg.org/#transformstream-set-up, the transform stream of another
+// standard: transform(chunk, enqueue) and flush(enqueue) return no promise; an error that they
+// throw errors both sides. Returns { readable, writable }, the public objects.
 function createTransformStream(transform, flush) {
   const stream = new TransformStreamState();
   InitializeTransformStream(stream, PromiseResolve(undefined), 1, undefined, 0, undefined);

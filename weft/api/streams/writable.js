@@ -81,7 +81,7 @@ function AcquireWritableStreamDefaultWriterState(stream) {
 function WritableStreamAbort(stream, reason) {
   if (stream.state === CLOSED || stream.state === ERRORED) return PromiseResolve(undefined);
   stream.controller.signalAbort(reason);
-  // The abort signal's listeners are scripts; the state may have changed.
+  // Listeners of the abort signal are scripts, so the state may have changed.
   const { state } = stream;
   if (state === CLOSED || state === ERRORED) return PromiseResolve(undefined);
   if (stream.pendingAbortRequest !== null) return stream.pendingAbortRequest.settling.promise;
@@ -254,8 +254,8 @@ function WritableStreamDefaultWriterRelease(writer) {
   writer.stream = null;
 }
 
-// Gives undefined when the chunk was queued with `request`, or the promise of what failed; its
-// caller hands out one of the two.
+// Returns undefined if the chunk was queued with `request`, or a rejected promise; the caller
+// returns one of the two to the script.
 function WritableStreamDefaultWriterWrite(writer, chunk, request) {
   const { stream } = writer;
   const { controller } = stream;

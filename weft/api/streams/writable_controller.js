@@ -29,7 +29,7 @@ class WritableControllerState {
     this.strategyHWM = highWaterMark;
     this.strategySizeAlgorithm = sizeAlgorithm;
     this.started = false;
-    this.signal = null;           // made when a script asks for it
+    this.signal = null;           // made on demand
     this.signalAborted = false;
     this.signalReason = undefined;
     this.onWritten = null;
@@ -135,7 +135,7 @@ function WritableStreamDefaultControllerProcessWrite(controller, chunk) {
   WritableStreamMarkFirstWriteRequestInFlight(stream);
   const sinkWritePromise = writeAlgorithm === undefined ? PromiseResolve(undefined)
     : invokeChunkMethod(writeAlgorithm, controller.sink, chunk, wrapController(controller));
-  // The two reactions are made once for a controller, not for each chunk.
+  // The two reactions are made once per controller, not once per chunk.
   controller.onWritten ??= () => {
     WritableStreamFinishInFlightWrite(stream);
     const { state } = stream;

@@ -1,4 +1,4 @@
-// Two values for people: their texts line by line, with what is only in one of them marked.
+// Compares the texts of two values line by line and marks the lines that only one of them has.
 //
 //     - Expected
 //     + Received
@@ -9,19 +9,19 @@
 //       }
 "use strict";
 
-const kLinesMax = 500;  // a table of so many times so many is made
+const kLinesMax = 500;  // the table of the comparison has the square of this size
 const kContext = 3;
 
 const show = (value) => realm.inspect(value, {
   depth: 12, sorted: true, maxArrayLength: 1000, maxStringLength: 20_000, breakLength: 72,
 });
-// One property a line, so that a difference is a line.
+// One property per line, so that a difference is a line.
 const showLong = (value) => typeof value === "string" ? value : realm.inspect(value, {
   depth: 12, sorted: true, compact: false, maxArrayLength: 1000, maxStringLength: 20_000,
   breakLength: 1,
 });
 
-// The longest lines that both have, by the usual table.
+// The longest common subsequence of lines, by the usual table.
 function changes(before, after) {
   const width = after.length + 1;
   const table = new Uint16Array((before.length + 1) * width);
@@ -70,7 +70,7 @@ function diffLines(expected, received) {
   return ["- Expected", "+ Received", "", ...nearChanges(changes(before, after))].join("\n");
 }
 
-// Nothing where both values are of one short line: they are shown in the message already.
+// Empty if both values fit on one short line, because the message shows them already.
 function diff(expected, received) {
   const long = [showLong(expected), showLong(received)];
   if (long[0] === long[1]) return "The two look alike, but are not equal.";

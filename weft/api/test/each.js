@@ -1,11 +1,12 @@
-// test.each(table)(name, act): a case for each row.
+// test.each(table)(name, act): one test per row.
 "use strict";
 
 const { show } = load("test/diff");
 
 const at = (row, path) => path.split(".").reduce((value, key) => value?.[key], row);
 
-// "%s %d %i %f %j %o %p %#" take the row's values in turn; "$a.b" takes a property of the row.
+// "%s %d %i %f %j %o %p %#" are replaced by the row's values in turn; "$a.b" by a property of the
+// row.
 function titleOf(title, row, index) {
   const values = Array.isArray(row) ? [...row] : [row];
   const filled = title.replace(/%([sdifjop#%])/g, (all, kind) => {
@@ -27,7 +28,7 @@ function titleOf(title, row, index) {
   });
 }
 
-// A tagged table: names in the first line, values between "|".
+// A tagged template as a table: names in the first line, values between "|".
 function rowsOf(table, values) {
   if (!Array.isArray(table?.raw)) return [...table];
   const names = table[0].split("|").map((name) => name.trim()).filter((name) => name !== "");

@@ -1,5 +1,6 @@
-// When two values are equal: toEqual(), toStrictEqual(), toMatchObject() and whatever compares
-// parts. An asymmetric matcher, such as expect.any(Number), has a method under kMatches.
+// The equality of two values for toEqual(), toStrictEqual(), toMatchObject() and other matchers
+// that compare structures. An asymmetric matcher, such as expect.any(Number), has a method under
+// kMatches.
 "use strict";
 
 const { kinds } = realm.inspecting;
@@ -16,7 +17,7 @@ function sameBytes(a, b) {
   return left.length === right.length && left.every((byte, i) => byte === right[i]);
 }
 
-// Each member of one has a partner of its own in the other.
+// Pairs each member of one with a different member of the other.
 function sameMembers(a, b, same) {
   const rest = [...b];
   for (const one of a) {
@@ -27,7 +28,7 @@ function sameMembers(a, b, same) {
   return rest.length === 0;
 }
 
-// What an object has of its own; toEqual() overlooks what is undefined.
+// The own keys of an object; without `strict`, those with the value undefined are left out.
 function keysOf(value, strict) {
   const symbols = Object.getOwnPropertySymbols(value)
     .filter((symbol) => Object.prototype.propertyIsEnumerable.call(value, symbol));
@@ -57,7 +58,7 @@ class Comparison {
     if (this.#strict && Object.getPrototypeOf(actual) !== Object.getPrototypeOf(expected)) {
       return false;
     }
-    // A circle is equal to a circle of the same shape.
+    // A cycle equals a cycle of the same shape.
     const known = this.#pairs.get(actual);
     if (known !== undefined && known.includes(expected)) return true;
     this.#pairs.set(actual, [...known ?? [], expected]);

@@ -1,5 +1,5 @@
-// expect(value).toBe(...): matchers with .not, .resolves and .rejects, asymmetric matchers, and
-// matchers of the user's own by expect.extend().
+// expect(value).toBe(...): matchers with .not, .resolves and .rejects, asymmetric matchers, and the
+// user's matchers from expect.extend().
 "use strict";
 
 const { equal, isObject, kMatches } = load("test/equal");
@@ -21,7 +21,7 @@ function fail(message, above) {
   throw error;
 }
 
-const own = Object.create(null);  // of expect.extend()
+const own = Object.create(null);  // matchers of expect.extend()
 
 function count() {
   if (state.running !== undefined) ++state.running.assertions;
@@ -157,7 +157,7 @@ const asymmetric = (isNot) => Object.fromEntries(Object.keys(kinds).map((name) =
   },
 ]));
 
-// ---- expect itself
+// ---- expect
 
 const expect = (received) => new Expectation(received);
 Object.assign(expect, asymmetric(false), {
@@ -171,7 +171,7 @@ Object.assign(expect, asymmetric(false), {
         { isNot: false, promise: "", equals: equal, utils }, value, ...args).pass));
     }
   },
-  // How many matchers the test must have come to at its end.
+  // The number of matchers that must have run by the end of the test.
   assertions(number) {
     state.running.assertionsExpected = number;
   },

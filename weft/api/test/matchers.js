@@ -1,12 +1,13 @@
-// The matchers of expect(). Each is given the matcher's `this` and its arguments, and gives
-// { pass, message }: `message` says what was expected, for a failure of it or of its `.not`.
+// The matchers of expect(). Each receives the matcher's `this` and its arguments, and returns {
+// pass, message }. `message` describes the expectation, for a failure of the matcher or of its
+// `.not`.
 "use strict";
 
 const { equal, isObject } = load("test/equal");
 const { diff, diffLines, show } = load("test/diff");
 const { isMock } = load("test/mock");
 
-// "Expected: 1\nReceived: 2", with a difference where the values have more than one line.
+// "Expected: 1\nReceived: 2", with a diff if the values have more than one line.
 function versus(received, expected, not) {
   const lines = [`Expected: ${not ? "not " : ""}${show(expected)}`, `Received: ${show(received)}`];
   if (not) return lines[0];
@@ -20,7 +21,7 @@ const simple = (pass, received, what, not) => ({
   pass, message: () => `Expected: ${not ? "not " : ""}${what}\nReceived: ${show(received)}`,
 });
 
-// A matcher without arguments that asks one question.
+// A matcher without arguments that tests one condition.
 const question = (what, ask) => function (received) {
   return simple(ask(received), received, what, this.isNot);
 };
@@ -64,7 +65,7 @@ function toHaveProperty(received, path, ...values) {
   };
 }
 
-// ---- what is thrown
+// ---- errors
 
 const describeError = (error) => error instanceof Error ? `${error.name}: ${error.message}`
   : show(error);
@@ -146,7 +147,7 @@ const mockMatchers = {
       returned(results).some((result) => equal(result.value, value))),
 };
 
-// ---- the others
+// ---- other matchers
 
 function toBe(received, expected) {
   return {

@@ -1,7 +1,7 @@
-// Functions that remember their calls: fn() and spyOn().
+// Functions that record their calls: fn() and spyOn().
 "use strict";
 
-const mocks = new Set();  // those of spyOn() that stand in somebody's place
+const mocks = new Set();  // mocks of spyOn() that replace a method
 const kMock = Symbol("weft.test.mock");
 
 function fn(implementation = undefined, name = "fn") {
@@ -52,8 +52,8 @@ function fn(implementation = undefined, name = "fn") {
   });
 }
 
-// The method goes on doing what it did, unless it is told otherwise. restore() is called by itself
-// at the end of the test.
+// The method keeps its behaviour unless the mock is given another one. restore() is called
+// automatically at the end of the test.
 function spyOn(object, name) {
   const original = object[name];
   if (typeof original !== "function") throw new TypeError(`spyOn: there is no method ${String(name)}`);

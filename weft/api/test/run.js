@@ -1,9 +1,8 @@
-// Runs the tests of one file, one after the other, and tells the host of each by testEvent().
+// Runs the tests of one file in sequence and reports each to the host by testEvent().
 //
-// A test is a scope of its own, as a request is: the timers and the tasks that it starts, or those
-// that its hooks around it start, end with it. What runs in it is called by a timer of the runner,
-// so that a turn that is ended by force takes nothing of the runner with it; whoever waits for the
-// outcome is told by ended(), or by the deadline.
+// A test is a scope of its own, like a request: the timers and tasks that it or its hooks start end
+// with it. Its code is called by a timer of the runner, so a turn that is ended by force does not
+// lose a part of the runner. The outcome is reported by ended() or by the deadline in that case.
 "use strict";
 
 const { errorText, testDone, testEvent, testScope, testScopeEnd } = native;
@@ -14,13 +13,13 @@ const { Snapshots } = load("test/snapshots");
 const { restoreAll } = load("test/mock");
 
 let settings;
-let active;            // what is being waited for
+let active;            // the call whose end is awaited
 let failures = 0;
 let hasOnly = false;
 
 const tell = (event) => testEvent(JSON.stringify(event));
 
-// With the line where it happened. Frames of this module tell nothing.
+// The text with the line of the error. Stack frames of this module are left out.
 const withoutOurs = (text) => text.split("\n")
   .filter((line) => !/^\s+at .*\(?weft:/.test(line)).join("\n");
 const textOf = (error) => withoutOurs(errorText(error));
@@ -28,9 +27,9 @@ const textOf = (error) => withoutOurs(errorText(error));
 const plain = (message) => ({ text: message });
 const fromError = (error) => ({ text: textOf(error) });
 
-// ---- one call of the application's code
+// ---- a call of the application's code
 
-// Gives the failure, or undefined.
+// Returns the failure, or undefined.
 function attempt(call, scope, timeoutMs) {
   return new Promise((resolve) => {
     const finish = (failure) => {
@@ -70,11 +69,11 @@ function uncaught(text) {
   const failure = plain(withoutOurs(text));
   if (state.running !== undefined) state.running.uncaught ??= failure;
   else tell({ kind: "error", text: failure.text });
-  // Whoever waits would wait in vain.
+  // Without this the caller would wait for ever.
   active?.finish(failure);
 }
 
-// Gives how many timers were left.
+// Returns how many timers were left.
 function closeScope(scope) {
   const left = timers.pendingCount(scope);
   timers.endRequest(scope);
@@ -82,7 +81,7 @@ function closeScope(scope) {
   return left;
 }
 
-// ---- what is run
+// ---- the tests to run
 
 const everyTest = (suite) => suite.children.flatMap(
   (child) => child.kind === "test" ? [child] : everyTest(child));

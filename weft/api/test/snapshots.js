@@ -1,10 +1,11 @@
-// toMatchSnapshot(): texts that a first run writes down and later runs compare. The host reads and
-// writes the file, __snapshots__/<file>.snap, whose parts are
+// toMatchSnapshot(): the first run stores texts, and later runs compare with them. The host reads
+// and writes the file, __snapshots__/<file>.snap, whose entries are
 //
 //     === name of the test 1
 //     the text
 //
-// with a blank line behind each. A line of a text that begins with the mark has a backslash before.
+// followed by a blank line each. A line of a text that begins with the mark is preceded by a
+// backslash.
 "use strict";
 
 const { diffLines, showLong } = load("test/diff");
@@ -40,7 +41,7 @@ class Snapshots {
     end();
   }
 
-  // What is wrong, if anything is.
+  // Returns the failure, or undefined.
   compare(test, value, hint) {
     const named = hint === undefined ? test : `${test}: ${hint}`;
     const count = (this.#counts.get(named) ?? 0) + 1;
@@ -63,7 +64,7 @@ class Snapshots {
     return undefined;
   }
 
-  // A test that was run may have fewer of them than before.
+  // Removes snapshots that a completed test no longer uses.
   drop(whole) {
     if (!whole || !this.#settings.update) return;
     for (const name of this.#stored.keys()) {
@@ -73,12 +74,12 @@ class Snapshots {
     }
   }
 
-  // Of names that no test has asked for.
+  // The number of snapshots that no test has used.
   get obsolete() {
     return [...this.#stored.keys()].filter((name) => !this.#seen.has(name)).length;
   }
 
-  // The new text of the file; undefined: it stays as it is.
+  // The new text of the file; undefined if it is unchanged.
   text() {
     if (!this.#changed) return undefined;
     const parts = [...this.#stored].sort(([a], [b]) => a < b ? -1 : 1).map(([name, text]) => {
@@ -89,7 +90,7 @@ class Snapshots {
   }
 }
 
-// The common indentation of a text in the source is no part of it.
+// The common indentation in the source is not part of the text.
 function unindented(text) {
   const lines = text.split("\n");
   if (lines.length > 1 && lines[0].trim() === "") lines.shift();

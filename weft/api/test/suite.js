@@ -1,4 +1,4 @@
-// What a file of tests declares: suites of tests, with what is done around them.
+// The declarations of a test file: suites of tests with their hooks.
 "use strict";
 
 const { each } = load("test/each");
@@ -19,9 +19,9 @@ const root = new Suite("", undefined, "run");
 const state = {
   root,
   current: root,
-  running: undefined,  // the test that runs
-  run: false,          // by `weft test`
-  closed: false,       // the file has been loaded
+  running: undefined,  // the running test
+  run: false,          // whether `weft test` runs the file
+  closed: false,       // whether the file has been loaded
 };
 
 function requireOpen(what) {
@@ -30,7 +30,7 @@ function requireOpen(what) {
   if (state.closed) throw new Error(`${what} comes after the file has been loaded`);
 }
 
-// A number of milliseconds, or { timeout }.
+// Accepts a number of milliseconds, or { timeout }.
 function timeoutOf(options) {
   const ms = typeof options === "number" ? options : options?.timeout;
   if (ms === undefined) return undefined;

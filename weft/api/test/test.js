@@ -1,5 +1,5 @@
-// The module `weft:test` and the host's hooks to it, as far as the prelude knows them. The scripts
-// in this folder, all but this one, are compiled when a test is first wanted.
+// The module `weft:test` and the host's hooks for it. The other scripts in this folder are compiled
+// on first use.
 //
 //   realm.test.run(path, settings)     for the host: loads a file of tests and runs them
 //   realm.test.ended(scope, why)       a turn of this scope was ended by force

@@ -1,7 +1,7 @@
-// The ground of `weft:time`: errors, durations, clocks, deadlines and cancellation.
+// The base of `weft:time`: errors, durations, clocks, deadlines and cancellation.
 //
-// Every wait of the module is begin(): it ends by its clock, by a signal or by a deadline,
-// whichever comes first, settles once, and takes its listener and its timer away when it ends.
+// Every wait of the module is begin(). It ends by its clock, by a signal or by a deadline,
+// whichever comes first, settles once, and then removes its listener and its timer.
 const { monotonicNow } = native;
 const { setTimeoutInternal, clearTimeoutInternal } = realm.timers;
 const {
@@ -53,8 +53,8 @@ function cancelledBecause(reason) {
   return reason instanceof CancelledError ? reason : new CancelledError(undefined, { reason });
 }
 
-// An error that only says that what ended the signal has ended its job is expected: that it comes
-// late is not worth a report.
+// Whether an error only reports the end of the signal that ended the job. Such an error is expected
+// and not worth a report if it comes late.
 function isEndOf(signal, error) {
   if (!signal.aborted) return false;
   const name = error?.name;
@@ -67,7 +67,7 @@ function isEndOf(signal, error) {
 
 const unitsMs = { __proto__: null, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-// Milliseconds of a number or of a text such as "500ms", "5s", "2.5m", "1h".
+// Milliseconds from a number or from a text such as "500ms", "5s", "2.5m", "1h".
 function durationMs(value, operation) {
   let ms = value;
   if (typeof value === "string") {
@@ -104,8 +104,8 @@ function instantMs(value, operation) {
 
 // ---- clocks
 
-// A clock gives now(): Date, monotonicNowMs(), delay(ms, options), and to this module
-// start(ms, onDue, onDisposed) -> handle and stop(handle).
+// A clock has now(): Date, monotonicNowMs(), delay(ms, options), and for this module start(ms,
+// onDue, onDisposed) -> handle and stop(handle).
 class SystemClock {
   kind = "system";
   now() {
@@ -127,8 +127,9 @@ const systemHands = {
 let fakeHands;
 let isFakeClock;
 
-// Stands still until it is moved. Timers run inside advanceBy(), each at its own instant, by
-// deadline and then by creation; what awaits them runs after it, or inside advanceByAsync().
+// A clock that advances only when told to. Timers run inside advanceBy(), each at its own time,
+// ordered by deadline and then by creation. Code that awaits them runs after it, or inside
+// advanceByAsync().
 class FakeClock {
   kind = "fake";
   #wallMs;
@@ -153,7 +154,7 @@ class FakeClock {
     return delay(ms, options, this);
   }
 
-  // Forward it moves as advanceBy() does; backward only the wall clock is set.
+  // Forward it advances like advanceBy(); backward it sets only the wall clock.
   set(instant) {
     this.#requireAlive();
     const wallMs = instantMs(instant, "FakeClock.set");
@@ -168,8 +169,8 @@ class FakeClock {
     this.#moveTo(until);
   }
 
-  // The same, but after each timer all that it has made ready runs, and may set timers in turn, as
-  // a recurring job does.
+  // Like advanceBy(), but after each timer everything that it made ready runs, and may set further
+  // timers, as a recurring job does.
   async advanceByAsync(ms) {
     this.#requireAlive();
     const until = this.#monotonicMs + durationMs(ms, "FakeClock.advanceByAsync");
@@ -180,7 +181,7 @@ class FakeClock {
       if (this.#disposed) return;
       if (!this.#runNext(until)) break;
     }
-    // Others may have moved it meanwhile.
+    // Other code may have advanced the clock meanwhile.
     this.#moveTo(MathMax(until, this.#monotonicMs));
   }
 
@@ -192,7 +193,7 @@ class FakeClock {
     for (let i = 0; i < timers.length; i++) timers[i].onDisposed();
   }
 
-  // False: none is due by then.
+  // Returns false if no timer is due by then.
   #runNext(until) {
     const at = this.#earliest(until);
     if (at < 0) return false;
@@ -207,7 +208,7 @@ class FakeClock {
     this.#monotonicMs = monotonicMs;
   }
 
-  // Of those due; timers lie in order of creation.
+  // The first timer that is due; timers are stored in order of creation.
   #earliest(untilMs) {
     let best = -1;
     for (let i = 0; i < this.#timers.length; i++) {
@@ -288,7 +289,7 @@ const Deadline = ObjectFreeze({
   },
 });
 
-// The time that `deadline` and `timeoutMs` leave, the lesser of both; Infinity without them.
+// The time that `deadline` and `timeoutMs` leave, whichever is less; Infinity without them.
 function budgetMs(options, operation) {
   if (options === undefined || options === null) return Infinity;
   let budget = Infinity;
@@ -319,7 +320,7 @@ function signalOf(options, operation) {
   return signal;
 }
 
-// An AbortSignal with the words of cancellation, so that it goes wherever one is taken.
+// An AbortSignal with additional names for cancellation, accepted wherever an AbortSignal is.
 class CancellationSignal extends AbortSignal {
   get cancelled() {
     return this.aborted;
@@ -341,21 +342,21 @@ class CancellationController {
     return this.#controller.signal;
   }
 
-  // The first call counts.
+  // Only the first call has an effect.
   cancel(reason = new CancelledError()) {
     if (this.#controller.signal.aborted) return;
     this.dispose();
     this.#controller.abort(reason);
   }
 
-  // Lets go of the timer or of the signals that it follows. It can still be cancelled by hand.
+  // Releases the timer or the signals that it follows. It can still be cancelled explicitly.
   dispose() {
     const release = this.#release;
     this.#release = undefined;
     if (release !== undefined) release();
   }
 
-  // Is cancelled when the first of the signals is, with its reason.
+  // Cancelled with the first of the signals that is cancelled, with its reason.
   static linked(...signals) {
     const controller = new CancellationController();
     const listeners = [];
@@ -380,7 +381,7 @@ class CancellationController {
     return controller;
   }
 
-  // Is cancelled after this time, with a TimeoutError.
+  // Cancelled after this time, with a TimeoutError.
   static timeout(ms, options = undefined) {
     const controller = new CancellationController();
     const clock = clockOf(options);
@@ -434,7 +435,8 @@ function begin(clock, ms, signal, budget) {
   return { promise, stop: release };
 }
 
-// The promise itself, not one that follows it: delays on a fake clock end in the clock's order.
+// Returns the promise itself, not one derived from it, so that delays on a fake clock end in the
+// order of the clock.
 function delay(ms, options, clock) {
   try {
     const wait = durationMs(ms, "Time.delay");

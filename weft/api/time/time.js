@@ -1,5 +1,5 @@
-// The module `weft:time`: delays, timeouts, intervals and recurring jobs that heed signals,
-// deadlines and clocks. The pieces stand in clock.js.
+// The module `weft:time`: delays, timeouts, intervals and recurring jobs that respect signals,
+// deadlines and clocks. Built on clock.js.
 const { lateOutcome } = native;
 const { events } = realm;
 const {
@@ -20,16 +20,17 @@ function countOf(value, operation, name) {
   return value;
 }
 
-// The instant of the clock `ms` from its now.
+// The time of the clock `ms` milliseconds from now.
 function instantIn(clock, ms) {
   return new Date(DatePrototypeGetTime(clock.now()) + ms);
 }
 
 // ---- timeout
 
-// Runs a function, or awaits a promise, for so long and no longer. The function is given
-// { signal, deadline }; it is not started when the time is up or the signal has fired before. What
-// it gives later is counted, and its error reported; a promise's error is its owner's.
+// Runs a function, or awaits a promise, within a time limit. The function receives { signal,
+// deadline }; it is not started if the time has expired or the signal has fired before. A result
+// that comes later is counted, and an error of the function that comes later is reported; the error
+// of a promise is left to its owner.
 async function timeout(operation, options) {
   const clock = clockOf(options);
   const signal = signalOf(options, "Time.timeout");
@@ -82,7 +83,8 @@ async function timeout(operation, options) {
 
 // ---- interval
 
-// An asynchronous iterable of ticks. One next() at a time; cancellation ends it.
+// An asynchronous iterable of ticks. Only one next() may be pending; cancellation ends the
+// iteration.
 class TimeInterval {
   #clock;
   #periodMs;
@@ -114,7 +116,7 @@ class TimeInterval {
     try {
       const now = this.#clock.monotonicNowMs();
       const ms = MathMax(0, this.#dueMs - now);
-      // Its deadline may be of another clock.
+      // The deadline may belong to another clock.
       const budget = MathMin(budgetMs(this.#deadline, "Time.interval"), this.#endMs - now);
       await begin(this.#clock, ms, this.#controller.signal, budget).promise;
     } catch (error) {
@@ -134,7 +136,7 @@ class TimeInterval {
       at: this.#clock.now(),
       scheduledAt: instantIn(this.#clock, -lateMs),
     });
-    // Ticks that nobody asked for in time are left out, and the rhythm is kept.
+    // Missed ticks are skipped, and the period is kept.
     this.#dueMs += (MathFloor(lateMs / this.#periodMs) + 1) * this.#periodMs;
     return { done: false, value };
   }
@@ -158,7 +160,7 @@ class TimeInterval {
 
 // ---- every
 
-// A job that recurs. What a run throws is kept in lastError and does not stop it.
+// A recurring job. An error of a run is stored in lastError and does not stop the job.
 class ScheduledJob {
   #clock;
   #periodMs;
@@ -174,7 +176,7 @@ class ScheduledJob {
   #paused = false;
   #stopped = false;
   #idle = undefined;  // resolved when the last run has ended
-  #limit = undefined;  // the wait for the end of its time
+  #limit = undefined;  // the wait for the end of the time limit
 
   constructor(ms, handler, options) {
     this.#periodMs = periodMs(ms, "Time.every");
@@ -211,7 +213,7 @@ class ScheduledJob {
     return instantIn(this.#clock, MathMax(0, this.#dueMs - this.#clock.monotonicNowMs()));
   }
 
-  // While paused, runs that come due are left out without being counted.
+  // While the job is paused, runs that become due are skipped and not counted.
   pause() {
     this.#paused = true;
   }
@@ -220,7 +222,7 @@ class ScheduledJob {
     this.#paused = false;
   }
 
-  // No more runs; the signal of a present run fires. Waits for its end.
+  // Starts no more runs, cancels the signal of a current run, and waits for its end.
   async stop(reason = undefined) {
     this.#end(reason);
     if (this.#active === 0) return;
@@ -294,7 +296,7 @@ const Time = ObjectFreeze({
   timeout,
   interval: (ms, options = undefined) => new TimeInterval(ms, options),
   every: (ms, handler, options = undefined) => new ScheduledJob(ms, handler, options),
-  // Lets everything that is ready run first.
+  // Lets all other work that is ready run first.
   yield: (options = undefined) => delay(0, options),
   systemClock: () => systemClock,
   fakeClock: (options = undefined) => new FakeClock(options),
@@ -306,7 +308,7 @@ realm.modules["weft:time"] = {
   Deadline,
   CancellationController,
   CancellationSignal,
-  // The same two: what a worker is told by is no other kind of signal.
+  // The same two classes under the names that workers use.
   WorkerCancellationController: CancellationController,
   WorkerCancellationSignal: CancellationSignal,
   TimeoutError,

@@ -1,13 +1,14 @@
-// setTimeout, setInterval, setImmediate, queueMicrotask and what ends them.
+// setTimeout, setInterval, setImmediate, queueMicrotask and the functions that clear them.
 //
-// All timers of the isolate lie in one binary heap, ordered by deadline and then by creation; the
+// All timers of the isolate are in one binary heap, ordered by deadline and then by creation. The
 // host has one native timer, armed for the earliest deadline, and calls runDue() when it fires.
 // Every callback is a task of its own: it runs in the asynchronous context of its creation, a
-// microtask checkpoint follows it, what it throws is reported and stops no other, and the limit on
-// the time of a turn is for each anew. Callbacks that take long together let the host look after
-// others: the native timer is armed for at once then, and runDue() goes on where it was.
+// microtask checkpoint follows it, an error is reported and stops no other callback, and each has
+// the full time limit of a turn. When callbacks together take long, runDue() stops between two of
+// them, arms the native timer for at once so that the host serves other connections, and continues
+// when it fires.
 //
-// A timer belongs to the request that made it (0: to the application) and ends with it.
+// A timer belongs to the request that made it, or to the application (0), and ends with it.
 //
 // For other scripts and for the host, realm.timers:
 //   setTimeoutInternal(fn, ms, holds, request)
@@ -31,10 +32,10 @@ const global = globalThis;
 const kWaiting = 0;
 const kEnded = 1;
 
-// Web IDL: what clears a timer takes a long.
+// Web IDL: the functions that clear a timer take a long.
 const kIdMax = 0x7fffffff;
 
-// What a request, or the application, has pending: a list of its timers for endRequest().
+// The pending timers of a request or of the application, as a list for endRequest().
 class Owner {
   constructor(request) {
     this.request = request;
@@ -54,10 +55,10 @@ class Timer {
     this.holds = holds;
     this.context = continuationGet();
     this.state = kWaiting;
-    this.place = -1;       // in the heap
-    this.id = 0;           // 0: not known to the application
+    this.place = -1;       // index in the heap
+    this.id = 0;           // 0: the application does not know it
     this.immediate = false;
-    this.after = null;     // in the queue of immediates
+    this.after = null;     // next in the queue of immediates
     this.previous = null;  // in the owner's list
     this.next = null;
     const first = owner.first;
@@ -74,7 +75,7 @@ class Timer {
 let sequence = 0;
 let lastId = 0;
 let armed = Infinity;
-let loose = 0;         // timers that do not hold
+let loose = 0;         // number of timers that do not hold
 let toldHolding = true;
 const heap = [];
 let heapSize = 0;
@@ -84,11 +85,11 @@ let owners = null;
 let lastOwner = null;
 let immediates = null;
 let immediatesLast = null;
-// Of runDue(), which may stop between two callbacks and go on later.
+// State of runDue(), which may stop between two callbacks and continue later.
 let running = false;
-let dueUntil = 0;           // the timers that were due when it began,
-let dueSequence = 0;        // and that there were then
-let immediatesEnd = null;   // the last of the immediates that were there behind the timers
+let dueUntil = 0;           // the deadlines that were due when it began,
+let dueSequence = 0;        // and the last timer made by then
+let immediatesEnd = null;   // the last immediate that was queued when the timers had run
 
 // ---- the heap
 
@@ -155,8 +156,8 @@ function armNoLaterThan(deadline) {
   timerArm(deadline);
 }
 
-// Tells the host whether a timer is left that keeps a script from its end, as long as there are some
-// that do not.
+// Tells the host whether a timer is left that keeps a script from ending. Only needed while there
+// are timers that do not.
 function tellHolding() {
   const holding = loose === 0 || heapSize > loose || immediates !== null;
   if (holding === toldHolding) return;
@@ -186,7 +187,7 @@ function ownerOf(request) {
   return owner;
 }
 
-// Takes the timer out of every table. Whoever holds it sees that it has ended.
+// Removes the timer from every table. Code that still holds it sees its state as ended.
 function end(timer) {
   timer.state = kEnded;
   if (timer.place >= 0) heapRemove(timer);
@@ -197,8 +198,8 @@ function end(timer) {
   unlink(timer);
 }
 
-// NB: No loop and no call of a function of ours is in here, nor where the constructor of Timer puts
-// it into the list: repair() relies on whole lists.
+// NB: Neither here nor where the constructor of Timer inserts it into the list may there be a loop
+// or a call of a function of ours: repair() relies on complete lists.
 function unlink(timer) {
   if (timer.id !== 0) MapPrototypeDelete(timersById, timer.id);
   const { owner, previous, next } = timer;
@@ -216,7 +217,7 @@ function unlink(timer) {
   if (lastOwner === owner) lastOwner = null;
 }
 
-// After the last id the first comes again; an interval may have it still.
+// After the last id the numbering restarts at one, skipping ids that an interval still has.
 function nextId() {
   do lastId = lastId === kIdMax ? 1 : lastId + 1;
   while (MapPrototypeHas(timersById, lastId));
@@ -241,14 +242,14 @@ function start(callback, args, ms, period, holds, request) {
 }
 
 function requireCallback(name, handler) {
-  // NB: The HTML standard also compiles strings here. That is eval() by another name; refused.
+  // NB: The HTML standard also compiles strings here. That would be eval(); it is refused.
   if (typeof handler !== "function") {
     throw new TypeError(`${name}: the handler is not a function`);
   }
 }
 
-// HTML: the timeout is a Web IDL long, negative ones are 0. NB: The least delay is 1 ms, as in
-// Node, and nesting does not raise it.
+// HTML: the timeout is a Web IDL long, negative ones are 0. NB: The minimum delay is 1 ms, as in
+// Node.js, and nesting does not increase it.
 function delayOf(timeout) {
   const delay = timeout | 0;
   return delay < 1 ? 1 : delay;
@@ -259,14 +260,14 @@ function clear(id, immediate) {
   const timer = MapPrototypeGet(timersById, id);
   if (timer === undefined || timer.immediate !== immediate) return;
   end(timer);
-  // The native timer stays armed if this was the first: one idle turn of the loop is cheaper
-  // than arming anew for each request that makes a timeout and clears it. With nothing left it
-  // is disarmed, so that the loop can see that nothing is pending.
+  // The native timer stays armed if this was the first: one spurious turn of the loop costs less
+  // than arming again for each request that makes a timeout and clears it. Without any timer it is
+  // disarmed, so that the loop can tell that nothing is pending.
   if (heapSize === 0 && !immediate) arm();
 }
 
-// A promise that is settled already; its constructor is not looked up where applications can
-// change it. Made when first needed: promises cannot be part of the snapshot.
+// A promise that is already settled, so that its constructor is not looked up where applications
+// can change it. Made on first use, because promises cannot be part of the snapshot.
 let settled = null;
 
 function settledPromise() {
@@ -275,7 +276,7 @@ function settledPromise() {
   return settled;
 }
 
-// Methods of an object, since operations of Web IDL are no constructors.
+// Methods of an object, because operations of Web IDL are not constructors.
 const operations = {
   setTimeout(handler, timeout = 0, ...args) {
     requireCallback("setTimeout", handler);
@@ -314,7 +315,7 @@ const operations = {
 
   queueMicrotask(callback) {
     requireCallback("queueMicrotask", callback);
-    // A reaction of a promise, since V8 carries the asynchronous context to those only.
+    // A reaction of a promise, because V8 carries the asynchronous context only to those.
     PromisePrototypeThen(settled ?? settledPromise(), () => {
       try {
         ReflectApply(callback, undefined, []);
@@ -333,7 +334,7 @@ function report(error) {
   else events.reportException(error);
 }
 
-// True: it is time to let others go on.
+// Returns true if the loop should serve other connections now.
 function call(callback, args, context) {
   continuationSet(context);
   try {
@@ -346,8 +347,8 @@ function call(callback, args, context) {
   return endCallback();
 }
 
-// The native timer is armed for what comes next before a callback runs: the watchdog may end this
-// whole turn, and the other timers must not be lost by it.
+// Before a callback runs, the native timer is armed for the next one: the watchdog may end this
+// turn, and the other timers must still run then.
 function runTimer(timer) {
   const { callback, args, context } = timer;
   if (timer.period === 0) {
@@ -358,13 +359,13 @@ function runTimer(timer) {
   placeNext(timer);
   armNoLaterThan(heap[0].deadline);
   const enough = call(callback, args, context);
-  // The callback itself may have taken longer than the period.
+  // The callback may have taken longer than the period.
   if (timer.state !== kEnded && timer.deadline <= monotonicNow()) placeNext(timer);
   return enough;
 }
 
-// The next deadline follows from the last one, so that the interval does not drift; periods that
-// went by meanwhile are left out.
+// The next deadline is computed from the previous one, so that the interval does not drift; periods
+// that have passed meanwhile are skipped.
 function placeNext(timer) {
   heapRemove(timer);
   const late = monotonicNow() - timer.deadline;
@@ -374,7 +375,7 @@ function placeNext(timer) {
   heapAdd(timer);
 }
 
-// True: it stopped, and is to go on later.
+// Returns true if it has stopped and must continue later.
 function runDueTimers() {
   while (heapSize > 0) {
     const timer = heap[0];
@@ -415,8 +416,8 @@ function runDue(now) {
   armNoLaterThan(0);
 }
 
-// The turn may have been cut off within any loop and before any call above. What is whole at all
-// times are the lists of the owners: all else is made from them.
+// The turn may have been ended within any loop and before any call above. Only the lists of the
+// owners are always consistent; everything else is rebuilt from them.
 function repair() {
   if (owners === null) return;
   const live = [];
@@ -432,7 +433,7 @@ function repair() {
   heapSize = 0;
   loose = 0;
   const waiting = [];
-  // From the oldest on: most of them need not move up in the heap then.
+  // In order of creation, so that few timers must move up in the heap.
   for (let i = live.length - 1; i >= 0; i--) {
     const timer = live[i];
     if (!timer.holds) ++loose;
@@ -479,7 +480,7 @@ function beginIdsBehind(id) {
 
 function setTimeoutInternal(callback, ms, holds = true, request = currentRequest()) {
   const timer = start(callback, [], ms > 0 ? ms : 0, 0, holds, request);
-  // What a request gives to the application goes on in the context of nobody.
+  // A callback that a request hands over to the application runs without an asynchronous context.
   if (request !== currentRequest()) timer.context = undefined;
   return timer;
 }

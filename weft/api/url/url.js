@@ -1,16 +1,16 @@
 // URL and URLSearchParams.
 // https://url.spec.whatwg.org/#api
 //
-// A URL keeps its serialization and the offsets of the parts in it; see UrlOffsets in url.h. The
-// parser and the setters are native.
+// A URL stores its serialization and the offsets of its parts; see UrlOffsets in url.h. The parser
+// and the setters are native.
 //
 // For other scripts, realm.url:
 //     parseHref(input, base?)      the serialized URL, or undefined
-//     isURL(value), hrefOf(url)    without a look at what the application did to the prototype
-//     newURL(href)                 a URL object of a serialized URL
+//     isURL(value), hrefOf(url)    independent of changes to the prototype by the application
+//     newURL(href)                 a URL object for a serialized URL
 //     parseForm(text)              application/x-www-form-urlencoded to [name, value, ...]
-//     serializeForm(list)          and back
-//     blobStore                    { create(blob), revoke(href) }, set by the room blob
+//     serializeForm(list)          the reverse
+//     blobStore                    { create(blob), revoke(href) }, set by blob.js
 
 const { formDecode, formEncode, urlOrigin, urlParse, urlSet } = native;
 const { webidl } = realm;
@@ -91,10 +91,10 @@ function listFromInit(init, prefix) {
 }
 
 let isParams;
-let listOf;       // of a URLSearchParams object, [name, value, ...]
+let listOf;       // returns the list of a URLSearchParams object, [name, value, ...]
 let setList;
-let newParamsOf;  // the object of a URL
-let updateSearch; // (url, query): by which the object of a URL changes it
+let newParamsOf;  // makes the object of a URL
+let updateSearch; // (url, query): called when the object of a URL has changed
 
 class URLSearchParams {
   #list;
@@ -259,7 +259,7 @@ const PATHNAME = 6;
 const SEARCH = 7;
 const HASH = 8;
 
-// Where the natives write the offsets of a URL; made with the first one.
+// The native functions write the offsets of a URL into this array; made on first use.
 let offsets;
 
 function parseHref(input, base) {
@@ -295,7 +295,7 @@ class URL {
     }
     const prefix = "Failed to construct 'URL'";
     requiredArguments(arguments.length, 1, prefix);
-    // NB: natives replace lone surrogates, so that these become USVStrings there.
+    // NB: The native functions replace lone surrogates, which makes these USVStrings.
     url = DOMString(url, prefix, "Argument 1");
     if (base !== undefined) base = DOMString(base, prefix, "Argument 2");
     const href = parseHref(url, base);
@@ -311,7 +311,7 @@ class URL {
     };
   }
 
-  // Takes what the last native call gave.
+  // Stores the result of the last native call.
   #take(href) {
     this.#href = href;
     const from = offsets;

@@ -73,7 +73,8 @@ function canonicalPassword(value) {
 function canonicalHostname(value, protocol) {
   if (value === "") return value;
   const opaque = protocol !== undefined && protocol !== "" && !(protocol in specialPorts);
-  // What the hostname state stops at is no part of the host; a port is an error.
+  // The hostname state stops before these characters, which are not part of the host; a port is an
+  // error.
   const host = RegExpPrototypeExec(opaque ? /^[^/?#]*/ : /^[^/?#\\]*/, withoutNewlines(value))[0];
   const bracketed = host[0] === "[";
   if (!bracketed && RegExpPrototypeExec(/:/, host) !== null) throw invalid("hostname", value);
@@ -139,7 +140,7 @@ function hasOpaquePath(base) {
   return RegExpPrototypeExec(/^[^:]*:\//, base.href) === null;
 }
 
-// The components that the base URL gives, into `result`.
+// Copies the components of the base URL into `result`.
 function inherit(result, init, base, isPattern) {
   const given = (value) => (isPattern ? escapePattern(value) : value);
   const has = (name) => init[name] !== undefined;
@@ -160,7 +161,7 @@ function inherit(result, init, base, isPattern) {
   result.hash = given(StringPrototypeSlice(base.hash, 1));
 }
 
-// `isPattern` is the standard's type "pattern", else it is "url".
+// `isPattern` is the standard's type "pattern", otherwise the type is "url".
 function processInit(init, isPattern, result) {
   let base = null;
   if (init.baseURL !== undefined) {
@@ -369,7 +370,7 @@ class ConstructorStringParser {
   }
 }
 
-// Whether a state comes before the component `name` in a URL.
+// Whether the state precedes the component `name` in a URL.
 function before(state, name) {
   switch (state) {
     case "protocol": case "authority": case "username": case "password": return true;
@@ -393,7 +394,7 @@ class URLPattern {
   constructor(input = undefined, baseURL = undefined, options = undefined) {
     const prefix = "Failed to construct 'URLPattern'";
     input = toInput(input, prefix);
-    // The overload without a base URL has the options as its second argument.
+    // In the overload without a base URL the options are the second argument.
     const short = arguments.length < 2 || (arguments.length < 3 &&
       (baseURL === undefined || baseURL === null || isObject(baseURL)));
     const base = short ? undefined : converters.USVString(baseURL, prefix, "Argument 2");
@@ -493,7 +494,7 @@ class URLPattern {
 }
 webidl.configureInterface(URLPattern);
 
-// An input as the result of exec() shows it: a dictionary as an ordinary object.
+// The input in the result of exec(): a dictionary becomes an ordinary object.
 function shown(input) {
   if (typeof input === "string") return input;
   const object = {};
@@ -501,7 +502,7 @@ function shown(input) {
   return object;
 }
 
-// The components of what is matched, or null.
+// The components of the input, or null.
 function valuesOf(input, base, prefix) {
   if (typeof input !== "string") {
     if (base !== undefined) {

@@ -43,7 +43,7 @@ class Tokenizer {
     return text;
   }
 
-  // Adds a token whose value is from valueStart to valueEnd, and goes on at `next`.
+  // Adds a token whose value is from valueStart to valueEnd, and continues at `next`.
   add(type, next, valueStart, valueEnd) {
     ArrayPrototypePush(this.tokens,
       { __proto__: null, type, index: this.index, value: this.text(valueStart, valueEnd) });
@@ -89,7 +89,7 @@ class Tokenizer {
     else this.add("name", end, start, end);
   }
 
-  // Where a regular expression ends, behind its ")", or -1.
+  // The position after the ")" that ends a regular expression, or -1.
   regexpEnd(start) {
     const { points } = this;
     let depth = 1;
@@ -103,7 +103,7 @@ class Tokenizer {
         if (--depth === 0) return at + 1;
       } else if (c === "(") {
         depth++;
-        // Groups inside must not capture.
+        // Groups inside must be non-capturing.
         if (points[at + 1] !== "?") return -1;
       }
     }
@@ -258,7 +258,7 @@ function regexpOfPart(part, options) {
     const text = escapeRegExp(part.value);
     return modifier === "" ? text : `(?:${text})${modifier}`;
   }
-  // NB: V8 11.3 takes [^] for a set of nothing under the flag "v".
+  // NB: V8 11.3 treats [^] as an empty set under the flag "v".
   const segment = options.delimiter === "" ? "[\\s\\S]+?" : segmentWildcard(options);
   const value = part.type === "segment-wildcard" ? segment
     : part.type === "full-wildcard" ? ".*" : part.value;
@@ -277,7 +277,7 @@ function isDigit(character) {
   return character >= "0" && character <= "9";
 }
 
-// Whether a part must stand in braces in a pattern string.
+// Whether a part needs braces in a pattern string.
 function needsGrouping(part, previous, next, options) {
   if (part.suffix !== "" || (part.prefix !== "" && part.prefix !== options.prefix)) return true;
   if (!isDigit(part.name[0]) && part.type === "segment-wildcard" && part.modifier === "" &&
@@ -315,8 +315,8 @@ function textOfPart(part, previous, next, options) {
   return grouped ? `{${text}}${modifier}` : text + modifier;
 }
 
-// The standard has the flag "v", which V8 knows since version 11.2; "u" is the same but for sets of
-// characters in sets. NB: asked for when it is first needed, not when the snapshot is made.
+// The standard uses the flag "v", which V8 supports since version 11.2; "u" differs only for nested
+// character sets. NB: Tested on first use, because the snapshot may be made by another version.
 let knownFlag;
 
 function unicodeFlag() {

@@ -1,18 +1,18 @@
-// Web IDL for JavaScript: how a value of the language becomes a value of an interface.
+// Web IDL for JavaScript: converts JavaScript values to values of Web IDL types.
 // https://webidl.spec.whatwg.org/
 //
-// Every room of api/ converts the arguments of its operations here, in their order, before it does
-// anything else; natives are given only what came out of a converter.
+// Every script of api/ converts the arguments of its operations here, in their order, before
+// anything else. Native functions receive only results of converters.
 //
-// ---- Converters: `convert(value, prefix, context, options) -> value`, throw a TypeError
+// ---- Converters: `convert(value, prefix, context, options) -> value`; they throw a TypeError
 //
 //     const prefix = "Failed to execute 'append' on 'Headers'";
 //     webidl.requiredArguments(arguments.length, 2, prefix);
 //     name = webidl.converters.ByteString(name, prefix, "Argument 1");
 //
-// `prefix` and `context` are constant texts, joined only when the conversion fails.
-// `options` is for single types: { enforceRange, clamp } of integers, { treatNullAsEmptyString } of
-// DOMString, { allowShared, allowResizable } of buffer types.
+// `prefix` and `context` are constant texts, concatenated only when the conversion fails. `options`
+// depends on the type: { enforceRange, clamp } for integers, { treatNullAsEmptyString } for
+// DOMString, { allowShared, allowResizable } for buffer types.
 //
 // webidl.converters has: any, undefined, boolean, object, bigint, symbol,
 //     byte, octet, short, "unsigned short", long, "unsigned long", "long long",
@@ -21,9 +21,9 @@
 //     DOMString, USVString, ByteString, "sequence<DOMString>", "sequence<USVString>",
 //     ArrayBuffer, ArrayBufferView, BufferSource, Uint8Array, DataView,
 //     Function, DOMTimeStamp, "Promise<any>"
-// A room adds its own: `webidl.converters.Blob = webidl.interfaceConverter("Blob", isBlob);`
+// A script adds its own: `webidl.converters.Blob = webidl.interfaceConverter("Blob", isBlob);`
 //
-// ---- Makers of converters
+// ---- Functions that make converters
 //
 //     enumConverter("RequestMode", ["cors", "no-cors"])
 //     dictionaryConverter("EventInit", members, inherited?)   members: a list of
@@ -32,8 +32,8 @@
 //         The result is a null-prototype object.
 //     nullableConverter(converter), sequenceConverter(converter), frozenArrayConverter(converter),
 //     recordConverter(keyConverter, valueConverter)     gives a null-prototype object
-//     interfaceConverter("Blob", isBlob)                isBlob(value) is asked for objects only
-//     callbackConverter("Function")                     checks that it can be called
+//     interfaceConverter("Blob", isBlob)                isBlob(value) is called for objects only
+//     callbackConverter("Function")                     checks that the value is callable
 //     promiseConverter()                                Promise<T>
 //     unionConverter([[test(value), converter], ...], otherwise)
 //
@@ -47,7 +47,7 @@
 //     webidl.configureInterface(Thing);                 // enumerable members, Symbol.toStringTag
 //     webidl.defineConstants(Thing, { NONE: 0 });
 //     webidl.definePairIterable(Headers, "Headers", { check, size, keyAt, valueAt });
-//     webidl.internal                                   // token of constructors not for scripts
+//     webidl.internal                                   argument of constructors closed to scripts
 //     webidl.illegalConstructor()                       // the error to throw without that token
 //     webidl.requiredArguments(arguments.length, 1, prefix)
 //     webidl.brandCheck(condition, "Thing")             // throws unless condition
@@ -100,7 +100,7 @@ function toNumber(value, prefix, context) {
 }
 
 function evenRound(x) {
-  // Ties go to the even integer.
+  // Ties are rounded to the even integer.
   const floor = MathFloor(x);
   const fraction = x - floor;
   if (fraction < 0.5) return floor;
@@ -331,7 +331,7 @@ function typedArrayConverter(name) {
   };
 }
 
-// ---- makers of converters
+// ---- functions that make converters
 
 function enumConverter(name, values) {
   const known = { __proto__: null };
@@ -347,7 +347,7 @@ function enumConverter(name, values) {
 
 // https://webidl.spec.whatwg.org/#js-dictionary
 function dictionaryConverter(name, members, inherited) {
-  // Members are read in lexicographical order, those of the inherited dictionaries first.
+  // Members are read in lexicographical order, those of inherited dictionaries first.
   const own = ArrayPrototypeSort(
     ArrayPrototypeSlice(members), (a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   const all = inherited === undefined ? own : ArrayPrototypeConcat(inherited.members, own);
@@ -492,7 +492,7 @@ function makeEnumerable(target, isStatic) {
   }
 }
 
-// Operations and attributes of interfaces are enumerable, unlike those of classes.
+// Operations and attributes of interfaces are enumerable, unlike methods of classes.
 function configureInterface(constructor, name = constructor.name) {
   makeEnumerable(constructor, true);
   makeEnumerable(constructor.prototype, false);
@@ -521,13 +521,13 @@ function defineConstants(constructor, constants) {
   }
 }
 
-// What definePairIterable() was given, for whoever shows such objects to people.
+// The arguments of definePairIterable(), for code that shows such objects to people.
 const pairIterables = [];
 
 // https://webidl.spec.whatwg.org/#js-iterable
 //
-// Gives the class entries(), keys(), values(), forEach() and [Symbol.iterator]() over pairs that
-// may change while they are walked:
+// Defines entries(), keys(), values(), forEach() and [Symbol.iterator]() on the class. The pairs
+// may change during the iteration:
 //     check(value) -> whether `value` is of the class
 //     size(object), keyAt(object, index), valueAt(object, index)
 function definePairIterable(constructor, name, { check, size, keyAt, valueAt }) {

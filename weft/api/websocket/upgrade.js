@@ -1,14 +1,14 @@
-// How a server's request becomes a WebSocket: upgradeWebSocket() of weft:http, in the shape that
-// Deno gave it, and WebSocketPair, as Cloudflare has it.
+// How a server's request becomes a WebSocket: upgradeWebSocket() of weft:http, with the interface
+// of Deno, and WebSocketPair, with that of Cloudflare.
 //
 //     const { socket, response } = upgradeWebSocket(request);
 //     socket.onmessage = ({ data }) => socket.send(data);
 //     return response;
 //
-// The request is over when the socket is closed: what was started for it lives until then.
+// The request is over when the socket is closed; what was started for it lives until then.
 //
 // For other scripts, in realm.websocket:
-//     accept(id, response, headerList)    answers the request `id`; false when the response has no
+//     accept(id, response, headerList)    answers the request `id`; false if the response has no
 //                                         socket
 
 const { websocketAccept } = native;
@@ -20,7 +20,7 @@ const {
   StringPrototypeToLowerCase, StringPrototypeTrim, TypeError,
 } = realm.primordials;
 
-// Whether a list of tokens names this one.
+// Whether a list of tokens contains this one.
 function hasToken(list, token) {
   const names = StringPrototypeSplit(list ?? "", ",");
   for (let i = 0; i < names.length; i++) {
@@ -53,7 +53,7 @@ function upgradeWebSocket(request, options = undefined) {
     checkProtocol(headers.get("sec-websocket-protocol"), protocol);
   }
   const url = StringPrototypeReplace(request.url, /^http/, "ws");
-  // What the request says is asked for later too.
+  // The request must remain readable later.
   http.materialize(request);
   const socket = newServerSocket(url, protocol);
   for (let i = 0; i < handlers.length; i++) {
@@ -74,7 +74,7 @@ function accept(id, response, headerList) {
 
 let serverOf;
 
-// The end that goes into the response; it does nothing by itself.
+// The client's end, which is put into the response; it has no other function.
 class ClientEnd {
   #server;
   constructor(server) {

@@ -1,15 +1,15 @@
 // WebSocket. https://websockets.spec.whatwg.org/
 //
-// The same class stands for both ends: `new WebSocket(url)` connects, and upgradeWebSocket() of
-// upgrade.js gives a server's. Connections, frames, pings and the policy of which hosts may be
-// reached are the host's; a socket is known to it by a number. One message is asked for at a time,
-// so a script that is slow to take them slows its peer down.
+// The same class implements both ends: `new WebSocket(url)` connects, and upgradeWebSocket() of
+// upgrade.js returns the server's end. The host implements connections, frames, pings and the
+// policy of which hosts may be reached; it knows a socket by a number. Messages are requested one
+// at a time, so a script that takes them slowly slows its peer down.
 //
 // For other scripts, realm.websocket:
 //     WebSocket, isWebSocket(value)
-//     newServerSocket(url, protocol)        a socket that is CONNECTING until
-//     attachServerSocket(socket, number)    its connection is there; undefined: it failed
-//     queueUntilOpen(socket)                from now on it takes what is sent before that
+//     newServerSocket(url, protocol)        a socket in the state CONNECTING
+//     attachServerSocket(socket, number)    its connection is open; undefined: it has failed
+//     queueUntilOpen(socket)                from now on send() is allowed, and queues, before that
 
 const {
   base64EncodeBytes, percentDecode, taskCancel, taskLast, utf8Encode, websocketBuffered,
@@ -77,7 +77,8 @@ function checkedUrl(url, prefix) {
 }
 
 // If any of the values occur more than once or are no tokens, then throw a "SyntaxError".
-// NB: values that differ in case alone are the same one, as its tests and all others have it.
+// NB: Values that differ only in case are duplicates, as in the tests of the standard and in all
+// other implementations.
 function checkedProtocols(protocols, prefix) {
   const seen = [];
   for (let i = 0; i < protocols.length; i++) {
@@ -96,7 +97,7 @@ function checkedProtocols(protocols, prefix) {
   return protocols;
 }
 
-// The URL that is connected to, and the header fields of the handshake.
+// The URL to connect to, and the header fields of the handshake.
 function handshakeOf(url) {
   const base = realm.http.baseURL;
   const fields = base === undefined ? [] : ["Origin", realm.fetching.originOf(base)];
@@ -117,13 +118,13 @@ class WebSocket extends EventTarget {
   #url;
   #origin = null;
   #state = CONNECTING;
-  #number = undefined;   // of the host's, while there is a connection
-  #task = 0;             // that connects
+  #number = undefined;   // the host's number, while there is a connection
+  #task = 0;             // the task that connects
   #protocol = "";
   #binaryType = "blob";
-  #unsent = 0;           // bytes given to send() that never will be sent
+  #unsent = 0;           // bytes given to send() that will never be sent
   #receive = null;
-  #early = null;         // what was sent before the connection was there, where that is allowed
+  #early = null;         // messages sent before the connection was open, where that is allowed
 
   constructor(url, protocols = undefined) {
     if (url === internal) {
@@ -154,7 +155,7 @@ class WebSocket extends EventTarget {
     PromisePrototypeThen(opening, ({ socket, protocol }) => {
       this.#task = 0;
       if (this.#state !== CONNECTING) {
-        // close() came before the connection: it is not wanted any more.
+        // close() was called before the connection was open, so it is not needed any more.
         this.#number = socket;
         websocketClose(socket, kNoStatus, "");
         markHandled(websocketRun(socket));
@@ -189,7 +190,7 @@ class WebSocket extends EventTarget {
       this.#finish(message[0], message[1], message[2]);
       return;
     }
-    // Before the event: its listeners may be ended for computing too long.
+    // Before the event, because its listeners may be ended by the time limit.
     this.#next();
     // 1. If ready state is not OPEN (1), then return.
     if (this.#state !== OPEN || !events.hasListeners(this, "message")) return;
@@ -203,7 +204,7 @@ class WebSocket extends EventTarget {
     }));
   }
 
-  // The connection is closed, or never came to be.
+  // The connection was closed, or failed to open.
   #finish(code, reason, failure) {
     if (this.#state === CLOSED) return;
     this.#state = CLOSED;
@@ -257,7 +258,8 @@ class WebSocket extends EventTarget {
       throw new realm.DOMException(`${prefix}: it is still connecting`, "InvalidStateError");
     }
     if (this.#state === OPEN) {
-      // NB: what is too much closes the connection, as the standard says of a full buffer.
+      // NB: Too much buffered data closes the connection, as the standard requires for a full
+      // buffer.
       if (!websocketSend(this.#number, data)) this.#state = CLOSING;
       return;
     }
@@ -282,13 +284,13 @@ class WebSocket extends EventTarget {
     }
     if (this.#state === CLOSING || this.#state === CLOSED) return;
     if (this.#state === CONNECTING) {
-      // NB: of a server's socket there is nothing yet to be ended: it is closed when it opens.
+      // NB: A server's socket has nothing to close yet: it is closed when it opens.
       this.#state = CLOSING;
       if (this.#task !== 0) taskCancel(this.#task);
       return;
     }
     this.#state = CLOSING;
-    // NB: a reason needs a code in front of it; 1000 is the one that says nothing.
+    // NB: A reason requires a code before it; 1000 is the neutral one.
     websocketClose(this.#number, code ?? (reason ? 1000 : kNoStatus), reason ?? "");
   }
 

@@ -1,12 +1,12 @@
-// file() and files() of weft:http: responses out of files.
+// file() and files() of weft:http: responses with the content of files.
 //
 //     return file(new URL("./page.html", import.meta.url), { request });
 //     app.get("/static/{path:*}", files(new URL("./static/", import.meta.url)));
 //
-// With a request, what the client already has is not sent again (ETag, Last-Modified), ranges of
-// bytes are understood, and a file that lies there compressed (.br, .zst, .gz) is sent so to whoever
-// takes it. The bytes go from the file to the socket without script, unless that reads them. files()
-// never leaves its folder, and shows no file whose name begins with a dot.
+// With a request, content that the client already has is not sent again (ETag, Last-Modified), byte
+// ranges are supported, and a precompressed file (.br, .zst, .gz) is sent to a client that accepts
+// it. The bytes go from the file to the socket without a script, unless a script reads them.
+// files() never leaves its folder and serves no file whose name begins with a dot.
 
 const {
   ArrayPrototypePush, ArrayPrototypeSome, ReflectApply, StringPrototypeEndsWith,
@@ -17,7 +17,7 @@ const { httpFileFind, httpFileLoad } = native;
 const { body: bodies, http, weftHttp } = realm;
 const { URL } = globalThis;
 
-// What decides which bytes of a file are sent, and whether any.
+// The fields that determine which bytes of a file are sent, and whether any are.
 const kAskingFields = [
   "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
   "accept-encoding",
@@ -31,8 +31,8 @@ function pathFrom(where) {
   return decodeURIComponent(url.pathname);
 }
 
-// [root, path, number of the native request, method, name, value, ...]: the native side reads a
-// request of the server by itself.
+// [root, path, number of the native request, method, name, value, ...]: for a request of the server
+// the native side reads the fields itself.
 function questionOf(root, path, request) {
   const question = [root, path, 0, "GET"];
   if (request === undefined || request === null) return question;
@@ -78,7 +78,7 @@ async function file(where, options = noOptions) {
   return answerOf("", pathFrom(where), options);
 }
 
-// A handler for a route that ends in {path:*}.
+// A handler for a route that ends with {path:*}.
 function files(folder, options = noOptions) {
   let root = pathFrom(folder);
   if (!StringPrototypeEndsWith(root, "/")) root += "/";
@@ -99,7 +99,7 @@ function files(folder, options = noOptions) {
   };
 }
 
-// Also what a path of the folder must not lead to.
+// Includes paths that must not be reached from the folder.
 function isMissing(error) {
   return error.code === "NotFound" || error.code === "PermissionDenied";
 }

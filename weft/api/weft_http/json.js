@@ -1,12 +1,12 @@
-// JSON of results: what JSON.stringify() does, but nothing is lost without a word.
+// JSON for results: like JSON.stringify(), but a value that JSON cannot represent is an error.
 //
 // For other scripts, realm.resultJson(value, policy):
 //     bigint       "string" (default): in decimal digits; "error"
 //     bytes        "base64" (default), "array": of views and buffers
 //     casing       "preserve" (default), "camelCase": of keys
 //     includeNulls true (default); false leaves out members that are null
-// An Error becomes { name, message }; its stack stays here. Cycles, functions, symbols and numbers
-// that JSON does not have are a TypeError that names the path. undefined is left out of objects and
+// An Error becomes { name, message } without its stack. Cycles, functions, symbols and numbers that
+// JSON cannot represent are a TypeError that names the path. undefined is left out of objects and
 // is an error elsewhere.
 
 const {
@@ -22,9 +22,9 @@ const { btoa } = globalThis;
 const kDepthMax = 500;
 const none = { __proto__: null };
 
-// Whether JSON.stringify() does all that is wanted: nothing but plain objects, arrays, texts,
-// finite numbers, booleans and null. Most results are so, and stringify() is fast without a
-// replacer.
+// Whether JSON.stringify() does all that is needed: the value has nothing but plain objects,
+// arrays, strings, finite numbers, booleans and null. Most results are of this kind, and
+// stringify() is fast without a replacer.
 function isPlain(value, depth) {
   switch (typeof value) {
     case "string":
@@ -57,7 +57,7 @@ function base64(bytes) {
   return btoa(text);
 }
 
-// "first_name", "first-name" and "FirstName" as "firstName".
+// Converts "first_name", "first-name" and "FirstName" to "firstName".
 function camelCase(key) {
   const joined = StringPrototypeReplace(key, /[-_ ]+([A-Za-z0-9])/g,
     (_, letter) => StringPrototypeToUpperCase(letter));

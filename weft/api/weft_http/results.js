@@ -1,12 +1,11 @@
-// Results of weft:http: responses by what they mean.
+// Results of weft:http: responses named by their meaning.
 //
 //     return Results.ok({ id: 7 });
 //     return Results.created("/users/7", user).cookie("seen", "1", { httpOnly: true });
 //     return Results.problem({ title: "Out of stock", status: 409 });
 //
-// Every result is a Response. The last argument of each may be { status, headers, contentType,
-// json }; `json` is the policy of json.js. Fields that the server itself is responsible for cannot
-// be set.
+// Every result is a Response. The last argument of each may be { status, headers, contentType, json
+// }; `json` is the policy of json.js. Fields that the server sets itself cannot be set.
 
 const {
   ArrayIsArray, DatePrototypeToUTCString, ObjectFreeze, ObjectKeys, PromisePrototypeThen,
@@ -139,8 +138,8 @@ function problem(details, options) {
   return respond(resultJson(record, options?.json), record.status, kProblem, options);
 }
 
-// What the function of Results.stream() writes with. A write waits while the client is slow, and
-// gives whether it takes more.
+// The writer that the function of Results.stream() receives. A write waits while the client is
+// slow, and tells whether the client takes more.
 class StreamWriter {
   #controller;
   #wanted;
@@ -192,9 +191,9 @@ function stream(write, options) {
   return respond(body, 200, kBytes, options);
 }
 
-// The rows of a cursor of weft:data as they come: a line of JSON for each, or with { format: "json" }
-// one array. A row goes from the driver to the client without becoming an object; the client's pace
-// is the driver's.
+// The rows of a cursor of weft:data as they arrive: one line of JSON per row, or with { format:
+// "json" } one array. A row goes from the driver to the client without becoming an object, and the
+// client's speed limits the driver.
 function rows(cursor, options) {
   const { Cursor } = realm.data;
   const asLines = (options?.format ?? "ndjson") === "ndjson";
@@ -250,7 +249,7 @@ const Results = ObjectFreeze({
   stream,
 });
 
-// A handler may return what it means instead of a Response.
+// A handler may return a plain value instead of a Response.
 function resultOf(value, what) {
   if (value instanceof Response) return value;
   if (value === undefined) throw new TypeError(`${what} returned nothing: it must return a Response or a value`);

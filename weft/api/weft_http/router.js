@@ -6,9 +6,10 @@
 //     export default app;
 //
 // A pattern consists of literal parts and {name}, {name:str}, {name:int}, {name:float},
-// {name:alpha}, {name:uuid}, and at its end {name:*} for all that follows. Values are texts. Of two
-// that fit, the more exact one counts: a literal part before a constrained before any, from left to
-// right; their order does not matter. A slash at the end matters. HEAD is answered by GET; another
+// {name:alpha}, {name:uuid}, and at its end {name:*} for everything that follows. Values are
+// strings. If several patterns match, the most specific one is used: compared from left to right, a
+// literal part precedes a constrained one, which precedes an unconstrained one. The order of the
+// declarations does not matter. A trailing slash is significant. HEAD is answered by GET; another
 // method by 405 with Allow.
 
 const {
@@ -87,7 +88,7 @@ function compareRoutes(a, b) {
   return b.parts.length - a.parts.length || a.order - b.order;
 }
 
-// The values of a pattern's names; null if the path is another.
+// The values of a pattern's names; null if the path does not match.
 function matchParts(parts, texts) {
   const last = parts[parts.length - 1];
   const hasRest = last.rank === kRest;
@@ -110,7 +111,7 @@ function matchParts(parts, texts) {
   return values;
 }
 
-// The path of an absolute URL, without an object for it.
+// The path of an absolute URL, without making an object for it.
 function pathOf(url) {
   const begin = StringPrototypeIndexOf(url, "/", StringPrototypeIndexOf(url, "://") + 3);
   const query = StringPrototypeIndexOf(url, "?", begin);
@@ -134,7 +135,7 @@ function cookiesOf(field) {
     if (equals < 0) continue;
     const name = StringPrototypeTrim(StringPrototypeSlice(pairs[at], 0, equals));
     const value = StringPrototypeTrim(StringPrototypeSlice(pairs[at], equals + 1));
-    if (name in values) continue;  // the first is of the longest path
+    if (name in values) continue;  // the first one is of the longest path
     try {
       values[name] = decodeURIComponent(value);
     } catch {
@@ -144,7 +145,7 @@ function cookiesOf(field) {
   return values;
 }
 
-// What a handler is given.
+// The argument of a handler.
 class RouteContext {
   #router;
   #matched;
@@ -159,7 +160,7 @@ class RouteContext {
     this.request = request;
     this.env = env;
     this.route = matched === null ? { __proto__: null } : matched.values;
-    this.state = { __proto__: null };  // from middleware to handler
+    this.state = { __proto__: null };  // for middleware and the handler to share
   }
 
   get path() { return pathOf(this.request.url); }
@@ -192,8 +193,8 @@ class Route {
     this.deadlineMs = null;
   }
 
-  // The request is to be answered so many milliseconds after it came; the limit of the application
-  // counts all the same.
+  // Requires an answer this many milliseconds after the request arrived; the limit of the
+  // application applies too.
   deadline(ms) {
     if (typeof ms !== "number" || !(ms > 0)) {
       throw new TypeError(`deadline() takes milliseconds, not ${String(ms)}`);
@@ -210,7 +211,7 @@ class Route {
   }
 }
 
-// Calls the middleware one inside of the other, and the handler in the innermost.
+// Calls the first middleware, which calls the next one, and so on; the last one calls the handler.
 async function call(middleware, at, ctx, handler, what) {
   if (at === middleware.length) return resultOf(await handler(ctx), what);
   let isCalled = false;
@@ -224,9 +225,9 @@ async function call(middleware, at, ctx, handler, what) {
 
 class Table {
   constructor() {
-    this.methods = { __proto__: null };  // routes, the most exact first
-    this.native = [];   // of static(): what httpDeclareStatic takes
-    this.proxies = [];  // of proxy(): what httpDeclareProxy takes
+    this.methods = { __proto__: null };  // routes by method, the most specific first
+    this.native = [];   // arguments of httpDeclareStatic, from static()
+    this.proxies = [];  // arguments of httpDeclareProxy, from proxy()
     this.names = { __proto__: null };
     this.count = 0;
   }
@@ -256,7 +257,7 @@ class Table {
     return null;
   }
 
-  // The methods that a path has; HEAD where there is GET.
+  // The methods of a path; includes HEAD if there is GET.
   allowed(texts) {
     const found = [];
     const methods = ObjectKeys(this.methods);
@@ -269,10 +270,11 @@ class Table {
   }
 }
 
-// By the function that a host is given. Made with the first: the snapshot has none.
+// Maps the fetch function of an application to its table. Made on first use, because a WeakMap
+// cannot be part of the snapshot.
 let tables = null;
 
-// In the words of weft.json, where the same is refused.
+// The messages are those of weft.json, where the same paths are refused.
 function nativePath(prefix, path) {
   const whole = path === "/" && prefix !== "" ? prefix : `${prefix}${path}`;
   if (RegExpPrototypeExec(/^(\/|(\/[^/.:*?#%{}][^/?#%{}]*)+)$/, whole) === null) {
@@ -281,7 +283,7 @@ function nativePath(prefix, path) {
   return whole;
 }
 
-// The host asks for what the handler is to be spared.
+// The host declares the routes that it answers without the handler.
 weftHttp.declareRoutes = (handler) => {
   const table = tables === null || handler === null ? undefined
     : WeakMapPrototypeGet(tables, handler);
@@ -319,14 +321,15 @@ class Router {
   delete(pattern, handler) { return this.#add("DELETE", pattern, handler); }
   options(pattern, handler) { return this.#add("OPTIONS", pattern, handler); }
   all(pattern, handler) { return this.#add("*", pattern, handler); }
-  // A stream of events: handler(ctx, events).
+  // Adds a stream of events: handler(ctx, events).
   sse(pattern, handler, options) {
     return this.get(pattern, (ctx) =>
       weftHttp.sse(ctx.request, (events) => handler(ctx, events), options));
   }
 
-  // What lies below a folder, and what another server answers: weft serve does both without entering
-  // JavaScript, so no middleware sees it. Who calls fetch() himself gets files from here.
+  // Files below a folder, and the answers of another server: weft serve sends both without entering
+  // JavaScript, so no middleware sees them. A program that calls fetch() itself gets the files from
+  // here.
   static(path, folder, options = noOptions) {
     const prefix = nativePath(this.#prefix, path);
     const root = weftHttp.pathFrom(folder);
@@ -348,7 +351,7 @@ class Router {
     return this;
   }
 
-  // For the routes that are added to it from now on.
+  // Applies to the routes that are added from now on.
   use(middleware) {
     if (typeof middleware !== "function") throw new TypeError("use() takes a function (ctx, next)");
     this.#middleware = [...this.#middleware, middleware];
@@ -413,7 +416,7 @@ class Router {
       return await this.#unmatched(ctx, texts);
     } catch (error) {
       if (this.#onError === null) {
-        // That the client sends no JSON is no fault of the handler.
+        // Malformed JSON of the client is not an error of the handler.
         if (!realm.body.isMalformed(error)) throw error;
         return Results.problem({ title: "The body is not valid JSON", status: 400 });
       }

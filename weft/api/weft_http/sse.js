@@ -9,8 +9,8 @@
 //     });
 //     return sse(asyncIterable);
 //
-// The stream ends when the function does. `data` that is no text is sent as JSON. A comment is sent
-// every `keepAliveMs` (15 s) so that nobody on the way takes the connection for dead.
+// The stream ends when the function returns. `data` that is not a string is sent as JSON. A comment
+// is sent every `keepAliveMs` (15 s) so that no proxy closes the connection as idle.
 
 const {
   ArrayPrototypeJoin, Error, PromisePrototypeThen, PromiseResolve, RegExpPrototypeTest, String,
@@ -64,16 +64,17 @@ class EventStream {
   #isOpen = true;
 
   constructor(lastEventId) {
-    this.lastEventId = lastEventId;  // what the client has seen before it came back; or null
+    // The last event that the client received before it connected again; or null.
+    this.lastEventId = lastEventId;
   }
 
-  // Fires when the client is gone, or the stream was closed.
+  // Aborted when the client is gone or the stream was closed.
   get signal() {
     return this.#gone.signal;
   }
 
-  // A text is data; an object has event, data, id, retry and comment. Resolves when there is room
-  // for the next; false when nobody listens any more.
+  // A string is data; an object has event, data, id, retry and comment. Resolves when there is room
+  // for the next event; to false when the client is gone.
   send(event) {
     if (!this.#isOpen) return PromiseResolve(false);
     this.#controller.enqueue(this.#encoder.encode(eventText(event)));
@@ -106,7 +107,7 @@ class EventStream {
           }, keepAliveMs);
         }
         PromisePrototypeThen((async () => run(events))(), () => events.close(), (error) => {
-          if (!events.#isOpen) return;  // it was told by its signal
+          if (!events.#isOpen) return;  // its signal has told it
           events.#end(error);
           controller.error(error);
         });
@@ -139,7 +140,7 @@ function sse(first, second, third) {
   const options = (hasRequest ? third : second) ?? noOptions;
   const events = new EventStream(hasRequest ? first.headers.get("last-event-id") : null);
   const body = EventStream.body(events, run, options.keepAliveMs ?? kKeepAliveMs);
-  // A server that drains tells its requests so; clients come back to another one.
+  // When the server drains, the streams end; clients connect again to another server.
   if (hasRequest) first.signal.addEventListener("abort", () => events.close(), { once: true });
   const response = weftHttp.respond(body, 200, "text/event-stream", {
     status: options.status,
