@@ -40,7 +40,7 @@ namespace weft::api {
 std::span<const js::Binding> bindings() {
     static const std::vector<js::Binding> all = [] {
         std::vector<js::Binding> joined;
-        for (std::span<const js::Binding> room : {
+        for (std::span<const js::Binding> folder : {
                  js::engine_bindings(), js::require_bindings(), async_context_bindings(),
                  streams_bindings(),    url_bindings(),         encoding_bindings(),
                  base64_bindings(),     headers_bindings(),     console_bindings(),
@@ -49,7 +49,7 @@ std::span<const js::Binding> bindings() {
                  serve_bindings(),      websocket_bindings(),   weft_http_bindings(),
                  node_bindings(),       node_file_bindings(),   test_bindings(),
              })
-            joined.insert(joined.end(), room.begin(), room.end());
+            joined.insert(joined.end(), folder.begin(), folder.end());
         return joined;
     }();
     return all;

@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A runtime with one worker for isolates, and what runs on it.
+// A runtime with one worker for isolates, and helpers to run functions on it.
 class ApplicationTest : public ::testing::Test {
 protected:
     ApplicationTest() : runtime_({.workers = 1, .pinned_workers = 1}) {
@@ -61,7 +61,7 @@ protected:
 
 using ApplicationDeathTest = ApplicationTest;
 
-// Of this thread: what other programs take does not count.
+// Processor time of this thread, so that other programs of the machine do not matter.
 Nanoseconds processor_time() {
     timespec time{};
     // tidy: allow clock: the processor time of a thread, which Env does not have
@@ -127,7 +127,7 @@ TEST_F(ApplicationTest, JS_2_a_top_level_await_that_can_never_end_is_told) {
     EXPECT_THAT(outcome.error().message(), HasSubstr("nothing is pending"));
 }
 
-// Isolates that share V8's read-only heap are made of one snapshot and end in any order.
+// Isolates that share V8's read-only heap are made from one snapshot and end in any order.
 TEST_F(ApplicationTest, JS_1_many_isolates_come_and_go_in_mixed_order) {
     const int count = static_cast<int>(weft::testing::repeats(40));
     Result<void> outcome = on_owner([&]() -> Result<void> {
@@ -169,7 +169,7 @@ TEST_F(ApplicationDeathTest, JS_1_javascript_is_entered_on_its_owners_own_stack_
     js::Watchdog watchdog;
     EXPECT_DEATH(static_cast<void>(on_owner([&] {
                      auto application = JsApplication::create(runtime_, watchdog, options("1"));
-                     // A fiber's stack is not the thread's own.
+                     // The stack of a fiber is not the stack of the thread.
                      (*application)->isolate().turn([](v8::Local<v8::Context>) {});
                  })),
                  "owner's own stack only");
@@ -186,9 +186,9 @@ TEST_F(ApplicationDeathTest, JS_1_javascript_is_entered_on_its_owners_thread_onl
                  "owner's own stack only");
 }
 
-// The contract's figure is that of a machine that does nothing else; docs/design/015 has others.
-// The bound tells a snapshot that is read from scripts that are run, also where others use the
-// caches.
+// The figure in the contract holds on an idle machine; docs/design/015 has others. This bound
+// distinguishes an isolate that reads the snapshot from one that runs the scripts, also while other
+// programs use the caches.
 TEST_F(ApplicationTest, JS_14_an_isolate_begins_from_the_snapshot) {
     constexpr int kAttemptsMax = 200;
     constexpr Nanoseconds kProcessorTimeMax =

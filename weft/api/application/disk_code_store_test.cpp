@@ -110,7 +110,7 @@ TEST_F(DiskCodeStoreTest, JS_14_a_file_that_was_cut_is_ignored) {
 TEST_F(DiskCodeStoreTest, JS_14_a_file_of_which_a_byte_has_changed_is_ignored) {
     fs::path file = written();
     auto size = static_cast<std::streamoff>(fs::file_size(file));
-    // In the mark at its begin, the key, the sum, the length, the code.
+    // In the file's magic number, the key, the checksum, the length, the code.
     for (std::streamoff at : {std::streamoff{0}, std::streamoff{8}, std::streamoff{40},
                               std::streamoff{72}, std::streamoff{80}, size - 1}) {
         ASSERT_TRUE(store_.write(key_, code()));
@@ -193,7 +193,7 @@ TEST_F(DiskCodeStoreTest, JS_14_the_oldest_go_when_the_files_are_too_large) {
     fs::last_write_time(folder_ / "notes.txt", fs::file_time_type::min());
     for (unsigned number = 0; number < 30; ++number) {
         ASSERT_TRUE(small.write(key_of(number), code(bytes, number)));
-        // The later the younger, whatever the clock's steps are.
+        // Later files get a newer time, whatever the resolution of the clock.
         for (const fs::path& path : files()) {
             if (path.extension() != ".code") continue;
             fs::last_write_time(path, fs::last_write_time(path) - std::chrono::minutes(1));

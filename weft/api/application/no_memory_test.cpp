@@ -1,4 +1,5 @@
-// An application for whose fibers there is no memory says so, and nobody waits for them.
+// If there is no memory for the fibers of an application, it returns an error and no caller waits
+// for ever.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -30,7 +31,7 @@ protected:
     }
 };
 
-// Runs `ask` while there are no stacks; gives what that said.
+// Runs `ask` while no stack can be allocated, and returns its result.
 template <class Function>
 std::string without_stacks(Runtime& runtime, Function ask) {
     weft::testing::fill_heap(16 << 20);

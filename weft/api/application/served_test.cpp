@@ -83,7 +83,7 @@ protected:
     Result<void> open(ApplicationOptions options) {
         options.name = "test";
         options.entry = "/nowhere/test.js";
-        options.limits.handler_deadline = 60s;  // nobody's here waits for it
+        options.limits.handler_deadline = 60s;  // no request of these tests reaches it
         options.limits.requests = kRequests;
         options.allow_fetch = {"127.0.0.0/8"};
         options.worker = runtime_.worker_count() - 1;
@@ -107,7 +107,7 @@ protected:
         return {};
     }
 
-    // Says how many turns had been ended by force when it was answered.
+    // Reports how many turns had been ended by force when it was answered.
     http::Response native() {
         return http::Response::text(std::to_string(application_->isolate().counters().too_long));
     }
@@ -137,7 +137,7 @@ protected:
         return answer(*socket);
     }
 
-    // Asks again and again, for a minute at most.
+    // Tests the condition repeatedly, for at most a minute.
     template <class Condition>
     static bool comes_about(Condition condition) {
         for (Instant end = Clock::now() + 60s; Clock::now() < end;)
@@ -145,8 +145,9 @@ protected:
         return false;
     }
 
-    // How many loops were ended, of one that runs and six that come together with native requests,
-    // before the last of those was answered. Nothing, if the first had ended before all were sent.
+    // How many endless loops, one running and six arriving together with native requests, were
+    // ended before the last native request was answered. Nothing if the first had ended before all
+    // were sent.
     std::optional<std::uint64_t> most_ended_before_a_native_answer(std::string_view path) {
         constexpr std::size_t kLoops = 6;
         std::uint64_t before = ended();
@@ -188,10 +189,10 @@ protected:
     std::unique_ptr<http::Server> server_;
     net::Address address_;
     Future<void> serving_;
-    std::size_t by_fiber_ = 0;  // requests that a fiber has brought to the application
+    std::size_t by_fiber_ = 0;  // requests that a fiber has handed to the application
 };
 
-// An application whose isolate is slow to be made, and which fills its heap when it is told to.
+// An application whose isolate takes long to load, and which fills its heap on request.
 class Replaced : public Served {
 protected:
     Replaced() : Served(of_slow_script()) {}
@@ -215,12 +216,12 @@ protected:
     }
 };
 
-// The longest that one of the native requests took which were asked while the loop ran.
+// Measures the longest time of a native request that was sent while the loop ran.
 TEST_F(Served, JS_5_native_requests_are_answered_in_time_while_a_loop_runs_into_its_limit) {
     constexpr int kAttemptsMax = 10;
     constexpr Nanoseconds kLongestMax = 4 * kCpu;
     for (std::string_view path : {"/spin", "/spinLater"}) {
-        // Other programs of the machine can hold up any one try, but not all.
+        // Other programs of the machine can delay any one attempt, but not all.
         Nanoseconds best = Nanoseconds::max();
         for (int attempt = 0; attempt < kAttemptsMax && best >= kLongestMax; ++attempt) {
             std::uint64_t before = ended();
@@ -240,16 +241,16 @@ TEST_F(Served, JS_5_native_requests_are_answered_in_time_while_a_loop_runs_into_
     }
 }
 
-// All that has come while a loop ran lies before the worker at once. Between two turns that are
-// ended by force it looks at everybody else.
+// Everything that arrived while a loop ran is ready at once for the worker. Between two turns that
+// are ended by force the worker serves the other connections.
 TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
     constexpr int kAttemptsMax = 20;
-    // The loop that ran when it came, and one that had come with it; another may have begun where
-    // the answer of the first was still to be written.
+    // The loop that was running when it arrived, and one that arrived with it; a third may have
+    // begun before the answer of the native request was written.
     constexpr std::uint64_t kEndedMax = 3;
     for (std::string_view path : {"/spin", "/spinLater"}) {
-        // On a busy machine the worker may take up one connection after the other, each with its
-        // loop; but not in every attempt.
+        // On a busy machine the worker may serve one connection after the other, each with its
+        // loop, but not in every attempt.
         std::optional<std::uint64_t> least;
         for (int attempt = 0; attempt < kAttemptsMax && least.value_or(~0U) > kEndedMax;
              ++attempt) {
@@ -262,7 +263,7 @@ TEST_F(Served, JS_4_native_requests_wait_for_one_endless_loop_at_a_time) {
     }
 }
 
-// A redirect that comes before the end of a stream leaves that behind.
+// A redirect that comes before the end of an upload stream ends the upload.
 TEST_F(Served, JS_11_an_upload_ends_with_the_response_to_it) {
     constexpr double kFirst = 1;
     EXPECT_EQ(ask("/upload?http://" + address_.to_string() + "/moved"), "200 0");
@@ -271,7 +272,7 @@ TEST_F(Served, JS_11_an_upload_ends_with_the_response_to_it) {
     EXPECT_EQ(*upload, nullptr);
 }
 
-// One with a body in chunks comes by a fiber, the others by the loop.
+// The request with a chunked body comes by a fiber, the others by the loop.
 TEST_F(Served, JS_16_a_request_too_many_is_told_so) {
     constexpr std::string_view kRefused = "503 The application has too many requests at once";
     std::vector<net::Socket> waiting;
@@ -289,7 +290,8 @@ TEST_F(Served, JS_16_a_request_too_many_is_told_so) {
     EXPECT_EQ(ask("/"), "200 fine");
 }
 
-// What comes while an isolate is replaced waits for the next; a drain may have begun by then.
+// Requests that arrive while an isolate is replaced wait for the next one; a drain may have begun
+// by then.
 TEST_F(Replaced, SCP_4_requests_that_waited_for_an_isolate_are_told_of_a_drain) {
     EXPECT_EQ(ask("/fill"), "500 The application ran out of memory");
     Result<net::Socket> waiting = connect();
@@ -299,7 +301,7 @@ TEST_F(Replaced, SCP_4_requests_that_waited_for_an_isolate_are_told_of_a_drain) 
     EXPECT_EQ(answer(*waiting), "200 The server is shutting down");
 }
 
-// Only a full collection lets go of what a WeakRef refers to.
+// Only a full collection clears a WeakRef.
 TEST_F(Served, JS_16_a_request_that_is_answered_makes_nobody_look_for_hung_ones) {
     for (int round = 0; round < 3; ++round) {
         EXPECT_EQ(ask("/later"), "200 fine");

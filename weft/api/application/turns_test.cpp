@@ -1,4 +1,4 @@
-// What an isolate promises about its turns and tasks, asked from C++.
+// The guarantees of an isolate about its turns and tasks, tested from C++.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,12 +20,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An isolate, and a fiber of its owner's worker that asks it.
+// An isolate, and a fiber of its worker that uses it.
 class Turns : public ::testing::Test {
 protected:
     Turns() : runtime_({.workers = 1, .pinned_workers = 1}) {}
 
-    // Runs the function on a fiber of the owner, with an isolate whose turns have so much time.
+    // Runs the function on a fiber of the owning worker, with an isolate whose turns have this time
+    // limit.
     template <class Function>
     void with_isolate(ApplicationLimits limits, Function function) {
         Result<void> outcome =
@@ -53,7 +54,7 @@ protected:
         return options;
     }
 
-    // Jobs in a row, so that a turn follows the one before at once.
+    // Posts the jobs together, so that a turn follows the previous one at once.
     static std::vector<js::TurnEnd> run(js::Isolate& isolate,
                                         const std::vector<std::string>& scripts) {
         std::vector<js::TurnEnd> ends;
@@ -92,7 +93,7 @@ protected:
         return text;
     }
 
-    // Lets the script start a task and tell how it ends; gives its number.
+    // Lets the script start a task and report how it ends; returns the task's number.
     template <class Start>
     static double start(js::Isolate& isolate, Start start_task) {
         double task = 0;
@@ -113,12 +114,12 @@ protected:
         return task;
     }
 
-    // What was told since the last time.
+    // The script's reports since the last call.
     static std::string told(js::Isolate& isolate) {
         return text_of(isolate, "told.splice(0).join()");
     }
 
-    // Asks again and again, for a minute at most, until the script's value is this text.
+    // Tests repeatedly, for at most a minute, whether the script's value is this text.
     static bool becomes(js::Isolate& isolate, const std::string& script, std::string_view text) {
         for (Instant end = Clock::now() + 60s; Clock::now() < end; yield())
             if (text_of(isolate, script) == text) return true;
@@ -137,7 +138,7 @@ std::string busy_for(int ms) {
 TEST_F(Turns, JS_5_the_watchdog_never_ends_the_turn_after_the_guilty_one) {
     with_isolate({.cpu = 20ms}, [&](js::Isolate& isolate) {
         for (std::size_t round = 0; round < weft::testing::repeats(20); ++round) {
-            // The second of each pair is innocent, and begins when the watchdog is at its busiest.
+            // The second script of each pair is short, and begins when the watchdog is busiest.
             std::vector<js::TurnEnd> ends =
                 run(isolate, {"for (;;);", "1 + 1", busy_for(17 + static_cast<int>(round % 8)),
                               busy_for(2), "for (;;) try { for (;;); } catch {}", "2 + 2"});
@@ -165,7 +166,7 @@ TEST_F(Turns, JS_4_a_flood_of_microtasks_ends_its_own_turn_only) {
     });
 }
 
-// The work of a task that waits to be let go on.
+// The work of a task that waits for an event.
 struct Waiting {
     Event started;
     Event go;
@@ -188,12 +189,12 @@ TEST_F(Turns, SCP_3_a_task_that_completes_and_is_cancelled_settles_once_in_both_
             });
             ASSERT_TRUE(waiting.started.wait());
             std::uint64_t settled = isolate.counters().tasks_settled;
-            // The task's fiber, of the same worker, does not run between the two.
+            // The task's fiber is on the same worker and does not run between the two.
             if (completes_first) waiting.go.set();
             js::cancel_task(isolate, task);
             waiting.go.set();
             while (isolate.counters().tasks_settled == settled) yield();
-            // Too late for anything.
+            // The task has ended, so this must have no effect.
             js::cancel_task(isolate, task);
             request.cancel();
             EXPECT_EQ(told(isolate), completes_first ? "resolved 1" : "rejected Cancelled");
@@ -242,7 +243,7 @@ TEST_F(Turns, SCP_3_a_task_that_completes_in_an_isolate_that_ends_is_late) {
     });
 }
 
-// ---------------------------------------------------------------- what is ended by force, and when
+// ---------------------------------------------------------------- turns that are ended by force
 
 TEST_F(Turns, JS_5_a_script_cannot_make_its_thread_sleep) {
     with_isolate({}, [&](js::Isolate& isolate) {
@@ -261,7 +262,7 @@ TEST_F(Turns, JS_5_timers_that_are_due_together_have_a_limit_each) {
                       busy_for(5) + " fired++; }, 1);" + busy_for(2)});
         EXPECT_TRUE(becomes(isolate, "fired", "40"));
         EXPECT_EQ(isolate.counters().too_long, 0U);
-        // What computes too long among them is ended all the same, and alone.
+        // A callback that exceeds the limit is ended, and only that one.
         run(isolate, {"fired = 0; for (let i = 0; i < 10; i++)"
                       " setTimeout(() => { if (i === 3) for (;;); fired++; }, 1);"});
         EXPECT_TRUE(becomes(isolate, "fired", "9"));
@@ -283,14 +284,14 @@ TEST_F(Turns, JS_4_the_worker_looks_at_others_between_timers_that_are_due_togeth
     });
 }
 
-// A turn may be ended within the prelude, too: here while timers are being put into their table and
-// taken out of it.
+// A turn may be ended within the prelude too: here while timers are inserted into and removed from
+// their table.
 TEST_F(Turns, JS_5_timers_of_others_fire_whatever_was_cut_off) {
     with_isolate({.cpu = 10ms}, [&](js::Isolate& isolate) {
         run(isolate, {"globalThis.ids = []; globalThis.ticks = 0; setInterval(() => ticks++, 1);"
                       "globalThis.fired = []; globalThis.order = []; globalThis.f = () => {};"});
         for (std::size_t round = 0; round < weft::testing::repeats(15); ++round) {
-            // Enough of them that the table is deep.
+            // Enough timers that the heap has many levels.
             std::vector<js::TurnEnd> begun =
                 run(isolate, {"fired.length = order.length = 0;"
                               "for (let i = 0; i < 300; i++) {"
@@ -312,7 +313,7 @@ TEST_F(Turns, JS_5_timers_of_others_fire_whatever_was_cut_off) {
     });
 }
 
-// Web IDL: what clears a timer takes a long, so that no id may be beyond it.
+// Web IDL: the functions that clear a timer take a long, so no id may exceed one.
 TEST_F(Turns, JS_8_timers_can_be_cleared_when_there_have_been_more_than_ids) {
     with_isolate({}, [&](js::Isolate& isolate) {
         text_of(isolate, "globalThis.fired = []; globalThis.first = setInterval(() => {}, 60_000)");
@@ -353,7 +354,7 @@ TEST_F(Turns, JS_5_errors_are_events_again_after_a_listener_was_cut_off) {
     });
 }
 
-// Its error is described by what it says of itself, which is the script's own code.
+// The description of an error is computed by code of the script.
 TEST_F(Turns, JS_5_the_description_of_an_error_is_limited_too) {
     with_isolate({.cpu = 20ms}, [&](js::Isolate& isolate) {
         v8::Global<v8::Promise> promise;

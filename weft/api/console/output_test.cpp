@@ -22,7 +22,7 @@ protected:
         ::close(ends_[1]);
     }
 
-    // What is in the pipe now.
+    // The content of the pipe.
     std::string read_all() {
         ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
         std::string all;
@@ -35,7 +35,7 @@ protected:
     std::array<int, 2> ends_{};
 };
 
-// A pipe has room for 64 KiB.
+// A pipe has a buffer of 64 KiB.
 TEST_F(Output, JS_4_a_reader_that_stopped_holds_a_server_once_and_not_for_long) {
     for (bool blocks : {true, false}) {
         ::fcntl(ends_[1], F_SETFL, blocks ? 0 : O_NONBLOCK);
@@ -44,7 +44,7 @@ TEST_F(Output, JS_4_a_reader_that_stopped_holds_a_server_once_and_not_for_long) 
         for (int i = 0; i < 1000; ++i) output.write(ends_[1], std::string(1000, 'x') + "\n");
         Nanoseconds took(env::now_ns() - begun);
         EXPECT_GE(took, ConsoleOutput::kStuckReaderWait);
-        // Not once for each.
+        // The wait happens once and not for each text.
         EXPECT_LT(took, 100 * ConsoleOutput::kStuckReaderWait);
         EXPECT_GT(output.dropped(), 900U);
         std::string dropped = std::to_string(output.dropped());

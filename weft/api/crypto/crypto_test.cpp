@@ -12,7 +12,7 @@
 namespace weft::crypto {
 namespace {
 
-// Every thread has one queue of errors, which connections of TLS look into as well.
+// Each thread has one queue of OpenSSL errors, which TLS connections also read.
 class CryptoErrors : public ::testing::Test {
 protected:
     void TearDown() override { EXPECT_EQ(ERR_peek_error(), 0U); }
@@ -20,7 +20,7 @@ protected:
 
 Octets filled(std::size_t length, unsigned char value) { return Octets(length, std::byte{value}); }
 
-// Whatever is read, it is read within its bounds and leaves no error behind.
+// Every parser must stay within the bounds of its input and leave no error in the queue.
 void try_all_reads(Bytes der) {
     for (Half half : {Half::Private, Half::Public}) {
         (void)nature_of(half, der);
@@ -60,10 +60,10 @@ std::vector<Octets> some_keys() {
 TEST_F(CryptoErrors, JS_9_keys_that_are_cut_or_changed_leave_no_error_behind) {
     for (const Octets& key : some_keys()) {
         try_all_reads(key);
-        // A changed length says that there is more than there is.
+        // A changed length field claims more bytes than there are.
         std::size_t step = key.size() > 256 ? 13 : 1;
         for (std::size_t at = 0; at < key.size(); at += step) {
-            // Of its own size, so that a sanitizer sees what is read behind it.
+            // A buffer of exactly this size, so that a sanitizer detects a read beyond its end.
             Octets cut(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(at));
             try_all_reads(cut);
             Octets changed = key;
@@ -104,7 +104,7 @@ TEST(CryptoLattice, JS_9_signatures_of_any_bytes_are_read_within_their_bounds) {
         for (unsigned value = 0; value < 256; value += 15)
             EXPECT_FALSE(ml_dsa_verify(
                 set, key, {}, filled(good.size(), static_cast<unsigned char>(value)), seed));
-        // The hints stand at the end, and one of them is counted twice.
+        // The hints are at the end; one of them is duplicated here.
         Octets changed = good;
         for (std::size_t back = 1; back < 90; ++back) {
             changed = good;

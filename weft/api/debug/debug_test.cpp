@@ -17,7 +17,7 @@ extern "C" void weft_open_host(Runtime& runtime, std::unique_ptr<Host>& host);
 
 namespace {
 
-// An application on a worker of its own, and a client of its debugger on the test's thread.
+// An application on a worker of its own, and a debugger client on the test's thread.
 class DebugTest : public ::testing::Test {
 protected:
     DebugTest() : runtime_({.workers = 1, .pinned_workers = 1}) {
@@ -26,7 +26,7 @@ protected:
             ApplicationOptions options;
             options.name = "test";
             options.entry = "/nowhere/test.js";
-            // A loop may run for as long as the test's thread needs to answer.
+            // Long enough for the test's thread to answer.
             options.limits.cpu = std::chrono::minutes(1);
             options.worker = runtime_.worker_count() - 1;
             application_ = std::move(*host_->open(std::move(options)));
@@ -59,7 +59,7 @@ protected:
         return opened;
     }
 
-    // The next message with this in it; the others are passed over.
+    // The next message that contains this text; others are skipped.
     std::string wait_for(std::string_view part) {
         while (true) {
             Result<std::string> message = said_.receive_for(std::chrono::seconds(60));

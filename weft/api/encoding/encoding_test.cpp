@@ -17,7 +17,7 @@ std::u16string decoded(Encoding encoding, std::string_view bytes) {
     return out.text();
 }
 
-// The same text, a byte a chunk.
+// Decodes the same text in chunks of one byte.
 std::u16string decoded_by_bytes(Encoding encoding, std::string_view bytes) {
     DecoderState state;
     DecodedText out(!kFatal);
@@ -41,7 +41,7 @@ TEST(Utf8, JS_9_TextDecoder_holds_back_what_may_become_a_character) {
     EXPECT_EQ(incomplete_tail(as_bytes("abc\xf0\x9f\x98")), 3u);
     EXPECT_EQ(incomplete_tail(as_bytes("abc\xc3")), 1u);
     EXPECT_EQ(incomplete_tail(as_bytes("abc\xe2\x82\xac")), 0u);
-    // It can never become one.
+    // These bytes can never become a valid sequence.
     EXPECT_EQ(incomplete_tail(as_bytes("abc\xed\xa0")), 0u);
     EXPECT_EQ(incomplete_tail(as_bytes("abc\x82")), 0u);
 }

@@ -1,4 +1,5 @@
-// weft-snapshot FILE: runs the scripts of the prelude and writes the snapshot of what they leave.
+// weft-snapshot FILE: runs the scripts of the prelude and writes a snapshot of the resulting
+// isolate to FILE.
 #include <fstream>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// The tool that makes the snapshot has none.
+// The tool that makes the snapshot is linked without one.
     .section .rodata
     .global weft_snapshot_begin
     .global weft_snapshot_end

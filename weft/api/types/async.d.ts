@@ -2,7 +2,7 @@
 declare module "weft:async" {
   import type { CancellationSignal, Clock, Duration, RemainingTime, WaitOptions } from "weft:time";
 
-  /** What a job is given; it can be passed on wherever options are taken. */
+  /** The argument of a job; it can be passed on wherever options are accepted. */
   export interface Context {
     readonly signal: CancellationSignal;
     readonly deadline: RemainingTime;

@@ -86,7 +86,7 @@ declare module "weft:data" {
   /** `await` gives the cursor; `for await` opens it, reads it and closes it. */
   export interface OpeningCursor<T> extends Promise<Cursor<T>>, AsyncIterable<T> {}
 
-  /** A statement of sql``, or a text with its parameters. */
+  /** A statement made with sql``, or a text with its parameters. */
   interface Statement<Options, R> {
     (statement: SqlQuery, options?: Options): R;
     (statement: string, parameters?: readonly unknown[], options?: Options): R;
@@ -130,7 +130,7 @@ declare module "weft:data" {
     readonly waiting: number;
   }
   export interface Database extends Session {
-    /** Null when it is closed. */
+    /** Null after close(). */
     stats(): DatabaseStats | null;
     close(): Promise<void>;
   }

@@ -10,7 +10,7 @@ declare module "weft:http" {
     passThroughOnException(): void;
   }
   export type Environment = Readonly<Record<string, string>>;
-  /** What an application exports by default: it, or a function of its kind. */
+  /** The default export of an application: this, or a function like its fetch. */
   export interface Handler<Env = Environment> {
     fetch(request: Request, env: Env, ctx: ExecutionContext): Response | PromiseLike<Response>;
   }
@@ -70,7 +70,7 @@ declare module "weft:http" {
     stream(write: (writer: StreamWriter) => unknown, options?: ResultOptions): Result;
   };
 
-  /** "/users/{id:int}/{rest:*}" has the values id and rest, which are texts. */
+  /** "/users/{id:int}/{rest:*}" has the values id and rest, which are strings. */
   type NamesOf<Pattern extends string> =
     Pattern extends `${string}{${infer Part}}${infer Rest}`
       ? (Part extends `${infer Name}:${string}` ? Name : Part) | NamesOf<Rest>

@@ -73,7 +73,7 @@ declare module "weft:test" {
   export function fakeClock(options?: { now?: Date | number }): FakeClock;
 
   type Thrown = string | RegExp | Error | object | (new (...args: any[]) => unknown);
-  /** R: void, or a promise behind .resolves and .rejects. To be extended by expect.extend(). */
+  /** R: void, or a promise after .resolves and .rejects. Extend this for expect.extend(). */
   export interface Matchers<R> {
     toBe(expected: unknown): R;
     toEqual(expected: unknown): R;

@@ -1,6 +1,6 @@
 // The module weft:time; see docs/js/time.md.
 declare module "weft:time" {
-  /** Milliseconds, or a text: "500ms", "5s", "2.5m", "1h". */
+  /** Milliseconds, or a string: "500ms", "5s", "2.5m", "1h". */
   export type Duration = number | `${number}${"ms" | "s" | "m" | "h"}`;
 
   export interface RemainingTime {
@@ -22,7 +22,7 @@ declare module "weft:time" {
     advanceByAsync(duration: Duration): Promise<void>;
     dispose(): void;
   }
-  /** The earliest of them ends the wait. */
+  /** Whichever fires first ends the wait. */
   export interface WaitOptions {
     signal?: AbortSignal | undefined;
     deadline?: RemainingTime | undefined;

@@ -20,7 +20,7 @@ std::string resolved(std::string_view input, std::string_view base_text) {
     return url ? url->href() : "failure";
 }
 
-// The host of an http URL that is written with this one.
+// The host of an http URL with this text as its host.
 std::string host_of(std::string_view host) {
     auto url = Url::parse(std::string("http:/").append("/").append(host).append("/"));
     return url ? *url->host() : "failure";

@@ -1,5 +1,5 @@
-// Any text as a URL, alone and against a base: what comes out is ASCII and parses to itself, and a
-// setter leaves a URL that does so too.
+// Parses any text as a URL, alone and against a base. The result must be ASCII and parse to itself,
+// also after a setter was called.
 #include "weft/api/url/url.h"
 #include "weft/base/assert.h"
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         &Url::set_host,     &Url::set_hostname, &Url::set_port,
         &Url::set_pathname, &Url::set_search,   &Url::set_hash};
     std::string_view text(reinterpret_cast<const char*>(bytes + 1), size - 1);
-    // The first line is a URL or its base, what follows is relative to it or set.
+    // The first line is a URL or a base; the rest is relative to it or the argument of a setter.
     std::size_t split = text.find('\n');
     std::string_view first = text.substr(0, split);
     std::string_view second = split == std::string_view::npos ? "" : text.substr(split + 1);
