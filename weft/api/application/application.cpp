@@ -62,8 +62,8 @@ Sockets& sockets_of(js::Call& call) {
     return *static_cast<Sockets*>(call.v8()->GetData(kSocketsSlot));
 }
 
-JsApplication::World::World() = default;
-JsApplication::World::~World() = default;
+JsApplication::Instance::Instance() = default;
+JsApplication::Instance::~Instance() = default;
 
 JsApplication::JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options)
     : runtime_(runtime),
@@ -97,12 +97,12 @@ Result<std::unique_ptr<JsApplication>> JsApplication::create(Runtime& runtime,
     if (made->code_store_.is_used())
         made->code_store_prepared_ = spawn(
             [] { static_cast<void>(blocking(DiskCodeStore::prepare)); }, {.name = "code cache"});
-    made->world_ = WEFT_TRY(made->make_world());
-    if (made->door_) made->door_->open(*made->world_->inspector);
+    made->instance_ = WEFT_TRY(made->make_instance());
+    if (made->door_) made->door_->open(*made->instance_->inspector);
     return made;
 }
 
-JsApplication::~JsApplication() { WEFT_ASSERT(closed_ || !world_, "an application is closed"); }
+JsApplication::~JsApplication() { WEFT_ASSERT(closed_ || !instance_, "an application is closed"); }
 
 // What the application starts outside of requests belongs to this scope, and ends with it.
 Result<void> JsApplication::open_scope() {
@@ -116,7 +116,7 @@ Result<void> JsApplication::open_scope() {
                 ready->set();
                 while (!closed_ && wake_.wait()) {
                     wake_.reset();
-                    if (!closed_ && world_->isolate->is_condemned()) replace();
+                    if (!closed_ && instance_->isolate->is_condemned()) replace();
                 }
             });
         },
@@ -150,8 +150,8 @@ void JsApplication::in_loop(Function function) {
     static_cast<void>(waiter.wait());
 }
 
-Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
-    auto world = std::make_unique<World>();
+Result<std::unique_ptr<JsApplication::Instance>> JsApplication::make_instance() {
+    auto instance = std::make_unique<Instance>();
     Result<void> made;
     in_loop([&]() {
         js::IsolateOptions options;
@@ -168,114 +168,115 @@ Result<std::unique_ptr<JsApplication::World>> JsApplication::make_world() {
                 std::max<Nanoseconds>(kPatienceMin, 4 * options_.limits.cpu);
         options.limits.heap_bytes = options_.limits.heap_bytes;
         options.limits.buffer_bytes = options_.limits.heap_bytes;
-        options.on_uncaught = [this, made = world.get()](std::string_view text) {
+        options.on_uncaught = [this, made = instance.get()](std::string_view text) {
             ++counters_.uncaught;
             if (on_uncaught_) return on_uncaught_(text);
             write_uncaught(whereabouts(*made), counters_.uncaught, text);
         };
-        options.describe_running = [this, made = world.get()] { return whereabouts(*made); };
-        options.on_ended_by_force = [this, made = world.get()](double request, js::TurnEnd end) {
+        options.describe_running = [this, made = instance.get()] { return whereabouts(*made); };
+        options.on_ended_by_force = [this, made = instance.get()](double request, js::TurnEnd end) {
             if (!test_run_) return made->calls->terminated(request, end);
             if (request != 0) test_run_->ended(request, end);
         };
         options.on_long_turn = options_.on_long_turn;
-        options.on_condemned = [this] { heap_is_full(); };
+        options.on_condemned = [this] { on_heap_full(); };
         Result<std::unique_ptr<js::Isolate>> isolate = js::Isolate::create(std::move(options));
         if (!isolate) {
             made = isolate.error();
             return;
         }
-        world->isolate = std::move(*isolate);
-        world->isolate->modules().disk().on_seen = options_.on_files;
-        world->isolate->modules().default_referrer = options_.entry;
-        if (code_store_.is_used()) world->isolate->modules().code().use(&code_store_);
-        world->tasks.emplace(scope_token_);
-        world->isolate->v8()->SetData(1, this);
-        world->sockets = std::make_unique<Sockets>(egress_);
-        world->isolate->v8()->SetData(kSocketsSlot, world->sockets.get());
-        world->calls = std::make_unique<ServerCalls>(
-            *world->isolate, *fetch_client_, options_.limits, counters_, world->tasks->token());
-        world->isolate->v8()->SetData(kCallsSlot, world->calls.get());
-        world->isolate->find_token = [this, calls = world->calls.get()](double number) {
+        instance->isolate = std::move(*isolate);
+        instance->isolate->modules().disk().on_seen = options_.on_files;
+        instance->isolate->modules().default_referrer = options_.entry;
+        if (code_store_.is_used()) instance->isolate->modules().code().use(&code_store_);
+        instance->tasks.emplace(scope_token_);
+        instance->isolate->v8()->SetData(1, this);
+        instance->sockets = std::make_unique<Sockets>(egress_);
+        instance->isolate->v8()->SetData(kSocketsSlot, instance->sockets.get());
+        instance->calls = std::make_unique<ServerCalls>(
+            *instance->isolate, *fetch_client_, options_.limits, counters_,
+            instance->tasks->token());
+        instance->isolate->v8()->SetData(kCallsSlot, instance->calls.get());
+        instance->isolate->find_token = [this, calls = instance->calls.get()](double number) {
             return test_run_ && number != 0 ? test_run_->token_of(number) : calls->token_of(number);
         };
-        world->isolate->on_idle = [calls = world->calls.get()] { calls->on_idle(); };
-        world->isolate->on_finished = [this] {
+        instance->isolate->on_idle = [calls = instance->calls.get()] { calls->on_idle(); };
+        instance->isolate->on_finished = [this] {
             if (idle_) idle_->set();
         };
-        if (door_) open_to_clients(*world);
+        if (door_) open_to_clients(*instance);
     });
     WEFT_TRY(made);
-    return world;
+    return instance;
 }
 
-void JsApplication::heap_is_full() {
+void JsApplication::on_heap_full() {
     // Neither tests nor a script may run a second time in another isolate.
     if (test_run_) return test_run_->end(Error(ErrorKind::OutOfMemory, "the heap is full"));
     if (!options_.is_script) return wake_.set();
-    if (world_ && world_->inspector) world_->inspector->tell_crashed();
+    if (instance_ && instance_->inspector) instance_->inspector->tell_crashed();
     if (on_uncaught_) on_uncaught_("the heap is full");
 }
 
-std::string JsApplication::whereabouts(const World& world) const {
-    if (!world.calls) return options_.name;
-    std::string request = world.calls->describe(world.isolate->current_request());
+std::string JsApplication::whereabouts(const Instance& instance) const {
+    if (!instance.calls) return options_.name;
+    std::string request = instance.calls->describe(instance.isolate->current_request());
     return request.empty() ? options_.name : format("{}: {}", options_.name, request);
 }
 
-Result<void> JsApplication::use_import_map() { return use_import_map(*world_); }
+Result<void> JsApplication::use_import_map() { return use_import_map(*instance_); }
 
-Result<void> JsApplication::use_import_map(World& world) {
+Result<void> JsApplication::use_import_map(Instance& instance) {
     if (options_.import_map.empty()) return {};
     js::DiskFiles files;
     std::string text = WEFT_TRY(files.read(options_.import_map));
     js::ModuleResult<js::ImportMap> map = js::ImportMap::parse(text, options_.import_map);
     if (!map) return Error(ErrorKind::Other, map.error().text());
-    in_loop([&] { world.isolate->modules().set_import_map(std::move(*map)); });
+    in_loop([&] { instance.isolate->modules().set_import_map(std::move(*map)); });
     return {};
 }
 
 Result<void> JsApplication::load() {
-    WEFT_TRY(load_into(*world_));
+    WEFT_TRY(load_into(*instance_));
     return {};
 }
 
 Result<void> JsApplication::compile() {
     WEFT_TRY(use_import_map());
-    return world_->isolate->modules().compile_entry(options_.entry);
+    return instance_->isolate->modules().compile_entry(options_.entry);
 }
 
-Result<void> JsApplication::load_into(World& world) {
-    if (std::exchange(waits_for_client_, false)) WEFT_TRY(wait_for_client(world));
-    if (!options_.location.empty()) WEFT_TRY(set_location(world));
-    WEFT_TRY(use_import_map(world));
-    js::Modules& modules = world.isolate->modules();
+Result<void> JsApplication::load_into(Instance& instance) {
+    if (std::exchange(waits_for_client_, false)) WEFT_TRY(wait_for_client(instance));
+    if (!options_.location.empty()) WEFT_TRY(set_location(instance));
+    WEFT_TRY(use_import_map(instance));
+    js::Modules& modules = instance.isolate->modules();
     if (!options_.text.empty())
         WEFT_TRY(modules.load_text(options_.text, options_.entry));
     else
         WEFT_TRY(modules.load_entry(options_.entry));
-    in_loop([&] { install_handler(world); });
+    in_loop([&] { install_handler(instance); });
     return {};
 }
 
 // Called before any code of the user has run.
-Result<void> JsApplication::wait_for_client(World& world) {
+Result<void> JsApplication::wait_for_client(Instance& instance) {
     Event decided;
     bool goes = false;
     auto on_go = [&](bool go) {
         goes = go;
         decided.set();
     };
-    in_loop([&] { world.inspector->wait_for_client(on_go); });
+    in_loop([&] { instance.inspector->wait_for_client(on_go); });
     Result<void> waited = decided.wait();
-    in_loop([&] { world.inspector->wait_for_client({}); });
+    in_loop([&] { instance.inspector->wait_for_client({}); });
     WEFT_TRY(waited);
     if (goes) return {};
     return Error(ErrorKind::Cancelled, "it was to wait for a debugger, and none can come any more");
 }
 
-Result<void> JsApplication::set_location(World& world) {
-    js::Isolate& isolate = *world.isolate;
+Result<void> JsApplication::set_location(Instance& instance) {
+    js::Isolate& isolate = *instance.isolate;
     bool is_set = false;
     in_loop([&] {
         isolate.turn([&](v8::Local<v8::Context> context) {
@@ -293,8 +294,8 @@ Result<void> JsApplication::set_location(World& world) {
     return Error(ErrorKind::Other, format("{} is no URL for a location", options_.location));
 }
 
-void JsApplication::install_handler(World& world) {
-    js::Isolate& isolate = *world.isolate;
+void JsApplication::install_handler(Instance& instance) {
+    js::Isolate& isolate = *instance.isolate;
     routes_ = {};
     isolate.turn([&](v8::Local<v8::Context> context) {
         v8::Isolate* engine = isolate.v8();
@@ -328,11 +329,11 @@ Result<void> JsApplication::run_to_end() {
     bool goes_on = true;
     while (goes_on) {
         idle.reset();
-        world_->isolate->post([] {});
+        instance_->isolate->post([] {});
         waited = idle.wait();
         if (!waited || !failure.empty()) break;
-        tell_process("beforeExit", 0);
-        goes_on = failure.empty() && !world_->isolate->is_finished();
+        emit_process_event("beforeExit", 0);
+        goes_on = failure.empty() && !instance_->isolate->is_finished();
     }
     idle_ = nullptr;
     on_uncaught_ = {};
@@ -342,12 +343,12 @@ Result<void> JsApplication::run_to_end() {
 }
 
 int JsApplication::end_with(int status) {
-    return world_->isolate->is_condemned() ? status : tell_process("exit", status);
+    return instance_->isolate->is_condemned() ? status : emit_process_event("exit", status);
 }
 
 // Emits the event and returns the status with which the process is to end.
-int JsApplication::tell_process(const char* hook, int status) {
-    js::Isolate& isolate = *world_->isolate;
+int JsApplication::emit_process_event(const char* hook, int status) {
+    js::Isolate& isolate = *instance_->isolate;
     in_loop([&] {
         isolate.turn([&](v8::Local<v8::Context> context) {
             v8::Local<v8::Value> tell;
@@ -365,7 +366,7 @@ int JsApplication::tell_process(const char* hook, int status) {
 }
 
 void JsApplication::keep_code() {
-    if (!world_->isolate->is_condemned()) world_->isolate->modules().code().keep();
+    if (!instance_->isolate->is_condemned()) instance_->isolate->modules().code().keep();
 }
 
 // The work is a task of the isolate, which ends with it.
@@ -373,25 +374,25 @@ void JsApplication::begin_keeping_code() {
     if (closed_ || !code_store_.is_used()) return;
     in_loop([&] {
         if (closed_) return;
-        js::Isolate& isolate = *world_->isolate;
+        js::Isolate& isolate = *instance_->isolate;
         isolate.turn([&](v8::Local<v8::Context>) { isolate.modules().code().begin_keeping(); });
     });
 }
 
 http::LoopOutcome JsApplication::begin(http::Request& request, http::LoopCall& call) {
     // The isolate is being replaced: a fiber can wait for the next one.
-    if (world_->isolate->is_condemned()) return http::ByFiber{};
-    return world_->calls->begin(request, call);
+    if (instance_->isolate->is_condemned()) return http::ByFiber{};
+    return instance_->calls->begin(request, call);
 }
 
 Result<http::Response> JsApplication::handle(http::Request& request, async::Context& context) {
-    while (!closed_ && world_->isolate->is_condemned()) {
+    while (!closed_ && instance_->isolate->is_condemned()) {
         Result<void> waited = replaced_.wait_for(options_.limits.handler_deadline);
         if (!waited && waited.error().kind() == ErrorKind::TimedOut) break;
         WEFT_TRY(waited);
     }
     if (closed_) return Error(ErrorKind::Closed, "the application is closing");
-    return world_->calls->handle(request, context);
+    return instance_->calls->handle(request, context);
 }
 
 // ---------------------------------------------------------------- ends
@@ -402,36 +403,36 @@ void JsApplication::replace() {
     ++counters_.replaced;
     log(LogLevel::Error, "{}: the heap is full: the isolate is replaced", options_.name);
     in_loop([&] {
-        world_->calls->fail_all(CallFailure::HeapLimit);
-        if (world_->inspector) world_->inspector->tell_crashed();
-        end_clients(*world_);
+        instance_->calls->fail_all(CallFailure::HeapLimit);
+        if (instance_->inspector) instance_->inspector->tell_crashed();
+        end_clients(*instance_);
     });
     replaced_.reset();
-    std::unique_ptr<World> fresh;
+    std::unique_ptr<Instance> fresh;
     for (auto pause = kReplacePauseMin; !closed_ && !fresh;
          pause = std::min(2 * pause, kReplacePauseMax)) {
-        fresh = make_next_world();
+        fresh = make_next_instance();
         if (!fresh && !closed_) static_cast<void>(wake_.wait_for(pause));
     }
     if (!fresh) return;
     if (drains_) fresh->calls->drain_from_now();
-    std::unique_ptr<World> old = std::exchange(world_, std::move(fresh));
-    if (door_) door_->open(*world_->inspector);
+    std::unique_ptr<Instance> old = std::exchange(instance_, std::move(fresh));
+    if (door_) door_->open(*instance_->inspector);
     replaced_.set();
-    quiet_.set();
-    end_world(std::move(old), CallFailure::HeapLimit);
+    no_requests_.set();
+    end_instance(std::move(old), CallFailure::HeapLimit);
 }
 
 // Returns null if no isolate could be made; the reason was logged.
-std::unique_ptr<JsApplication::World> JsApplication::make_next_world() {
-    Result<std::unique_ptr<World>> fresh = make_world();
+std::unique_ptr<JsApplication::Instance> JsApplication::make_next_instance() {
+    Result<std::unique_ptr<Instance>> fresh = make_instance();
     Result<void> loaded;
     if (fresh) {
         loading_ = fresh->get();
         loaded = load_into(**fresh);
         loading_ = nullptr;
         if (loaded && !closed_ && !(*fresh)->isolate->is_condemned()) return std::move(*fresh);
-        end_world(std::move(*fresh), CallFailure::HeapLimit);
+        end_instance(std::move(*fresh), CallFailure::HeapLimit);
     } else {
         loaded = fresh.error();
     }
@@ -440,20 +441,20 @@ std::unique_ptr<JsApplication::World> JsApplication::make_next_world() {
     return nullptr;
 }
 
-void JsApplication::end_world(std::unique_ptr<World> world, CallFailure failure) {
+void JsApplication::end_instance(std::unique_ptr<Instance> instance, CallFailure failure) {
     in_loop([&] {
-        world->sockets->forget_script();
-        world->calls->fail_all(failure);
+        instance->sockets->forget_script();
+        instance->calls->fail_all(failure);
     });
-    world->isolate->condemn();
-    world->tasks->cancel();
-    world->isolate->wait_for_end();
+    instance->isolate->condemn();
+    instance->tasks->cancel();
+    instance->isolate->wait_for_end();
     in_loop([&] {
-        end_clients(*world);
-        world->inspector.reset();
-        world->calls.reset();
-        world->sockets.reset();
-        js::Isolate::dispose(std::move(world->isolate));
+        end_clients(*instance);
+        instance->inspector.reset();
+        instance->calls.reset();
+        instance->sockets.reset();
+        js::Isolate::dispose(std::move(instance->isolate));
     });
 }
 
@@ -461,17 +462,17 @@ void JsApplication::drain() {
     if (closed_) return;
     drains_ = true;
     in_loop([&] {
-        if (!closed_) world_->calls->drain();
+        if (!closed_) instance_->calls->drain();
     });
     if (closed_) return;
     // Posted after the notice of the drain, so that a script can close its sockets with a reason of
     // its own first.
-    world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
+    instance_->isolate->post([sockets = instance_->sockets.get()] { sockets->go_away(); });
 }
 
 void JsApplication::close() {
     if (std::exchange(closed_, true)) return;
-    if (world_) in_loop([&] { world_->calls->fail_all(CallFailure::Closed); });
+    if (instance_) in_loop([&] { instance_->calls->fail_all(CallFailure::Closed); });
     fetch_client_->close();
     if (loading_) {
         // Ends the wait for its modules.
@@ -484,20 +485,21 @@ void JsApplication::close() {
     if (code_store_prepared_) static_cast<void>(code_store_prepared_.join());
     // All tasks have ended, so nothing uses the databases any more.
     data_store_->close();
-    if (!world_) return;
-    end_world(std::exchange(world_, nullptr), CallFailure::Closed);
+    if (!instance_) return;
+    end_instance(std::exchange(instance_, nullptr), CallFailure::Closed);
     in_loop([] {});
 }
 
 Result<void> JsApplication::close_when_idle() {
     // WebSockets do not end by themselves; their clients can connect again to another server.
-    if (world_) world_->isolate->post([sockets = world_->sockets.get()] { sockets->go_away(); });
+    if (instance_)
+        instance_->isolate->post([sockets = instance_->sockets.get()] { sockets->go_away(); });
     // Repeated, because the isolate may be replaced during the wait, together with its requests.
     Result<void> waited;
-    while (waited && world_ && !closed_ && !world_->calls->is_empty()) {
-        quiet_.reset();
-        world_->calls->on_empty = [this] { quiet_.set(); };
-        waited = quiet_.wait();
+    while (waited && instance_ && !closed_ && !instance_->calls->is_empty()) {
+        no_requests_.reset();
+        instance_->calls->on_empty = [this] { no_requests_.set(); };
+        waited = no_requests_.wait();
     }
     shield(Deadline::never(), [this] { close(); });
     return waited;
@@ -505,16 +507,16 @@ Result<void> JsApplication::close_when_idle() {
 
 ApplicationCounters JsApplication::counters() const {
     ApplicationCounters counters = counters_;
-    if (world_) {
-        counters.too_long += world_->isolate->counters().too_long;
-        counters.flooded += world_->isolate->counters().microtask_limit;
-        counters.late += world_->isolate->counters().late;
-        counters.in_flight = world_->calls->in_flight();
+    if (instance_) {
+        counters.too_long += instance_->isolate->counters().too_long;
+        counters.flooded += instance_->isolate->counters().microtask_limit;
+        counters.late += instance_->isolate->counters().late;
+        counters.in_flight = instance_->calls->in_flight();
     }
     return counters;
 }
 
-std::vector<SeenFile> JsApplication::files() { return world_->isolate->modules().disk().seen(); }
+std::vector<SeenFile> JsApplication::files() { return instance_->isolate->modules().disk().seen(); }
 
 // ---------------------------------------------------------------- the entry point
 

@@ -74,7 +74,7 @@ public:
     ConsoleOutput& console() { return console_; }
     DataStore& data_store() { return *data_store_; }
     FileStore& file_store() { return *file_store_; }
-    js::Isolate& isolate() { return *world_->isolate; }
+    js::Isolate& isolate() { return *instance_->isolate; }
     TestRun* test_run() { return test_run_.get(); }  // null unless test() runs
     static JsApplication& of(js::Isolate& isolate) {
         return *static_cast<JsApplication*>(isolate.v8()->GetData(1));
@@ -82,33 +82,33 @@ public:
 
 private:
     // One isolate with everything that lives and ends with it.
-    struct World {
+    struct Instance {
         std::unique_ptr<js::Isolate> isolate;
         std::unique_ptr<js::Inspector> inspector;  // created on first use
         std::optional<CancelSource> tasks;         // parent of every task that the isolate starts
         std::unique_ptr<Sockets> sockets;
         std::unique_ptr<ServerCalls> calls;
-        World();
-        ~World();
+        Instance();
+        ~Instance();
     };
 
     JsApplication(Runtime& runtime, js::Watchdog& watchdog, ApplicationOptions options);
     Result<void> open_scope();
-    Result<std::unique_ptr<World>> make_world();
-    std::string whereabouts(const World& world) const;
-    Result<void> use_import_map(World& world);
-    Result<void> load_into(World& world);
-    Result<void> set_location(World& world);
-    void install_handler(World& world);
+    Result<std::unique_ptr<Instance>> make_instance();
+    std::string whereabouts(const Instance& instance) const;
+    Result<void> use_import_map(Instance& instance);
+    Result<void> load_into(Instance& instance);
+    Result<void> set_location(Instance& instance);
+    void install_handler(Instance& instance);
     // Defined in debug/debug.cpp.
-    void open_to_clients(World& world);
-    Result<void> wait_for_client(World& world);
-    void end_clients(World& world);
-    int tell_process(const char* hook, int status);
-    void heap_is_full();
+    void open_to_clients(Instance& instance);
+    Result<void> wait_for_client(Instance& instance);
+    void end_clients(Instance& instance);
+    int emit_process_event(const char* hook, int status);
+    void on_heap_full();
     void replace();
-    std::unique_ptr<World> make_next_world();
-    void end_world(std::unique_ptr<World> world, CallFailure failure);
+    std::unique_ptr<Instance> make_next_instance();
+    void end_instance(std::unique_ptr<Instance> instance, CallFailure failure);
     template <class Function>
     void in_loop(Function function);
 
@@ -125,13 +125,13 @@ private:
     Future<void> code_store_prepared_;
     // Shared with the threads that let debugger clients in. Null if the options forbid a debugger.
     std::shared_ptr<JsDebugDoor> door_;
-    std::unique_ptr<World> world_;
+    std::unique_ptr<Instance> instance_;
     Future<void> scope_;
     CancelToken scope_token_;
     Event wake_;                // set on close() and when the heap is full
     Event replaced_;            // set while an isolate can take turns
-    Event quiet_;               // set when the last request of an isolate is over
-    World* loading_ = nullptr;  // a replacement whose modules are still loading
+    Event no_requests_;               // set when the last request of an isolate is over
+    Instance* loading_ = nullptr;  // a replacement whose modules are still loading
     Event* idle_ = nullptr;     // run_to_end() waits for it; null otherwise
     std::function<void(std::string_view text)> on_uncaught_;
     Routes routes_;

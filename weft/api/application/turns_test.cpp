@@ -321,7 +321,7 @@ TEST_F(Turns, JS_8_timers_can_be_cleared_when_there_have_been_more_than_ids) {
         isolate.post([&] {
             isolate.turn([&](v8::Local<v8::Context> context) {
                 v8::Local<v8::Value> begin;
-                ASSERT_TRUE(isolate.hook_of("timers", "beginIdsBehind").ToLocal(&begin));
+                ASSERT_TRUE(isolate.hook_of("timers", "setLastId").ToLocal(&begin));
                 v8::Local<v8::Value> id = v8::Integer::New(isolate.v8(), 0x7ffffffe);
                 js::seen_by_turn(
                     begin.As<v8::Function>()->Call(context, v8::Undefined(isolate.v8()), 1, &id));

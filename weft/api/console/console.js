@@ -23,7 +23,7 @@ const kError = 2;
 
 // Whether an object has a string conversion of the application or of the platform; the engine's own
 // give "[object Object]" and the like. Proxies are not examined.
-function hasOwnWords(value) {
+function hasStringConversion(value) {
   let holder = value;
   for (let depth = 0; holder !== null && depth < 1000; depth++) {
     if (valueKind(holder) === kinds.kProxy) return false;
@@ -45,7 +45,7 @@ function asString(value, options) {
     case "number": return inspect(value);
     case "object":
     case "function":
-      if (value !== null && hasOwnWords(value)) {
+      if (value !== null && hasStringConversion(value)) {
         try {
           return String(value);
         } catch {

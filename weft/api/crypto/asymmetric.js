@@ -1,7 +1,7 @@
 // RSA, elliptic curves, Ed25519, Ed448, X25519 and X448 of Web Cryptography.
 const {
   cryptoAgree, cryptoEcGenerate, cryptoEcNumbers, cryptoEcOfNumbers, cryptoEcOfPoint,
-  cryptoEdwardsGenerate, cryptoEdwardsNumbers, cryptoEdwardsOfNumber, cryptoEqual, cryptoKeyNature,
+  cryptoEdwardsGenerate, cryptoEdwardsNumbers, cryptoEdwardsOfNumber, cryptoEqual, cryptoKeyDetails,
   cryptoPublicOf, cryptoRsaGenerate, cryptoRsaNumbers, cryptoRsaOaepDecryptLater,
   cryptoRsaOaepEncrypt, cryptoRsaOfNumbers, cryptoSign, cryptoSignLater, cryptoVerify,
 } = native;
@@ -45,10 +45,10 @@ function registerPublic(name, publicUsages) {
 }
 
 // Checks a DER encoding and describes it: { kind, curve, bits, exponent, der }.
-function natureOf(isPrivate, keyData, kind) {
-  const nature = cryptoKeyNature(isPrivate, keyData);
-  if (nature === undefined || nature[0] !== kind) throw dataError();
-  return { curve: nature[1], bits: nature[2], exponent: nature[3], der: nature[4] };
+function detailsOf(isPrivate, keyData, kind) {
+  const details = cryptoKeyDetails(isPrivate, keyData);
+  if (details === undefined || details[0] !== kind) throw dataError();
+  return { curve: details[1], bits: details[2], exponent: details[3], der: details[4] };
 }
 
 // ---- RSA
@@ -79,9 +79,9 @@ function checkRsaGenerate({ modulusLength, publicExponent }) {
   }
 }
 
-function rsaAlgorithm(name, hash, nature) {
+function rsaAlgorithm(name, hash, details) {
   return {
-    name, modulusLength: nature.bits, publicExponent: new Uint8Array(nature.exponent), hash,
+    name, modulusLength: details.bits, publicExponent: new Uint8Array(details.exponent), hash,
   };
 }
 
@@ -129,9 +129,9 @@ function registerRsa(name, use, algs, privateUsages, publicUsages) {
     } else {
       throw notSupported(`A key of ${name} has no form '${format}'.`);
     }
-    const nature = natureOf(isPrivate, der, "RSA");
+    const details = detailsOf(isPrivate, der, "RSA");
     return newKey(isPrivate ? "private" : "public", extractable,
-      rsaAlgorithm(name, hash, nature), usages, nature.der);
+      rsaAlgorithm(name, hash, details), usages, details.der);
   });
 
   register("exportKey", name, undefined, (format, key) => {
@@ -272,10 +272,10 @@ function registerEc(name, use, privateUsages, publicUsages) {
       der = cryptoEcOfPoint(namedCurve, keyData);
     }
     if (der === undefined) throw dataError();
-    const nature = natureOf(isPrivate, der, "EC");
-    if (nature.curve !== namedCurve) throw dataError();
+    const details = detailsOf(isPrivate, der, "EC");
+    if (details.curve !== namedCurve) throw dataError();
     return newKey(isPrivate ? "private" : "public", extractable, { name, namedCurve }, usages,
-      nature.der);
+      details.der);
   }, requireCurve);
 
   register("exportKey", name, undefined, (given, key) => {
@@ -332,8 +332,8 @@ function registerEdwards(name, use, privateUsages, publicUsages) {
     let der = keyData;
     if (format === "jwk") der = edwardsOfJwk(name, use, keyData, isPrivate, extractable, usages);
     else if (format === "raw") der = edwardsOf(name, false, keyData);
-    const nature = natureOf(isPrivate, der, name);
-    return newKey(isPrivate ? "private" : "public", extractable, { name }, usages, nature.der);
+    const details = detailsOf(isPrivate, der, name);
+    return newKey(isPrivate ? "private" : "public", extractable, { name }, usages, details.der);
   });
 
   register("exportKey", name, undefined, (given, key) => {

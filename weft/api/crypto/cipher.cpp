@@ -26,7 +26,7 @@ Result<void> update(EVP_CIPHER_CTX* context, Bytes data, Octets& out) {
         std::size_t old = out.size();
         out.resize(old + part.size() + kBlockBytes);
         int written = 0;
-        if (EVP_CipherUpdate(context, room_of(out) + old, &written, data_of(part),
+        if (EVP_CipherUpdate(context, mutable_data_of(out) + old, &written, data_of(part),
                              static_cast<int>(part.size())) != 1)
             return failed("cipher");
         out.resize(old + static_cast<std::size_t>(written));
@@ -38,7 +38,7 @@ Result<void> finish(EVP_CIPHER_CTX* context, Octets& out) {
     std::size_t old = out.size();
     out.resize(old + kBlockBytes * 2);
     int written = 0;
-    if (EVP_CipherFinal_ex(context, room_of(out) + old, &written) != 1) return failed("cipher");
+    if (EVP_CipherFinal_ex(context, mutable_data_of(out) + old, &written) != 1) return failed("cipher");
     out.resize(old + static_cast<std::size_t>(written));
     return {};
 }
@@ -155,7 +155,7 @@ Result<Octets> aes_key_wrap(Direction direction, Bytes key, Bytes data) {
         return failed("aes-kw");
     Octets out(data.size() + 16);
     int written = 0;
-    if (EVP_CipherUpdate(context.get(), room_of(out), &written, data_of(data),
+    if (EVP_CipherUpdate(context.get(), mutable_data_of(out), &written, data_of(data),
                          static_cast<int>(data.size())) != 1 ||
         written <= 0)
         return failed("aes-kw");

@@ -12,7 +12,7 @@
 namespace weft::api {
 namespace {
 
-using crypto::Half;
+using crypto::KeyType;
 using crypto::Octets;
 
 // Gives undefined for a failure: the script knows which exception to throw.
@@ -40,7 +40,7 @@ void give_pair(js::Call& call, Result<crypto::KeyPair>&& result) {
     if (result) call.give(array_of(call.v8(), std::move(*result)));
 }
 
-Half half(const js::Call& call, int at) { return call.flag(at) ? Half::Private : Half::Public; }
+KeyType key_type(const js::Call& call, int at) { return call.flag(at) ? KeyType::Private : KeyType::Public; }
 
 crypto::Direction direction(const js::Call& call, int at) {
     return call.flag(at) ? crypto::Direction::Encrypt : crypto::Direction::Decrypt;
@@ -203,15 +203,15 @@ void aes_kw(js::Call& call) {
 
 void public_of(js::Call& call) { give(call, crypto::public_of(call.bytes(0))); }
 
-void key_nature(js::Call& call) {
-    auto nature = crypto::nature_of(half(call, 0), call.bytes(1));
-    if (!nature) return;
+void key_details(js::Call& call) {
+    auto details = crypto::details_of(key_type(call, 0), call.bytes(1));
+    if (!details) return;
     v8::Local<v8::Value> parts[] = {
-        call.string(nature->kind),
-        call.string(nature->curve),
-        v8::Number::New(call.v8(), nature->bits),
-        js::new_array_buffer(call.v8(), std::move(nature->exponent)),
-        js::new_array_buffer(call.v8(), std::move(nature->der)),
+        call.string(details->kind),
+        call.string(details->curve),
+        v8::Number::New(call.v8(), details->bits),
+        js::new_array_buffer(call.v8(), std::move(details->exponent)),
+        js::new_array_buffer(call.v8(), std::move(details->der)),
     };
     call.give(call.array(parts));
 }
@@ -234,18 +234,18 @@ void ec_generate(js::Call& call) { give_pair(call, crypto::generate_ec(call.text
 void edwards_generate(js::Call& call) { give_pair(call, crypto::generate_edwards(call.text(0))); }
 
 void rsa_numbers(js::Call& call) {
-    give_list(call, crypto::rsa_numbers(half(call, 0), call.bytes(1)));
+    give_list(call, crypto::rsa_numbers(key_type(call, 0), call.bytes(1)));
 }
 
 // The numbers are the arguments after the first one.
 void rsa_of_numbers(js::Call& call) {
     std::vector<Bytes> numbers;
     for (int at = 1; at < call.count(); ++at) numbers.push_back(call.bytes(at));
-    give(call, crypto::rsa_of_numbers(half(call, 0), numbers));
+    give(call, crypto::rsa_of_numbers(key_type(call, 0), numbers));
 }
 
 void ec_numbers(js::Call& call) {
-    give_list(call, crypto::ec_numbers(half(call, 0), call.bytes(1)));
+    give_list(call, crypto::ec_numbers(key_type(call, 0), call.bytes(1)));
 }
 
 void ec_of_point(js::Call& call) { give(call, crypto::ec_of_point(call.text(0), call.bytes(1))); }
@@ -257,11 +257,11 @@ void ec_of_numbers(js::Call& call) {
 }
 
 void edwards_numbers(js::Call& call) {
-    give_list(call, crypto::edwards_numbers(half(call, 0), call.bytes(1)));
+    give_list(call, crypto::edwards_numbers(key_type(call, 0), call.bytes(1)));
 }
 
 void edwards_of_number(js::Call& call) {
-    give(call, crypto::edwards_of_number(call.text(0), half(call, 1), call.bytes(2)));
+    give(call, crypto::edwards_of_number(call.text(0), key_type(call, 1), call.bytes(2)));
 }
 
 // ---- signatures, encryption, agreement
@@ -369,7 +369,7 @@ constexpr js::Binding kBindings[] = {
     js::bind<aes_kw>("cryptoAesKw",
                      "(encrypts: boolean, key: BufferSource, data: BufferSource): ArrayBuffer | "
                      "undefined"),
-    js::bind<key_nature>("cryptoKeyNature",
+    js::bind<key_details>("cryptoKeyDetails",
                          "(isPrivate: boolean, der: BufferSource): [kind: string, curve: string, "
                          "bits: number, exponent: ArrayBuffer, der: ArrayBuffer] | undefined"),
     js::bind<public_of>("cryptoPublicOf", "(privateDer: BufferSource): ArrayBuffer | undefined"),

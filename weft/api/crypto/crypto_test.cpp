@@ -22,13 +22,13 @@ Octets filled(std::size_t length, unsigned char value) { return Octets(length, s
 
 // Every parser must stay within the bounds of its input and leave no error in the queue.
 void try_all_reads(Bytes der) {
-    for (Half half : {Half::Private, Half::Public}) {
-        (void)nature_of(half, der);
-        (void)rsa_numbers(half, der);
-        (void)ec_numbers(half, der);
-        (void)edwards_numbers(half, der);
+    for (KeyType key_type : {KeyType::Private, KeyType::Public}) {
+        (void)details_of(key_type, der);
+        (void)rsa_numbers(key_type, der);
+        (void)ec_numbers(key_type, der);
+        (void)edwards_numbers(key_type, der);
         for (const char* name : {"ML-KEM-512", "ML-DSA-87"})
-            (void)unwrap_lattice_key(half, name, der);
+            (void)unwrap_lattice_key(key_type, name, der);
     }
     (void)public_of(der);
     (void)agree(der, der);
@@ -51,8 +51,8 @@ std::vector<Octets> some_keys() {
     for (const char* kind : {"Ed25519", "Ed448", "X25519", "X448"}) add(generate_edwards(kind));
     Octets seed = filled(kKemSeedBytes, 7);
     seed.insert(seed.begin(), {std::byte{0x80}, std::byte{64}});
-    keys.push_back(*wrap_lattice_key(Half::Private, "ML-KEM-512", seed));
-    keys.push_back(*wrap_lattice_key(Half::Public, "ML-KEM-512",
+    keys.push_back(*wrap_lattice_key(KeyType::Private, "ML-KEM-512", seed));
+    keys.push_back(*wrap_lattice_key(KeyType::Public, "ML-KEM-512",
                                      ml_kem_public_of(KemSet::MlKem512, Bytes(seed).subspan(2))));
     return keys;
 }
@@ -88,7 +88,7 @@ TEST_F(CryptoErrors, JS_9_failed_operations_leave_no_error_behind) {
     EXPECT_FALSE(aead(Aead::ChaCha20Poly1305, Direction::Decrypt, sealing, filled(40, 3)));
     EXPECT_FALSE(digest("no such hash", key));
     EXPECT_FALSE(ec_of_point("P-256", filled(65, 4)));
-    EXPECT_FALSE(edwards_of_number("X448", Half::Public, filled(55, 1)));
+    EXPECT_FALSE(edwards_of_number("X448", KeyType::Public, filled(55, 1)));
     EXPECT_FALSE(generate_rsa(512, {}));
 }
 

@@ -28,7 +28,7 @@ Result<Octets> digest(std::string_view hash, Bytes data) {
     Octets result(EVP_MAX_MD_SIZE);
     unsigned length = 0;
     if (!hash_of(hash)) return failed("digest");
-    if (EVP_Digest(data.data(), data.size(), room_of(result), &length, hash_of(hash), nullptr) != 1)
+    if (EVP_Digest(data.data(), data.size(), mutable_data_of(result), &length, hash_of(hash), nullptr) != 1)
         return failed("digest");
     result.resize(length);
     return result;
@@ -42,7 +42,7 @@ Result<Octets> hmac(std::string_view hash, Bytes key, Bytes data) {
     // call".
     const void* bytes = key.empty() ? static_cast<const void*>("") : key.data();
     if (HMAC(hash_of(hash), bytes, static_cast<int>(key.size()), data_of(data), data.size(),
-             room_of(result), &length) == nullptr)
+             mutable_data_of(result), &length) == nullptr)
         return failed("hmac");
     result.resize(length);
     return result;
@@ -77,7 +77,7 @@ Result<Octets> pbkdf2(std::string_view hash, Bytes password, Bytes salt, unsigne
     const char* text = password.empty() ? "" : reinterpret_cast<const char*>(password.data());
     if (PKCS5_PBKDF2_HMAC(text, static_cast<int>(password.size()), data_of(salt),
                           static_cast<int>(salt.size()), static_cast<int>(iterations),
-                          hash_of(hash), static_cast<int>(length_bytes), room_of(result)) != 1)
+                          hash_of(hash), static_cast<int>(length_bytes), mutable_data_of(result)) != 1)
         return failed("pbkdf2");
     return result;
 }
@@ -87,7 +87,7 @@ Result<Octets> scrypt(Bytes password, Bytes salt, const ScryptCost& cost,
     Octets result(length_bytes);
     const char* text = password.empty() ? "" : reinterpret_cast<const char*>(password.data());
     if (EVP_PBE_scrypt(text, password.size(), data_of(salt), salt.size(), cost.n, cost.r, cost.p,
-                       cost.memory_bytes_max, room_of(result), length_bytes) != 1)
+                       cost.memory_bytes_max, mutable_data_of(result), length_bytes) != 1)
         return failed("scrypt");
     return result;
 }

@@ -22,16 +22,16 @@ let innerOf;
 let isCryptoKey;
 
 // The algorithm as scripts see it: plain objects, made once.
-function faceOf(algorithm) {
-  const face = {};
+function publicAlgorithm(algorithm) {
+  const copy = {};
   const keys = ObjectKeys(algorithm);
   for (let i = 0; i < keys.length; i++) {
     const value = algorithm[keys[i]];
-    if (keys[i] === "hash") face.hash = { name: value };
-    else if (keys[i] === "publicExponent") face.publicExponent = new Uint8Array(value);
-    else face[keys[i]] = value;
+    if (keys[i] === "hash") copy.hash = { name: value };
+    else if (keys[i] === "publicExponent") copy.publicExponent = new Uint8Array(value);
+    else copy[keys[i]] = value;
   }
-  return face;
+  return copy;
 }
 
 class CryptoKey {
@@ -51,7 +51,7 @@ class CryptoKey {
   }
   get algorithm() {
     const inner = this.#inner;
-    return this.#algorithm ??= faceOf(inner.algorithm);
+    return this.#algorithm ??= publicAlgorithm(inner.algorithm);
   }
   get usages() {
     const inner = this.#inner;

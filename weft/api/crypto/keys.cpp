@@ -56,13 +56,13 @@ Number number_of(EVP_PKEY* key, const char* name) {
 
 Octets octets_of(const BIGNUM* number) {
     Octets octets(static_cast<std::size_t>(BN_num_bytes(number)));
-    BN_bn2bin(number, room_of(octets));
+    BN_bn2bin(number, mutable_data_of(octets));
     return octets;
 }
 
 Result<Octets> padded(const BIGNUM* number, std::size_t length) {
     Octets octets(length);
-    if (!number || BN_bn2binpad(number, room_of(octets), static_cast<int>(length)) < 0)
+    if (!number || BN_bn2binpad(number, mutable_data_of(octets), static_cast<int>(length)) < 0)
         return failed("key");
     return octets;
 }
@@ -113,12 +113,12 @@ const char* edwards_name(std::string_view kind) {
 
 }  // namespace
 
-Result<KeyHandle> parse_key(Half half, Bytes der) {
+Result<KeyHandle> parse_key(KeyType key_type, Bytes der) {
     const unsigned char* at = data_of(der);
     const unsigned char* end = at + der.size();
     auto length = static_cast<long>(der.size());
     KeyHandle key;
-    if (half == Half::Public) {
+    if (key_type == KeyType::Public) {
         key.reset(d2i_PUBKEY(nullptr, &at, length));
     } else {
         Pkcs8 form(d2i_PKCS8_PRIV_KEY_INFO(nullptr, &at, length));
@@ -128,11 +128,11 @@ Result<KeyHandle> parse_key(Half half, Bytes der) {
     return key;
 }
 
-Result<Octets> encode_key(Half half, EVP_PKEY* key) {
+Result<Octets> encode_key(KeyType key_type, EVP_PKEY* key) {
     if (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC)
         EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
                                        "uncompressed");
-    if (half == Half::Public) return written<i2d_PUBKEY>(key);
+    if (key_type == KeyType::Public) return written<i2d_PUBKEY>(key);
     Pkcs8 form(EVP_PKEY2PKCS8(key));
     if (!form) return failed("key");
     return written<i2d_PKCS8_PRIV_KEY_INFO>(form.get());
@@ -140,33 +140,33 @@ Result<Octets> encode_key(Half half, EVP_PKEY* key) {
 
 Result<KeyPair> encode_pair(EVP_PKEY* key) {
     KeyPair pair;
-    pair.private_key = WEFT_TRY(encode_key(Half::Private, key));
-    pair.public_key = WEFT_TRY(encode_key(Half::Public, key));
+    pair.private_key = WEFT_TRY(encode_key(KeyType::Private, key));
+    pair.public_key = WEFT_TRY(encode_key(KeyType::Public, key));
     return pair;
 }
 
 Result<Octets> public_of(Bytes private_der) {
-    KeyHandle key = WEFT_TRY(parse_key(Half::Private, private_der));
-    return encode_key(Half::Public, key.get());
+    KeyHandle key = WEFT_TRY(parse_key(KeyType::Private, private_der));
+    return encode_key(KeyType::Public, key.get());
 }
 
-Result<KeyNature> nature_of(Half half, Bytes der) {
-    KeyHandle key = WEFT_TRY(parse_key(half, der));
-    KeyNature nature;
+Result<KeyDetails> details_of(KeyType key_type, Bytes der) {
+    KeyHandle key = WEFT_TRY(parse_key(key_type, der));
+    KeyDetails details;
     switch (EVP_PKEY_get_base_id(key.get())) {
     case EVP_PKEY_RSA: {
-        nature.kind = "RSA";
-        nature.bits = static_cast<unsigned>(EVP_PKEY_get_bits(key.get()));
+        details.kind = "RSA";
+        details.bits = static_cast<unsigned>(EVP_PKEY_get_bits(key.get()));
         Number exponent = number_of(key.get(), OSSL_PKEY_PARAM_RSA_E);
         if (!exponent) return failed("key");
-        nature.exponent = octets_of(exponent.get());
+        details.exponent = octets_of(exponent.get());
         break;
     }
     case EVP_PKEY_EC: {
         const Curve* curve = curve_of(key.get());
         if (!curve) return failed("key: of another curve");
-        nature.kind = "EC";
-        nature.curve = curve->name;
+        details.kind = "EC";
+        details.curve = curve->name;
         KeyContext context(EVP_PKEY_CTX_new(key.get(), nullptr));
         if (EVP_PKEY_public_check(context.get()) != 1) return failed("key");
         break;
@@ -175,12 +175,12 @@ Result<KeyNature> nature_of(Half half, Bytes der) {
         int id = EVP_PKEY_get_base_id(key.get());
         const Edwards* edwards = edwards_where([&](const Edwards& one) { return one.nid == id; });
         if (!edwards) return failed("key: of another kind");
-        nature.kind = edwards->name;
+        details.kind = edwards->name;
         break;
     }
     }
-    nature.der = WEFT_TRY(encode_key(half, key.get()));
-    return nature;
+    details.der = WEFT_TRY(encode_key(key_type, key.get()));
+    return details;
 }
 
 // ---- generation
@@ -220,10 +220,10 @@ constexpr std::array<const char*, 8> kRsaNames = {
 };
 }  // namespace
 
-Result<std::vector<Octets>> rsa_numbers(Half half, Bytes der) {
-    KeyHandle key = WEFT_TRY(parse_key(half, der));
+Result<std::vector<Octets>> rsa_numbers(KeyType key_type, Bytes der) {
+    KeyHandle key = WEFT_TRY(parse_key(key_type, der));
     std::vector<Octets> numbers;
-    std::size_t count = half == Half::Public ? 2 : kRsaNames.size();
+    std::size_t count = key_type == KeyType::Public ? 2 : kRsaNames.size();
     for (std::size_t at = 0; at < count; ++at) {
         Number number = number_of(key.get(), kRsaNames[at]);
         if (!number) return failed("key");
@@ -232,7 +232,7 @@ Result<std::vector<Octets>> rsa_numbers(Half half, Bytes der) {
     return numbers;
 }
 
-Result<Octets> rsa_of_numbers(Half half, const std::vector<Bytes>& numbers) {
+Result<Octets> rsa_of_numbers(KeyType key_type, const std::vector<Bytes>& numbers) {
     ParamBuild build(OSSL_PARAM_BLD_new());
     std::vector<Number> kept;
     for (std::size_t at = 0; at < numbers.size() && at < kRsaNames.size(); ++at) {
@@ -240,19 +240,19 @@ Result<Octets> rsa_of_numbers(Half half, const std::vector<Bytes>& numbers) {
         OSSL_PARAM_BLD_push_BN(build.get(), kRsaNames[at], kept.back().get());
     }
     Params params(OSSL_PARAM_BLD_to_param(build.get()));
-    int selection = half == Half::Public ? EVP_PKEY_PUBLIC_KEY : EVP_PKEY_KEYPAIR;
+    int selection = key_type == KeyType::Public ? EVP_PKEY_PUBLIC_KEY : EVP_PKEY_KEYPAIR;
     KeyHandle key = WEFT_TRY(key_from("RSA", selection, params.get()));
-    if (half == Half::Private) {
+    if (key_type == KeyType::Private) {
         KeyContext context(EVP_PKEY_CTX_new(key.get(), nullptr));
         if (EVP_PKEY_pairwise_check(context.get()) != 1) return failed("key");
     }
-    return encode_key(half, key.get());
+    return encode_key(key_type, key.get());
 }
 
 // ---- elliptic curves
 
-Result<std::vector<Octets>> ec_numbers(Half half, Bytes der) {
-    KeyHandle key = WEFT_TRY(parse_key(half, der));
+Result<std::vector<Octets>> ec_numbers(KeyType key_type, Bytes der) {
+    KeyHandle key = WEFT_TRY(parse_key(key_type, der));
     const Curve* curve = curve_of(key.get());
     if (!curve) return failed("key: of another curve");
     std::vector<Octets> numbers;
@@ -260,7 +260,7 @@ Result<std::vector<Octets>> ec_numbers(Half half, Bytes der) {
     Number y = number_of(key.get(), OSSL_PKEY_PARAM_EC_PUB_Y);
     numbers.push_back(WEFT_TRY(padded(x.get(), curve->field_bytes)));
     numbers.push_back(WEFT_TRY(padded(y.get(), curve->field_bytes)));
-    if (half == Half::Private) {
+    if (key_type == KeyType::Private) {
         Number d = number_of(key.get(), OSSL_PKEY_PARAM_PRIV_KEY);
         numbers.push_back(WEFT_TRY(padded(d.get(), curve->field_bytes)));
     }
@@ -278,7 +278,7 @@ Result<Octets> ec_of_point(std::string_view name, Bytes bytes) {
         EC_POINT_oct2point(group.get(), point.get(), data_of(bytes), bytes.size(), nullptr) != 1)
         return failed("key");
     Octets whole(1 + 2 * curve->field_bytes);
-    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, room_of(whole),
+    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, mutable_data_of(whole),
                        whole.size(), nullptr);
     ParamBuild build(OSSL_PARAM_BLD_new());
     OSSL_PARAM_BLD_push_utf8_string(build.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve->openssl_name,
@@ -287,7 +287,7 @@ Result<Octets> ec_of_point(std::string_view name, Bytes bytes) {
                                      whole.size());
     Params params(OSSL_PARAM_BLD_to_param(build.get()));
     KeyHandle key = WEFT_TRY(key_from("EC", EVP_PKEY_PUBLIC_KEY, params.get()));
-    return encode_key(Half::Public, key.get());
+    return encode_key(KeyType::Public, key.get());
 }
 
 Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
@@ -304,7 +304,7 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
     Point given(EC_POINT_new(group.get()));
     if (BN_is_zero(secret.get()) ||
         EC_POINT_mul(group.get(), expected.get(), secret.get(), nullptr, nullptr, nullptr) != 1 ||
-        EC_POINT_oct2point(group.get(), given.get(), room_of(point), point.size(), nullptr) != 1 ||
+        EC_POINT_oct2point(group.get(), given.get(), mutable_data_of(point), point.size(), nullptr) != 1 ||
         EC_POINT_cmp(group.get(), expected.get(), given.get(), nullptr) != 0)
         return failed("key");
     ParamBuild build(OSSL_PARAM_BLD_new());
@@ -316,32 +316,32 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
                                curve->field_bytes);
     Params params(OSSL_PARAM_BLD_to_param(build.get()));
     KeyHandle key = WEFT_TRY(key_from("EC", EVP_PKEY_KEYPAIR, params.get()));
-    return encode_key(Half::Private, key.get());
+    return encode_key(KeyType::Private, key.get());
 }
 
 // ---- Edwards and Montgomery curves
 
-Result<std::vector<Octets>> edwards_numbers(Half half, Bytes der) {
-    KeyHandle key = WEFT_TRY(parse_key(half, der));
-    std::vector<Octets> numbers(half == Half::Public ? 1 : 2);
+Result<std::vector<Octets>> edwards_numbers(KeyType key_type, Bytes der) {
+    KeyHandle key = WEFT_TRY(parse_key(key_type, der));
+    std::vector<Octets> numbers(key_type == KeyType::Public ? 1 : 2);
     // Both keys have the same length, which OpenSSL returns when no buffer is given.
     std::size_t length = 0;
     if (EVP_PKEY_get_raw_public_key(key.get(), nullptr, &length) != 1) return failed("key");
     for (Octets& number : numbers) number.resize(length);
-    if (EVP_PKEY_get_raw_public_key(key.get(), room_of(numbers[0]), &length) != 1)
+    if (EVP_PKEY_get_raw_public_key(key.get(), mutable_data_of(numbers[0]), &length) != 1)
         return failed("key");
-    if (half == Half::Private &&
-        EVP_PKEY_get_raw_private_key(key.get(), room_of(numbers[1]), &length) != 1)
+    if (key_type == KeyType::Private &&
+        EVP_PKEY_get_raw_private_key(key.get(), mutable_data_of(numbers[1]), &length) != 1)
         return failed("key");
     return numbers;
 }
 
-Result<Octets> edwards_of_number(std::string_view kind, Half half, Bytes number) {
+Result<Octets> edwards_of_number(std::string_view kind, KeyType key_type, Bytes number) {
     auto make =
-        half == Half::Public ? EVP_PKEY_new_raw_public_key_ex : EVP_PKEY_new_raw_private_key_ex;
+        key_type == KeyType::Public ? EVP_PKEY_new_raw_public_key_ex : EVP_PKEY_new_raw_private_key_ex;
     KeyHandle key(make(nullptr, edwards_name(kind), nullptr, data_of(number), number.size()));
     if (!key) return failed("key");
-    return encode_key(half, key.get());
+    return encode_key(key_type, key.get());
 }
 
 }  // namespace weft::crypto

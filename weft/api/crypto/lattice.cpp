@@ -30,14 +30,14 @@ Poly unpack(Bytes from, unsigned bits) {
     return poly;
 }
 
-Drawn::Drawn(std::size_t rate_bytes, unsigned char domain, std::initializer_list<Bytes> parts)
+AbsorbedSponge::AbsorbedSponge(std::size_t rate_bytes, unsigned char domain, std::initializer_list<Bytes> parts)
     : Sponge(rate_bytes) {
     for (Bytes part : parts) absorb(part);
     finish(domain);
 }
 
 Octets shake256(std::initializer_list<Bytes> parts, std::size_t length_bytes) {
-    return Drawn(Sponge::kRateShake256, Sponge::kDomainShake, parts).squeeze(length_bytes);
+    return AbsorbedSponge(Sponge::kRateShake256, Sponge::kDomainShake, parts).squeeze(length_bytes);
 }
 
 Octets joined(std::initializer_list<Bytes> parts) {

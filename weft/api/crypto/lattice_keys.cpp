@@ -89,15 +89,15 @@ unsigned char* copied(Bytes bytes) {
 
 }  // namespace
 
-Result<Octets> unwrap_lattice_key(Half half, std::string_view name, Bytes der) {
-    return half == Half::Public ? unwrap_public(name, der) : unwrap_private(name, der);
+Result<Octets> unwrap_lattice_key(KeyType key_type, std::string_view name, Bytes der) {
+    return key_type == KeyType::Public ? unwrap_public(name, der) : unwrap_private(name, der);
 }
 
-Result<Octets> wrap_lattice_key(Half half, std::string_view name, Bytes inner) {
+Result<Octets> wrap_lattice_key(KeyType key_type, std::string_view name, Bytes inner) {
     Object object = object_named(name);
     unsigned char* copy = copied(inner);
     auto length = static_cast<int>(inner.size());
-    if (half == Half::Public) {
+    if (key_type == KeyType::Public) {
         PublicForm form(X509_PUBKEY_new());
         if (X509_PUBKEY_set0_param(form.get(), object.get(), V_ASN1_UNDEF, nullptr, copy, length) !=
             1) {

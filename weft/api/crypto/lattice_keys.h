@@ -10,7 +10,7 @@ namespace weft::crypto {
 
 // A name is "ML-KEM-768" or similar. The content is the key itself for a public key. For a private
 // key it is the inner structure, which tells whether a seed or an expanded key follows.
-Result<Octets> unwrap_lattice_key(Half half, std::string_view name, Bytes der);
-Result<Octets> wrap_lattice_key(Half half, std::string_view name, Bytes inner);
+Result<Octets> unwrap_lattice_key(KeyType key_type, std::string_view name, Bytes der);
+Result<Octets> wrap_lattice_key(KeyType key_type, std::string_view name, Bytes inner);
 
 }  // namespace weft::crypto

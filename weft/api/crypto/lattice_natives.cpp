@@ -86,16 +86,16 @@ void dsa_verify(js::Call& call) {
                                     call.bytes(4)));
 }
 
-crypto::Half half(const js::Call& call) {
-    return call.flag(0) ? crypto::Half::Private : crypto::Half::Public;
+crypto::KeyType key_type(const js::Call& call) {
+    return call.flag(0) ? crypto::KeyType::Private : crypto::KeyType::Public;
 }
 
 void unwrap(js::Call& call) {
-    give(call, crypto::unwrap_lattice_key(half(call), call.text(1), call.bytes(2)));
+    give(call, crypto::unwrap_lattice_key(key_type(call), call.text(1), call.bytes(2)));
 }
 
 void wrap(js::Call& call) {
-    give(call, crypto::wrap_lattice_key(half(call), call.text(1), call.bytes(2)));
+    give(call, crypto::wrap_lattice_key(key_type(call), call.text(1), call.bytes(2)));
 }
 
 constexpr js::Binding kBindings[] = {

@@ -61,7 +61,7 @@ Poly product(const Poly& f, const Poly& g) {
 // ---- §7.3
 
 Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
-    Drawn sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
+    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
     Poly poly;
     for (std::size_t j = 0; j < kCoefficients;) {
         std::array<std::byte, 3> bytes;
@@ -75,7 +75,7 @@ Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
 }
 
 Poly sample_bounded(std::uint32_t eta, Bytes seed, std::size_t nonce) {
-    Drawn sponge(Sponge::kRateShake256, Sponge::kDomainShake, {seed, bytes_of(nonce)});
+    AbsorbedSponge sponge(Sponge::kRateShake256, Sponge::kDomainShake, {seed, bytes_of(nonce)});
     Poly poly;
     // Which half bytes are skipped is independent of the values that are used.
     std::uint32_t limit = eta == 2 ? 15 : 9;
@@ -101,7 +101,7 @@ Poly sample_mask(const Set& set, Bytes seed, std::size_t nonce) {
 }
 
 Poly sample_in_ball(const Set& set, Bytes challenge) {
-    Drawn sponge(Sponge::kRateShake256, Sponge::kDomainShake, {challenge});
+    AbsorbedSponge sponge(Sponge::kRateShake256, Sponge::kDomainShake, {challenge});
     std::array<std::byte, 8> signs;
     sponge.squeeze(ByteSpace(signs));
     Poly poly;

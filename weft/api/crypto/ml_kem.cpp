@@ -101,7 +101,7 @@ void decompress(Poly& poly, unsigned bits) {
 // ---- §4.2.2: drawing polynomials
 
 Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
-    Drawn sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
+    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
     Poly poly;
     for (std::size_t j = 0; j < kCoefficients;) {
         std::array<std::byte, 3> bytes;
@@ -138,13 +138,13 @@ Poly sample_small(unsigned eta, Bytes seed, std::size_t nonce) {
 // ---- hashes: G and H of §4.1
 
 std::pair<Octets, Octets> hash_g(std::initializer_list<Bytes> parts) {
-    Drawn sponge(Sponge::kRateSha3_512, Sponge::kDomainSha3, parts);
+    AbsorbedSponge sponge(Sponge::kRateSha3_512, Sponge::kDomainSha3, parts);
     Octets first = sponge.squeeze(32);
     return {std::move(first), sponge.squeeze(32)};
 }
 
 Octets hash_h(Bytes data) {
-    return Drawn(Sponge::kRateShake256, Sponge::kDomainSha3, {data}).squeeze(32);
+    return AbsorbedSponge(Sponge::kRateShake256, Sponge::kDomainSha3, {data}).squeeze(32);
 }
 
 // ---- §5: the encryption that the encapsulation is made of

@@ -34,7 +34,7 @@ using Number = std::unique_ptr<BIGNUM, FreeBy<BN_clear_free>>;
 inline const unsigned char* data_of(Bytes bytes) {
     return reinterpret_cast<const unsigned char*>(bytes.data());
 }
-inline unsigned char* room_of(Octets& octets) {
+inline unsigned char* mutable_data_of(Octets& octets) {
     return reinterpret_cast<unsigned char*>(octets.data());
 }
 

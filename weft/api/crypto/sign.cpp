@@ -23,9 +23,9 @@ Result<Octets> pair_of_der(Bytes der, std::size_t field) {
     Signature signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
     Octets pair(2 * field);
     if (!signature ||
-        BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), room_of(pair), static_cast<int>(field)) <
+        BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), mutable_data_of(pair), static_cast<int>(field)) <
             0 ||
-        BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), room_of(pair) + field,
+        BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), mutable_data_of(pair) + field,
                      static_cast<int>(field)) < 0)
         return failed("ecdsa");
     return pair;
@@ -106,7 +106,7 @@ bool may_verify_edwards(EVP_PKEY* key, Bytes signature) {
     if (EVP_PKEY_get_raw_public_key(key, nullptr, &length) != 1) return false;
     Octets point(length);
     if (signature.size() != 2 * length ||
-        EVP_PKEY_get_raw_public_key(key, room_of(point), &length) != 1)
+        EVP_PKEY_get_raw_public_key(key, mutable_data_of(point), &length) != 1)
         return false;
     auto is_small = length == 32 ? is_small_order_25519 : is_small_order_448;
     return !is_small(point) && !is_small(signature.first(length));
@@ -129,7 +129,7 @@ Result<Octets> oaep(bool encrypts, std::string_view hash, KeyHandle key, Bytes l
     auto act = encrypts ? EVP_PKEY_encrypt : EVP_PKEY_decrypt;
     std::size_t length = static_cast<std::size_t>(EVP_PKEY_get_size(key.get()));
     Octets out(length);
-    if (act(context.get(), room_of(out), &length, data_of(data), data.size()) != 1)
+    if (act(context.get(), mutable_data_of(out), &length, data_of(data), data.size()) != 1)
         return failed("rsa-oaep");
     out.resize(length);
     return out;
@@ -138,7 +138,7 @@ Result<Octets> oaep(bool encrypts, std::string_view hash, KeyHandle key, Bytes l
 }  // namespace
 
 Result<Octets> sign(const Signing& signing, Bytes private_key, Bytes data) {
-    KeyHandle key = WEFT_TRY(parse_key(Half::Private, private_key));
+    KeyHandle key = WEFT_TRY(parse_key(KeyType::Private, private_key));
     DigestContext context(EVP_MD_CTX_new());
     EVP_PKEY_CTX* inner = nullptr;
     const EVP_MD* hash = signing.scheme == Scheme::Edwards ? nullptr : hash_of(signing.hash);
@@ -149,7 +149,7 @@ Result<Octets> sign(const Signing& signing, Bytes private_key, Bytes data) {
     if (EVP_DigestSign(context.get(), nullptr, &length, data_of(data), data.size()) != 1)
         return failed("sign");
     Octets signature(length);
-    if (EVP_DigestSign(context.get(), room_of(signature), &length, data_of(data), data.size()) != 1)
+    if (EVP_DigestSign(context.get(), mutable_data_of(signature), &length, data_of(data), data.size()) != 1)
         return failed("sign");
     signature.resize(length);
     if (signing.scheme != Scheme::Ecdsa) return signature;
@@ -157,7 +157,7 @@ Result<Octets> sign(const Signing& signing, Bytes private_key, Bytes data) {
 }
 
 Result<bool> verify(const Signing& signing, Bytes public_key, Bytes signature, Bytes data) {
-    KeyHandle key = WEFT_TRY(parse_key(Half::Public, public_key));
+    KeyHandle key = WEFT_TRY(parse_key(KeyType::Public, public_key));
     Octets der;
     if (signing.scheme == Scheme::Ecdsa) {
         if (signature.size() != 2 * field_bytes(key.get())) return false;
@@ -181,18 +181,18 @@ Result<bool> verify(const Signing& signing, Bytes public_key, Bytes signature, B
 }
 
 Result<Octets> rsa_oaep_encrypt(std::string_view hash, Bytes public_key, Bytes label, Bytes data) {
-    KeyHandle key = WEFT_TRY(parse_key(Half::Public, public_key));
+    KeyHandle key = WEFT_TRY(parse_key(KeyType::Public, public_key));
     return oaep(true, hash, std::move(key), label, data);
 }
 
 Result<Octets> rsa_oaep_decrypt(std::string_view hash, Bytes private_key, Bytes label, Bytes data) {
-    KeyHandle key = WEFT_TRY(parse_key(Half::Private, private_key));
+    KeyHandle key = WEFT_TRY(parse_key(KeyType::Private, private_key));
     return oaep(false, hash, std::move(key), label, data);
 }
 
 Result<Octets> agree(Bytes private_key, Bytes public_key) {
-    KeyHandle own = WEFT_TRY(parse_key(Half::Private, private_key));
-    KeyHandle other = WEFT_TRY(parse_key(Half::Public, public_key));
+    KeyHandle own = WEFT_TRY(parse_key(KeyType::Private, private_key));
+    KeyHandle other = WEFT_TRY(parse_key(KeyType::Public, public_key));
     KeyContext context(EVP_PKEY_CTX_new(own.get(), nullptr));
     std::size_t length = 0;
     if (EVP_PKEY_derive_init(context.get()) != 1 ||
@@ -200,7 +200,7 @@ Result<Octets> agree(Bytes private_key, Bytes public_key) {
         EVP_PKEY_derive(context.get(), nullptr, &length) != 1)
         return failed("agree");
     Octets secret(length);
-    if (EVP_PKEY_derive(context.get(), room_of(secret), &length) != 1) return failed("agree");
+    if (EVP_PKEY_derive(context.get(), mutable_data_of(secret), &length) != 1) return failed("agree");
     secret.resize(length);
     return secret;
 }

@@ -101,16 +101,16 @@ Options bounded(Options options, const Handle& handle) {
 
 // Takes a place in the order of uses when the script asks. Null for a database, where statements
 // run on several connections in no order.
-std::shared_ptr<DataTurn> turn_of(const Handle& handle) {
+std::shared_ptr<TransactionUse> use_of(const Handle& handle) {
     if (!handle || !handle->transaction) return nullptr;
-    return std::make_shared<DataTurn>(handle);
+    return std::make_shared<TransactionUse>(handle);
 }
 
 template <class Act>
-Result<js::Settled> in_turn(const std::shared_ptr<DataTurn>& turn, Deadline deadline, Act&& act) {
-    if (!turn) return act();
-    OnEnd end([&] { turn->end(); });
-    Result<void> begun = turn->wait(deadline);
+Result<js::Settled> in_order(const std::shared_ptr<TransactionUse>& use, Deadline deadline, Act&& act) {
+    if (!use) return act();
+    OnEnd end([&] { use->end(); });
+    Result<void> begun = use->wait(deadline);
     if (!begun) return data_failure(begun.error());
     return act();
 }
@@ -149,10 +149,10 @@ void data_run(js::Call& call) {
     options = bounded(options, handle);
     js::start_task(call, "database statement",
                    [handle, kind, statement = std::move(statement), options,
-                    turn = turn_of(handle)]() -> Result<js::Settled> {
+                    use = use_of(handle)]() -> Result<js::Settled> {
                        if (!handle) return data_failure(closed());
                        if (!statement) return data_failure(statement.error());
-                       return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                       return in_order(use, options.deadline, [&]() -> Result<js::Settled> {
                            Result<data::Outcome> outcome = run(*handle, kind, *statement, options);
                            if (!outcome) return data_failure(outcome.error());
                            return outcome_of(std::move(*outcome));
@@ -202,10 +202,10 @@ void data_batch(js::Call& call) {
     options = bounded(options, handle);
     js::start_task(call, "database batch",
                    [handle, batch = read_batch(call, call[1]), options,
-                    turn = turn_of(handle)]() -> Result<js::Settled> {
+                    use = use_of(handle)]() -> Result<js::Settled> {
                        if (!batch.is_good) return data_failure(batch.error);
                        if (!handle || handle->cursor) return data_failure(closed());
-                       return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                       return in_order(use, options.deadline, [&]() -> Result<js::Settled> {
                            Result<std::vector<data::Outcome>> outcomes =
                                handle->transaction
                                    ? handle->transaction->batch(batch.statements, options)
@@ -251,9 +251,9 @@ void data_begin(js::Call& call) {
     auto request = call.isolate().find_token(call.isolate().current_request());
     js::start_task(
         call, "begin",
-        [&store, handle, kept, options, request, turn = turn_of(handle)]() -> Result<js::Settled> {
+        [&store, handle, kept, options, request, use = use_of(handle)]() -> Result<js::Settled> {
             if (!handle || handle->cursor) return data_failure(closed());
-            return in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+            return in_order(use, options.deadline, [&]() -> Result<js::Settled> {
                 Result<data::Transaction> begun = begin(*handle, options);
                 if (!begun) return data_failure(begun.error());
                 kept->transaction.emplace(std::move(*begun));
@@ -304,11 +304,11 @@ void data_cursor(js::Call& call) {
     js::start_task(
         call, "open cursor",
         [&store, handle, kept, statement, options, request,
-         turn = turn_of(handle)]() -> Result<js::Settled> {
+         use = use_of(handle)]() -> Result<js::Settled> {
             if (!handle || handle->cursor) return data_failure(closed());
             if (!statement) return data_failure(statement.error());
             Result<js::Settled> done =
-                in_turn(turn, options.deadline, [&]() -> Result<js::Settled> {
+                in_order(use, options.deadline, [&]() -> Result<js::Settled> {
                     Result<data::Cursor> opened =
                         handle->transaction ? handle->transaction->query_cursor(*statement, options)
                                             : handle->database->query_cursor(*statement, options);

@@ -29,16 +29,16 @@ void DataHandle::abandon() {
     if (transaction && transaction->is_open()) static_cast<void>(transaction->rollback());
 }
 
-DataTurn::DataTurn(std::shared_ptr<DataHandle> handle) : handle_(std::move(handle)) {
-    handle_->turns.push_back(this);
-    if (handle_->turns.front() == this) begun_.set();
+TransactionUse::TransactionUse(std::shared_ptr<DataHandle> handle) : handle_(std::move(handle)) {
+    handle_->uses.push_back(this);
+    if (handle_->uses.front() == this) granted_.set();
 }
 
-void DataTurn::end() {
+void TransactionUse::end() {
     if (!handle_) return;
-    std::deque<DataTurn*>& turns = handle_->turns;
-    std::erase(turns, this);
-    if (!turns.empty()) turns.front()->begun_.set();
+    std::deque<TransactionUse*>& uses = handle_->uses;
+    std::erase(uses, this);
+    if (!uses.empty()) uses.front()->granted_.set();
     handle_ = nullptr;
 }
 

@@ -29,7 +29,7 @@
 
 namespace weft::api {
 
-class DataTurn;
+class TransactionUse;
 
 // What a number refers to. Its owners are the table, the tasks that use it, and the fiber that
 // watches its request.
@@ -44,7 +44,7 @@ struct DataHandle {
     Event begun;         // the watching fiber has started, or could not be started
     bool is_watched = false;
     // of a transaction: the current user and those that wait, in order
-    std::deque<DataTurn*> turns;
+    std::deque<TransactionUse*> uses;
 
     // Cancels, closes or rolls back a transaction or cursor that nobody may use any more.
     void abandon();
@@ -52,20 +52,20 @@ struct DataHandle {
 
 // One use of a transaction. Uses are served in the order in which scripts asked for them, so
 // statements that a script starts without awaiting them run in the order in which they are written.
-class DataTurn {
+class TransactionUse {
 public:
-    explicit DataTurn(std::shared_ptr<DataHandle> handle);
-    DataTurn(const DataTurn&) = delete;
-    DataTurn& operator=(const DataTurn&) = delete;
-    ~DataTurn() { end(); }
+    explicit TransactionUse(std::shared_ptr<DataHandle> handle);
+    TransactionUse(const TransactionUse&) = delete;
+    TransactionUse& operator=(const TransactionUse&) = delete;
+    ~TransactionUse() { end(); }
 
     // Waits for the uses before this one. TimedOut, Cancelled.
-    Result<void> wait(Deadline deadline) { return begun_.wait_until(deadline); }
+    Result<void> wait(Deadline deadline) { return granted_.wait_until(deadline); }
     void end();
 
 private:
     std::shared_ptr<DataHandle> handle_;  // null once it has ended
-    Event begun_;
+    Event granted_;
 };
 
 class DataStore {

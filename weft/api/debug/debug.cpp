@@ -38,32 +38,32 @@ private:
 
 // Call in the loop. Records console output and errors, so that a client that connects later sees
 // them.
-void JsApplication::open_to_clients(World& world) {
-    world.inspector = std::make_unique<js::Inspector>(*world.isolate, options_.name);
-    world.inspector->mirror_console();
+void JsApplication::open_to_clients(Instance& instance) {
+    instance.inspector = std::make_unique<js::Inspector>(*instance.isolate, options_.name);
+    instance.inspector->mirror_console();
 }
 
 // Call in the loop, before the isolate ends or stops taking turns.
-void JsApplication::end_clients(World& world) {
-    if (!world.inspector) return;
-    if (door_) door_->shut(*world.inspector);
-    world.inspector->end_sessions();
+void JsApplication::end_clients(Instance& instance) {
+    if (!instance.inspector) return;
+    if (door_) door_->shut(*instance.inspector);
+    instance.inspector->end_sessions();
 }
 
 std::shared_ptr<DebugDoor> JsApplication::debug_door() { return door_; }
 
 js::Inspector& JsApplication::inspector() {
-    if (!world_->inspector)
-        world_->inspector = std::make_unique<js::Inspector>(*world_->isolate, options_.name);
-    return *world_->inspector;
+    if (!instance_->inspector)
+        instance_->inspector = std::make_unique<js::Inspector>(*instance_->isolate, options_.name);
+    return *instance_->inspector;
 }
 
 std::unique_ptr<DebugSession> JsApplication::debug(
     std::function<void(std::string_view json)> on_message) {
     std::unique_ptr<Session> session;
     Event done;
-    world_->isolate->post([&] {
-        session = std::make_unique<Session>(*world_->isolate, inspector());
+    instance_->isolate->post([&] {
+        session = std::make_unique<Session>(*instance_->isolate, inspector());
         session->connect(std::move(on_message));
         done.set();
     });

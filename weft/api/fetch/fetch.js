@@ -188,7 +188,7 @@ class Exchange {
     this.body = null;         // the body to be sent
     this.inner = null;        // the body of the response
     this.response = null;
-    this.passedTo = 0;        // the server's request whose response is this body; 0: none
+    this.forwardedTo = 0;     // the server's request whose response is this body; 0: none
     this.aborted = false;
     this.onAbort = null;
   }
@@ -357,9 +357,9 @@ class Exchange {
 
   // Sends the body of the response from socket to socket; end() is called when it was sent. Returns
   // true if a signal can abort it until then.
-  passOnTo(request) {
+  forwardTo(request) {
     if (this.onAbort === null) return false;
-    this.passedTo = request;
+    this.forwardedTo = request;
     return true;
   }
 
@@ -396,7 +396,7 @@ class Exchange {
     inner.failure ??= { reason };
     // Ends the connection now instead of at the next read.
     fetchBodyCancel(inner.source);
-    if (this.passedTo !== 0) bodyFail(this.passedTo);
+    if (this.forwardedTo !== 0) bodyFail(this.forwardedTo);
     if (inner.stream !== null) streamAccess.fail(inner.stream, reason);
   }
 }

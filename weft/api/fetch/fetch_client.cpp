@@ -73,20 +73,20 @@ std::shared_ptr<Fetched> FetchClient::find(double number) {
 void FetchClient::drop(double number) {
     auto taken = fetched_.take(js::TaskTable::to_ticket(number));
     if (!taken) return;
-    (*taken)->over = true;
-    if ((*taken)->of_app) --app_unread_;
+    (*taken)->dropped = true;
+    if ((*taken)->is_unowned) --unowned_unread_;
 }
 
-bool FetchClient::give_to_app(double number) {
+bool FetchClient::mark_unowned(double number) {
     std::shared_ptr<Fetched> fetched = find(number);
     if (!fetched) return false;
-    fetched->of_app = true;
-    ++app_unread_;
-    ++app_given_;
+    fetched->is_unowned = true;
+    ++unowned_unread_;
+    ++unowned_marked_;
     // Responses that are still in use do not cause collections again and again.
-    if (app_unread_ < kAppUnreadMin || app_given_ < std::max(kAppUnreadMin, app_unread_ / 2))
+    if (unowned_unread_ < kUnownedUnreadMin || unowned_marked_ < std::max(kUnownedUnreadMin, unowned_unread_ / 2))
         return false;
-    app_given_ = 0;
+    unowned_marked_ = 0;
     return true;
 }
 

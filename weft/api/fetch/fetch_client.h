@@ -29,8 +29,8 @@ struct Fetched {
     http::ClientResponse response;
     // The whole body if it came at once and nobody has taken it yet; `response` has no body then.
     std::optional<std::string> whole;
-    bool over = false;    // dropped while a fiber was reading
-    bool of_app = false;  // belongs to no request; dropped when the script has lost it
+    bool dropped = false;    // dropped while a fiber was reading
+    bool is_unowned = false;  // belongs to no request; dropped when the script has lost it
     double reading = 0;   // the task of the last read, 0 before the first
 };
 
@@ -51,7 +51,7 @@ public:
 
     // Marks a response that no server's request asked for. Returns true if so many of these are
     // unread that a garbage collection should find those that the script has lost.
-    bool give_to_app(double number);
+    bool mark_unowned(double number);
 
     // Reads the whole body. Limit if it would exceed, together with the other bodies being read,
     // what an isolate may hold: these bytes are not in its heap yet.
@@ -76,7 +76,7 @@ public:
 
 private:
     static constexpr std::size_t kParsedMax = 8;
-    static constexpr std::size_t kAppUnreadMin = 64;
+    static constexpr std::size_t kUnownedUnreadMin = 64;
     struct Parsed {
         std::string text;
         http::RequestUrl url;
@@ -88,8 +88,8 @@ private:
     std::unordered_map<double, double> tasks_;
     std::array<Parsed, kParsedMax> parsed_;
     std::size_t next_parsed_ = 0;
-    std::size_t app_unread_ = 0;  // in the table
-    std::size_t app_given_ = 0;   // marked since the last garbage collection
+    std::size_t unowned_unread_ = 0;  // in the table
+    std::size_t unowned_marked_ = 0;   // marked since the last garbage collection
     std::size_t whole_bytes_max_;
     std::size_t whole_bytes_ = 0;  // of bodies that are being read
 };

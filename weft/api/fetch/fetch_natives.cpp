@@ -72,11 +72,11 @@ struct Upload {
     std::shared_ptr<BodyQueue> queue;  // null if there is no such body
     Upload() = default;
     Upload(Upload&&) = default;
-    ~Upload() { break_off(); }
+    ~Upload() { abandon(); }
     // After this the script finds no upload with this number.
-    void break_off() {
+    void abandon() {
         if (!queue) return;
-        queue->break_off();
+        queue->abandon();
         if (fetches->find_upload(number) == queue) fetches->end_upload(number);
     }
 };
@@ -121,7 +121,7 @@ void fetch_start(js::Call& call) {
         FetchClient& fetches = application.fetch_client();
         Result<http::ClientResponse> response = fetches.client().send(asked.request);
         fetches.forget_task(id);
-        asked.upload.break_off();
+        asked.upload.abandon();
         if (!response) return failed(response.error());
         auto fetched = std::make_shared<Fetched>(std::move(*response));
         fetched->whole = fetched->response.take_whole();
@@ -213,7 +213,7 @@ void fetch_body_cancel(js::Call& call) {
 // (upload, bytes): gives undefined, or a promise that is settled when there is room for more.
 void fetch_body_write(js::Call& call) {
     std::shared_ptr<BodyQueue> upload = client_of(call).find_upload(call.number(0));
-    if (!upload || upload->is_broken())
+    if (!upload || upload->is_abandoned())
         return call.throw_type_error("The server takes no more of the request");
     if (upload->put(std::string(as_text(call.bytes(1))))) return;
     call.give(room_promise(call, *upload));

@@ -35,7 +35,7 @@ function counted(name, original) {
 }
 
 // https://www.w3.org/TR/wasm-web-api/#streaming-modules
-function gathered(source) {
+function collected(source) {
   return PromisePrototypeThen(PromiseResolve(source), (response) => {
     if (!realm.http.isResponse(response)) throw new TypeError("The source is not a Response");
     return realm.http.wasmOf(response);
@@ -47,7 +47,7 @@ function streaming(compile, instantiate) {
     compileStreaming(source) {
       try {
         requiredArguments(arguments.length, 1, "WebAssembly.compileStreaming()");
-        return PromisePrototypeThen(gathered(source), (bytes) => compile(bytes));
+        return PromisePrototypeThen(collected(source), (bytes) => compile(bytes));
       } catch (error) {
         return PromiseReject(error);
       }
@@ -58,7 +58,7 @@ function streaming(compile, instantiate) {
         if (importObject !== undefined && !isObject(importObject)) {
           throw new TypeError("WebAssembly.instantiateStreaming(): Argument 2 is not an object");
         }
-        return PromisePrototypeThen(gathered(source), (bytes) => instantiate(bytes, importObject));
+        return PromisePrototypeThen(collected(source), (bytes) => instantiate(bytes, importObject));
       } catch (error) {
         return PromiseReject(error);
       }
@@ -79,7 +79,7 @@ function hide(holder, key, value, writable) {
 let exceptionPrototype;
 
 // V8 10.2 makes it a subclass of Error; the standard does not.
-function mendException(Exception) {
+function fixException(Exception) {
   const { prototype } = Exception;
   exceptionPrototype = prototype;
   setLength(Exception, 2);
@@ -113,7 +113,7 @@ realm.language.isWasmException = (value) => {
 };
 
 // This is a setter of Web IDL, for which a missing argument is undefined.
-function mendGlobal(prototype) {
+function fixGlobal(prototype) {
   const property = ReflectGetOwnPropertyDescriptor(prototype, "value");
   const { set } = property;
   property.set = ReflectGetOwnPropertyDescriptor({
@@ -138,7 +138,7 @@ realm.language.complete = () => {
     property.value = streamed[name];
     ObjectDefineProperty(WebAssembly, name, property);
   }
-  if (WebAssembly.Exception !== undefined) mendException(WebAssembly.Exception);
-  mendGlobal(WebAssembly.Global.prototype);
+  if (WebAssembly.Exception !== undefined) fixException(WebAssembly.Exception);
+  fixGlobal(WebAssembly.Global.prototype);
   setLength(WebAssembly.Table.prototype.set, 1);
 };

@@ -196,7 +196,7 @@ const os = {
 
 // ---- other modules
 
-const notHere = (what) => () => {
+const notSupported = (what) => () => {
   throw Object.assign(new Error(`${what} is not there on Weft`),
     { code: "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM" });
 };
@@ -220,8 +220,8 @@ const perfHooks = {
   PerformanceMark: globalThis.PerformanceMark,
   PerformanceMeasure: globalThis.PerformanceMeasure,
   constants: {},
-  createHistogram: notHere("perf_hooks.createHistogram()"),
-  monitorEventLoopDelay: notHere("perf_hooks.monitorEventLoopDelay()"),
+  createHistogram: notSupported("perf_hooks.createHistogram()"),
+  monitorEventLoopDelay: notSupported("perf_hooks.monitorEventLoopDelay()"),
 };
 
 const vm = {
@@ -235,9 +235,9 @@ const vm = {
     }
   },
   runInThisContext: (code) => (0, eval)(code),
-  createContext: notHere("vm.createContext()"),
-  runInContext: notHere("vm.runInContext()"),
-  runInNewContext: notHere("vm.runInNewContext()"),
+  createContext: notSupported("vm.createContext()"),
+  runInContext: notSupported("vm.runInContext()"),
+  runInNewContext: notSupported("vm.runInNewContext()"),
   isContext: () => false,
 };
 
@@ -247,8 +247,8 @@ const v8 = {
     return { total_heap_size: total, used_heap_size: used, external_memory: external,
       heap_size_limit: total };
   },
-  serialize: notHere("v8.serialize()"),
-  deserialize: notHere("v8.deserialize()"),
+  serialize: notSupported("v8.serialize()"),
+  deserialize: notSupported("v8.deserialize()"),
   setFlagsFromString() {},
 };
 
@@ -264,16 +264,16 @@ const workerThreads = {
   BroadcastChannel: globalThis.BroadcastChannel,
   Worker: class Worker {
     constructor() {
-      notHere("worker_threads.Worker")();
+      notSupported("worker_threads.Worker")();
     }
   },
   markAsUntransferable() {},
-  receiveMessageOnPort: notHere("worker_threads.receiveMessageOnPort()"),
+  receiveMessageOnPort: notSupported("worker_threads.receiveMessageOnPort()"),
 };
 
 class NoTty {
   constructor() {
-    notHere("tty streams")();
+    notSupported("tty streams")();
   }
 }
 

@@ -9,7 +9,7 @@ const { invalid } = load("events");
 const { Duplex, Readable, Transform, Writable } = load("stream")["node:stream"];
 const { nextTick } = load("process")["node:process"];
 
-function notHere(what, instead = "") {
+function notSupported(what, instead = "") {
   return Object.assign(new Error(`${what} is not there on Weft${instead}`),
     { code: "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM" });
 }
@@ -19,7 +19,7 @@ function absent(module, names, instead = "") {
   for (const name of names) {
     made[name] = {
       [name]() {
-        throw notHere(`${module}.${name}()`, instead);
+        throw notSupported(`${module}.${name}()`, instead);
       },
     }[name];
   }
@@ -30,7 +30,7 @@ function absentClass(module, name, Base) {
   return { [name]: class extends Base {
     constructor(...args) {
       super(...args);
-      throw notHere(`${module}.${name}`);
+      throw notSupported(`${module}.${name}`);
     }
   } }[name];
 }

@@ -117,7 +117,7 @@ function checkedStatus(code) {
 const status = () => Number(exitCode ?? 0) & 0xff;
 
 // A listener may choose another status; the work that it starts is not awaited.
-function tellExit() {
+function emitExit() {
   if (exiting) return;
   exiting = true;
   process.emit("exit", exitCode ?? 0);
@@ -125,7 +125,7 @@ function tellExit() {
 
 function exit(code = undefined) {
   if (code !== undefined) process.exitCode = code;
-  tellExit();
+  emitExit();
   if (processExit(status()) === false) {
     exiting = false;
     throw new Error("process.exit() is not there for an application that is served");
@@ -140,7 +140,7 @@ const ending = {
   // `failed`: the status for an error that nobody caught, or 0.
   exit(failed) {
     if (failed !== 0) exitCode = failed;
-    tellExit();
+    emitExit();
     return status();
   },
 };

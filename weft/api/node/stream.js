@@ -53,9 +53,9 @@ function connect(parts, options, callback) {
   // Whether a function reads the stream before it by iteration.
   const isTaken = (i) => typeof parts[i + 1] === "function" && !isStream(parts[i + 1]);
   // The last stream whose reader has stopped early; all streams before it end with it.
-  let enough = -1;
-  const leaveOff = (last) => {
-    enough = Math.max(enough, last);
+  let stoppedAt = -1;
+  const stopAt = (last) => {
+    stoppedAt = Math.max(stoppedAt, last);
     for (let i = last; i >= 0; i--) streams[i].destroy?.();
   };
   const done = (error) => {
@@ -78,15 +78,15 @@ function connect(parts, options, callback) {
     finished(stream, sides, (error) => {
       const isEarly = error?.code === "ERR_STREAM_PREMATURE_CLOSE";
       // If the function that stopped early has failed, its own result reports that.
-      if (isEarly && isTaken(i)) leaveOff(i);
-      done(isEarly && i <= enough ? undefined : error);
+      if (isEarly && isTaken(i)) stopAt(i);
+      done(isEarly && i <= stoppedAt ? undefined : error);
     });
     if (isFirst || isTaken(i - 1)) return;
     streams[i - 1].pipe(stream, { end: ends });
   });
   promised?.then((result) => {
     value = result;
-    leaveOff(streams.length - 1);
+    stopAt(streams.length - 1);
     done();
   }, done);
   options.signal?.addEventListener("abort", () => {

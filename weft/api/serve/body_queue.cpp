@@ -9,11 +9,11 @@
 namespace weft::api {
 
 bool BodyQueue::put(std::string chunk) {
-    if (ended_ || broken_) return true;
+    if (ended_ || abandoned_) return true;
     bytes_ += chunk.size();
     chunks_.push_back(std::move(chunk));
     if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
-    return bytes_ < kHighBytes;
+    return bytes_ < kHighWaterBytes;
 }
 
 void BodyQueue::close() {
@@ -27,7 +27,7 @@ void BodyQueue::fail(const Error& error) {
     ended_.emplace(error);
     if (std::exchange(fiber_waits_, false) && fiber_.try_claim(Wake::Ready)) fiber_.resume();
     // The fiber may never run again, or may be blocked by its peer, so the script is told here.
-    tell_room();
+    notify_room();
 }
 
 Result<void> BodyQueue::wait_for_chunks() {
@@ -39,7 +39,7 @@ Result<void> BodyQueue::wait_for_chunks() {
     return waited;
 }
 
-void BodyQueue::tell_room() {
+void BodyQueue::notify_room() {
     if (OnRoom tell = std::exchange(on_room_, {})) tell();
 }
 
@@ -52,7 +52,7 @@ Result<void> BodyQueue::produce(http::BodyWriter& writer) {
             chunks_.pop_front();
             outcome = writer.write(chunk);
             bytes_ -= chunk.size();
-            if (bytes_ < kHighBytes / 2) tell_room();
+            if (bytes_ < kHighWaterBytes / 2) notify_room();
         }
         if (!outcome || (chunks_.empty() && ended_)) break;
         if (chunks_.empty()) outcome = writer.flush();
@@ -62,10 +62,10 @@ Result<void> BodyQueue::produce(http::BodyWriter& writer) {
     return outcome ? *ended_ : outcome;
 }
 
-void BodyQueue::break_off() {
-    broken_ = true;
+void BodyQueue::abandon() {
+    abandoned_ = true;
     chunks_.clear();
-    tell_room();
+    notify_room();
 }
 
 v8::Local<v8::Value> room_promise(js::Call& call, BodyQueue& queue) {

@@ -4,7 +4,7 @@
 // are none. Chunks that are put in within one turn are written together.
 //
 // Owning worker only: its loop (put, close, fail) and one of its fibers (produce). The queue ends
-// by close(), fail() or break_off().
+// by close(), fail() or abandon().
 #pragma once
 
 #include <v8.h>
@@ -26,7 +26,7 @@ namespace weft::api {
 class BodyQueue {
 public:
     // The high-water mark: a script that has put in this much waits until half of it was written.
-    static constexpr std::size_t kHighBytes = 64 * 1024;
+    static constexpr std::size_t kHighWaterBytes = 64 * 1024;
 
     // Called once, after put() returned false, when the queue has room again or has failed.
     using OnRoom = std::move_only_function<void()>;
@@ -38,25 +38,25 @@ public:
     void fail(const Error& error);  // the client sees a truncated body
     bool is_over() const { return ended_.has_value(); }
     // The client takes no more; chunks that are put in are dropped.
-    bool is_broken() const { return broken_; }
+    bool is_abandoned() const { return abandoned_; }
 
     // The connection has begun to write the body but did not reach its end.
     bool was_cut_off() const { return began_ && !done_; }
 
     // Nobody will write the chunks any more. Idempotent.
-    void break_off();
+    void abandon();
 
     // Runs on the connection's fiber and writes chunks until the end.
     Result<void> produce(http::BodyWriter& writer);
 
 private:
     Result<void> wait_for_chunks();
-    void tell_room();
+    void notify_room();
 
     std::deque<std::string> chunks_;
     std::size_t bytes_ = 0;
     std::optional<Result<void>> ended_;
-    bool broken_ = false;
+    bool abandoned_ = false;
     bool began_ = false;
     bool done_ = false;
     WaitRef fiber_;

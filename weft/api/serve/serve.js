@@ -173,12 +173,12 @@ function respondFileWith(id, status, list, content) {
 
 // Forwards the response of a fetch from socket to socket. If the fetch can be aborted, its exchange
 // is kept until the whole body was sent.
-function passOn(call, status, list, { nativeFetch, exchange }) {
+function forward(call, status, list, { nativeFetch, exchange }) {
   const { id } = call;
-  const mayEnd = exchange !== null && exchange.passOnTo(id);
+  const mayAbort = exchange !== null && exchange.forwardTo(id);
   // A listener of the signal may read the request.
-  if (mayEnd) http.materialize(call.request);
-  const all = [id, status, nativeFetch, mayEnd];
+  if (mayAbort) http.materialize(call.request);
+  const all = [id, status, nativeFetch, mayAbort];
   for (let i = 0; i < list.length; i++) ArrayPrototypePush(all, list[i]);
   if (ReflectApply(respondFetch, undefined, all)) call.exchange = exchange;
   else if (exchange !== null) exchange.end();
@@ -226,7 +226,7 @@ function sendUnpacked(call, value, unpacked) {
     return;
   }
   if (body.nativeFetch !== undefined) {
-    passOn(call, status, headerList, body);
+    forward(call, status, headerList, body);
     return;
   }
   sendStream(call, status, headerList, body);

@@ -123,7 +123,7 @@ std::string body_text(js::Call& call, v8::Local<v8::Value> value) {
 // Does nothing: the server discards what was not read of a body.
 void request_body_cancel(js::Call&) {}
 
-Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
+Result<void> forward(http::ClientResponse& from, http::BodyWriter& writer) {
     js::OwnedBytes bytes(kReadBytes);
     for (;;) {
         std::size_t count = WEFT_TRY(from.body().read(bytes.space()));
@@ -137,15 +137,15 @@ Result<void> pass_on(http::ClientResponse& from, http::BodyWriter& writer) {
 // The body of a fetch's response on its way to a client. It holds the request, because an abort may
 // end the fetch until then. The request is told of the end also when the body was never written:
 // the client went away, or the request was a HEAD.
-struct PassedOn {
+struct ForwardedBody {
     std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
     double number;
     std::shared_ptr<js::TaskCancel> cancel = std::make_shared<js::TaskCancel>();
     bool cut_off = false;
 
-    PassedOn(ServerCalls& calls_in, double number_in) : calls(calls_in.self()), number(number_in) {}
-    PassedOn(PassedOn&& other) noexcept = default;
-    ~PassedOn() {
+    ForwardedBody(ServerCalls& calls_in, double number_in) : calls(calls_in.self()), number(number_in) {}
+    ForwardedBody(ForwardedBody&& other) noexcept = default;
+    ~ForwardedBody() {
         if (auto open = calls.lock()) (*open)->body_ended(number, cut_off);
     }
 
@@ -154,7 +154,7 @@ struct PassedOn {
         if (cancel->requested) source.cancel();
         cancel->source = &source;
         CancelScope ambient(source.token());
-        Result<void> outcome = pass_on(from, writer);
+        Result<void> outcome = forward(from, writer);
         cancel->source = nullptr;
         cut_off = !outcome;
         return outcome;
@@ -209,23 +209,23 @@ void respond_stream(js::Call& call) {
     calls.hold(number);
     // Tells the request of the end of the body also when the function was never called: the client
     // went away, or the request was a HEAD.
-    struct LetGo {
+    struct ReleaseOnEnd {
         std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
         double number;
         std::shared_ptr<BodyQueue> queue;
-        LetGo(ServerCalls& calls_in, double number_in, std::shared_ptr<BodyQueue> queue_in)
+        ReleaseOnEnd(ServerCalls& calls_in, double number_in, std::shared_ptr<BodyQueue> queue_in)
             : calls(calls_in.self()), number(number_in), queue(std::move(queue_in)) {}
-        LetGo(LetGo&& other) noexcept = default;
-        ~LetGo() {
+        ReleaseOnEnd(ReleaseOnEnd&& other) noexcept = default;
+        ~ReleaseOnEnd() {
             if (!queue) return;
-            queue->break_off();
+            queue->abandon();
             if (auto open = calls.lock()) (*open)->body_ended(number, queue->was_cut_off());
         }
     };
     std::optional<std::uint64_t> size;
     if (call.number(3) >= 0) size = static_cast<std::uint64_t>(call.number(3));
     response.body = http::Body::produced(
-        [queue, end = LetGo(calls, number, queue)](http::BodyWriter& writer) mutable {
+        [queue, end = ReleaseOnEnd(calls, number, queue)](http::BodyWriter& writer) mutable {
             return queue->produce(writer);
         },
         size);
@@ -233,8 +233,8 @@ void respond_stream(js::Call& call) {
     call.give(true);
 }
 
-// (id, status, fetch, mayEnd, name, value, ...): the body of a fetch's response, from socket to
-// socket. With mayEnd, bodyFail can cut the body off until it was sent; gives true in that case.
+// (id, status, fetch, mayAbort, name, value, ...): the body of a fetch's response, from socket to
+// socket. With mayAbort, bodyFail can cut the body off until it was sent; gives true in that case.
 void respond_fetch(js::Call& call) {
     constexpr int kFirstField = 4;
     ServerCalls& calls = calls_of(call);
@@ -251,8 +251,8 @@ void respond_fetch(js::Call& call) {
     if (fetched->whole) {
         response.body = http::Body(std::move(*fetched->whole));
     } else if (is_held) {
-        PassedOn passed(calls, number);
-        found->passed_on = passed.cancel;
+        ForwardedBody passed(calls, number);
+        found->forward_cancel = passed.cancel;
         calls.hold(number);
         response.body = http::Body::produced(
             [fetched, passed = std::move(passed)](http::BodyWriter& writer) mutable {
@@ -261,7 +261,7 @@ void respond_fetch(js::Call& call) {
             fetched->response.body().size());
     } else {
         response.body = http::Body::produced(
-            [fetched](http::BodyWriter& writer) { return pass_on(fetched->response, writer); },
+            [fetched](http::BodyWriter& writer) { return forward(fetched->response, writer); },
             fetched->response.body().size());
     }
     calls.answer(number, std::move(response));
@@ -282,7 +282,7 @@ void respond_file(js::Call& call) {
 // (id, chunks): gives undefined, or a promise that is settled when there is room for more.
 void body_write(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
-    if (!found || !found->outgoing || found->outgoing->is_broken())
+    if (!found || !found->outgoing || found->outgoing->is_abandoned())
         return call.throw_type_error("The client takes no more of the response");
     v8::Local<v8::Array> chunks = call[1].As<v8::Array>();
     bool more = true;
@@ -304,7 +304,7 @@ void body_fail(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (found && found->outgoing)
         found->outgoing->fail(Error(ErrorKind::Other, "the response's stream failed"));
-    if (found && found->passed_on) found->passed_on->request();
+    if (found && found->forward_cancel) found->forward_cancel->request();
 }
 
 // (id, failure): 0 the handler threw, 1 it returned something other than a Response, 2 it threw the
@@ -370,7 +370,7 @@ constexpr js::Binding kBindings[] = {
                              "(id: number, status: number, headers: string[], "
                              "length: number): boolean"),
     js::bind<respond_fetch>("respondFetch",
-                            "(id: number, status: number, fetch: number, mayEnd: boolean, "
+                            "(id: number, status: number, fetch: number, mayAbort: boolean, "
                             "...headers: string[]): boolean"),
     js::bind<respond_file>("respondFile",
                            "(id: number, status: number, content: ArrayBuffer, "

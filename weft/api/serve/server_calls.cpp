@@ -127,12 +127,12 @@ void ServerCall::reset() {
     fiber = nullptr;
     tasks.reset();
     outgoing.reset();
-    passed_on.reset();
+    forward_cancel.reset();
     fetches.clear();
     promise.Reset();
 }
 
-std::unique_ptr<ServerCall> ServerCalls::blank() {
+std::unique_ptr<ServerCall> ServerCalls::new_call() {
     if (spare_.empty()) return std::make_unique<ServerCall>();
     std::unique_ptr<ServerCall> call = std::move(spare_.back());
     spare_.pop_back();
@@ -149,7 +149,7 @@ Result<double> ServerCalls::open(std::unique_ptr<ServerCall> call) {
 http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loop_call) {
     std::optional<std::string_view> body = loop_call.take_body();
     if (!body) return http::ByFiber{};
-    std::unique_ptr<ServerCall> call = blank();
+    std::unique_ptr<ServerCall> call = new_call();
     ServerCall& opened = *call;
     opened.request = &request;
     opened.body = body;
@@ -170,7 +170,7 @@ http::LoopOutcome ServerCalls::begin(http::Request& request, http::LoopCall& loo
 }
 
 Result<http::Response> ServerCalls::handle(http::Request& request, async::Context& context) {
-    std::unique_ptr<ServerCall> call = blank();
+    std::unique_ptr<ServerCall> call = new_call();
     ServerCall& opened = *call;
     opened.request = &request;
     opened.context = context.token();
@@ -213,7 +213,7 @@ void ServerCalls::dispatch(double number) {
     case js::TurnEnd::Threw: return give_up(number, CallFailure::Threw);
     case js::TurnEnd::Done: break;
     }
-    if (drains_) warn(number);
+    if (drains_) warn_of_drain(number);
     waiting_.push_back({call->begun + limits_.handler_deadline, js::TaskTable::to_ticket(number)});
     if (waiting_.size() == 1) arm_deadline();
 }
@@ -371,7 +371,7 @@ void ServerCalls::terminated(double number, js::TurnEnd end) {
         else if (call->outgoing)
             call->outgoing->fail(Error(ErrorKind::TimedOut, text_of(failure).text));
     }
-    looks_for_lost_ = true;
+    check_for_lost_ = true;
     ++repairs_under_way_;
     isolate_.post([this] {
         --repairs_under_way_;
@@ -414,7 +414,7 @@ void ServerCalls::remove(double number) {
 
 void ServerCalls::owns_fetch(double number, double fetch) {
     if (number == 0) {
-        if (fetches_.give_to_app(fetch)) isolate_.post([this] { isolate_.collect_garbage(); });
+        if (fetches_.mark_unowned(fetch)) isolate_.post([this] { isolate_.collect_garbage(); });
         return;
     }
     if (ServerCall* call = find(number))
@@ -499,7 +499,7 @@ std::optional<Instant> ServerCalls::next_deadline() {
 
 void ServerCalls::arm_deadline() {
     std::optional<Instant> next = next_deadline();
-    if (next && looks_for_lost_) next = std::min(*next, last_hung_check_ + kHungCheckPauseMin);
+    if (next && check_for_lost_) next = std::min(*next, last_hung_check_ + kHungCheckPauseMin);
     if (next) deadline_timer_.set(*next);
 }
 
@@ -555,8 +555,8 @@ void ServerCalls::watch_promise(double number, v8::Local<v8::Promise> promise) {
 // settled by nobody.
 void ServerCalls::check_hung() {
     if (!waits_for_promises()) return;
-    Instant again = last_hung_check_ + (looks_for_lost_ ? kHungCheckPauseMin : hung_check_pause_);
-    if (Clock::now() >= again) return fail_hopeless();
+    Instant again = last_hung_check_ + (check_for_lost_ ? kHungCheckPauseMin : hung_check_pause_);
+    if (Clock::now() >= again) return fail_hung();
     // check_deadlines() checks again at that time.
     deadline_timer_.set(std::min(again, next_deadline().value_or(again)));
 }
@@ -573,30 +573,30 @@ bool ServerCalls::waits_for_promises() {
 // the isolate is not idle. The microtasks that remain in V8's queue run first; a promise that is
 // unsettled after that stays so for ever.
 void ServerCalls::check_lost() {
-    if (!looks_for_lost_ || repairs_under_way_ > 0 || isolate_.is_condemned()) return;
-    looks_for_lost_ = waits_for_promises();
-    if (!looks_for_lost_) return;
-    if (Clock::now() >= last_hung_check_ + kHungCheckPauseMin) return fail_hopeless();
+    if (!check_for_lost_ || repairs_under_way_ > 0 || isolate_.is_condemned()) return;
+    check_for_lost_ = waits_for_promises();
+    if (!check_for_lost_) return;
+    if (Clock::now() >= last_hung_check_ + kHungCheckPauseMin) return fail_hung();
     arm_deadline();
 }
 
 // Valid between two turns while V8's queue is empty. A promise that was collected can be settled by
 // nobody. A promise that is settled although its request is not answered has lost its reaction.
-bool ServerCalls::is_hopeless(const ServerCall& call) const {
+bool ServerCalls::cannot_settle(const ServerCall& call) const {
     if (call.answered || !call.watched) return false;
     return call.promise.IsEmpty() ||
            call.promise.Get(isolate_.v8())->State() != v8::Promise::kPending;
 }
 
-void ServerCalls::fail_hopeless() {
+void ServerCalls::fail_hung() {
     last_hung_check_ = Clock::now();
-    looks_for_lost_ = false;
+    check_for_lost_ = false;
     isolate_.collect_garbage();
     std::vector<double> hung;
     {
         v8::HandleScope handles(isolate_.v8());
         calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>& call) {
-            if (is_hopeless(*call)) hung.push_back(js::TaskTable::to_number(ticket));
+            if (cannot_settle(*call)) hung.push_back(js::TaskTable::to_number(ticket));
         });
     }
     hung_check_pause_ =
@@ -606,12 +606,12 @@ void ServerCalls::fail_hopeless() {
 
 void ServerCalls::drain() {
     calls_.for_each([&](Ticket ticket, std::unique_ptr<ServerCall>&) {
-        warn(js::TaskTable::to_number(ticket));
+        warn_of_drain(js::TaskTable::to_number(ticket));
     });
 }
 
 // The script knows whether anybody listens to the signal.
-void ServerCalls::warn(double number) {
+void ServerCalls::warn_of_drain(double number) {
     isolate_.post([this, number] {
         if (find(number)) call_hook(warn_, number, "The server is shutting down");
     });
@@ -631,9 +631,9 @@ void ServerCalls::fail_all(CallFailure failure) {
             call->outgoing->fail(Error(ErrorKind::Closed, "the application ended"));
             // The connection may be blocked by its client; the script must not wait for room
             // meanwhile.
-            call->outgoing->break_off();
+            call->outgoing->abandon();
         }
-        if (call->passed_on) call->passed_on->request();
+        if (call->forward_cancel) call->forward_cancel->request();
         call->held = 0;
         end_if_over(number, *call);
     }

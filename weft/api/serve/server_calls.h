@@ -83,7 +83,7 @@ struct ServerCall {
     std::shared_ptr<BodyQueue> outgoing;  // body of a streamed response
     // For a fetch's response that is forwarded to the client. Its owners are the body of the
     // response and this member.
-    std::shared_ptr<js::TaskCancel> passed_on;
+    std::shared_ptr<js::TaskCancel> forward_cancel;
     std::vector<double> fetches;      // responses that the request has asked for
     v8::Global<v8::Promise> promise;  // returned by the handler; a weak handle
 
@@ -170,11 +170,11 @@ private:
     };
 
     // Gives an object in its initial state.
-    std::unique_ptr<ServerCall> blank();
+    std::unique_ptr<ServerCall> new_call();
     Result<double> open(std::unique_ptr<ServerCall> call);
     void dispatch(double number);
     void client_gone(double number);
-    void warn(double number);
+    void warn_of_drain(double number);
     void remove(double number);
     js::TurnEnd call_hook(const v8::Global<v8::Function>& hook, double number,
                           std::string_view text);
@@ -194,8 +194,8 @@ private:
     void check_hung();
     bool waits_for_promises();
     void check_lost();
-    bool is_hopeless(const ServerCall& call) const;
-    void fail_hopeless();
+    bool cannot_settle(const ServerCall& call) const;
+    void fail_hung();
     void check_lingering();
 
     js::Isolate& isolate_;
@@ -220,7 +220,7 @@ private:
     LoopTimer linger_timer_;
     Instant last_hung_check_{};
     Nanoseconds hung_check_pause_{std::chrono::seconds(1)};
-    bool looks_for_lost_ = false;        // a turn was ended by force since the last check
+    bool check_for_lost_ = false;        // a turn was ended by force since the last check
     // turns ended by force whose queued microtasks are still to be run
     std::size_t repairs_under_way_ = 0;
     Instant batch_begun_{};              // when the worker read the last requests of the loop

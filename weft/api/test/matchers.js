@@ -22,7 +22,7 @@ const simple = (pass, received, what, not) => ({
 });
 
 // A matcher without arguments that tests one condition.
-const question = (what, ask) => function (received) {
+const predicateMatcher = (what, ask) => function (received) {
   return simple(ask(received), received, what, this.isNot);
 };
 
@@ -210,13 +210,14 @@ const matchers = {
   toEqual: equaling("loose"),
   toStrictEqual: equaling("strict"),
   toMatchObject: equaling("partial"),
-  toBeTruthy: question("a true value", Boolean),
-  toBeFalsy: question("a false value", (value) => !value),
-  toBeNull: question("null", (value) => value === null),
-  toBeUndefined: question("undefined", (value) => value === undefined),
-  toBeDefined: question("a value", (value) => value !== undefined),
-  toBeNullish: question("null or undefined", (value) => value === null || value === undefined),
-  toBeNaN: question("NaN", Number.isNaN),
+  toBeTruthy: predicateMatcher("a true value", Boolean),
+  toBeFalsy: predicateMatcher("a false value", (value) => !value),
+  toBeNull: predicateMatcher("null", (value) => value === null),
+  toBeUndefined: predicateMatcher("undefined", (value) => value === undefined),
+  toBeDefined: predicateMatcher("a value", (value) => value !== undefined),
+  toBeNullish: predicateMatcher(
+    "null or undefined", (value) => value === null || value === undefined),
+  toBeNaN: predicateMatcher("NaN", Number.isNaN),
   toBeGreaterThan: comparing(">", (a, b) => a > b),
   toBeGreaterThanOrEqual: comparing(">=", (a, b) => a >= b),
   toBeLessThan: comparing("<", (a, b) => a < b),

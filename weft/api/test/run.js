@@ -111,7 +111,7 @@ async function runHooks(hooks, scope) {
   return undefined;
 }
 
-function judgeAssertions({ assertions, assertionsExpected }) {
+function checkAssertions({ assertions, assertionsExpected }) {
   if (assertionsExpected === undefined) return undefined;
   if (assertionsExpected < 0 && assertions === 0) return plain("The test has called no matcher");
   if (assertionsExpected >= 0 && assertions !== assertionsExpected) {
@@ -127,7 +127,7 @@ async function runBody(test, running) {
   if (failure === undefined) {
     const call = { name: "The test", act: test.act, args: [running.context] };
     failure = await attempt(call, scope, test.timeoutMs ?? settings.timeoutMs);
-    failure ??= running.uncaught ?? judgeAssertions(running);
+    failure ??= running.uncaught ?? checkAssertions(running);
   }
   const after = suites.reverse().flatMap((suite) => suite.hooks.afterEach);
   const late = await runHooks(after, scope);

@@ -80,7 +80,7 @@ void TestRun::begin(const std::string& file, const std::string& settings) {
 Result<void> JsApplication::test(const TestRunOptions& options) {
     WEFT_TRY(use_import_map());
     test_run_ =
-        std::make_unique<TestRun>(*world_->isolate, world_->tasks->token(), options.on_event);
+        std::make_unique<TestRun>(*instance_->isolate, instance_->tasks->token(), options.on_event);
     on_uncaught_ = [this](std::string_view text) { test_run_->uncaught(text); };
     test_run_->begin(options.file, options.settings);
     Result<void> outcome = test_run_->wait();

@@ -104,8 +104,9 @@ function instantMs(value, operation) {
 
 // ---- clocks
 
-// A clock has now(): Date, monotonicNowMs(), delay(ms, options), and for this module start(ms,
-// onDue, onDisposed) -> handle and stop(handle).
+// A clock has now(): Date, monotonicNowMs() and delay(ms, options). For this module,
+// timersOf(clock) gives start(clock, ms, onDue, onDisposed) -> timer and
+// stop(clock, timer).
 class SystemClock {
   kind = "system";
   now() {
@@ -119,12 +120,12 @@ class SystemClock {
   }
 }
 
-const systemHands = {
+const systemTimers = {
   start: (clock, ms, onDue) => setTimeoutInternal(onDue, ms),
   stop: (clock, timer) => clearTimeoutInternal(timer),
 };
 
-let fakeHands;
+let fakeTimers;
 let isFakeClock;
 
 // A clock that advances only when told to. Timers run inside advanceBy(), each at its own time,
@@ -224,7 +225,7 @@ class FakeClock {
 
   static {
     isFakeClock = (value) => #wallMs in value;
-    fakeHands = {
+    fakeTimers = {
       start(clock, ms, onDue, onDisposed) {
         const timer = { dueMs: clock.#monotonicMs + ms, onDue, onDisposed };
         if (clock.#disposed) onDisposed();
@@ -250,8 +251,8 @@ function clockOf(options) {
   return clock;
 }
 
-function handsOf(clock) {
-  return clock === systemClock ? systemHands : fakeHands;
+function timersOf(clock) {
+  return clock === systemClock ? systemTimers : fakeTimers;
 }
 
 // ---- deadlines
@@ -385,12 +386,12 @@ class CancellationController {
   static timeout(ms, options = undefined) {
     const controller = new CancellationController();
     const clock = clockOf(options);
-    const hands = handsOf(clock);
-    const timer = hands.start(
+    const timers = timersOf(clock);
+    const timer = timers.start(
       clock, durationMs(ms, "CancellationController.timeout"),
       () => controller.cancel(new TimeoutError()),
       () => controller.cancel(new TimerDisposedError()));
-    controller.#release = () => hands.stop(clock, timer);
+    controller.#release = () => timers.stop(clock, timer);
     return controller;
   }
 }
@@ -409,10 +410,10 @@ function begin(clock, ms, signal, budget) {
     reject(new TimeoutError());
     return { promise, stop() {} };
   }
-  const hands = handsOf(clock);
+  const timers = timersOf(clock);
   let timer;
   const release = () => {
-    if (timer !== undefined) hands.stop(clock, timer);
+    if (timer !== undefined) timers.stop(clock, timer);
     if (signal !== undefined) signal.removeEventListener("abort", onAbort);
   };
   const onAbort = () => {
@@ -431,7 +432,7 @@ function begin(clock, ms, signal, budget) {
     reject(new TimerDisposedError());
   };
   if (signal !== undefined) signal.addEventListener("abort", onAbort, { once: true });
-  timer = hands.start(clock, MathMin(ms, budget), onDue, onDisposed);
+  timer = timers.start(clock, MathMin(ms, budget), onDue, onDisposed);
   return { promise, stop: release };
 }
 

@@ -16,8 +16,8 @@
 //   clearTimeoutInternal(handle)
 //   runDue(now)          the owner's loop, when the native timer has fired
 //   repair()             the owner's loop, after a turn that was ended by force
-//   endRequest(id)       drops what the request still has
-//   beginIdsBehind(id)   for tests: the next timer has the id behind this one
+//   endRequest(id)       ends all timers of the request
+//   setLastId(id)        for tests: the next timer gets the id after this one
 //   pendingCount(id)     how many timers and immediates of the request could still run;
 //                        those that do not hold (such as AbortSignal.timeout's) do not count
 const { timerArm, timersHold, monotonicNow, endCallback, reportUncaught } = native;
@@ -68,15 +68,15 @@ class Timer {
     }
     owner.first = this;
     if (holds) ++owner.holding;
-    else ++loose;
+    else ++nonHolding;
   }
 }
 
 let sequence = 0;
 let lastId = 0;
 let armed = Infinity;
-let loose = 0;         // number of timers that do not hold
-let toldHolding = true;
+let nonHolding = 0;    // number of timers that do not hold
+let reportedHolding = true;
 const heap = [];
 let heapSize = 0;
 // Made with the first timer: tables hashed at run time cannot be part of the snapshot.
@@ -158,10 +158,10 @@ function armNoLaterThan(deadline) {
 
 // Tells the host whether a timer is left that keeps a script from ending. Only needed while there
 // are timers that do not.
-function tellHolding() {
-  const holding = loose === 0 || heapSize > loose || immediates !== null;
-  if (holding === toldHolding) return;
-  toldHolding = holding;
+function reportHolding() {
+  const holding = nonHolding === 0 || heapSize > nonHolding || immediates !== null;
+  if (holding === reportedHolding) return;
+  reportedHolding = holding;
   timersHold(holding);
 }
 
@@ -191,9 +191,9 @@ function ownerOf(request) {
 function end(timer) {
   timer.state = kEnded;
   if (timer.place >= 0) heapRemove(timer);
-  if (loose > 0) {
-    if (!timer.holds) --loose;
-    tellHolding();
+  if (nonHolding > 0) {
+    if (!timer.holds) --nonHolding;
+    reportHolding();
   }
   unlink(timer);
 }
@@ -236,7 +236,7 @@ function start(callback, args, ms, period, holds, request) {
   const deadline = monotonicNow() + ms;
   const timer = new Timer(callback, args, deadline, period, ownerOf(request), holds);
   heapAdd(timer);
-  if (loose > 0) tellHolding();
+  if (nonHolding > 0) reportHolding();
   armNoLaterThan(deadline);
   return timer;
 }
@@ -304,7 +304,7 @@ const operations = {
     if (immediates === null) immediates = timer;
     else immediatesLast.after = timer;
     immediatesLast = timer;
-    if (loose > 0) tellHolding();
+    if (nonHolding > 0) reportHolding();
     armNoLaterThan(0);
     return makeKnown(timer);
   },
@@ -431,17 +431,17 @@ function repair() {
   });
   heap.length = 0;
   heapSize = 0;
-  loose = 0;
+  nonHolding = 0;
   const waiting = [];
   // In order of creation, so that few timers must move up in the heap.
   for (let i = live.length - 1; i >= 0; i--) {
     const timer = live[i];
-    if (!timer.holds) ++loose;
+    if (!timer.holds) ++nonHolding;
     if (timer.immediate) ArrayPrototypePush(waiting, timer);
     else heapAdd(timer);
   }
   queueImmediates(ArrayPrototypeSort(waiting, (a, b) => a.sequence - b.sequence));
-  tellHolding();
+  reportHolding();
   running = false;
   armed = NaN;
   arm();
@@ -474,7 +474,7 @@ function pendingCount(id) {
   return owner === undefined ? 0 : owner.holding;
 }
 
-function beginIdsBehind(id) {
+function setLastId(id) {
   lastId = id;
 }
 
@@ -498,7 +498,7 @@ realm.timers = {
   runDue,
   repair,
   endRequest,
-  beginIdsBehind,
+  setLastId,
   pendingCount,
 };
 for (const name of Object.keys(operations)) {

@@ -42,8 +42,8 @@ UrlParser::End UrlParser::run() {
         Step result = step();
         if (result == Step::Stop) return End::Stopped;
         if (result == Step::Fail) return End::Failure;
-        if (stay_) {
-            stay_ = false;
+        if (reconsume_) {
+            reconsume_ = false;
             continue;
         }
         if (at_end()) return End::Done;
@@ -84,7 +84,7 @@ UrlParser::Step UrlParser::scheme_start() {
         buffer_ += lower(input_[at_]);
         return go(State::Scheme);
     }
-    return override_ ? Step::Fail : again(State::NoScheme);
+    return override_ ? Step::Fail : reconsume(State::NoScheme);
 }
 
 // https://url.spec.whatwg.org/#scheme-state
@@ -102,7 +102,7 @@ UrlParser::Step UrlParser::scheme() {
     if (override_) return Step::Fail;
     buffer_.clear();
     at_ = 0;
-    return again(State::NoScheme);
+    return reconsume(State::NoScheme);
 }
 
 UrlParser::Step UrlParser::scheme_ended() {
@@ -146,13 +146,13 @@ UrlParser::Step UrlParser::no_scheme() {
 }
 
 UrlParser::Step UrlParser::special_relative_or_authority() {
-    if (!c_is('/') || !remaining_starts_with('/')) return again(State::Relative);
+    if (!c_is('/') || !remaining_starts_with('/')) return reconsume(State::Relative);
     ++at_;
     return go(State::SpecialAuthorityIgnoreSlashes);
 }
 
 UrlParser::Step UrlParser::path_or_authority() {
-    return c_is('/') ? go(State::Authority) : again(State::Path);
+    return c_is('/') ? go(State::Authority) : reconsume(State::Path);
 }
 
 void UrlParser::copy_authority_of_base() {
@@ -174,25 +174,25 @@ UrlParser::Step UrlParser::relative() {
     if (at_end()) return Step::Next;
     url_.query_.reset();
     url_.shorten_path();
-    return again(State::Path);
+    return reconsume(State::Path);
 }
 
 UrlParser::Step UrlParser::relative_slash() {
     if (url_.special_ && (c_is('/') || c_is('\\'))) return go(State::SpecialAuthorityIgnoreSlashes);
     if (c_is('/')) return go(State::Authority);
     copy_authority_of_base();
-    return again(State::Path);
+    return reconsume(State::Path);
 }
 
 UrlParser::Step UrlParser::special_authority_slashes() {
     if (!c_is('/') || !remaining_starts_with('/'))
-        return again(State::SpecialAuthorityIgnoreSlashes);
+        return reconsume(State::SpecialAuthorityIgnoreSlashes);
     ++at_;
     return go(State::SpecialAuthorityIgnoreSlashes);
 }
 
 UrlParser::Step UrlParser::special_authority_ignore_slashes() {
-    return c_is('/') || c_is('\\') ? Step::Next : again(State::Authority);
+    return c_is('/') || c_is('\\') ? Step::Next : reconsume(State::Authority);
 }
 
 // The part of the authority state that handles an "@".
@@ -224,12 +224,12 @@ UrlParser::Step UrlParser::authority() {
     // 2.2. Decrease pointer by buffer's code point length + 1, set buffer to the empty string, ...
     at_ -= buffer_.size();
     buffer_.clear();
-    return again(State::Host);
+    return reconsume(State::Host);
 }
 
 // https://url.spec.whatwg.org/#host-state
 UrlParser::Step UrlParser::host() {
-    if (override_ && url_.scheme_ == "file") return again(State::FileHost);
+    if (override_ && url_.scheme_ == "file") return reconsume(State::FileHost);
     if (c_is(':') && !inside_brackets_) {
         if (buffer_.empty() || override_ == State::Hostname) return Step::Fail;
         auto host = parse_host(buffer_, url_.special_ ? HostKind::Domain : HostKind::Opaque);
@@ -254,7 +254,7 @@ UrlParser::Step UrlParser::host_ended() {
     url_.host_ = std::move(host);
     buffer_.clear();
     if (override_) return Step::Stop;
-    return again(State::PathStart);
+    return reconsume(State::PathStart);
 }
 
 // https://url.spec.whatwg.org/#port-state
@@ -276,7 +276,7 @@ UrlParser::Step UrlParser::port() {
         if (override_) return Step::Stop;
     }
     if (override_) return Step::Fail;
-    return again(State::PathStart);
+    return reconsume(State::PathStart);
 }
 
 }  // namespace weft::api

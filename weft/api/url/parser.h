@@ -61,9 +61,9 @@ private:
     bool ends_segment() const { return c_is('/') || (url_.special_ && c_is('\\')); }
     // Reads the same character again in another state. The standard decreases the pointer before
     // its loop increases it; here the pointer stays where it is.
-    Step again(State state) {
+    Step reconsume(State state) {
         state_ = state;
-        stay_ = true;
+        reconsume_ = true;
         return Step::Next;
     }
     Step go(State state) {
@@ -115,7 +115,7 @@ private:
     State state_;
     std::size_t at_ = 0;
     std::string buffer_;
-    bool stay_ = false;
+    bool reconsume_ = false;
     bool at_sign_seen_ = false;
     bool password_token_seen_ = false;
     bool inside_brackets_ = false;

@@ -42,7 +42,7 @@ UrlParser::Step UrlParser::file() {
     url_.set_scheme("file");
     url_.host_.emplace();
     if (c_is('/') || c_is('\\')) return go(State::FileSlash);
-    if (base_ == nullptr || base_->scheme_ != "file") return again(State::Path);
+    if (base_ == nullptr || base_->scheme_ != "file") return reconsume(State::Path);
     url_.host_ = base_->host_;
     url_.path_ = base_->path_;
     url_.query_ = base_->query_;
@@ -56,7 +56,7 @@ UrlParser::Step UrlParser::file() {
         url_.path_.clear();
     else
         url_.shorten_path();
-    return again(State::Path);
+    return reconsume(State::Path);
 }
 
 // https://url.spec.whatwg.org/#file-slash-state
@@ -70,7 +70,7 @@ UrlParser::Step UrlParser::file_slash() {
             first.size() == 3 && is_normalized_drive_letter(first.substr(1)))
             url_.path_ += first;
     }
-    return again(State::Path);
+    return reconsume(State::Path);
 }
 
 // https://url.spec.whatwg.org/#file-host-state
@@ -80,10 +80,10 @@ UrlParser::Step UrlParser::file_host() {
         return Step::Next;
     }
     // NB: buffer is not reset here: "This is a (platform-independent) Windows drive letter quirk".
-    if (!override_ && is_drive_letter(buffer_)) return again(State::Path);
+    if (!override_ && is_drive_letter(buffer_)) return reconsume(State::Path);
     if (buffer_.empty()) {
         url_.host_.emplace();
-        return override_ ? Step::Stop : again(State::PathStart);
+        return override_ ? Step::Stop : reconsume(State::PathStart);
     }
     auto host = parse_host(buffer_, HostKind::Domain);
     if (!host) return Step::Fail;
@@ -91,15 +91,15 @@ UrlParser::Step UrlParser::file_host() {
     url_.host_ = std::move(host);
     if (override_) return Step::Stop;
     buffer_.clear();
-    return again(State::PathStart);
+    return reconsume(State::PathStart);
 }
 
 // https://url.spec.whatwg.org/#path-start-state
 UrlParser::Step UrlParser::path_start() {
-    if (url_.special_) return c_is('/') || c_is('\\') ? go(State::Path) : again(State::Path);
+    if (url_.special_) return c_is('/') || c_is('\\') ? go(State::Path) : reconsume(State::Path);
     if (!override_ && c_is('?')) return begin_query();
     if (!override_ && c_is('#')) return begin_fragment();
-    if (!at_end()) return c_is('/') ? go(State::Path) : again(State::Path);
+    if (!at_end()) return c_is('/') ? go(State::Path) : reconsume(State::Path);
     if (override_ && !url_.host_) url_.path_ += '/';
     return Step::Next;
 }

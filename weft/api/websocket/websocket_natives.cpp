@@ -20,15 +20,15 @@ namespace {
 
 // Belongs to the connection's fiber. It reports the end also when the upgrade was never performed
 // because the client went away before.
-struct LetGo {
+struct ReleaseOnEnd {
     std::weak_ptr<ServerCalls*> calls;  // they may end before the connection
     double number;
     std::shared_ptr<SocketLink> link;
 
-    LetGo(ServerCalls& calls_in, double number_in, std::shared_ptr<SocketLink> link_in)
+    ReleaseOnEnd(ServerCalls& calls_in, double number_in, std::shared_ptr<SocketLink> link_in)
         : calls(calls_in.self()), number(number_in), link(std::move(link_in)) {}
-    LetGo(LetGo&& other) noexcept = default;
-    ~LetGo() {
+    ReleaseOnEnd(ReleaseOnEnd&& other) noexcept = default;
+    ~ReleaseOnEnd() {
         if (!link) return;
         link->never_began();
         if (auto open = calls.lock()) (*open)->body_ended(number, false);
@@ -47,7 +47,7 @@ void websocket_accept(js::Call& call) {
     if (std::string protocol = call.text(2); !protocol.empty())
         options.protocols.push_back(std::move(protocol));
     calls.hold(number);
-    auto serve = [link, end = LetGo(calls, number, link)](http::WebSocket& socket) mutable {
+    auto serve = [link, end = ReleaseOnEnd(calls, number, link)](http::WebSocket& socket) mutable {
         link->run(socket);
     };
     http::Response response = http::accept_websocket(*found->request, std::move(serve), options);

@@ -18,7 +18,7 @@ const { body: bodies, http, weftHttp } = realm;
 const { URL } = globalThis;
 
 // The fields that determine which bytes of a file are sent, and whether any are.
-const kAskingFields = [
+const kConditionalFields = [
   "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
   "accept-encoding",
 ];
@@ -33,20 +33,20 @@ function pathFrom(where) {
 
 // [root, path, number of the native request, method, name, value, ...]: for a request of the server
 // the native side reads the fields itself.
-function questionOf(root, path, request) {
-  const question = [root, path, 0, "GET"];
-  if (request === undefined || request === null) return question;
+function fileRequestOf(root, path, request) {
+  const asked = [root, path, 0, "GET"];
+  if (request === undefined || request === null) return asked;
   const id = http.isRequest(request) ? http.serverIdOf(request) : -1;
   if (id > 0 && native.requestMethod(id) !== undefined) {
-    question[2] = id;
-    return question;
+    asked[2] = id;
+    return asked;
   }
-  question[3] = request.method;
-  for (let at = 0; at < kAskingFields.length; at++) {
-    const value = request.headers.get(kAskingFields[at]);
-    if (value !== null) ArrayPrototypePush(question, kAskingFields[at], value);
+  asked[3] = request.method;
+  for (let at = 0; at < kConditionalFields.length; at++) {
+    const value = request.headers.get(kConditionalFields[at]);
+    if (value !== null) ArrayPrototypePush(asked, kConditionalFields[at], value);
   }
-  return question;
+  return asked;
 }
 
 // answer: [content, status, size, name, value, ...]
@@ -68,9 +68,9 @@ function responseOf(answer, options) {
 }
 
 async function answerOf(root, path, options) {
-  const question = questionOf(root, path, options.request);
-  const answer = ReflectApply(httpFileFind, undefined, question) ??
-    await ReflectApply(httpFileLoad, undefined, question);
+  const asked = fileRequestOf(root, path, options.request);
+  const answer = ReflectApply(httpFileFind, undefined, asked) ??
+    await ReflectApply(httpFileLoad, undefined, asked);
   return responseOf(answer, options);
 }
 

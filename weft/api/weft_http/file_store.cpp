@@ -19,7 +19,7 @@ std::string key_of(const std::string& root, const std::string& path) {
 }
 
 // Reports a path that is not a file, or that leads out of the root, as not found.
-Error told(const Error& error) {
+Error as_not_found(const Error& error) {
     switch (error.native_code()) {
     case ENOTDIR:
     case ELOOP:
@@ -69,7 +69,7 @@ Result<FileStore::Shared> FileStore::open(const std::string& root, const std::st
     }
     if (!loaded) {
         cache_.forget(key);
-        return told(loaded.error());
+        return as_not_found(loaded.error());
     }
     if ((*loaded)->kind != http::Resource::Kind::File)
         return Error(ErrorKind::NotFound, path + " is no file");
