@@ -60,6 +60,14 @@ test("JS_2 node:crypto: AES in GCM and CBC goes both ways", () => {
   assertThrows(() => open(Buffer.alloc(16)), Error, "authenticate");
 });
 
+test("JS_2 node:crypto: an initialization vector of a wrong length is refused", () => {
+  const key = Buffer.alloc(16);
+  for (const [name, length] of [["cbc", 15], ["cbc", 0], ["ctr", 1], ["ctr", 17], ["gcm", 0]]) {
+    assertThrows(() => crypto.createCipheriv(`aes-128-${name}`, key, Buffer.alloc(length)), Error,
+      "Invalid initialization vector");
+  }
+});
+
 test("JS_2 node:zlib packs and unpacks", async () => {
   const packed = zlib.gzipSync("hello ".repeat(100));
   assert(packed.length < 100);

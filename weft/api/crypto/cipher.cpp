@@ -66,11 +66,14 @@ const EVP_CIPHER* cipher_of(Aead kind, Bytes key) {
 }  // namespace
 
 Result<Octets> aes_cbc(Direction direction, Bytes key, Bytes iv, Bytes data) {
+    if (iv.size() != kBlockBytes) return Error(ErrorKind::Other, "aes-cbc: an iv has 16 bytes");
     return run(choose(key, EVP_aes_128_cbc, EVP_aes_192_cbc, EVP_aes_256_cbc), direction, key, iv,
                data);
 }
 
 Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes data) {
+    if (counter.size() != kBlockBytes)
+        return Error(ErrorKind::Other, "aes-ctr: a counter has 16 bytes");
     const EVP_CIPHER* cipher = choose(key, EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr);
     // OpenSSL treats all 128 bits as the counter. So the text is split where the counter wraps
     // around; in the second part the counter bits start at zero.

@@ -76,6 +76,9 @@ TEST_F(CryptoErrors, JS_9_keys_that_are_cut_or_changed_leave_no_error_behind) {
 TEST_F(CryptoErrors, JS_9_failed_operations_leave_no_error_behind) {
     Octets key = filled(16, 1);
     EXPECT_FALSE(aes_cbc(Direction::Decrypt, key, filled(16, 2), filled(15, 3)));
+    EXPECT_FALSE(aes_cbc(Direction::Encrypt, key, filled(15, 2), filled(16, 3)));
+    EXPECT_FALSE(aes_cbc(Direction::Encrypt, key, {}, filled(16, 3)));
+    EXPECT_FALSE(aes_ctr(key, filled(15, 2), 128, filled(16, 3)));
     EXPECT_FALSE(aes_key_wrap(Direction::Decrypt, key, filled(24, 3)));
     for (Aead kind : {Aead::AesGcm, Aead::AesOcb}) {
         Sealing sealing{key, Bytes(key).first(12), {}, 16};

@@ -278,6 +278,9 @@ class Cipher extends Transform {
     }
     this.#mode = mode.toLowerCase();
     this.#iv = Buffer.from(toBytes(iv, undefined, "iv"));
+    if (this.#iv.length === 0 || (this.#mode !== "gcm" && this.#iv.length !== 16)) {
+      throw failed("Invalid initialization vector", "ERR_CRYPTO_INVALID_IV");
+    }
     this.#encrypts = encrypts;
   }
   setAAD(data) {
