@@ -26,9 +26,13 @@ constexpr std::size_t kRequests = 16;
 
 constexpr std::string_view kScript = R"(
     globalThis.begun = 0;
-    export default { async fetch(request) {
+    export default { async fetch(request, env, ctx) {
         const { pathname, search } = new URL(request.url);
         if (pathname === "/spin") { begun++; for (;;); }
+        if (pathname === "/spinHeld") {
+            ctx.waitUntil(new Promise((go) => request.signal.addEventListener("abort", go)));
+            for (;;);
+        }
         if (pathname === "/spinLater") {
             begun++;
             await new Promise((go) => setTimeout(go, 1));
@@ -287,6 +291,16 @@ TEST_F(Served, JS_16_a_request_too_many_is_told_so) {
     EXPECT_EQ(ask("/", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), kRefused);
     waiting.clear();
     ASSERT_TRUE(comes_about([&] { return in_flight() == 0; }));
+    EXPECT_EQ(ask("/"), "200 fine");
+}
+
+// What it waits for with waitUntil() settles when the script is told, before the answer is sent.
+// The first request comes by the loop, the other by a fiber.
+TEST_F(Served, JS_5_a_request_that_only_its_signal_ends_gets_the_answer_of_its_limit) {
+    EXPECT_EQ(ask("/spinHeld"), kEnded);
+    EXPECT_EQ(ask("/spinHeld", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), kEnded);
+    auto in_flight = [&] { return *on_owner([&] { return application_->counters().in_flight; }); };
+    EXPECT_TRUE(comes_about([&] { return in_flight() == 0; }));
     EXPECT_EQ(ask("/"), "200 fine");
 }
 

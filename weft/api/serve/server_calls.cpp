@@ -346,8 +346,9 @@ bool ServerCalls::release(double number) {
     if (!call) return true;
     WEFT_ASSERT(call->held > 0, "a hold is released once");
     --call->held;
+    bool is_last = call->answered && call->held == 0;
     end_if_over(number, *call);
-    return !find(number);
+    return is_last;
 }
 
 void ServerCalls::hold_for_wait(double number) {
@@ -395,7 +396,8 @@ void ServerCalls::body_ended(double number, bool cut_off) {
 // Removes a request that was answered and that nothing holds: its tasks are cancelled. The script
 // drops its timers.
 void ServerCalls::end_if_over(double number, ServerCall& call) {
-    if (!call.answered) return;
+    // While give_up() tells the script, the answer is still to be delivered.
+    if (!call.answered || call.fiber || call.reply) return;
     if (call.held == 0) return remove(number);
     if (call.held != call.waits || std::exchange(call.lingers, true)) return;
     lingering_.push_back({Clock::now() + limits_.wait_until, js::TaskTable::to_ticket(number)});

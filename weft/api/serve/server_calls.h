@@ -138,7 +138,7 @@ public:
     // fits this error.
     void fail_body(double number);
     void hold(double number);
-    // Returns true if this was the last hold and the request is over.
+    // Returns true if this was the last hold and the request was answered or given up.
     bool release(double number);
     // The same for ctx.waitUntil(), which has a time limit once the response was sent.
     void hold_for_wait(double number);
