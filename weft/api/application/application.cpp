@@ -319,6 +319,7 @@ void JsApplication::install_handler(Instance& instance) {
 Result<void> JsApplication::run_to_end() {
     Event idle;
     std::string failure;
+    WEFT_ASSERT(!idle_, "one run_to_end() at a time");
     idle_ = &idle;
     on_uncaught_ = [&](std::string_view text) {
         if (failure.empty()) failure = text;
@@ -428,6 +429,7 @@ std::unique_ptr<JsApplication::Instance> JsApplication::make_next_instance() {
     Result<std::unique_ptr<Instance>> fresh = make_instance();
     Result<void> loaded;
     if (fresh) {
+        WEFT_ASSERT(!loading_, "the application's own fiber makes one replacement at a time");
         loading_ = fresh->get();
         loaded = load_into(**fresh);
         loading_ = nullptr;

@@ -218,6 +218,7 @@ void DiskCodeStore::make_room(int folder) {
     std::uint64_t left = bytes_max_ / 4 * 3;
     for (const Kept& file : files) {
         if (*used_bytes_ <= left) return;
+        WEFT_ASSERT(*used_bytes_ >= file.bytes, "the total contains every file of the list");
         if (::unlinkat(folder, file.name.c_str(), 0) == 0) *used_bytes_ -= file.bytes;
     }
 }

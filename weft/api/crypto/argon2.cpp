@@ -9,6 +9,7 @@
 #include <new>
 
 #include "weft/api/crypto/blake2b.h"
+#include "weft/base/assert.h"
 
 namespace weft::crypto {
 namespace {
@@ -204,6 +205,9 @@ Octets first_hash(const Argon2& task, std::uint32_t length) {
 Result<Octets> argon2(const Argon2& task, std::uint32_t length_bytes) {
     if (task.kibibytes > kArgon2KibibytesMax)
         return Error(ErrorKind::Limit, "argon2: more memory than is allowed");
+    WEFT_ASSERT(task.lanes >= 1 && task.lanes < 1U << 24 && task.kibibytes >= 8 * task.lanes &&
+                    task.passes >= 1 && length_bytes >= 4,
+                "the scripts check the parameters, RFC 9106 §3.1");
     try {
         Memory memory(task);
         memory.begin(first_hash(task, length_bytes));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/base/assert.h"
+
 namespace weft::crypto {
 namespace {
 
@@ -29,6 +31,7 @@ constexpr unsigned char kOrder[10][16] = {
 }  // namespace
 
 Blake2b::Blake2b(std::size_t length_bytes) : state_(kStart), length_bytes_(length_bytes) {
+    WEFT_ASSERT(length_bytes >= 1 && length_bytes <= sizeof state_, "§2.1: 1 to 64 bytes");
     state_[0] ^= 0x01010000 ^ length_bytes;
 }
 
@@ -48,6 +51,7 @@ void Blake2b::add(Bytes data) {
         Bytes part = data.first(std::min(data.size(), kBlockBytes - held_));
         std::ranges::copy(part, block_.begin() + static_cast<std::ptrdiff_t>(held_));
         held_ += part.size();
+        WEFT_DASSERT(held_ <= kBlockBytes, "a block is compressed before it overflows");
         data = data.subspan(part.size());
     }
 }

@@ -4,6 +4,8 @@
 #include <climits>
 #include <cstring>
 
+#include "weft/base/assert.h"
+
 namespace weft::crypto {
 namespace {
 
@@ -13,6 +15,8 @@ using Choose = const EVP_CIPHER* (*)();
 
 // Chooses the cipher by the length of the key.
 const EVP_CIPHER* choose(Bytes key, Choose small, Choose middle, Choose large) {
+    WEFT_ASSERT(key.size() == 16 || key.size() == 24 || key.size() == 32,
+                "a key of AES has a whole number of words");
     if (key.size() == 16) return small();
     if (key.size() == 24) return middle();
     return large();
@@ -29,6 +33,8 @@ Result<void> update(EVP_CIPHER_CTX* context, Bytes data, Octets& out) {
         if (EVP_CipherUpdate(context, mutable_data_of(out) + old, &written, data_of(part),
                              static_cast<int>(part.size())) != 1)
             return failed("cipher");
+        WEFT_ASSERT(written >= 0 && old + static_cast<std::size_t>(written) <= out.size(),
+                    "OpenSSL writes at most a block more than it reads");
         out.resize(old + static_cast<std::size_t>(written));
     }
     return {};
@@ -60,6 +66,7 @@ const EVP_CIPHER* cipher_of(Aead kind, Bytes key) {
     case Aead::AesOcb: return choose(key, EVP_aes_128_ocb, EVP_aes_192_ocb, EVP_aes_256_ocb);
     case Aead::ChaCha20Poly1305: break;
     }
+    WEFT_ASSERT(key.size() == 32, "a key of ChaCha20 has 32 bytes");
     return EVP_chacha20_poly1305();
 }
 
@@ -74,6 +81,8 @@ Result<Octets> aes_cbc(Direction direction, Bytes key, Bytes iv, Bytes data) {
 Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes data) {
     if (counter.size() != kBlockBytes)
         return Error(ErrorKind::Other, "aes-ctr: a counter has 16 bytes");
+    WEFT_ASSERT(counter_bits >= 1 && counter_bits <= 8 * kBlockBytes,
+                "the counter is a part of the block");
     const EVP_CIPHER* cipher = choose(key, EVP_aes_128_ctr, EVP_aes_192_ctr, EVP_aes_256_ctr);
     // OpenSSL treats all 128 bits as the counter. So the text is split where the counter wraps
     // around; in the second part the counter bits start at zero.
@@ -94,6 +103,7 @@ Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes da
     bool wraps = all_ones_above && blocks > 0 && until_wrap < blocks - 1;
     if (!wraps) return run(cipher, Direction::Encrypt, key, counter, data);
     std::size_t cut = static_cast<std::size_t>(until_wrap + 1) * kBlockBytes;
+    WEFT_ASSERT(cut < data.size(), "something of the text follows the wrap");
     Octets out = WEFT_TRY(run(cipher, Direction::Encrypt, key, counter, data.first(cut)));
     for (unsigned bit = 0; bit < bits; ++bit)
         block[15 - bit / 8] &= static_cast<unsigned char>(~(1U << (bit % 8)));

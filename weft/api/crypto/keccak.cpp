@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "weft/api/crypto/sponge.h"
+#include "weft/base/assert.h"
 
 namespace weft::crypto {
 namespace {
@@ -99,6 +100,7 @@ Octets kmac(Strength strength, Bytes key, Bytes customization, Bytes data,
 }
 
 Octets turbo_shake(Strength strength, unsigned char domain, Bytes data, std::size_t output_bytes) {
+    WEFT_ASSERT(domain >= 0x01 && domain <= 0x7f, "RFC 9861 §2.2: the domain separation");
     Sponge sponge(rate_of(strength), kTurboRounds);
     sponge.absorb(data);
     sponge.finish(domain);

@@ -1,10 +1,13 @@
 #include "weft/api/crypto/lattice.h"
 
+#include "weft/base/assert.h"
+
 namespace weft::crypto {
 
 void pack(Octets& out, const Poly& poly, unsigned bits) {
     std::uint64_t held = 0;
     unsigned count = 0;
+    WEFT_DASSERT(bits >= 1 && bits <= 24, "a coefficient has less than 24 bits");
     for (std::uint32_t value : poly.at) {
         held |= std::uint64_t{value} << count;
         for (count += bits; count >= 8; count -= 8) {
@@ -15,6 +18,8 @@ void pack(Octets& out, const Poly& poly, unsigned bits) {
 }
 
 Poly unpack(Bytes from, unsigned bits) {
+    WEFT_ASSERT(bits >= 1 && bits <= 24 && from.size() >= kCoefficients / 8 * bits,
+                "256 coefficients of this many bits are there");
     Poly poly;
     std::uint64_t held = 0;
     unsigned count = 0;
@@ -46,7 +51,10 @@ Octets joined(std::initializer_list<Bytes> parts) {
     return all;
 }
 
-std::array<std::byte, 1> byte_of(std::size_t number) { return {static_cast<std::byte>(number)}; }
+std::array<std::byte, 1> byte_of(std::size_t number) {
+    WEFT_ASSERT(number <= 0xff, "it fits into a byte");
+    return {static_cast<std::byte>(number)};
+}
 
 std::array<std::byte, 2> bytes_of(std::size_t number) {
     return {static_cast<std::byte>(number), static_cast<std::byte>(number >> 8)};

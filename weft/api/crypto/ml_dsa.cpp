@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/api/crypto/ml_dsa_poly.h"
+#include "weft/base/assert.h"
 
 namespace weft::crypto {
 namespace {
@@ -201,9 +202,17 @@ std::optional<PolyVector> unpack_hints(const Set& set, Bytes packed) {
 
 std::size_t ml_dsa_public_bytes(DsaSet set) { return set_of(set).public_bytes(); }
 
-Octets ml_dsa_public_of(DsaSet set, Bytes seed) { return make_keys(set_of(set), seed).public_key; }
+Octets ml_dsa_public_of(DsaSet set, Bytes seed) {
+    WEFT_ASSERT(seed.size() == kDsaSeedBytes, "the scripts check the length");
+    Octets key = make_keys(set_of(set), seed).public_key;
+    WEFT_ASSERT(key.size() == ml_dsa_public_bytes(set), "FIPS 204 §4, table 2");
+    return key;
+}
 
 Octets ml_dsa_sign(DsaSet which, Bytes seed, Bytes context, Bytes random, Bytes data) {
+    WEFT_ASSERT(seed.size() == kDsaSeedBytes && random.size() == kDsaRandomBytes &&
+                    context.size() <= 255,
+                "the scripts check the lengths");
     const Set& set = set_of(which);
     Keys keys = make_keys(set, seed);
     Octets mu = represented(keys.digest, context, data);
@@ -218,6 +227,7 @@ Octets ml_dsa_sign(DsaSet which, Bytes seed, Bytes context, Bytes random, Bytes 
         for (const Poly& z : attempt->z)
             pack_around(signature, z, set.gamma1(), set.gamma1_bits + 1);
         pack_hints(set, signature, attempt->hints);
+        WEFT_ASSERT(signature.size() == set.signature_bytes(), "FIPS 204 §4, table 2");
         OPENSSL_cleanse(mask_seed.data(), mask_seed.size());
         return signature;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/api/crypto/lattice.h"
+#include "weft/base/assert.h"
 
 namespace weft::crypto {
 namespace {
@@ -225,7 +226,10 @@ Octets decrypt(const Kem& kem, const PolyVector& secret, Bytes ciphertext) {
 }  // namespace
 
 Octets ml_kem_public_of(KemSet set, Bytes seed) {
-    return make_keys(kem_of(set), seed.first(32)).public_key;
+    WEFT_ASSERT(seed.size() == kKemSeedBytes, "the scripts check the length");
+    Octets key = make_keys(kem_of(set), seed.first(32)).public_key;
+    WEFT_ASSERT(key.size() == kem_of(set).public_bytes(), "FIPS 203 §8, table 3");
+    return key;
 }
 
 bool ml_kem_is_public(KemSet set, Bytes public_key) {
@@ -240,6 +244,8 @@ bool ml_kem_is_public(KemSet set, Bytes public_key) {
 }
 
 Encapsulated ml_kem_encapsulate(KemSet set, Bytes public_key, Bytes random) {
+    WEFT_ASSERT(public_key.size() == kem_of(set).public_bytes() && random.size() == kKemRandomBytes,
+                "the key has passed ml_kem_is_public()");
     auto [shared, coins] = hash_g({random, hash_h(public_key)});
     Octets ciphertext = encrypt(kem_of(set), public_key, random, coins);
     OPENSSL_cleanse(coins.data(), coins.size());
@@ -247,6 +253,7 @@ Encapsulated ml_kem_encapsulate(KemSet set, Bytes public_key, Bytes random) {
 }
 
 Result<Octets> ml_kem_decapsulate(KemSet set, Bytes seed, Bytes ciphertext) {
+    WEFT_ASSERT(seed.size() == kKemSeedBytes, "the scripts check the length");
     const Kem& kem = kem_of(set);
     if (ciphertext.size() != kem.ciphertext_bytes())
         return Error(ErrorKind::Other, "ml-kem: not a ciphertext");
@@ -255,6 +262,8 @@ Result<Octets> ml_kem_decapsulate(KemSet set, Bytes seed, Bytes ciphertext) {
     auto [shared, coins] = hash_g({message, hash_h(keys.public_key)});
     Octets refused = shake256({seed.last(32), ciphertext}, shared.size());
     Octets again = encrypt(kem, keys.public_key, message, coins);
+    WEFT_ASSERT(again.size() == ciphertext.size() && refused.size() == shared.size(),
+                "the comparison and the choice read both to their ends");
     // The comparison must take the same time whether or not they are equal.
     auto same = static_cast<unsigned>(
         CRYPTO_memcmp(again.data(), ciphertext.data(), ciphertext.size()) == 0);

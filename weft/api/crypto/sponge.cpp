@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "weft/base/assert.h"
+
 namespace weft::crypto {
 namespace {
 
@@ -52,6 +54,12 @@ std::uint64_t lane_of(Bytes data) {
 
 }  // namespace
 
+Sponge::Sponge(std::size_t rate_bytes, int rounds) : rate_bytes_(rate_bytes), rounds_(rounds) {
+    WEFT_ASSERT(rate_bytes > 0 && rate_bytes < sizeof lanes_ && rate_bytes % kLaneBytes == 0,
+                "the rate is whole lanes and leaves a capacity");
+    WEFT_ASSERT(rounds > 0 && rounds <= kAllRounds, "Keccak-p[1600] has 24 rounds");
+}
+
 Sponge::~Sponge() { OPENSSL_cleanse(lanes_, sizeof lanes_); }
 
 void Sponge::absorb(Bytes data) {
@@ -93,11 +101,13 @@ Octets Sponge::squeeze(std::size_t length_bytes) {
 }
 
 void Sponge::add(unsigned char byte) {
+    WEFT_DASSERT(at_ < rate_bytes_, "a full block was permuted");
     lanes_[at_ / kLaneBytes] ^= std::uint64_t{byte} << (8 * (at_ % kLaneBytes));
 }
 
 void Sponge::advance(std::size_t bytes) {
     at_ += bytes;
+    WEFT_DASSERT(at_ <= rate_bytes_, "the rate is whole lanes, so absorbing never passes its end");
     if (at_ < rate_bytes_) return;
     permute();
     at_ = 0;

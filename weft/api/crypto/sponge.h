@@ -18,8 +18,8 @@ public:
     static constexpr unsigned char kDomainShake = 0x1f;
     static constexpr int kAllRounds = 24;
 
-    explicit Sponge(std::size_t rate_bytes, int rounds = kAllRounds)
-        : rate_bytes_(rate_bytes), rounds_(rounds) {}
+    // The rate is a multiple of 8 and less than 200; a number of rounds below 24 means the last ones.
+    explicit Sponge(std::size_t rate_bytes, int rounds = kAllRounds);
     ~Sponge();
     Sponge(const Sponge&) = delete;
     Sponge& operator=(const Sponge&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/assert.h"
 #include "weft/base/on_end.h"
 #include "weft/data/open.h"
 #include "weft/fiber/fiber.h"
@@ -30,6 +31,7 @@ void DataHandle::abandon() {
 }
 
 TransactionUse::TransactionUse(std::shared_ptr<DataHandle> handle) : handle_(std::move(handle)) {
+    WEFT_ASSERT(handle_->transaction.has_value(), "only a transaction has an order of uses");
     handle_->uses.push_back(this);
     if (handle_->uses.front() == this) granted_.set();
 }
@@ -37,7 +39,8 @@ TransactionUse::TransactionUse(std::shared_ptr<DataHandle> handle) : handle_(std
 void TransactionUse::end() {
     if (!handle_) return;
     std::deque<TransactionUse*>& uses = handle_->uses;
-    std::erase(uses, this);
+    std::size_t erased = std::erase(uses, this);
+    WEFT_ASSERT(erased == 1, "a use is in the queue until it ends");
     if (!uses.empty()) uses.front()->granted_.set();
     handle_ = nullptr;
 }
@@ -87,6 +90,7 @@ void DataStore::drop(double number) {
 // started.
 Result<void> DataStore::watch(double number, const CancelToken& request) {
     std::shared_ptr<DataHandle> handle = find(number);
+    WEFT_ASSERT(handle && !handle->is_watched, "a handle is watched once, right after keep()");
     static_cast<void>(spawn(
         [this, number, handle, on_end = OnEnd([handle] { handle->begun.set(); })] {
             handle->is_watched = true;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/js/inspector.h"
 
 namespace weft::api {
@@ -44,6 +45,7 @@ void JsDebugDoor::with_inspector(std::uint64_t number, Function function) {
 void JsDebugDoor::open(js::Inspector& inspector) {
     std::lock_guard lock(lock_);
     if (closed_) return;
+    WEFT_ASSERT(!inspector_, "the previous inspector was shut out before");
     inspector_ = &inspector;
     ++number_;
 }

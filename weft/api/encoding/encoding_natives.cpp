@@ -105,6 +105,8 @@ void text_decode(js::Call& call) {
     DecoderState state;
     WEFT_ASSERT(kept.size() >= sizeof state, "the prelude passes the room of a state");
     std::memcpy(&state, kept.data(), sizeof state);
+    WEFT_ASSERT(encoding <= Encoding::XUserDefined, "the prelude passes the index of an encoding");
+    WEFT_ASSERT(state.pending_count <= sizeof state.pending, "only a decoder writes the state");
     if (encoding == Encoding::Utf8) {
         decode_utf8_chunk(call, bytes, end, fatal, state);
     } else {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/api/encoding/index.h"
+#include "weft/base/assert.h"
 
 namespace weft::api {
 
@@ -38,6 +39,9 @@ public:
             if (!whole) fail(bytes_.size() - at_);
             if (out_.stopped()) at_ = bytes_.size();
         }
+        WEFT_ASSERT(at_ <= bytes_.size(), "a character ends within the chunk");
+        WEFT_ASSERT(bytes_.size() - at_ <= sizeof state_.pending,
+                    "an incomplete character has at most four bytes");
         state_.pending_count = static_cast<Byte>(bytes_.size() - at_);
         std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), bytes_.end(), state_.pending);
     }

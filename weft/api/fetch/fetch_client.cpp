@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/js/tasks.h"
 #include "weft/net/socket.h"
 
@@ -51,7 +52,9 @@ FetchClient::FetchClient(const net::EgressPolicy& egress, std::size_t whole_byte
     : client_(std::make_unique<http::Client>(client_options(egress))),
       whole_bytes_max_(whole_bytes_max) {}
 
-FetchClient::~FetchClient() = default;
+FetchClient::~FetchClient() {
+    WEFT_DASSERT(whole_bytes_ == 0, "the tasks that read bodies end before the client");
+}
 
 http::RequestUrl FetchClient::parse(const std::string& text) {
     for (const Parsed& known : parsed_)
@@ -74,12 +77,15 @@ void FetchClient::drop(double number) {
     auto taken = fetched_.take(js::TaskTable::to_ticket(number));
     if (!taken) return;
     (*taken)->dropped = true;
-    if ((*taken)->is_unowned) --unowned_unread_;
+    if (!(*taken)->is_unowned) return;
+    WEFT_ASSERT(unowned_unread_ > 0, "each unowned response in the table was counted");
+    --unowned_unread_;
 }
 
 bool FetchClient::mark_unowned(double number) {
     std::shared_ptr<Fetched> fetched = find(number);
     if (!fetched) return false;
+    WEFT_ASSERT(!fetched->is_unowned, "a response is marked once");
     fetched->is_unowned = true;
     ++unowned_unread_;
     ++unowned_marked_;
@@ -94,7 +100,10 @@ Result<std::string> FetchClient::read_whole(http::BodyReader& body) {
     struct Counted {
         std::size_t& total;
         std::size_t own = 0;
-        ~Counted() { total -= own; }
+        ~Counted() {
+            WEFT_ASSERT(total >= own, "the total contains the bytes of every body being read");
+            total -= own;
+        }
     };
     Counted counted{whole_bytes_};
     std::string text;
@@ -103,6 +112,7 @@ Result<std::string> FetchClient::read_whole(http::BodyReader& body) {
         text.resize(before + kGatherBytes);
         std::size_t count =
             WEFT_TRY(body.read(std::as_writable_bytes(std::span(text).subspan(before))));
+        WEFT_ASSERT(count <= kGatherBytes, "a read fills at most its buffer");
         text.resize(before + count);
         if (count == 0) return text;
         counted.own += count;

@@ -31,6 +31,8 @@ void BodyQueue::fail(const Error& error) {
 }
 
 Result<void> BodyQueue::wait_for_chunks() {
+    WEFT_ASSERT(!fiber_waits_, "one fiber writes the body");
+    WEFT_DASSERT(chunks_.empty() && !ended_, "the fiber parks only when it has nothing to write");
     Waiter waiter(WaitReason::Operation, this);
     fiber_ = waiter.ref();
     fiber_waits_ = true;
@@ -51,6 +53,7 @@ Result<void> BodyQueue::produce(http::BodyWriter& writer) {
             std::string chunk = std::move(chunks_.front());
             chunks_.pop_front();
             outcome = writer.write(chunk);
+            WEFT_DASSERT(bytes_ >= chunk.size(), "every chunk was counted when it was put in");
             bytes_ -= chunk.size();
             if (bytes_ < kHighWaterBytes / 2) notify_room();
         }

@@ -136,6 +136,9 @@ std::unique_ptr<ServerCall> ServerCalls::new_call() {
     if (spare_.empty()) return std::make_unique<ServerCall>();
     std::unique_ptr<ServerCall> call = std::move(spare_.back());
     spare_.pop_back();
+    WEFT_DASSERT(!call->request && !call->answered && call->held == 0 && call->waits == 0 &&
+                     !call->fiber && !call->tasks && !call->outgoing && call->fetches.empty(),
+                 "a reused call is in its initial state");
     return call;
 }
 
@@ -359,7 +362,11 @@ void ServerCalls::hold_for_wait(double number) {
 }
 
 bool ServerCalls::release_wait(double number) {
-    if (ServerCall* call = find(number)) --call->waits;
+    if (ServerCall* call = find(number)) {
+        WEFT_ASSERT(call->waits > 0 && call->waits <= call->held,
+                    "every wait is a hold, and is released once");
+        --call->waits;
+    }
     return release(number);
 }
 
@@ -405,7 +412,12 @@ void ServerCalls::end_if_over(double number, ServerCall& call) {
 }
 
 void ServerCalls::remove(double number) {
-    std::unique_ptr<ServerCall> call = std::move(*calls_.take(js::TaskTable::to_ticket(number)));
+    std::optional<std::unique_ptr<ServerCall>> taken =
+        calls_.take(js::TaskTable::to_ticket(number));
+    WEFT_ASSERT(taken.has_value(), "a request is removed once");
+    std::unique_ptr<ServerCall> call = std::move(*taken);
+    WEFT_ASSERT(call->answered && !call->fiber && !call->reply,
+                "a request is removed when its answer was delivered or nobody waits for it");
     if (call->tasks) call->tasks->cancel();
     for (double fetch : call->fetches) fetches_.drop(fetch);
     if (calls_.size() == 0 && on_empty) on_empty();
@@ -514,6 +526,8 @@ void ServerCalls::check_deadlines() {
             ticket = own_deadlines_.begin()->second;
             own_deadlines_.erase(own_deadlines_.begin());
         } else {
+            WEFT_DASSERT(!waiting_.empty() && waiting_.front().deadline == *next,
+                         "the next deadline is the first of one of the two queues");
             ticket = waiting_.front().ticket;
             waiting_.pop_front();
         }

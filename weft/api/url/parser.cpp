@@ -2,6 +2,7 @@
 
 #include "weft/api/url/host.h"
 #include "weft/api/url/percent.h"
+#include "weft/base/assert.h"
 
 namespace weft::api {
 
@@ -222,6 +223,7 @@ UrlParser::Step UrlParser::authority() {
     }
     if (at_sign_seen_ && buffer_.empty()) return Step::Fail;
     // 2.2. Decrease pointer by buffer's code point length + 1, set buffer to the empty string, ...
+    WEFT_ASSERT(at_ >= buffer_.size(), "the buffer holds what was read since the last \"@\"");
     at_ -= buffer_.size();
     buffer_.clear();
     return reconsume(State::Host);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
 
@@ -21,6 +22,7 @@ constexpr Nanoseconds kTellTime = std::chrono::seconds(2);
 
 bool SocketLink::put(http::MessageType type, std::string payload) {
     if (closing_ || over_) return true;
+    WEFT_ASSERT(buffered_ <= kBufferedMax, "each message was checked against the limit");
     if (payload.size() > kBufferedMax - buffered_) {
         waiting_.clear();
         close(close_code::kPolicy, "the peer is too slow");
@@ -59,9 +61,11 @@ Result<bool> SocketLink::opened() {
 }
 
 void SocketLink::run(http::WebSocket& socket) {
+    WEFT_ASSERT(!socket_, "one fiber runs the connection");
     socket_ = &socket;
     begun_.set();
     write_all(socket);
+    WEFT_ASSERT(over_ || closing_, "writing ends when the connection is over or is to be closed");
     shield(Deadline::after(kCloseTime), [&] {
         // An error ends the connection too, and receive() reports it.
         if (!over_) static_cast<void>(socket.close(closing_->code, closing_->reason));
@@ -87,6 +91,7 @@ void SocketLink::write_all(http::WebSocket& socket) {
             waiting_.pop_front();
             Result<void> sent = shield(Deadline::after(kWriteTime),
                                        [&] { return socket.send(message.type, message.payload); });
+            WEFT_ASSERT(buffered_ >= message.payload.size(), "every message was counted in put()");
             buffered_ -= message.payload.size();
             if (!sent) return close(close_code::kGoingAway, {});
             continue;
@@ -101,6 +106,7 @@ void SocketLink::write_all(http::WebSocket& socket) {
 std::optional<http::WebSocket::Message> SocketLink::receive() {
     static_cast<void>(begun_.wait());
     if (socket_ && !over_) {
+        WEFT_DASSERT(!receiving_, "the script asks for one message at a time");
         receiving_ = true;
         Result<http::WebSocket::Message> message = socket_->receive();
         receiving_ = false;
