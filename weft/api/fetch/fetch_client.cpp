@@ -75,9 +75,7 @@ std::shared_ptr<Fetched> FetchClient::find(double number) {
 
 void FetchClient::drop(double number) {
     auto taken = fetched_.take(js::TaskTable::to_ticket(number));
-    if (!taken) return;
-    (*taken)->dropped = true;
-    if (!(*taken)->is_unowned) return;
+    if (!taken || !(*taken)->is_unowned) return;
     WEFT_ASSERT(unowned_unread_ > 0, "each unowned response in the table was counted");
     --unowned_unread_;
 }
@@ -90,7 +88,8 @@ bool FetchClient::mark_unowned(double number) {
     ++unowned_unread_;
     ++unowned_marked_;
     // Responses that are still in use do not cause collections again and again.
-    if (unowned_unread_ < kUnownedUnreadMin || unowned_marked_ < std::max(kUnownedUnreadMin, unowned_unread_ / 2))
+    if (unowned_unread_ < kUnownedUnreadMin ||
+        unowned_marked_ < std::max(kUnownedUnreadMin, unowned_unread_ / 2))
         return false;
     unowned_marked_ = 0;
     return true;

@@ -29,9 +29,8 @@ struct Fetched {
     http::ClientResponse response;
     // The whole body if it came at once and nobody has taken it yet; `response` has no body then.
     std::optional<std::string> whole;
-    bool dropped = false;    // dropped while a fiber was reading
     bool is_unowned = false;  // belongs to no request; dropped when the script has lost it
-    double reading = 0;   // the task of the last read, 0 before the first
+    double reading = 0;       // the task of the last read, 0 before the first
 };
 
 class FetchClient {
@@ -89,7 +88,7 @@ private:
     std::array<Parsed, kParsedMax> parsed_;
     std::size_t next_parsed_ = 0;
     std::size_t unowned_unread_ = 0;  // in the table
-    std::size_t unowned_marked_ = 0;   // marked since the last garbage collection
+    std::size_t unowned_marked_ = 0;  // marked since the last garbage collection
     std::size_t whole_bytes_max_;
     std::size_t whole_bytes_ = 0;  // of bodies that are being read
 };
