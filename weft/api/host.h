@@ -63,8 +63,7 @@ struct DataSource {
 struct ApplicationOptions {
     std::string name;                    // the name in logs
     std::string entry;                   // a file or a folder; absolute
-    // if not empty, runs instead of the file; `entry` is its name then
-    std::string text;
+    std::string text;                    // if not empty, runs instead; `entry` is its name
     std::string import_map;              // an absolute path, or empty
     std::string code_folder;             // for compiled code, see docs/js/modules.md; or empty
     std::vector<std::string> arguments;  // the command line of a script

@@ -128,11 +128,11 @@ private:
     std::unique_ptr<Instance> instance_;
     Future<void> scope_;
     CancelToken scope_token_;
-    Event wake_;                // set on close() and when the heap is full
-    Event replaced_;            // set while an isolate can take turns
-    Event no_requests_;               // set when the last request of an isolate is over
+    Event wake_;                   // set on close() and when the heap is full
+    Event replaced_;               // set while an isolate can take turns
+    Event no_requests_;            // set when the last request of an isolate is over
     Instance* loading_ = nullptr;  // a replacement whose modules are still loading
-    Event* idle_ = nullptr;     // run_to_end() waits for it; null otherwise
+    Event* idle_ = nullptr;        // run_to_end() waits for it; null otherwise
     std::function<void(std::string_view text)> on_uncaught_;
     Routes routes_;
     std::unique_ptr<TestRun> test_run_;

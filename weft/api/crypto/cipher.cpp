@@ -44,7 +44,8 @@ Result<void> finish(EVP_CIPHER_CTX* context, Octets& out) {
     std::size_t old = out.size();
     out.resize(old + kBlockBytes * 2);
     int written = 0;
-    if (EVP_CipherFinal_ex(context, mutable_data_of(out) + old, &written) != 1) return failed("cipher");
+    if (EVP_CipherFinal_ex(context, mutable_data_of(out) + old, &written) != 1)
+        return failed("cipher");
     out.resize(old + static_cast<std::size_t>(written));
     return {};
 }

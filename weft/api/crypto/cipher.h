@@ -13,8 +13,8 @@ enum class Direction : bool { Decrypt, Encrypt };
 
 // The iv has 16 bytes.
 Result<Octets> aes_cbc(Direction direction, Bytes key, Bytes iv, Bytes data);
-// Only the last `counter_bits` bits, 1 to 128, of the 16-byte block are the counter; they wrap around without
-// a carry into the others.
+// Only the last `counter_bits` bits, 1 to 128, of the 16-byte block are the counter; they wrap
+// around without a carry into the others.
 Result<Octets> aes_ctr(Bytes key, Bytes counter, unsigned counter_bits, Bytes data);
 Result<Octets> aes_key_wrap(Direction direction, Bytes key, Bytes data);
 

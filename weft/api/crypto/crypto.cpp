@@ -40,7 +40,9 @@ void give_pair(js::Call& call, Result<crypto::KeyPair>&& result) {
     if (result) call.give(array_of(call.v8(), std::move(*result)));
 }
 
-KeyType key_type(const js::Call& call, int at) { return call.flag(at) ? KeyType::Private : KeyType::Public; }
+KeyType key_type(const js::Call& call, int at) {
+    return call.flag(at) ? KeyType::Private : KeyType::Public;
+}
 
 crypto::Direction direction(const js::Call& call, int at) {
     return call.flag(at) ? crypto::Direction::Encrypt : crypto::Direction::Decrypt;
@@ -370,8 +372,8 @@ constexpr js::Binding kBindings[] = {
                      "(encrypts: boolean, key: BufferSource, data: BufferSource): ArrayBuffer | "
                      "undefined"),
     js::bind<key_details>("cryptoKeyDetails",
-                         "(isPrivate: boolean, der: BufferSource): [kind: string, curve: string, "
-                         "bits: number, exponent: ArrayBuffer, der: ArrayBuffer] | undefined"),
+                          "(isPrivate: boolean, der: BufferSource): [kind: string, curve: string, "
+                          "bits: number, exponent: ArrayBuffer, der: ArrayBuffer] | undefined"),
     js::bind<public_of>("cryptoPublicOf", "(privateDer: BufferSource): ArrayBuffer | undefined"),
     js::bind<rsa_generate>("cryptoRsaGenerate",
                            "(bits: number, exponent: BufferSource): Promise<ArrayBuffer[]>",

@@ -28,7 +28,8 @@ Result<Octets> digest(std::string_view hash, Bytes data) {
     Octets result(EVP_MAX_MD_SIZE);
     unsigned length = 0;
     if (!hash_of(hash)) return failed("digest");
-    if (EVP_Digest(data.data(), data.size(), mutable_data_of(result), &length, hash_of(hash), nullptr) != 1)
+    if (EVP_Digest(data.data(), data.size(), mutable_data_of(result), &length, hash_of(hash),
+                   nullptr) != 1)
         return failed("digest");
     result.resize(length);
     return result;
@@ -77,7 +78,8 @@ Result<Octets> pbkdf2(std::string_view hash, Bytes password, Bytes salt, unsigne
     const char* text = password.empty() ? "" : reinterpret_cast<const char*>(password.data());
     if (PKCS5_PBKDF2_HMAC(text, static_cast<int>(password.size()), data_of(salt),
                           static_cast<int>(salt.size()), static_cast<int>(iterations),
-                          hash_of(hash), static_cast<int>(length_bytes), mutable_data_of(result)) != 1)
+                          hash_of(hash), static_cast<int>(length_bytes),
+                          mutable_data_of(result)) != 1)
         return failed("pbkdf2");
     return result;
 }

@@ -278,8 +278,8 @@ Result<Octets> ec_of_point(std::string_view name, Bytes bytes) {
         EC_POINT_oct2point(group.get(), point.get(), data_of(bytes), bytes.size(), nullptr) != 1)
         return failed("key");
     Octets whole(1 + 2 * curve->field_bytes);
-    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, mutable_data_of(whole),
-                       whole.size(), nullptr);
+    EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED,
+                       mutable_data_of(whole), whole.size(), nullptr);
     ParamBuild build(OSSL_PARAM_BLD_new());
     OSSL_PARAM_BLD_push_utf8_string(build.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve->openssl_name,
                                     0);
@@ -304,7 +304,8 @@ Result<Octets> ec_of_numbers(std::string_view name, Bytes x, Bytes y, Bytes d) {
     Point given(EC_POINT_new(group.get()));
     if (BN_is_zero(secret.get()) ||
         EC_POINT_mul(group.get(), expected.get(), secret.get(), nullptr, nullptr, nullptr) != 1 ||
-        EC_POINT_oct2point(group.get(), given.get(), mutable_data_of(point), point.size(), nullptr) != 1 ||
+        EC_POINT_oct2point(group.get(), given.get(), mutable_data_of(point), point.size(),
+                           nullptr) != 1 ||
         EC_POINT_cmp(group.get(), expected.get(), given.get(), nullptr) != 0)
         return failed("key");
     ParamBuild build(OSSL_PARAM_BLD_new());
@@ -337,8 +338,8 @@ Result<std::vector<Octets>> edwards_numbers(KeyType key_type, Bytes der) {
 }
 
 Result<Octets> edwards_of_number(std::string_view kind, KeyType key_type, Bytes number) {
-    auto make =
-        key_type == KeyType::Public ? EVP_PKEY_new_raw_public_key_ex : EVP_PKEY_new_raw_private_key_ex;
+    auto make = key_type == KeyType::Public ? EVP_PKEY_new_raw_public_key_ex
+                                            : EVP_PKEY_new_raw_private_key_ex;
     KeyHandle key(make(nullptr, edwards_name(kind), nullptr, data_of(number), number.size()));
     if (!key) return failed("key");
     return encode_key(key_type, key.get());

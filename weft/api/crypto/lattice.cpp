@@ -35,7 +35,8 @@ Poly unpack(Bytes from, unsigned bits) {
     return poly;
 }
 
-AbsorbedSponge::AbsorbedSponge(std::size_t rate_bytes, unsigned char domain, std::initializer_list<Bytes> parts)
+AbsorbedSponge::AbsorbedSponge(std::size_t rate_bytes, unsigned char domain,
+                               std::initializer_list<Bytes> parts)
     : Sponge(rate_bytes) {
     for (Bytes part : parts) absorb(part);
     finish(domain);

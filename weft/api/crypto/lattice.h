@@ -95,7 +95,8 @@ Poly unpack(Bytes from, unsigned bits);
 // A sponge that has absorbed the parts, so that squeeze() can be called at once.
 class AbsorbedSponge : public Sponge {
 public:
-    AbsorbedSponge(std::size_t rate_bytes, unsigned char domain, std::initializer_list<Bytes> parts);
+    AbsorbedSponge(std::size_t rate_bytes, unsigned char domain,
+                   std::initializer_list<Bytes> parts);
 };
 // SHAKE256 of the concatenated parts.
 Octets shake256(std::initializer_list<Bytes> parts, std::size_t length_bytes);

@@ -61,7 +61,8 @@ Poly product(const Poly& f, const Poly& g) {
 // ---- §7.3
 
 Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
-    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
+    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake,
+                          {rho, byte_of(column), byte_of(row)});
     Poly poly;
     for (std::size_t j = 0; j < kCoefficients;) {
         std::array<std::byte, 3> bytes;

@@ -102,7 +102,8 @@ void decompress(Poly& poly, unsigned bits) {
 // ---- §4.2.2: drawing polynomials
 
 Poly sample_uniform(Bytes rho, std::size_t column, std::size_t row) {
-    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake, {rho, byte_of(column), byte_of(row)});
+    AbsorbedSponge sponge(Sponge::kRateShake128, Sponge::kDomainShake,
+                          {rho, byte_of(column), byte_of(row)});
     Poly poly;
     for (std::size_t j = 0; j < kCoefficients;) {
         std::array<std::byte, 3> bytes;

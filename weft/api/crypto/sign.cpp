@@ -23,8 +23,8 @@ Result<Octets> pair_of_der(Bytes der, std::size_t field) {
     Signature signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
     Octets pair(2 * field);
     if (!signature ||
-        BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), mutable_data_of(pair), static_cast<int>(field)) <
-            0 ||
+        BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), mutable_data_of(pair),
+                     static_cast<int>(field)) < 0 ||
         BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), mutable_data_of(pair) + field,
                      static_cast<int>(field)) < 0)
         return failed("ecdsa");
@@ -149,7 +149,8 @@ Result<Octets> sign(const Signing& signing, Bytes private_key, Bytes data) {
     if (EVP_DigestSign(context.get(), nullptr, &length, data_of(data), data.size()) != 1)
         return failed("sign");
     Octets signature(length);
-    if (EVP_DigestSign(context.get(), mutable_data_of(signature), &length, data_of(data), data.size()) != 1)
+    if (EVP_DigestSign(context.get(), mutable_data_of(signature), &length, data_of(data),
+                       data.size()) != 1)
         return failed("sign");
     signature.resize(length);
     if (signing.scheme != Scheme::Ecdsa) return signature;
@@ -200,7 +201,8 @@ Result<Octets> agree(Bytes private_key, Bytes public_key) {
         EVP_PKEY_derive(context.get(), nullptr, &length) != 1)
         return failed("agree");
     Octets secret(length);
-    if (EVP_PKEY_derive(context.get(), mutable_data_of(secret), &length) != 1) return failed("agree");
+    if (EVP_PKEY_derive(context.get(), mutable_data_of(secret), &length) != 1)
+        return failed("agree");
     secret.resize(length);
     return secret;
 }

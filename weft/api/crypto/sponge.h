@@ -18,7 +18,7 @@ public:
     static constexpr unsigned char kDomainShake = 0x1f;
     static constexpr int kAllRounds = 24;
 
-    // The rate is a multiple of 8 and less than 200; a number of rounds below 24 means the last ones.
+    // The rate is a multiple of 8 and less than 200. Fewer than 24 rounds means the last ones.
     explicit Sponge(std::size_t rate_bytes, int rounds = kAllRounds);
     ~Sponge();
     Sponge(const Sponge&) = delete;

@@ -107,7 +107,8 @@ std::shared_ptr<TransactionUse> use_of(const Handle& handle) {
 }
 
 template <class Act>
-Result<js::Settled> in_order(const std::shared_ptr<TransactionUse>& use, Deadline deadline, Act&& act) {
+Result<js::Settled> in_order(const std::shared_ptr<TransactionUse>& use, Deadline deadline,
+                             Act&& act) {
     if (!use) return act();
     OnEnd end([&] { use->end(); });
     Result<void> begun = use->wait(deadline);

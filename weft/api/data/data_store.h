@@ -43,8 +43,7 @@ struct DataHandle {
     Event ended;         // the watching fiber may end
     Event begun;         // the watching fiber has started, or could not be started
     bool is_watched = false;
-    // of a transaction: the current user and those that wait, in order
-    std::deque<TransactionUse*> uses;
+    std::deque<TransactionUse*> uses;  // of a transaction: the current one, then those that wait
 
     // Cancels, closes or rolls back a transaction or cursor that nobody may use any more.
     void abandon();

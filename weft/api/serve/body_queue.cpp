@@ -32,7 +32,6 @@ void BodyQueue::fail(const Error& error) {
 
 Result<void> BodyQueue::wait_for_chunks() {
     WEFT_ASSERT(!fiber_waits_, "one fiber writes the body");
-    WEFT_DASSERT(chunks_.empty() && !ended_, "the fiber parks only when it has nothing to write");
     Waiter waiter(WaitReason::Operation, this);
     fiber_ = waiter.ref();
     fiber_waits_ = true;

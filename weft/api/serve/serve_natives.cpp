@@ -123,7 +123,7 @@ std::string body_text(js::Call& call, v8::Local<v8::Value> value) {
 // Does nothing: the server discards what was not read of a body.
 void request_body_cancel(js::Call&) {}
 
-Result<void> forward(http::ClientResponse& from, http::BodyWriter& writer) {
+Result<void> forward_body(http::ClientResponse& from, http::BodyWriter& writer) {
     js::OwnedBytes bytes(kReadBytes);
     for (;;) {
         std::size_t count = WEFT_TRY(from.body().read(bytes.space()));
@@ -143,7 +143,8 @@ struct ForwardedBody {
     std::shared_ptr<js::TaskCancel> cancel = std::make_shared<js::TaskCancel>();
     bool cut_off = false;
 
-    ForwardedBody(ServerCalls& calls_in, double number_in) : calls(calls_in.self()), number(number_in) {}
+    ForwardedBody(ServerCalls& calls_in, double number_in)
+        : calls(calls_in.self()), number(number_in) {}
     ForwardedBody(ForwardedBody&& other) noexcept = default;
     ~ForwardedBody() {
         if (auto open = calls.lock()) (*open)->body_ended(number, cut_off);
@@ -154,7 +155,7 @@ struct ForwardedBody {
         if (cancel->requested) source.cancel();
         cancel->source = &source;
         CancelScope ambient(source.token());
-        Result<void> outcome = forward(from, writer);
+        Result<void> outcome = forward_body(from, writer);
         cancel->source = nullptr;
         cut_off = !outcome;
         return outcome;
@@ -261,7 +262,7 @@ void respond_fetch(js::Call& call) {
             fetched->response.body().size());
     } else {
         response.body = http::Body::produced(
-            [fetched](http::BodyWriter& writer) { return forward(fetched->response, writer); },
+            [fetched](http::BodyWriter& writer) { return forward_body(fetched->response, writer); },
             fetched->response.body().size());
     }
     calls.answer(number, std::move(response));
@@ -323,7 +324,7 @@ void request_fail(js::Call& call) {
 
 void request_hold(js::Call& call) { calls_of(call).hold_for_wait(call.number(0)); }
 
-// Gives true if the request is over.
+// Gives true if this was the last hold and the request was answered or given up.
 void request_release(js::Call& call) { call.give(calls_of(call).release_wait(call.number(0))); }
 
 void request_deadline(js::Call& call) {

@@ -73,8 +73,7 @@ struct ServerCall {
     bool lingers = false;             // only waitUntil() holds it, within its time limit
     Instant begun{};
     std::optional<Instant> own_deadline;  // set by its route
-    // names the request in the log and to the client; made on first use
-    std::string id;
+    std::string id;                       // its name for the log and the client; made on first use
     bool watched = false;                 // `promise` was set
     CancelToken context;                  // the server's context of this request
     http::Reply reply;                    // if the request came from the loop
@@ -221,8 +220,7 @@ private:
     Instant last_hung_check_{};
     Nanoseconds hung_check_pause_{std::chrono::seconds(1)};
     bool check_for_lost_ = false;        // a turn was ended by force since the last check
-    // turns ended by force whose queued microtasks are still to be run
-    std::size_t repairs_under_way_ = 0;
+    std::size_t repairs_under_way_ = 0;  // turns ended by force with microtasks still to be run
     Instant batch_begun_{};              // when the worker read the last requests of the loop
     bool drains_ = false;
     bool closed_ = false;

@@ -22,8 +22,7 @@ namespace weft::api {
 
 // A client's socket owns its connection; a server's connection belongs to its request.
 struct OpenSocket {
-    std::shared_ptr<SocketLink>
-        link;  // shared with the fibers that send and receive
+    std::shared_ptr<SocketLink> link;  // shared with the fibers that send and receive
     std::shared_ptr<http::WebSocket> connection;
 };
 

@@ -33,20 +33,20 @@ function pathFrom(where) {
 
 // [root, path, number of the native request, method, name, value, ...]: for a request of the server
 // the native side reads the fields itself.
-function fileRequestOf(root, path, request) {
-  const asked = [root, path, 0, "GET"];
-  if (request === undefined || request === null) return asked;
+function fileQueryOf(root, path, request) {
+  const query = [root, path, 0, "GET"];
+  if (request === undefined || request === null) return query;
   const id = http.isRequest(request) ? http.serverIdOf(request) : -1;
   if (id > 0 && native.requestMethod(id) !== undefined) {
-    asked[2] = id;
-    return asked;
+    query[2] = id;
+    return query;
   }
-  asked[3] = request.method;
+  query[3] = request.method;
   for (let at = 0; at < kConditionalFields.length; at++) {
     const value = request.headers.get(kConditionalFields[at]);
-    if (value !== null) ArrayPrototypePush(asked, kConditionalFields[at], value);
+    if (value !== null) ArrayPrototypePush(query, kConditionalFields[at], value);
   }
-  return asked;
+  return query;
 }
 
 // answer: [content, status, size, name, value, ...]
@@ -68,9 +68,9 @@ function responseOf(answer, options) {
 }
 
 async function answerOf(root, path, options) {
-  const asked = fileRequestOf(root, path, options.request);
-  const answer = ReflectApply(httpFileFind, undefined, asked) ??
-    await ReflectApply(httpFileLoad, undefined, asked);
+  const query = fileQueryOf(root, path, options.request);
+  const answer = ReflectApply(httpFileFind, undefined, query) ??
+    await ReflectApply(httpFileLoad, undefined, query);
   return responseOf(answer, options);
 }
 

@@ -42,14 +42,14 @@ private:
 };
 
 // What a script asks for, copied because the request may be over when it is used.
-struct FileRequest {
+struct FileQuery {
     std::string root;
     std::string path;
     std::string method;
     http::Headers headers;
 
     // (root, path, id, method, name, value, ...)
-    explicit FileRequest(js::Call& call)
+    explicit FileQuery(js::Call& call)
         : root(call.text(0)), path(call.text(1)), method(call.text(kMethod)) {
         if (http::Request* request = request_of(call)) {
             method = request->method();
@@ -85,16 +85,16 @@ FileStore& store_of(js::Call& call) { return JsApplication::of(call.isolate()).f
 void file_find(js::Call& call) {
     FileStore::Shared resource = store_of(call).find(call.text(0), call.text(1));
     if (!resource) return;
-    http::Request* request = FileRequest::request_of(call);
+    http::Request* request = FileQuery::request_of(call);
     http::Response response = request ? http::file_response(*request, std::move(resource), {})
-                                      : FileRequest(call).answer(std::move(resource));
+                                      : FileQuery(call).answer(std::move(resource));
     call.give(FileAnswer::to_script(call.v8(), std::move(response)));
 }
 
 void file_load(js::Call& call) {
-    auto load = [&store = store_of(call), asked = FileRequest(call)]() -> Result<js::Settled> {
-        FileStore::Shared resource = WEFT_TRY(store.open(asked.root, asked.path));
-        auto response = std::make_shared<http::Response>(asked.answer(std::move(resource)));
+    auto load = [&store = store_of(call), query = FileQuery(call)]() -> Result<js::Settled> {
+        FileStore::Shared resource = WEFT_TRY(store.open(query.root, query.path));
+        auto response = std::make_shared<http::Response>(query.answer(std::move(resource)));
         return js::Settled([response](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
             return FileAnswer::to_script(isolate.v8(), std::move(*response));
         });

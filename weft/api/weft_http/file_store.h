@@ -33,7 +33,7 @@ public:
 
 private:
     static constexpr std::size_t kRootsMax = 64;
-    // shared with the fibers that load from it
+    // Shared with the fibers that load from it.
     using SharedRoot = std::shared_ptr<const Directory>;
 
     Result<SharedRoot> open_root(const std::string& root);
