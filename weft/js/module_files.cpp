@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/base/assert.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 namespace weft::js {
 

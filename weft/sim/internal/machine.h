@@ -100,7 +100,7 @@ private:
         bool timed_out = false;
         const WaitCell* cell = nullptr;          // of a plain thread: what it waits for
         std::vector<std::uintptr_t> blocked_at;  // its frames; only while a story is recorded
-        EnvThreadRoom room;
+        EnvThreadStorage room;
         ThreadState state;  // saved while it does not run
         // Each thread has its own streams and counts its own points, so that a choice which is left
         // out changes little in the other threads.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "weft/base/assert.h"
-#include "weft/fiber/placement.h"
+#include "weft/fiber/schedule/placement.h"
 #include "weft/http/server/internal/connection.h"
 #include "weft/http/server/internal/core.h"
 

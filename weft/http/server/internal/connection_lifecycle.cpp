@@ -205,7 +205,7 @@ void Connection::begin_watch(Exchange& exchange) {
 // Nobody is in arm_watch() any more: whatever outlives this scope got its context from one of those
 // who count as asking, and who has not asked by now cannot ask later.
 void Connection::end_watch(Exchange& exchange) {
-    exchange.scope->stop_telling();
+    exchange.scope->stop_notifying();
     watch_.stop(stream_->descriptor());
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "weft/base/assert.h"
-#include "weft/fiber/file.h"
+#include "weft/fiber/os/file.h"
 
 namespace weft::net::tls {
 namespace {
