@@ -45,7 +45,7 @@ private:
     std::vector<Shown> shown_;
     // SIGHUP is watched only if there are certificates; by default it ends the process.
     std::optional<SignalWatch> signals_;
-    Event changed_;                          // files or reload_requested_
+    Event changed_;                         // files or reload_requested_
     Atomic<bool> reload_requested_{false};  // by a signal
 };
 

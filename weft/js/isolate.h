@@ -75,11 +75,11 @@ struct IsolateLimits {
 
 enum class TurnEnd : std::uint8_t {
     Done,
-    Threw,      // an exception was not caught; it has been reported
-    TooLong,    // terminated by the watchdog, or by interrupt()
-    MicrotaskLimit,    // terminated by the limit on microtasks
-    HeapFull,   // terminated by the limit on the heap; the isolate is condemned now
-    Condemned,  // not begun: the isolate was condemned before
+    Threw,           // an exception was not caught; it has been reported
+    TooLong,         // terminated by the watchdog, or by interrupt()
+    MicrotaskLimit,  // terminated by the limit on microtasks
+    HeapFull,        // terminated by the limit on the heap; the isolate is condemned now
+    Condemned,       // not begun: the isolate was condemned before
 };
 
 struct IsolateOptions {
@@ -222,7 +222,7 @@ public:
     // clear it.
     void arm_timer(double deadline_ms);
     // Whether the timers that are set keep a script running.
-    void set_timers_keep_alive(bool hold) { timers_keep_alive_ = hold; }
+    void set_timers_keep_alive(bool keep) { timers_keep_alive_ = keep; }
     // In a turn of run_timers(), after each callback: drains the callback's microtasks and gives
     // the next callback a full time limit. True: run_timers() has used its share of the loop.
     bool end_callback();

@@ -76,8 +76,10 @@ private:
         v8::Global<v8::Object> exports;
         std::unordered_map<std::string, Module> imports;  // resolved, by their specifiers
         std::vector<std::string> requests;                // the specifiers that it imports
-        std::vector<std::string> names;  // of a CommonJS module: the exports found in its text
-        bool is_whole = false;  // everything that it imports has been loaded, transitively
+        // The exports that were found in the text of a CommonJS module.
+        std::vector<std::string> names;
+        // Everything that it imports has been loaded, transitively.
+        bool is_whole = false;
     };
 
     Result<Loaded*> load_graph(const Module& root);
@@ -115,7 +117,7 @@ private:
     std::unique_ptr<Resolver> resolver_;
     std::unordered_map<std::string, std::unique_ptr<Loaded>> by_url_;
     std::unordered_multimap<int, Loaded*> by_hash_;  // V8's identity hash of the module
-    bool in_require_ = false;  // require_module() loads: in a turn, without waiting
+    bool in_require_ = false;                        // require_module() loads within a turn
     Loaded* entry_ = nullptr;
 };
 

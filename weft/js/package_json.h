@@ -38,8 +38,8 @@ struct PackageJson {
     std::optional<std::string> type;  // "module", "commonjs"
     std::optional<std::string> main;
     std::optional<std::string> module;  // an ES module that bundlers use instead of main
-    Json exports;                       // Absent if it is missing or null
-    Json imports;                       // the same
+    Json exports;                       // Absent if it is missing or null; so is imports
+    Json imports;
     std::vector<std::string> dependencies;  // the names in all kinds of dependencies
 };
 
