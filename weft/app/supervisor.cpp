@@ -185,8 +185,7 @@ Result<ExitStatus> Supervisor::run_child() {
         if (news.kind == News::Kind::Signal) stop(child);
         // A child that does not serve yet has just read its certificates, and SIGHUP would end it.
         if (news.kind == News::Kind::HangUp && has_served_) static_cast<void>(child.kill(SIGHUP));
-        if (news.kind == News::Kind::Ready && !std::exchange(has_served_, true))
-            write_addresses();
+        if (news.kind == News::Kind::Ready && !std::exchange(has_served_, true)) write_addresses();
     }
 }
 

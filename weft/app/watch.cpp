@@ -122,9 +122,9 @@ bool Watch::watch_folders(const std::vector<SeenFile>& files) {
 
 void Watch::check_at_intervals(const Error& error) {
     if (std::exchange(reason_written_, true)) return;
-    complain(format("{}: the files are looked at every {} ms instead", error.message(),
-                    std::chrono::duration_cast<std::chrono::milliseconds>(options_.check_interval)
-                        .count()));
+    complain(format(
+        "{}: the files are looked at every {} ms instead", error.message(),
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.check_interval).count()));
 }
 
 void Watch::reload() {

@@ -104,8 +104,8 @@ void write_stack(v8::Isolate* isolate) {
     static Atomic<bool> reporting{false};
     // Relaxed: no other memory is read through it. A second report comes from making the first.
     if (!reporting.exchange(true, std::memory_order_relaxed)) {
-        write_stderr(format("weft: fatal: V8: {}\n  weft {}, V8 {}, build {}\n", what,
-                            weft_version, v8::V8::GetVersion(), build_id()));
+        write_stderr(format("weft: fatal: V8: {}\n  weft {}, V8 {}, build {}\n", what, weft_version,
+                            v8::V8::GetVersion(), build_id()));
         if (v8::Isolate* isolate = v8::Isolate::TryGetCurrent()) {
             Isolate& self = Isolate::of(isolate);
             if (self.options().describe_running)

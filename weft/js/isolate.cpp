@@ -126,9 +126,8 @@ Result<void> Isolate::open() {
     v8::Isolate::CreateParams parameters;
     parameters.array_buffer_allocator = buffers_.get();
     parameters.constraints.ConfigureDefaultsFromHeapSize(0, options_.limits.heap_bytes);
-    parameters.constraints.set_initial_young_generation_size_in_bytes(
-        std::min(kYoungGenerationBytes,
-                 parameters.constraints.max_young_generation_size_in_bytes()));
+    parameters.constraints.set_initial_young_generation_size_in_bytes(std::min(
+        kYoungGenerationBytes, parameters.constraints.max_young_generation_size_in_bytes()));
     parameters.external_references = external_references(options_.bindings);
     if (!options_.snapshot.empty()) {
         blob_.data = options_.snapshot.data();
@@ -625,8 +624,7 @@ double Isolate::current_request() const {
     return request->IsNumber() ? request.As<v8::Number>()->Value() : 0;
 }
 
-v8::MaybeLocal<v8::Value> Isolate::hook_of(std::string_view section,
-                                            std::string_view name) const {
+v8::MaybeLocal<v8::Value> Isolate::hook_of(std::string_view section, std::string_view name) const {
     v8::Local<v8::Value> object;
     v8::Local<v8::Value> function;
     if (!realm()->Get(context(), to_v8(isolate_, section)).ToLocal(&object) ||

@@ -193,9 +193,9 @@ Result<std::unique_ptr<JsApplication::Instance>> JsApplication::make_instance() 
         instance->isolate->v8()->SetData(1, this);
         instance->sockets = std::make_unique<Sockets>(egress_);
         instance->isolate->v8()->SetData(kSocketsSlot, instance->sockets.get());
-        instance->calls = std::make_unique<ServerCalls>(
-            *instance->isolate, *fetch_client_, options_.limits, counters_,
-            instance->tasks->token());
+        instance->calls =
+            std::make_unique<ServerCalls>(*instance->isolate, *fetch_client_, options_.limits,
+                                          counters_, instance->tasks->token());
         instance->isolate->v8()->SetData(kCallsSlot, instance->calls.get());
         instance->isolate->find_token = [this, calls = instance->calls.get()](double number) {
             return test_run_ && number != 0 ? test_run_->token_of(number) : calls->token_of(number);

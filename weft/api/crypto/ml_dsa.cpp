@@ -210,9 +210,9 @@ Octets ml_dsa_public_of(DsaSet set, Bytes seed) {
 }
 
 Octets ml_dsa_sign(DsaSet which, Bytes seed, Bytes context, Bytes random, Bytes data) {
-    WEFT_ASSERT(seed.size() == kDsaSeedBytes && random.size() == kDsaRandomBytes &&
-                    context.size() <= 255,
-                "the scripts check the lengths");
+    WEFT_ASSERT(
+        seed.size() == kDsaSeedBytes && random.size() == kDsaRandomBytes && context.size() <= 255,
+        "the scripts check the lengths");
     const Set& set = set_of(which);
     Keys keys = make_keys(set, seed);
     Octets mu = represented(keys.digest, context, data);

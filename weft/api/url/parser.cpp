@@ -143,7 +143,7 @@ UrlParser::Step UrlParser::no_scheme() {
         url_.query_ = base_->query_;
         return begin_fragment();
     }
-    return again(base_->scheme_ == "file" ? State::File : State::Relative);
+    return reconsume(base_->scheme_ == "file" ? State::File : State::Relative);
 }
 
 UrlParser::Step UrlParser::special_relative_or_authority() {

@@ -98,8 +98,7 @@ private:
         if (can_decide && decide()) {
             winner_.emplace(std::move(outcome));
             cancel(CancelReason::Cancelled);
-            if (WEFT_PLANTED("race.decides_twice"))
-                decided_.store(true, std::memory_order_release);
+            if (WEFT_PLANTED("race.decides_twice")) decided_.store(true, std::memory_order_release);
         } else if (!outcome) {
             lose(outcome.error());
         }

@@ -97,7 +97,7 @@ private:
     static void leave_below(CancelState& state) { static_cast<ScopeCore&>(state).leave(); }
     static void notify_observed(CancelState& state);
     static constexpr NodeType kNodeType{destroy_as<ScopeCore>, find_own, enter_below, leave_below,
-                                    notify_observed};
+                                        notify_observed};
 
     enum class Use : bool { Once, Recurring };
     ScopeCore(CancelState* parent, CancelState* outer, std::uint64_t rank, Use use);

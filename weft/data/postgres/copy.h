@@ -2,9 +2,7 @@
 //
 //     Lease lease = WEFT_TRY(db.reserve());
 //     CopyIn copy = WEFT_TRY(CopyIn::start(*lease, "copy users (id, name) from stdin"));
-//     WEFT_TRY(copy.write("1\\tAda\
-// 2\\tGrace\
-// "));
+//     WEFT_TRY(copy.write("1\tAda\n2\tGrace\n"));
 //     std::uint64_t rows = WEFT_TRY(copy.finish());
 //
 // Memory use is bounded: write() waits while the server accepts no more, read() returns what has

@@ -82,11 +82,11 @@ bool is_same_origin(const Url& a, const Url& b) {
 struct Client::Attempt {
     const ClientTimeouts& timeouts;
     Deadline total;
-    std::string_view method;  // a redirect may change it
-    bool with_body = true;    // a redirect may drop it
+    std::string_view method;    // a redirect may change it
+    bool with_body = true;      // a redirect may drop it
     bool cross_origin = false;  // a redirect has led to another origin
     bool fresh = false;         // this attempt uses a new connection
-    bool may_repeat = false;  // the last attempt failed because a reused connection was closed
+    bool may_repeat = false;    // the last attempt failed because a reused connection was closed
 
     WholeTime whole() const { return {total, timeouts.total}; }
 };
@@ -98,7 +98,7 @@ void append_own_fields(std::string& output, const ClientRequest& request, bool w
     for (const Headers::Field& field : request.headers) {
         // Credentials are only sent to the origin that the caller gave them for.
         if (cross_origin && (equal_without_case(field.name, "authorization") ||
-                        equal_without_case(field.name, "cookie")))
+                             equal_without_case(field.name, "cookie")))
             continue;
         if (!with_body && field.name.size() > 8 &&
             equal_without_case(field.name.substr(0, 8), "content-"))

@@ -75,7 +75,7 @@ private:
     void drop_expired(std::int64_t now);
 
     const CookieJarOptions options_;
-    mutable SpinLock lock_;  // guards all members below
+    mutable SpinLock lock_;                                  // guards all members below
     std::map<std::string, Cookies, std::less<>> by_domain_;  // no entry is empty
     std::size_t size_ = 0;                                   // cookies in all entries
     std::uint64_t count_ = 0;                                // grows with each creation and use

@@ -27,7 +27,7 @@ using Shared = std::shared_ptr<const Representation>;
 
 Shared choose(const Request& request, std::shared_ptr<const Resource> resource) {
     const std::vector<Representation>& all = resource->representations;
-    WEFT_ASSERT(!all.empty() && all.front().coding == wire::Coding::Identity, "it is a file");
+    WEFT_ASSERT(!all.empty() && all.front().coding == wire::Coding::Identity, "see Kind::File");
     const Representation* chosen = &all.front();
     if (all.size() > 1 && request.header("accept-encoding")) {
         std::array<wire::Coding, 8> codings{};

@@ -46,7 +46,7 @@ struct Resource {
 };
 
 struct LoadOptions {
-    std::string index;  // of a directory; empty: none
+    std::string index;          // of a directory; empty: none
     bool lists = false;         // whether a directory without an index gives a Listing
     bool precompressed = true;  // whether to look for compressed copies
     Links links = Links::Refuse;

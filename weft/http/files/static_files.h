@@ -7,9 +7,9 @@
 // them, the index of a directory and, as an option, a listing of it.
 //
 // No path leads out of the directory, whatever it contains, and whatever is renamed or linked in
-// the directory meanwhile (see fiber/os/directory.h). Only regular files are served, and by default no
-// names that begin with a dot. The answer is 404 for a file that does not exist, 403 for one that
-// cannot be read, and 503 without descriptors or memory.
+// the directory meanwhile (see fiber/os/directory.h). Only regular files are served, and by default
+// no names that begin with a dot. The answer is 404 for a file that does not exist, 403 for one
+// that cannot be read, and 503 without descriptors or memory.
 //
 // Within limits, requested files stay open for a while, and small ones in memory. A change is
 // noticed after fresh_time at the latest. Replace files by renaming: if a file is overwritten while

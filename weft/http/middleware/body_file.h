@@ -27,7 +27,7 @@
 namespace weft::http {
 
 struct BodyFileOptions {
-    std::string folder = "/tmp";  // keep() needs a path on the same file system
+    std::string folder = "/tmp";                    // keep() needs a path on the same file system
     std::uint64_t bytes_max = 64ULL * 1024 * 1024;  // replaces the server's limit; more is 413
     std::uint32_t permissions = 0600;
 };

@@ -161,8 +161,8 @@ bool ProxyCore::try_once(Upstream& upstream, Request& request, const BodyStart& 
                                             .admitted = true});
     if (!lease) return connect_failed(upstream, lease.error(), response);
     // Shared with the parts of the response.
-    auto relay = std::make_shared<Relay>(shared_from_this(), upstream, std::move(*pass),
-                                         std::move(*lease));
+    auto relay =
+        std::make_shared<Relay>(shared_from_this(), upstream, std::move(*pass), std::move(*lease));
     auto failure = relay->ask(request, start, options_, via_);
     if (!failure) {
         upstream.succeeded();

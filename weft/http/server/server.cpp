@@ -34,6 +34,7 @@ Future<void> Server::start() {
     WEFT_ASSERT(alive_ == kAlive, "start() is called after its server has ended");
     return core_->start();
 }
+
 void Server::drain() { core_->drain(); }
 void Server::close() { core_->close(); }
 ServerCounters Server::counters() const { return core_->counters(); }

@@ -49,7 +49,7 @@ TEST(Shard, HTTP_4_exchanges_that_are_in_use_now_and_then_are_kept) {
     exchanges.look(now);
     for (int round = 0; round < 3; ++round) {
         exchanges.take(1);
-        EXPECT_FALSE(exchanges.look(now).is_never()) << "one is awake";
+        EXPECT_FALSE(exchanges.look(now).is_never()) << "one is active";
         exchanges.give_back();
         now += 11s;
         EXPECT_FALSE(exchanges.look(now).is_never()) << "round " << round;

@@ -180,7 +180,7 @@ Result<WebSocketOptions> check_response(const wire::ResponseHead& head, std::str
 // Reads until the parser has the first response that is 101 or final (RFC 9110 §15.2). `received`
 // then begins with that response.
 Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::string& received,
-                         Deadline deadline) {
+                       Deadline deadline) {
     std::array<std::byte, 4096> space;
     for (unsigned informational = 0; informational <= kInformationalMax;) {
         wire::Progress progress =
@@ -192,7 +192,7 @@ Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::s
                                                     : Error(ErrorKind::Refused, error.message());
         }
         if (progress == wire::Progress::Done) {
-            WEFT_ASSERT(parser.consumed() <= received.size(), "it saw no more bytes");
+            WEFT_ASSERT(parser.consumed() <= received.size(), "the parser was given no more");
             if (parser.head().status >= 200 || parser.head().status == 101) return {};
             received.erase(0, parser.consumed());
             parser.reset();
@@ -209,9 +209,8 @@ Result<void> read_head(net::Stream& stream, wire::ResponseParser& parser, std::s
 }
 
 Result<std::unique_ptr<WebSocket>> handshake(std::unique_ptr<net::Stream> stream,
-                                               const wire::Url& url,
-                                               const WebSocketUpgrade& options,
-                                               const Headers& headers, Deadline deadline) {
+                                             const wire::Url& url, const WebSocketUpgrade& options,
+                                             const Headers& headers, Deadline deadline) {
     if (!headers.is_valid() || !std::ranges::all_of(options.protocols, is_token)) {
         return Error(ErrorKind::Misuse, "a header or a subprotocol that cannot be sent");
     }

@@ -142,7 +142,7 @@ Result<void> WebSocket::ping_silent_peer() {
 // Ends receiving after a Close of the peer, or after an error, of which the peer is told by a
 // Close.
 Result<WebSocket::Message> WebSocket::end_receiving(const Event& event) {
-    WEFT_ASSERT(!ended_, "it ends once");
+    WEFT_ASSERT(!ended_, "receiving ends once");
     WEFT_ASSERT(event.kind == Event::Kind::Close || event.kind == Event::Kind::Failed);
     ended_ = true;
     bool failed = event.kind == Event::Kind::Failed;

@@ -27,9 +27,8 @@ std::string base64_encode(Bytes bytes) {
         std::size_t before = text.size();
         // One more for the zero byte that OpenSSL writes behind the text.
         text.resize(before + (some.size() + 2) / 3 * 4 + 1);
-        int written =
-            ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + before),
-                              as_octets(some.data()), static_cast<int>(some.size()));
+        int written = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + before),
+                                        as_octets(some.data()), static_cast<int>(some.size()));
         text.pop_back();
         WEFT_ASSERT(static_cast<std::size_t>(written) == text.size() - before);
     }

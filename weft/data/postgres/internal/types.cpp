@@ -53,11 +53,11 @@ constexpr std::array kKnown{
 
 // Unknown types whose names are reported with the columns.
 constexpr std::array kNamed{
-    KnownType{790, 791, "money"},      KnownType{869, 1041, "inet"},
-    KnownType{650, 651, "cidr"},       KnownType{1186, 1187, "interval"},
-    KnownType{1266, 1270, "timetz"},   KnownType{829, 1040, "macaddr"},
-    KnownType{1560, 1561, "bit"},      KnownType{1562, 1563, "varbit"},
-    KnownType{600, 1017, "point"},     KnownType{2249, 2287, "record"},
+    KnownType{790, 791, "money"},    KnownType{869, 1041, "inet"},
+    KnownType{650, 651, "cidr"},     KnownType{1186, 1187, "interval"},
+    KnownType{1266, 1270, "timetz"}, KnownType{829, 1040, "macaddr"},
+    KnownType{1560, 1561, "bit"},    KnownType{1562, 1563, "varbit"},
+    KnownType{600, 1017, "point"},   KnownType{2249, 2287, "record"},
 };
 
 const KnownType* find(Oid type) {

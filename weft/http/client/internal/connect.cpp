@@ -50,7 +50,7 @@ Result<void> ask_for_tunnel(net::Stream& stream, const Origin& origin, const For
             return parser.error().to_error("the proxy's response is malformed");
         if (progress == wire::Progress::Done) {
             std::uint16_t status = parser.head().status;
-            WEFT_ASSERT(parser.consumed() <= buffer.view().size(), "it saw no more bytes");
+            WEFT_ASSERT(parser.consumed() <= buffer.view().size(), "the parser was given no more");
             buffer.consume(parser.consumed());
             parser.reset();
             if (status >= 200 && status < 300 && buffer.empty()) return {};
@@ -88,7 +88,7 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
         std::string doing =
             "connect " + (tunnel ? format("{}:{}", host, port) : origin.to_string());
         Error error = in_named_phase(socket.error(),
-                                    {doing, timeouts.connect, "ClientTimeouts::connect"}, whole);
+                                     {doing, timeouts.connect, "ClientTimeouts::connect"}, whole);
         return tunnel ? error.with_context("the proxy") : error;
     }
     std::unique_ptr<net::Stream> stream = std::make_unique<net::Socket>(std::move(*socket));
@@ -108,7 +108,7 @@ Result<std::unique_ptr<net::Stream>> open_connection(const Origin& origin,
     if (secured) return secured;
     std::string doing = format("tls handshake with {}", origin.to_string());
     return in_named_phase(secured.error(), {doing, timeouts.handshake, "ClientTimeouts::handshake"},
-                         whole);
+                          whole);
 }
 
 }  // namespace weft::http

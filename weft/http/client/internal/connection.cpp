@@ -52,7 +52,7 @@ Result<bool> ClientConnection::parse() {
         }
         std::uint16_t status = parser_.head().status;
         WEFT_DASSERT(status >= 100, "the parser refuses other statuses");
-        WEFT_ASSERT(parser_.consumed() <= buffer.view().size(), "it saw no more bytes");
+        WEFT_ASSERT(parser_.consumed() <= buffer.view().size(), "the parser was given no more");
         buffer.consume(parser_.consumed());
         if (status >= 200 || (status == 101 && upgrades_)) {
             buffer.hold();

@@ -55,7 +55,7 @@ bool has_no_input(ClientConnection& connection) {
 }
 
 void destroy(ClientConnection* connection) {
-    WEFT_ASSERT(connection->state != ClientConnection::State::Idle, "its list still has it");
+    WEFT_ASSERT(connection->state != ClientConnection::State::Idle, "an idle one is in its list");
     connection->stream().close();
     delete connection;  // tidy: allow delete: made by Origin::connect
 }
@@ -168,8 +168,8 @@ ClientConnection* Origin::pop_idle() {
 
 void Origin::remove_idle(ClientConnection& connection) {
     WEFT_DASSERT(lock_.is_locked());
-    WEFT_ASSERT(connection.state == ClientConnection::State::Idle, "it is in no list");
-    WEFT_ASSERT(idle_count_ > 0, "its list counts it");
+    WEFT_ASSERT(connection.state == ClientConnection::State::Idle, "only idle ones are listed");
+    WEFT_ASSERT(idle_count_ > 0, "every idle connection is counted");
     WEFT_ASSERT(connection.shard < kShards);
     idle_[connection.shard].erase(connection);
     --idle_count_;
@@ -228,7 +228,7 @@ void Origin::give_back(Lease lease) {
 // Arms the connection and puts it into its list under one lock: on_event() and close_idle(), which
 // take the lock, must find it in the list.
 Origin::IdleOutcome Origin::enter_idle_list(ClientConnection& connection) {
-    WEFT_ASSERT(connection.state != ClientConnection::State::Idle, "it is in a list already");
+    WEFT_ASSERT(connection.state != ClientConnection::State::Idle, "it is in its list already");
     WEFT_ASSERT(connection.buffer.empty(), "an idle connection holds no bytes");
     unsigned shard = static_cast<unsigned>(worker_here().value_or(0) % kShards);
     SpinGuard guard(lock_);
@@ -425,8 +425,8 @@ void ClientPool::sweep() {
         }
         Deadline soon = Deadline::after(kSweepPause, now);
         // No deadline, but a connection is counted: it is not in its list yet, so check again soon.
-        bool look_soon = next.is_never() && !WEFT_PLANTED("client.sweeps_no_more");
-        static_cast<void>(wake_.wait_until(look_soon ? soon : std::max(next, soon)));
+        bool check_soon = next.is_never() && !WEFT_PLANTED("client.sweeps_no_more");
+        static_cast<void>(wake_.wait_until(check_soon ? soon : std::max(next, soon)));
     }
 }
 

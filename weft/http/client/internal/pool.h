@@ -168,10 +168,10 @@ private:
     const ClientOptions options_;
     const std::shared_ptr<net::Resolver> resolver_;  // shared with who set the options
     Atomic<bool> closed_{false};
-    Atomic<std::size_t> idle_{0};        // connections that are idle or about to be
-    Atomic<bool> sweeping_{false};       // whether the fiber that runs sweep() exists
-    Event wake_;                         // set by close(), to end that fiber's wait
-    mutable SpinLock lock_;              // guards the members below
+    Atomic<std::size_t> idle_{0};   // connections that are idle or about to be
+    Atomic<bool> sweeping_{false};  // whether the fiber that runs sweep() exists
+    Event wake_;                    // set by close(), to end that fiber's wait
+    mutable SpinLock lock_;         // guards the members below
     std::map<Name, std::shared_ptr<Origin>, Less> origins_;  // shared with their connections
     std::shared_ptr<net::tls::ClientContext> tls_;           // shared with TLS handshakes
 };

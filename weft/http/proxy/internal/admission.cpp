@@ -49,7 +49,7 @@ Admission::Admission(const ProxyOptions& options)
       waiting_(options.limits.waiting_per_origin, options.client_share),
       streams_(options.streams_per_upstream, options.client_share) {}
 
-Admission::~Admission() { WEFT_ASSERT(queue_.empty(), "a request waits for it"); }
+Admission::~Admission() { WEFT_ASSERT(queue_.empty(), "a request still waits"); }
 
 ClientKey Admission::key_of(const net::Address& client) const {
     if (client.kind() == net::Address::Kind::Unix) return {.is_known = false};

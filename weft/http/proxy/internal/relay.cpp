@@ -223,9 +223,8 @@ Result<Response> Relay::respond(const std::shared_ptr<Relay>& relay, const Reque
 
 Result<void> Relay::stream(BodyWriter& writer) {
     start_rest_of_upload();
-    Result<void> passed =
-        is_event_stream(lease_->head().headers) ? forward_until_drain(writer)
-                                                : forward_body(writer);
+    Result<void> passed = is_event_stream(lease_->head().headers) ? forward_until_drain(writer)
+                                                                  : forward_body(writer);
     if (!passed) fibers_.reset();
     return passed;
 }
@@ -277,11 +276,9 @@ void Relay::read_ahead() {
     WEFT_ASSERT(ahead_bytes_max_ > 0, "nothing may be read ahead");
     ahead_ = std::make_unique<Ahead>(std::max<std::size_t>(ahead_bytes_max_ / kReadBufferBytes, 1));
     if (!fibers_) fibers_.emplace();
+    auto end = [this] { ahead_->pieces.close(); };
     Result<void> started = fibers_->go(
-        "proxy read ahead",
-        [this, on_end = OnEnd([this] { ahead_->pieces.close(); })] {
-            ahead_->outcome = read_pieces();
-        });
+        "proxy read ahead", [this, on_end = OnEnd(end)] { ahead_->outcome = read_pieces(); });
     if (!started) ahead_.reset();
 }
 
@@ -373,9 +370,8 @@ void Relay::tunnel(Upgraded& client, Nanoseconds idle) {
             auto end = [&] {
                 if (!way.outcome && !scope.has_begun()) close_both();
             };
-            return [&, early, on_end = OnEnd(end)] {
-                way.outcome = copy_until_end(way, early, idle);
-            };
+            return
+                [&, early, on_end = OnEnd(end)] { way.outcome = copy_until_end(way, early, idle); };
         };
         Result<void> started = group.go(relaying(to_upstream, client.early));
         if (started) started = group.go(relaying(to_client, as_bytes(lease_->buffer.view())));

@@ -52,7 +52,7 @@ public:
 
     net::Stream& stream() { return *stream_; }
     bool is_fresh() const { return requests_ == 0; }  // no request has come yet
-    // Closes and destroys it. By its owner, when no fiber of it runs.
+    // Closes and destroys it. By its owner, which does not touch it afterwards.
     static void end(Connection& connection);
     // Ends an idle one whose time is over. In a drain it is served once more instead, because bytes
     // may have come by now.

@@ -199,7 +199,7 @@ bool Connection::handshake() {
 void Connection::begin_watch(Exchange& exchange) {
     watch_.begin(exchange.scope->state());
     auto tell = [](void* whom) { static_cast<Connection*>(whom)->arm_watch(); };
-    if (!exchange.scope->tell_when_asked(tell, this)) arm_watch();
+    if (!exchange.scope->notify_when_observed(tell, this)) arm_watch();
 }
 
 // Nobody is in arm_watch() any more: whatever outlives this scope got its context from one of those

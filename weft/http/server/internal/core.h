@@ -80,7 +80,8 @@ public:
 
     // Makes a connection idle that was just accepted or has nothing more to read. Idle: it waits
     // for its next bytes, and neither it nor its exchange, which may be null, is the caller's any
-    // more. Ready: it has bytes to read. End: the server closes, and it was read for the last time.
+    // more. Ready: it has bytes to read. End: its descriptor is closed, or the server closes and it
+    // was read for the last time.
     enum class Idling : std::uint8_t { Idle, Ready, End };
     Idling make_idle(Connection& connection, std::unique_ptr<Exchange>& exchange, Instant now);
     // By the callback of an idle connection whose bytes have come: it is the caller's now, with an

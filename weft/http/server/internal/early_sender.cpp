@@ -10,7 +10,7 @@
 namespace weft::http {
 
 Result<void> EarlySender::lend_output() {
-    // Relaxed: only the caller leaves these two states.
+    // Relaxed: the fiber can only change the first of these states into the second.
     WEFT_ASSERT(state_.load(std::memory_order_relaxed) == State::Idle ||
                     state_.load(std::memory_order_relaxed) == State::Absent,
                 "the output was taken back before it is lent again");

@@ -40,7 +40,7 @@ struct Exchange {
 
     explicit Exchange(const ServerLimits& limits) : parser(limits.head) {}
 
-    // It holds nothing of its connection, which can therefore do with another one.
+    // It holds nothing of its connection, for which another exchange would do as well.
     bool is_bare() const { return start == Start::ReadHead && buffer.empty() && output.empty(); }
 
     // For the next connection.

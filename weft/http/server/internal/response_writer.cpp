@@ -171,15 +171,15 @@ void ResponseWriter::write_head(const Response& response) {
         connection = "keep-alive";
     }
     bool has_length = coding_ == Coding::Length;
-    wire::append_response_head(exchange_.output,
-                               {.status = response.status,
-                                .headers = response.headers,
-                                .date_line = has_date ? std::string_view() : exchange_.date_line(),
-                                .server = has_server ? std::string_view() : options_.server_name,
-                                .connection =
-                                    has_upgrade ? connection_with_upgrade(connection) : connection,
-                                .length = has_length ? std::optional(length_) : std::nullopt,
-                                .is_chunked = coding_ == Coding::Chunked});
+    wire::append_response_head(
+        exchange_.output,
+        {.status = response.status,
+         .headers = response.headers,
+         .date_line = has_date ? std::string_view() : exchange_.date_line(),
+         .server = has_server ? std::string_view() : options_.server_name,
+         .connection = has_upgrade ? connection_with_upgrade(connection) : connection,
+         .length = has_length ? std::optional(length_) : std::nullopt,
+         .is_chunked = coding_ == Coding::Chunked});
 }
 
 Result<void> ResponseWriter::write_text(Response& response, std::string_view text) {

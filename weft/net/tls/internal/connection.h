@@ -49,9 +49,9 @@ public:
     // before, or is the beginning of the new one.
     void supply(Bytes input) {
         WEFT_ASSERT(!input_ended_, "nothing comes behind the end of the stream");
-        WEFT_ASSERT(input_.empty() ||
-                        (input.data() == input_.data() && input.size() >= input_.size()),
-                    "input that was not consumed would be lost");
+        WEFT_ASSERT(
+            input_.empty() || (input.data() == input_.data() && input.size() >= input_.size()),
+            "input that was not consumed would be lost");
         input_ = input;
     }
     void supply_end() {
