@@ -40,7 +40,11 @@ BlockingPool::BlockingPool(Scheduler&, unsigned threads_max, Nanoseconds idle_ma
     }
 }
 
-BlockingPool::~BlockingPool() { stop(); }
+BlockingPool::~BlockingPool() {
+    stop();
+    SpinGuard guard(lock_);
+    WEFT_DASSERT(queue_size_ == 0 && threads_ == 0, "stop() runs what is queued, and joins all");
+}
 
 unsigned BlockingPool::threads() const {
     SpinGuard guard(lock_);
@@ -90,6 +94,7 @@ Result<void> BlockingPool::submit(BlockingJob& job) {
     {
         SpinGuard guard(lock_);
         if (stopping_) return ErrorKind::Closed;
+        WEFT_ASSERT(job.state == BlockingJob::State::Queued, "a job is submitted once");
         queue_.push_back(job);
         ++queue_size_;
         sleeper = claim_idle();
@@ -107,6 +112,7 @@ Result<void> BlockingPool::submit(BlockingJob& job) {
 // With the lock held. Claims the thread that became idle last, so that threads that are not needed
 // stay idle and end.
 WaitRef BlockingPool::claim_idle() {
+    WEFT_DASSERT(lock_.is_locked());
     while (Slot* slot = idle_.pop_front()) {
         if (slot->waiter.try_claim(Wake::Ready)) return slot->waiter;
     }
@@ -115,16 +121,21 @@ WaitRef BlockingPool::claim_idle() {
 
 // With the lock held; null when all are taken.
 auto BlockingPool::take_slot() -> Slot* {
+    WEFT_DASSERT(lock_.is_locked());
     Slot* slot = free_slots_;
     if (!slot) return nullptr;
+    WEFT_ASSERT(slot->ended, "the thread of a free slot has ended");
     free_slots_ = slot->next_free;
     slot->ended = false;
     ++threads_;
+    WEFT_ASSERT(threads_ <= threads_max_, "each thread has a slot");
     return slot;
 }
 
 // With the lock held.
 void BlockingPool::put_slot(Slot& slot) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_ASSERT(slot.ended && !slot.idle_link.is_linked(), "a slot outlives its thread");
     slot.next_free = free_slots_;
     free_slots_ = &slot;
 }
@@ -164,7 +175,9 @@ void BlockingPool::fail_queued() {
             if (threads_ != 0) return;
             job = queue_.pop_front();
             if (!job) return;
+            WEFT_ASSERT(queue_size_ > 0, "the size is that of the queue");
             --queue_size_;
+            WEFT_ASSERT(job->state == BlockingJob::State::Queued, "a withdrawn job is not queued");
             job->state = BlockingJob::State::Failed;
         }
         if (job->detached) {
@@ -179,6 +192,7 @@ bool BlockingPool::withdraw(BlockingJob& job) {
     SpinGuard guard(lock_);
     if (job.state != BlockingJob::State::Queued) return false;
     queue_.erase(job);
+    WEFT_ASSERT(queue_size_ > 0, "the size is that of the queue");
     --queue_size_;
     job.state = BlockingJob::State::Withdrawn;
     counters_.withdrawn.add();
@@ -209,7 +223,9 @@ BlockingJob* BlockingPool::next_job(Slot& slot) {
     for (;;) {
         lock_.lock();
         if (BlockingJob* job = queue_.pop_front()) {
+            WEFT_ASSERT(queue_size_ > 0, "the size is that of the queue");
             --queue_size_;
+            WEFT_ASSERT(job->state == BlockingJob::State::Queued, "a withdrawn job is not queued");
             job->state = BlockingJob::State::Taken;
             lock_.unlock();
             counters_.jobs.add();
@@ -217,7 +233,9 @@ BlockingJob* BlockingPool::next_job(Slot& slot) {
             counters_.queue_wait_ns.add(static_cast<std::uint64_t>(waited_ns));
             return job;
         }
+        WEFT_DASSERT(queue_size_ == 0, "the size is that of the queue");
         if (stopping_ || expired) {
+            WEFT_ASSERT(threads_ > 0 && !slot.ended, "a thread ends once");
             --threads_;
             slot.ended = true;
             if (slot.started) put_slot(slot);

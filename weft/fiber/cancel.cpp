@@ -50,6 +50,7 @@ void CancelState::leave_tree(CancelState& above) {
 
 // With the lock of `above` held.
 void CancelState::leave_children_of(CancelState& above) {
+    WEFT_DASSERT(above.lock_.is_locked());
     if (previous_sibling_) {
         previous_sibling_->next_sibling_ = next_sibling_;
     } else if (above.first_child_ == this) {
@@ -60,6 +61,7 @@ void CancelState::leave_children_of(CancelState& above) {
 }
 
 void CancelState::move_below(CancelState& other) {
+    WEFT_ASSERT(parent_ && !is_cut(), "a node is moved once, from below another one");
     {
         SpinGuard guard(parent_->lock_);
         leave_children_of(*parent_);
@@ -79,6 +81,8 @@ CancelState::CancelState(CancelState* parent, Deadline deadline, const NodeType*
 
 // The reference to the parent is released in the loop of release(): here it would be a recursion.
 CancelState::~CancelState() {
+    WEFT_ASSERT(!first_child_, "a child keeps its parent");
+    WEFT_DASSERT(!timers_.worker, "a timer that is set keeps its token");
     if (parent_ && !is_cut()) leave_tree(*parent_);
 }
 
@@ -197,6 +201,7 @@ void CancelState::mark_children(CancelReason reason, CancelState*& marked) {
     CancelState* child = next_living(nullptr);
     while (child) {
         if (child->reason_.mark(reason)) {
+            WEFT_DASSERT(!child->next_marked_, "a node is marked once");
             child->add_ref();
             child->next_marked_ = marked;
             marked = child;
@@ -297,6 +302,7 @@ void CancelState::arm_deadline() {
 
 // With the lock held: a timer that is not set, or null. `armed`: that runtime has one that is set.
 auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> DeadlineTimer* {
+    WEFT_DASSERT(lock_.is_locked());
     DeadlineTimer* unset = nullptr;
     for (DeadlineTimer* timer = &timers_; timer; timer = timer->next.get()) {
         if (!timer->worker) {
@@ -310,6 +316,8 @@ auto CancelState::unset_timer(const Scheduler& scheduler, bool& armed) -> Deadli
 
 // With the token's lock held.
 void CancelState::DeadlineTimer::set(Worker& its_worker) {
+    WEFT_DASSERT(state.lock_.is_locked());
+    WEFT_DASSERT(!worker, "a timer is in one wheel at a time");
     worker = &its_worker;
     state.references_.add_timer();
     worker->timers().set(*this, state.deadline_.instant());
@@ -336,18 +344,21 @@ void CancelState::DeadlineTimer::on_end(Timer& timer, TimerEnd end) {
 }
 
 void CancelState::add_cell(WaitCell& cell) {
+    WEFT_DASSERT(!cell.listed && cell.token == this, "a cell is listed once, by its own token");
     SpinGuard guard(lock_);
     cell.listed = true;
     cells_.push_back(cell);
 }
 
 void CancelState::list_late(WaitCell& cell) {
+    WEFT_DASSERT(cell.lists_late && !cell.listed, "a lent token is listed at the first wait");
     cell.lists_late = false;
     cell.token->add_ref();
     cell.token->add_cell(cell);
 }
 
 void CancelState::remove_cell(WaitCell& cell) {
+    WEFT_DASSERT(cell.listed, "a cell leaves the list once");
     SpinGuard guard(lock_);
     cell.listed = false;
     cells_.erase(cell);

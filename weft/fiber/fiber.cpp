@@ -162,6 +162,9 @@ Fiber* prepare(Scheduler* wanted, const SpawnOptions& options, Joinable joinable
         error = Error(ErrorKind::OutOfMemory);
         return nullptr;
     }
+    WEFT_DASSERT(!fiber->stack && !fiber->token && !fiber->listed && !fiber->lists_late &&
+                     fiber->flags == 0 && !fiber->pinned,
+                 "a block that is used again is clean");
     fiber->size_class = scheduler->stack_class();
     Fiber* parent = inside ? worker->current() : nullptr;
     // Fibers that are spawned in a pinned worker's loop (by a Dormant, a Completion) stay there.
@@ -266,6 +269,7 @@ bool join(Fiber& fiber, Deadline deadline, Error& error) {
 bool is_done(Fiber& fiber) { return fiber.join.is_done(); }
 
 CancelState* spawn_state_of(Fiber& fiber) {
+    WEFT_DASSERT(fiber.flags & Fiber::kInScope);
     fiber.token->add_ref();
     return fiber.token;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/base/spin_lock.h"
@@ -172,6 +173,7 @@ std::shared_ptr<StopEntry> StopState::take_newest() {
     }
     std::shared_ptr<StopEntry> entry = std::move(entries_.back());
     entries_.pop_back();
+    WEFT_ASSERT(entry->state == StopEntry::State::Registered, "a hook is called once");
     entry->state = StopEntry::State::Running;
     entry->caller = weft::current();
     return entry;
@@ -185,6 +187,7 @@ void StopState::drain() {
         entry->close = nullptr;  // destroys its captures before its hook is told of the end
         {
             SpinGuard guard(lock_);
+            WEFT_ASSERT(entry->state == StopEntry::State::Running, "a hook ends after its call");
             entry->state = StopEntry::State::Over;
             entry->caller = nullptr;
         }
@@ -210,7 +213,8 @@ void StopState::take_back(StopEntry& entry) {
         SpinGuard guard(lock_);
         if (entry.state == StopEntry::State::Registered) {
             auto place = entries_.begin();
-            while (place->get() != &entry) ++place;
+            while (place != entries_.end() && place->get() != &entry) ++place;
+            WEFT_ASSERT(place != entries_.end(), "a registered hook is in the list");
             removed = std::move(*place);
             entries_.erase(place);
             return;

@@ -429,6 +429,7 @@ Result<void> Descriptor::write_whole(std::span<const std::byte> bytes, Deadline 
             kWritable, bytes.size(), WriteCall{flow_, bytes}, deadline, token);
         if (!count) [[unlikely]]
             return std::move(count).error();
+        WEFT_ASSERT(*count <= bytes.size(), "no more is written than was given");
         bytes = bytes.subspan(*count);
     }
     return {};

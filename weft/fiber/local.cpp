@@ -28,7 +28,9 @@ thread_local ThreadLocals thread_locals;  // tidy: allow thread_local: plain thr
 FiberLocals& give_locals(Fiber& fiber, std::unique_ptr<FiberLocals> made) {
     FiberLocals& locals = *made.release();
     // Relaxed: the fiber's own label; others read both words under the lock.
-    const FiberLabel* label = label_in(fiber.extra.load(std::memory_order_relaxed));
+    std::uintptr_t extra = fiber.extra.load(std::memory_order_relaxed);
+    WEFT_DASSERT(!locals_in(extra), "a fiber is given locals once");
+    const FiberLabel* label = label_in(extra);
     locals.label.store(label, std::memory_order_relaxed);
     SpinGuard guard(fiber.park_lock);
     fiber.extra.store(reinterpret_cast<std::uintptr_t>(&locals), std::memory_order_relaxed);

@@ -19,7 +19,10 @@ namespace {
 constexpr int kBudgetElsewhere = 64;
 
 // Out of line, so that the compiler does not keep the address over the switch that follows.
-[[gnu::noinline]] void refill(int operations) { weft_turn_left = operations; }
+[[gnu::noinline]] void refill(int operations) {
+    WEFT_DASSERT(operations > 0, "a turn has at least one operation");
+    weft_turn_left = operations;
+}
 
 }  // namespace
 

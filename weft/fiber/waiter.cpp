@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/base/spin_lock.h"
@@ -49,6 +50,7 @@ ThreadCell* take_thread_cell() {
 }
 
 void put_thread_cell(ThreadCell* cell) {
+    WEFT_DASSERT(cell->word.peek() == 0, "a thread does not end during a wait");
     SpinGuard guard(thread_cells.lock);
     cell->next_free = thread_cells.free;
     thread_cells.free = cell;
@@ -152,11 +154,13 @@ Waiter::Waiter(WaitReason reason, const void* object, Cancellable cancellable)
 }
 
 void Waiter::abandon() {
+    WEFT_DASSERT(!ended_, "a Waiter is waited for or abandoned, once");
     ended_ = true;
     if (!wait_steps::leave(ref())) static_cast<void>(park_until(Deadline::never()));
 }
 
 Wake Waiter::wait(Deadline deadline) {
+    WEFT_DASSERT(!ended_, "a Waiter is waited for or abandoned, once");
     ended_ = true;
     if (wait_steps::leave_cancelled(ref())) return Wake::Cancelled;
     if (cell_.is_thread || !deadline.is_never()) return park_until(deadline);
@@ -212,7 +216,9 @@ Result<void> Waiter::to_result(Wake wake) const {
     if (!waiting.is_thread) {
         auto& fiber = static_cast<Fiber&>(waiting);
         // Relaxed: a claimed fiber stays in its scheduler.
-        return fiber.scheduler.load(std::memory_order_relaxed)->make_ready(fiber);
+        Scheduler* scheduler = fiber.scheduler.load(std::memory_order_relaxed);
+        WEFT_DASSERT(scheduler, "a fiber that was claimed belongs to a runtime");
+        return scheduler->make_ready(fiber);
     }
     auto& cell = static_cast<ThreadCell&>(waiting);
     // Release: publishes what the claimer wrote; the thread may be gone right after.

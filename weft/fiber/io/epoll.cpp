@@ -126,6 +126,7 @@ std::size_t EpollReactor::gather(std::span<IoEvent> events, Batch& batch, std::i
                                  bool& saw_wake) {
     std::size_t room = std::min(events.size(), batch.size());
     int found = wait(batch.data(), static_cast<int>(room), timeout_ns);
+    WEFT_ASSERT(found <= static_cast<int>(room), "the kernel gives no more than there is room for");
     std::size_t count = 0;
     for (int i = 0; i < found; ++i) {
         Ticket ticket = Ticket::from_u64(batch[static_cast<std::size_t>(i)].data.u64);

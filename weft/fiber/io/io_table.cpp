@@ -56,6 +56,7 @@ inline void IoRegistration::Bank::set(bool is_ready) {
 
 // With the lock held.
 inline void IoRegistration::bank(std::uint8_t events) {
+    WEFT_DASSERT(lock_.is_locked());
     // Relaxed: before the counts, and under the lock.
     if (events & kEnds) [[unlikely]]
         ends_.store(ends_.load(std::memory_order_relaxed) | (events & kEnds),
@@ -65,6 +66,7 @@ inline void IoRegistration::bank(std::uint8_t events) {
 }
 
 inline bool IoRegistration::has_come(std::uint8_t events) const {
+    WEFT_DASSERT(lock_.is_locked());
     if ((events & kReadable) && is_ready(kReadable)) return true;
     if ((events & kWritable) && is_ready(kWritable)) return true;
     // Relaxed: under the lock.
@@ -85,7 +87,11 @@ Result<void> IoRegistration::look_again(std::uint8_t events) {
 }
 
 // With the lock held.
-Ticket IoRegistration::ticket() const { return Ticket{index_, generation_}; }
+Ticket IoRegistration::ticket() const {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(generation_ != 0 && generation_ <= kGenerationMax, "a reactor has 31 bits for it");
+    return Ticket{index_, generation_};
+}
 
 // With the lock held.
 Result<void> IoRegistration::ensure_added() {
@@ -103,6 +109,8 @@ Result<void> IoRegistration::add_to(Reactor& reactor) {
 
 // With the lock held.
 Result<void> IoRegistration::add_home(Reactor& reactor) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(!home_ && !retired_, "a registration is with one reactor, until it is retired");
     Result<void> added = reactor.add(fd_, ticket());
     if (!added && added.error().native_code() == EPERM) {
         // A regular file or the like: it never blocks.
@@ -171,6 +179,7 @@ Result<void> IoRegistration::wait_at_length(std::uint8_t direction, Deadline dea
 void IoRegistration::forget(const WaitRef& waiter, std::uint8_t direction, Entry& entry) {
     SpinGuard guard(lock_);
     if (entry.link.is_linked()) {
+        WEFT_ASSERT(others_count_ > 0, "the count is that of the list");
         others_.erase(entry);
         --others_count_;
     }
@@ -199,6 +208,7 @@ bool IoRegistration::disarm(Dormant& dormant) {
 // With the lock held.
 [[gnu::always_inline]] inline void IoRegistration::claim(std::uint8_t directions,
                                                          Claimed& claimed) {
+    WEFT_DASSERT(lock_.is_locked());
     if ((directions & kReadable) && reader_.cell())
         claim_one(std::exchange(reader_, WaitRef()), claimed);
     if ((directions & kWritable) && writer_.cell())
@@ -211,6 +221,7 @@ void IoRegistration::claim_others(std::uint8_t directions, Claimed& claimed) {
     for (Entry* entry = others_.front(); entry;) {
         Entry* following = others_.next(*entry);
         if (entry->direction & directions) {
+            WEFT_ASSERT(others_count_ > 0, "the count is that of the list");
             others_.erase(*entry);
             --others_count_;
             claim_one(entry->waiter, claimed);
@@ -256,6 +267,7 @@ inline void IoRegistration::resume(const Claimed& claimed) {
 // Registers anew after the reactor has dropped the registration. Not after a failure, which could
 // repeat for ever: then all waiters wake, and the next wait registers. With the lock held.
 void IoRegistration::add_again(std::uint8_t events) {
+    WEFT_DASSERT(lock_.is_locked());
     bool again = home_ && !(events & kFailed) && home_->add(fd_, ticket());
     if (!again) home_ = nullptr;
 }
@@ -265,6 +277,7 @@ inline void IoRegistration::deliver(const IoEvent& event) {
     Dormant* dormant = nullptr;
     {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(event.registration.index == index_, "an event goes to the slot of its ticket");
         // The descriptor may have been closed, and the slot reused, while the event was under way.
         bool is_stale = generation_ != event.registration.generation;
         if (is_stale && !WEFT_PLANTED("io.stale_event")) return;
@@ -326,18 +339,21 @@ IoStorage::~IoStorage() {
 
 void IoStorage::add_ref() {
     // Relaxed: a new reference is made from an existing one.
-    references_.fetch_add(1, std::memory_order_relaxed);
+    std::uint32_t before = references_.fetch_add(1, std::memory_order_relaxed);
+    WEFT_ASSERT(before != 0, "a new reference is made from an existing one");
 }
 
 void IoStorage::release() {
     // Acquire-release: the last one sees what all others did to the slots.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        delete this;  // tidy: allow delete: counted by itself
+    std::uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
+    WEFT_ASSERT(before != 0, "the slots were released more often than they were referred to");
+    if (before == 1) delete this;  // tidy: allow delete: counted by itself
 }
 
 inline auto IoStorage::place_of(std::uint32_t index) -> Place {
     std::uint32_t shifted = index + kFirstChunk;
     unsigned chunk = static_cast<unsigned>(std::bit_width(shifted / kFirstChunk)) - 1;
+    WEFT_DASSERT(chunk < kChunks, "the chunks hold kDescriptorsMax slots");
     return Place{chunk, shifted - (kFirstChunk << chunk)};
 }
 
@@ -354,6 +370,7 @@ inline IoRegistration* IoStorage::fetch(Ticket ticket) const {
 
 // With the lock held. A slot that was never used; null when memory or indices are out.
 IoRegistration* IoStorage::fresh() {
+    WEFT_DASSERT(lock_.is_locked());
     if (used_ >= kDescriptorsMax - kFirstChunk) return nullptr;
     Place place = place_of(used_);
     // Relaxed: only written under the lock.
@@ -389,6 +406,9 @@ Result<IoRegistration*> IoStorage::take(int fd, std::uint8_t readiness) {
     add_ref();
     // Under the slot's lock: a late event for its former owner may be reading it.
     SpinGuard guard(slot->lock_);
+    WEFT_DASSERT(!slot->reader_.cell() && !slot->writer_.cell() && slot->others_count_ == 0 &&
+                     !slot->dormant_ && !slot->home_,
+                 "a registration that is used again is clean");
     slot->fd_ = fd;
     slot->retired_ = false;
     slot->detached_.store(detached, std::memory_order_relaxed);

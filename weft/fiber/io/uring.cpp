@@ -58,7 +58,9 @@ std::uint8_t to_events(int mask) {
 }
 
 std::uint64_t tag_of(const FileRequest& request) {
-    return kFileTag | reinterpret_cast<std::uintptr_t>(&request);
+    auto address = reinterpret_cast<std::uintptr_t>(&request);
+    WEFT_DASSERT((address & kFileTag) == 0, "an address of user space leaves the highest bit");
+    return kFileTag | address;
 }
 
 void prepare(io_uring_sqe& sqe, FileRequest& request) {
@@ -140,6 +142,7 @@ private:
 // With the lock held. A full submission queue is flushed, so there is always a next entry: the
 // kernel takes all of them, and refuses only until completions have been taken.
 io_uring_sqe& UringReactor::next_sqe() {
+    WEFT_DASSERT(lock_.is_locked());
     for (unsigned attempt = 0;; ++attempt) {
         if (io_uring_sqe* sqe = io_uring_get_sqe(&ring_)) return *sqe;
         flush();
@@ -149,6 +152,7 @@ io_uring_sqe& UringReactor::next_sqe() {
 
 // With the lock held.
 void UringReactor::flush() {
+    WEFT_DASSERT(lock_.is_locked());
     while (io_uring_sq_ready(&ring_) != 0) {
         int submitted = io_uring_submit(&ring_);
         if (submitted > 0 || submitted == -EINTR) continue;
@@ -223,12 +227,14 @@ void UringReactor::wake() {
 // With the lock held: takes what the completion ring has, without waiting.
 void UringReactor::gather(std::span<IoEvent> events, std::size_t& count, FileRequest*& finished,
                           bool& saw_wake) {
+    WEFT_DASSERT(lock_.is_locked());
     std::array<io_uring_cqe*, 64> batch;
     while (count < events.size()) {
         std::size_t room = events.size() - count;
         unsigned limit = static_cast<unsigned>(room < batch.size() ? room : batch.size());
         unsigned found = io_uring_peek_batch_cqe(&ring_, batch.data(), limit);
         if (found == 0) return;
+        WEFT_ASSERT(found <= limit, "the ring gives no more than there is room for");
         for (unsigned i = 0; i < found; ++i) {
             const io_uring_cqe& cqe = *batch[i];
             if (cqe.user_data == kIgnoredTag) continue;
@@ -260,7 +266,8 @@ void UringReactor::complete(FileRequest* finished) {
     while (FileRequest* request = finished) {
         finished = static_cast<FileRequest*>(request->buffer);
         // Relaxed: as in has_files().
-        files_.fetch_sub(1, std::memory_order_relaxed);
+        std::uint32_t before = files_.fetch_sub(1, std::memory_order_relaxed);
+        WEFT_ASSERT(before != 0, "a request completes once");
         request->ended.complete();
     }
 }

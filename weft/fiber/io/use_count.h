@@ -178,6 +178,7 @@ private:
     // After the close no use begins, so the number of uses only falls. The home's uses were read
     // before the word; so a sum of zero means that no use is under way now.
     [[gnu::noinline, gnu::cold]] bool try_finish(std::uint32_t word, std::uint32_t home_uses) {
+        WEFT_DASSERT(word & kClosed, "only a close is finished");
         while (uses(word, home_uses) == 0 && !(word & kFinished)) {
             // Acquire: after all that was done in the uses of others.
             if (shared_.compare_exchange_weak(word, word | kFinished, std::memory_order_acquire,

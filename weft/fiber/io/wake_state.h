@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 
 namespace weft {
@@ -21,13 +22,17 @@ public:
                                            std::memory_order_acquire)) {
             return true;
         }
+        WEFT_DASSERT(expected == kNotified, "only the owner sleeps in its reactor");
         // An exchange, not a store: the mark of a second waker may be overwritten here, so the
         // owner must also see what that one did.
         state_.exchange(kAwake, std::memory_order_acq_rel);
         return false;
     }
     // Owner only. Consumes a wake-up that came during the sleep.
-    void end_sleep() { state_.exchange(kAwake, std::memory_order_acq_rel); }
+    void end_sleep() {
+        [[maybe_unused]] std::uint32_t before = state_.exchange(kAwake, std::memory_order_acq_rel);
+        WEFT_DASSERT(before != kAwake, "a sleep ends as often as it began");
+    }
 
     // Any thread. True: the owner sleeps, or is about to: make the system call.
     bool notify() { return state_.exchange(kNotified, std::memory_order_acq_rel) == kAsleep; }

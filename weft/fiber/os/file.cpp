@@ -90,6 +90,7 @@ Result<long> outcome(long result, const Result<void>& waited) {
 // False if the reactor of this worker does not take requests.
 bool perform_by_reactor(FileRequest& request, Deadline deadline, Result<void>& waited) {
     Reactor& reactor = this_worker()->reactor();
+    WEFT_DASSERT(!request.taken, "a request is submitted once");
     request.taken = reactor.submit(request);
     if (!request.taken) return false;
     if (request.operation == Operation::Close) {
@@ -183,7 +184,9 @@ Result<std::size_t> transfer(Operation operation, int fd, const std::byte* begin
     request.buffer = const_cast<std::byte*>(begin);
     request.size = static_cast<std::uint32_t>(size < kTransferBytesMax ? size : kTransferBytesMax);
     request.offset = offset;
-    return static_cast<std::size_t>(WEFT_TRY(perform(request, deadline)));
+    auto moved = static_cast<std::size_t>(WEFT_TRY(perform(request, deadline)));
+    WEFT_ASSERT(moved <= request.size, "no more is read or written than was asked for");
+    return moved;
 }
 
 Error offset_error() { return Error(ErrorKind::Misuse, EINVAL, "no file has so large an offset"); }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/fiber/blocking.h"
 #include "weft/fiber/os/signal.h"
@@ -223,6 +224,7 @@ Process::~Process() { end(); }
 
 // True if the child has ended; then status_ is set.
 Result<bool> Process::take_status() {
+    WEFT_ASSERT(pid_ > 0 && !status_, "a status is taken once, of a child");
     siginfo_t info{};
     if (int error = ask_status(pid_, WNOHANG, info); error != 0) {
         // SIGCHLD is ignored in this process, or somebody else has waited for all children.
@@ -256,6 +258,7 @@ Result<ExitStatus> Process::wait(Deadline deadline) {
 
 Result<void> Process::kill(int signal) {
     if (status_ || pid_ == 0) return Error::from_errno(ESRCH, "kill: the process has ended");
+    WEFT_ASSERT(pid_ > 0, "kill(2) takes other numbers for groups of processes");
     // The status has not been taken, so the number is still the child's.
     if (::kill(pid_, signal) != 0)
         return Error::from_errno(errno).with_context("kill", "process " + std::to_string(pid_));
@@ -265,6 +268,7 @@ Result<void> Process::kill(int signal) {
 void Process::end() {
     if (pid_ == 0 || status_) return;
     pid_t pid = std::exchange(pid_, 0);
+    WEFT_ASSERT(pid > 0, "kill(2) takes other numbers for groups of processes");
     ::kill(pid, SIGKILL);
     siginfo_t info{};
     if (ask_status(pid, WNOHANG, info) != 0 || info.si_pid != 0) return;

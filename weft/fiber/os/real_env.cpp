@@ -153,6 +153,7 @@ EnvThread start_thread(void (*entry)(void*), void* argument, const char* name) {
 }
 
 void join_thread(EnvThread thread) {
+    WEFT_ASSERT(thread.handle != 0, "only a thread that was started is joined");
     int error = ::pthread_join(static_cast<pthread_t>(thread.handle), nullptr);
     WEFT_ASSERT(error == 0, "a thread is joined once, by another thread");
 }

@@ -136,6 +136,8 @@ Result<void> SignalDispatcher::start() {
 }
 
 Result<void> SignalDispatcher::install(int signal) {
+    WEFT_DASSERT(lock_.is_locked());
+    WEFT_DASSERT(signal >= 1 && signal <= kSignalMax, "bits_of() refuses other numbers");
     auto index = static_cast<std::size_t>(signal);
     if (users_[index]++ != 0) return {};
     struct sigaction action{};
@@ -174,9 +176,10 @@ void SignalDispatcher::release(std::uint64_t signals) {
     {
         SpinGuard guard(lock_);
         for (int signal = 1; signal <= kSignalMax; ++signal) {
+            if (!(signals & bit_of(signal))) continue;
             auto index = static_cast<std::size_t>(signal);
-            if ((signals & bit_of(signal)) && --users_[index] == 0)
-                ::sigaction(signal, &former_[index], nullptr);
+            WEFT_ASSERT(users_[index] > 0, "a signal is released as often as it was acquired");
+            if (--users_[index] == 0) ::sigaction(signal, &former_[index], nullptr);
         }
     }
     wake_thread();
@@ -292,6 +295,7 @@ void SignalDispatcher::call_alarms() {
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
         if (!hook->alarm.expired(now)) continue;
         hook->alarm = Deadline::never();
+        WEFT_ASSERT(!hook->calling, "hooks are called by one thread, one after the other");
         hook->calling = true;
         lock_.unlock();
         hook->on_alarm();
@@ -350,6 +354,7 @@ void SignalDispatcher::call_hooks(std::uint64_t signals) {
     lock_.lock();
     for (SignalHook::State* hook = hooks_; hook; hook = hook->next) {
         if (!(signals & bit_of(hook->signal))) continue;
+        WEFT_ASSERT(!hook->calling, "hooks are called by one thread, one after the other");
         hook->calling = true;
         lock_.unlock();
         hook->callback(hook->signal);

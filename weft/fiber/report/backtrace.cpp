@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/report/libdw.h"
 #include "weft/fiber/report/snapshot.h"
 #include "weft/fiber/report/symbols.h"
@@ -71,6 +72,7 @@ std::vector<std::vector<std::string>> describe_frames(std::span<const Frames> ba
     Frames all;
     for (const Frames& frames : backtraces) all.insert(all.end(), frames.begin(), frames.end());
     std::vector<std::string> texts = symbols::describe(all);
+    WEFT_ASSERT(texts.size() == all.size(), "each address has a text");
     std::vector<std::vector<std::string>> described;
     auto from = texts.begin();
     for (const Frames& frames : backtraces) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/fiber/report/backtrace.h"
@@ -66,6 +67,7 @@ void look_at(Fiber& fiber, void* argument) {
 void look_at_workers(Listing& listing) {
     std::vector<StackSnapshot> snapshots = snapshots_of(listing.scheduler);
     std::vector<Frames> backtraces = frames_of(snapshots);
+    WEFT_ASSERT(backtraces.size() == snapshots.size(), "each snapshot has its frames");
     for (std::size_t i = 0; i < snapshots.size(); ++i) {
         auto found = std::ranges::find(listing.fibers, snapshots[i].fiber, &Listed::fiber);
         if (found != listing.fibers.end() && found->report.state == FiberState::Running)
@@ -77,6 +79,7 @@ void name_frames(Listing& listing) {
     std::vector<Frames> backtraces;
     for (Listed& listed : listing.fibers) backtraces.push_back(std::move(listed.frames));
     std::vector<std::vector<std::string>> texts = describe_frames(backtraces);
+    WEFT_ASSERT(texts.size() == listing.fibers.size(), "each backtrace has its lines");
     for (std::size_t i = 0; i < texts.size(); ++i)
         listing.fibers[i].report.frames = std::move(texts[i]);
 }

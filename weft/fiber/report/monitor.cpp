@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "weft/base/assert.h"
 #include "weft/base/format.h"
 #include "weft/base/log.h"
 #include "weft/base/spin_lock.h"
@@ -131,6 +132,7 @@ void Monitor::thread_waits() { monitors.wake_all(); }
 
 bool Monitor::all_sleep() const {
     unsigned count = scheduler_.worker_count();
+    WEFT_DASSERT(count > 0 && count <= Scheduler::kWorkersMax, "each worker has a bit");
     std::uint64_t all = count == 64 ? UINT64_MAX : (std::uint64_t{1} << count) - 1;
     return scheduler_.sleepers() == all;
 }
@@ -170,6 +172,7 @@ void Monitor::watch() {
 
 void Monitor::look_for_stalls() {
     if (options_.stall.count() == 0) return;
+    WEFT_DASSERT(observations_.size() == scheduler_.worker_count(), "one for each worker");
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i)
         look_at(scheduler_.worker(i), observations_[i]);
 }

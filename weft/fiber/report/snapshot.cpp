@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/format.h"
 #include "weft/base/sanitizer.h"
@@ -127,6 +128,7 @@ void prepare(StackSnapshot& snapshot) {
 
 bool finish(StackSnapshot& snapshot) {
     if (!snapshot.fiber) return false;
+    WEFT_ASSERT(snapshot.word_count <= snapshot.words.size(), "a copy fits into its room");
     snapshot.words.resize(snapshot.word_count);
     return true;
 }
@@ -232,6 +234,7 @@ void guess_base_pointer(StackSnapshot& snapshot) {
     std::size_t count = snapshot.words.size();
     std::uintptr_t end = begin + count * sizeof begin;
     std::uintptr_t pointer = snapshot.registers[StackSnapshot::kStackPointer];
+    WEFT_ASSERT(pointer >= begin, "a copy begins at the stack pointer or below");
     for (std::size_t i = (pointer - begin) / sizeof begin; i + 1 < count; ++i) {
         std::uintptr_t place = begin + i * sizeof begin;
         std::uintptr_t caller = snapshot.words[i];
@@ -284,6 +287,8 @@ void SnapshotTarget::answer([[maybe_unused]] void* signal_context) {
 
 bool SnapshotTarget::take_by_signal(StackSnapshot& snapshot) {
     if (!has_handler()) return false;
+    // Relaxed: one thread asks at a time, under the lock of the list.
+    WEFT_ASSERT(state_.load(std::memory_order_relaxed) == kIdle, "a thread is asked by one");
     prepare(snapshot);
     asked_for_ = &snapshot;
     // Release: publishes asked_for_.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/io/io_table.h"
@@ -74,6 +75,7 @@ void Worker::look_around() {
     // for long is it made to overflow.
     std::int64_t since_poll_ns = coarse_now_ns_ - polled_ns_;
     unsigned room = RunQueue<Fiber>::kCapacity - ready_.size();
+    WEFT_DASSERT(room <= RunQueue<Fiber>::kCapacity, "a queue holds at most its capacity");
     if (since_poll_ns >= kTurnNs && (room >= kEventBatch || since_poll_ns >= kPollNsMax))
         deliver(*reactor_, false, 0, std::clamp(room, kEventsMin, kEventBatch));
     current_ = leaving;
@@ -94,6 +96,7 @@ void Worker::take_posted_fibers() {
 // a script engine whose garbage collector scans it.
 void Worker::run_completions() {
     if (inbox_.empty()) return;
+    WEFT_ASSERT(current_ == &loop_fiber_, "records run in the loop, on the thread's own stack");
     for (Completion* completion = inbox_.take_all(); completion;) {
         Completion* following = completion->next;
         completion->run(*completion);
@@ -113,6 +116,7 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
     std::span<IoEvent> events = std::span(events_).first(most);
     std::size_t count =
         for_owner ? reactor.poll_for_owner(events) : reactor.poll(events, deadline_ns);
+    WEFT_ASSERT(count <= events.size(), "a reactor gives at most as many events as there is room");
     // After a sleep the coarse clock is old: read it before callbacks and fibers use it.
     if (!for_owner && deadline_ns != 0 && count != 0) coarse_now_ns_ = env::now_ns();
     if (!for_owner) polled_ns_ = coarse_now_ns_;
@@ -132,6 +136,7 @@ bool Worker::sees_work() const {
 }
 
 void Worker::sleep() {
+    WEFT_DASSERT(this_worker() == this && !current(), "a worker sleeps in its own loop");
     auto stays_awake = [this] {
         if (!WEFT_PLANTED("worker.sleep_without_look") && sees_work()) return true;
         // seq_cst: set before all are woken; see end_workers().
@@ -183,6 +188,7 @@ bool Worker::become_watchman() {
 // By the watchman: takes over the events, timers and fibers of workers that have made no progress
 // since the last call.
 void Worker::rescue() {
+    WEFT_DASSERT(scheduler_.worker_count() <= kWorkersMax, "seen_turns_ has room for each worker");
     std::uint64_t asleep = scheduler_.sleepers_.look();
     for (unsigned i = 0; i < scheduler_.worker_count(); ++i) {
         Worker& worker = scheduler_.worker(i);

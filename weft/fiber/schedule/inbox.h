@@ -5,6 +5,7 @@
 // inbox empty knows that it has to wake the owner.
 #pragma once
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
 
@@ -29,6 +30,7 @@ public:
     bool post(T& item) {
         T* head = head_.load(std::memory_order_relaxed);
         do {
+            WEFT_DASSERT(head != &item, "an item is posted again only after it was taken");
             item.next = head;
         } while (
             !head_.compare_exchange_weak(head, &item, Order::kPost, std::memory_order_relaxed));

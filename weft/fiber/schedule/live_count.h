@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 
 namespace weft {
@@ -39,6 +40,7 @@ std::uint64_t sum_live(const Workers& workers, CountOf count_of, Outside outside
     for (const auto& worker : workers) finished += count_of(worker).finished();
     std::uint64_t spawned = outside();
     for (const auto& worker : workers) spawned += count_of(worker).spawned();
+    WEFT_DASSERT(spawned >= finished, "a fiber is counted as spawned before it finishes");
     return spawned - finished;
 }
 
@@ -55,7 +57,8 @@ public:
     void begin() { watchers_.fetch_add(1, std::memory_order_seq_cst); }
     void end() {
         // seq_cst like its counterpart above; nothing depends on this one.
-        watchers_.fetch_sub(1, std::memory_order_seq_cst);
+        [[maybe_unused]] std::uint32_t before = watchers_.fetch_sub(1, std::memory_order_seq_cst);
+        WEFT_DASSERT(before != 0, "a watcher ends as often as it began");
     }
     // Read before the count of fibers: a thread that blocks on an older value returns at once.
     std::uint32_t signal() const { return signal_.load(std::memory_order_seq_cst); }

@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "weft/base/assert.h"
 #include "weft/fiber/io/io_table.h"
 #include "weft/fiber/schedule/scheduler.h"
 #include "weft/fiber/schedule/worker.h"
@@ -50,6 +51,7 @@ Result<void> look_after(unsigned worker) {
     constexpr std::size_t kEvents = 128;
     std::array<IoEvent, kEvents> events;
     std::size_t count = scheduler.worker(worker).reactor().poll_for_owner(events);
+    WEFT_ASSERT(count <= kEvents, "a reactor gives at most as many events as there is room");
     scheduler.io().dispatch(std::span(events).first(count));
     return {};
 }

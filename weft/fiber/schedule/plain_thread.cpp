@@ -1,5 +1,6 @@
 #include "weft/fiber/schedule/plain_thread.h"
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/fiber/report/monitor.h"
@@ -24,7 +25,10 @@ JoiningThread::JoiningThread() {
     Monitor::thread_waits();
 }
 // Relaxed: nobody has to notice the end of a wait.
-JoiningThread::~JoiningThread() { joining.fetch_sub(1, std::memory_order_relaxed); }
+JoiningThread::~JoiningThread() {
+    unsigned before = joining.fetch_sub(1, std::memory_order_relaxed);
+    WEFT_ASSERT(before != 0, "a thread ends its join as often as it began one");
+}
 
 bool call_on_plain_thread(void (*function)(void* argument), void* argument) {
     if (!this_worker() && !env::current()) {

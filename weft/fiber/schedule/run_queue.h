@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/planted.h"
 
@@ -49,6 +50,7 @@ public:
         std::uint64_t end = end_.load(std::memory_order_relaxed);
         // Acquire: the slot about to be overwritten has been read by the thief that moved begin_.
         std::uint64_t begin = Order::kHeedsThieves ? begin_.load(std::memory_order_acquire) : end;
+        WEFT_DASSERT(end - begin <= Capacity, "thieves take no more than was pushed");
         if (end - begin >= Capacity) return false;
         append(end, item);
         return true;
@@ -99,6 +101,7 @@ public:
         std::uint64_t begin = begin_.load(std::memory_order_relaxed);
         std::uint64_t end = end_.load(std::memory_order_relaxed);
         if (begin == end) return nullptr;
+        WEFT_DASSERT(end - begin <= Capacity, "a slot is overwritten only after it was taken");
         T* oldest = slot(begin).load(std::memory_order_relaxed);
         // Relaxed, here and below: the owner is alone with the queue.
         begin_.store(begin + 1, std::memory_order_relaxed);
@@ -118,6 +121,7 @@ public:
 
     // Any thread, of a queue that anybody may take from. Null when empty.
     T* pop_oldest() {
+        WEFT_DASSERT(takers_ == Takers::Anybody, "nobody steals from this queue");
         std::uint64_t begin = begin_.load(Order::kSteal);
         for (;;) {
             // seq_cst: reads end_ after begin_; pairs with pop_newest. It also acquires the slot.

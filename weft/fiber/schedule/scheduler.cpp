@@ -171,11 +171,13 @@ void Scheduler::make_ready_from_outside(Fiber& fiber) {
     } else {
         inject(fiber);
     }
-    // Release: the last access; pairs with the acquire in end_workers().
+    // Release: the last access; pairs with the acquire in end_workers(). After it the scheduler may
+    // be gone.
     outside_callers_.fetch_sub(1, std::memory_order_release);
 }
 
 void Scheduler::post(unsigned worker, Completion& completion) {
+    WEFT_ASSERT(worker < workers_.size(), "the caller has looked that there is such a worker");
     // Relaxed and release: as above, for a completion that lets the program end the runtime.
     outside_callers_.fetch_add(1, std::memory_order_relaxed);
     workers_[worker]->post(completion);
@@ -212,6 +214,7 @@ void Scheduler::push_global(GlobalQueue& queue, Fiber* first, Fiber* last, unsig
 void Scheduler::wake_one() {
     unsigned index = sleepers_.claim_one(stealing_mask_);
     if (index == Sleepers::kNobody) return;
+    WEFT_ASSERT(index < workers_.size(), "only workers of this runtime announce their sleep");
     counters_.wakeups.add(1);
     workers_[index]->reactor().wake();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/spin_lock.h"
 
@@ -21,6 +22,7 @@ public:
     // Any thread: a chain linked by `next`. The caller then looks for a sleeper.
     void push(T* first, T* last, unsigned count) {
         SpinGuard guard(lock_);
+        WEFT_DASSERT(!first_ == !last_, "both ends are there, or none");
         last->next = nullptr;
         if (last_) {
             last_->next = first;
@@ -49,7 +51,9 @@ public:
         if (!first_) last_ = nullptr;
         last->next = nullptr;
         // Relaxed: written under the lock only.
-        size_.store(size_.load(std::memory_order_relaxed) - count, Order::kSize);
+        std::uint64_t size = size_.load(std::memory_order_relaxed);
+        WEFT_ASSERT(size >= count && (size == count) == !first_, "the size is that of the queue");
+        size_.store(size - count, Order::kSize);
         return first;
     }
 

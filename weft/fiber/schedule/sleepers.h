@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 
 namespace weft {
@@ -31,7 +32,8 @@ public:
     [[nodiscard]] bool try_fall_asleep(unsigned worker, SeesWork sees_work) {
         bool seen = !Order::kAnnouncesFirst && sees_work();
         // seq_cst: announced before the last look.
-        asleep_.fetch_or(bit_of(worker), Order::kAnnounce);
+        [[maybe_unused]] std::uint64_t before = asleep_.fetch_or(bit_of(worker), Order::kAnnounce);
+        WEFT_DASSERT((before & bit_of(worker)) == 0, "a worker announces its sleep once");
         if (Order::kAnnouncesFirst && Order::kLooksAgain) seen = sees_work();
         if (seen) wake_up(worker);
         return !seen;
@@ -40,7 +42,11 @@ public:
 
     // By a worker, around its search for work to steal.
     void begin_search() { searching_.fetch_add(1, std::memory_order_seq_cst); }
-    void end_search() { searching_.fetch_sub(1, std::memory_order_seq_cst); }
+    void end_search() {
+        // seq_cst: as in claim_one().
+        [[maybe_unused]] std::uint32_t before = searching_.fetch_sub(1, std::memory_order_seq_cst);
+        WEFT_DASSERT(before != 0, "a search ends as often as it began");
+    }
 
     // After work was queued: the one of these workers that the caller has to wake, or kNobody.
     [[nodiscard]] unsigned claim_one(std::uint64_t of_these) {

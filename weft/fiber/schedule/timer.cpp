@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 
 namespace weft {
@@ -58,12 +59,14 @@ void TimerWheel::insert(Timer& timer) {
     std::uint64_t difference = (tick ^ tick_) | 1;
     unsigned level = (63U - static_cast<unsigned>(std::countl_zero(difference))) / kSlotBits;
     unsigned index = (tick >> (level * kSlotBits)) & (kSlots - 1);
+    WEFT_DASSERT(level < kLevels, "the wheel reaches as far as the clock");
     timer.slot_ = static_cast<std::uint16_t>(level * kSlots + index);
     slots_[timer.slot_].push_back(timer);
     occupied_[level] |= std::uint64_t{1} << index;
 }
 
 void TimerWheel::erase(Timer& timer) {
+    WEFT_DASSERT(timer.slot_ < kLevels * kSlots, "only a timer in the wheel is taken out");
     List& slot = slots_[timer.slot_];
     slot.erase(timer);
     if (slot.empty())
@@ -85,6 +88,7 @@ bool TimerWheel::first_slot(Slot& slot) const {
 
 void TimerWheel::set(Timer& timer, Instant deadline) {
     SpinGuard guard(lock_);
+    WEFT_DASSERT(timer.slot_ == Timer::kNoSlot, "a timer is in one wheel at a time");
     timer.deadline_ = deadline;
     insert(timer);
     std::int64_t ns = deadline.time_since_epoch().count();
@@ -106,6 +110,7 @@ bool TimerWheel::cancel(Timer& timer) {
 bool TimerWheel::take_due_slot(Instant now, List& due) {
     Slot slot{};
     if (!first_slot(slot) || slot.start > tick_of(now)) return false;
+    WEFT_DASSERT(!slots_[slot.level * kSlots + slot.index].empty(), "a marked slot has timers");
     tick_ = std::max(tick_, slot.start);
     occupied_[slot.level] &= ~(std::uint64_t{1} << slot.index);
     List moved;

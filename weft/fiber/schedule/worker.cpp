@@ -40,11 +40,14 @@ Worker::Worker(Scheduler& scheduler, unsigned index, Kind kind, Takers takers,
       scheduler_(scheduler),
       index_(index),
       kind_(kind) {
+    WEFT_ASSERT(index < kWorkersMax, "each worker has a bit in the word of the sleepers");
     stacks_.set_size_class(scheduler.stack_class());
     other_stacks_.set_size_class(scheduler.stack_class());
 }
 
-Worker::~Worker() = default;
+Worker::~Worker() {
+    WEFT_DASSERT(ready_.size() == 0 && fresh_.size() == 0, "a runtime ends after its fibers");
+}
 
 bool Worker::start_thread() {
     thread_ = env::start_thread(thread_main, this, "weft-worker");
@@ -114,10 +117,14 @@ __attribute__((no_sanitize("thread"))) Worker::Peek Worker::peek() const {
 }
 
 void Worker::yield_current() {
+    WEFT_DASSERT(this_worker() == this && current(), "by the fiber that this worker runs");
     if (!yield_to_another()) env::yield_hint();
 }
 
-void Worker::give_way() { static_cast<void>(yield_to_another()); }
+void Worker::give_way() {
+    WEFT_DASSERT(this_worker() == this && current(), "by the fiber that this worker runs");
+    static_cast<void>(yield_to_another());
+}
 
 // Reading the kernel's tick costs a fifth of reading the clock. So a budget is timed by the clock
 // only after the tick has changed, and while it is smaller than the largest: as long as operations
@@ -134,6 +141,7 @@ int Worker::next_budget() {
                       ? std::min(budget_ * 2, kBudgetMax)
                       : std::max(static_cast<int>(budget_ * kBudgetNs / lasted_ns), 1);
     }
+    WEFT_DASSERT(budget_ > 0 && budget_ <= kBudgetMax, "a turn has a limit");
     budget_since_ns_ = now_ns;
     is_measuring_ = has_ticked || budget_ < kBudgetMax;
     // look_around() comes with the next pick.
@@ -159,6 +167,7 @@ inline WaitRef Worker::end_join(Fiber& fiber, bool& forgotten) {
 
 // The last access to a fiber that has ended.
 inline void Worker::finish_fiber(Fiber& fiber, bool forgotten) {
+    WEFT_DASSERT(!fiber.stack && !fiber.token, "a fiber that has ended keeps nothing");
     bool counted = fiber.flags & Fiber::kCounted;
     if (forgotten) {
         release_block(fiber);
@@ -171,6 +180,7 @@ inline void Worker::finish_fiber(Fiber& fiber, bool forgotten) {
 
 // After a fiber that has ended has left its stack for the last time.
 void Worker::reclaim_stack(Fiber& fiber) {
+    WEFT_DASSERT(fiber.flags & Fiber::kEnding, "only a fiber that has ended loses its stack");
     Stack* stack = std::exchange(fiber.stack, nullptr);
     (stack->size_class == stacks_.size_class() ? stacks_ : other_stacks_).put(stack);
     fiber.busy.forget();
@@ -199,6 +209,7 @@ void Worker::fiber_main(void* argument) {
     SavedContext::entered();
     after_switch();
     auto& fiber = *static_cast<Fiber*>(argument);
+    WEFT_DASSERT(this_worker()->current() == &fiber, "a worker knows what it runs");
     sanitizer::acquire(&fiber);  // pairs with launch()
     // Not at the spawn, because that may have happened on a plain thread.
     if (fiber.flags & Fiber::kArmsDeadline) [[unlikely]]
@@ -210,11 +221,13 @@ void Worker::fiber_main(void* argument) {
     WaitRef joiner = end_join(fiber, forgotten);
     fiber.flags |= forgotten ? Fiber::kEnding | Fiber::kForgotten : Fiber::kEnding;
     Worker* worker = this_worker();
+    WEFT_DASSERT(worker->current() == &fiber, "a worker knows what it runs");
     worker->switch_to(worker->successor_of_ended(joiner), SavedContext::Leave::ForEver);
     WEFT_UNREACHABLE();
 }
 
 Result<Stack*> Worker::take_other_stack(std::uint16_t size_class) {
+    WEFT_DASSERT(size_class != stacks_.size_class(), "the default size has a cache of its own");
     // The cache has the default size until another size is asked for.
     if (other_stacks_.size_class() == stacks_.size_class())
         other_stacks_.set_size_class(size_class);
@@ -249,6 +262,7 @@ bool Worker::give_stack(Fiber& fiber) {
         fail_unstarted(fiber, stack.error());
         return false;
     }
+    WEFT_DASSERT((*stack)->size_class >= fiber.size_class, "a stack is as large as asked for");
     if (sanitizer::knows_stacks && std::exchange((*stack)->used, true)) [[unlikely]]
         (*stack)->unpoison();
     fiber.stack = *stack;
@@ -257,6 +271,7 @@ bool Worker::give_stack(Fiber& fiber) {
 }
 
 void Worker::shrink_caches() {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
     stacks_.shrink();
     other_stacks_.shrink();
     blocks_.shrink();
@@ -331,6 +346,8 @@ Fiber* Worker::pick_after_turn() {
 }
 
 void Worker::ready(Fiber& fiber) {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
+    WEFT_DASSERT(fiber.pinned == (is_pinned() ? this : nullptr), "a fiber runs where it may");
     env::step();
     // Only this worker fills the slot, so an empty one stays empty. Release: publishes the fiber to
     // the watchman.
@@ -348,6 +365,8 @@ void Worker::ready_in_turn(Fiber& fiber) {
 }
 
 void Worker::add_fresh(Fiber& fiber) {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
+    WEFT_DASSERT(fiber.pinned == (is_pinned() ? this : nullptr), "a fiber runs where it may");
     if (!fresh_.push(&fiber)) [[unlikely]]
         return overflow(fresh_, fiber);
     if (fresh_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
@@ -379,6 +398,7 @@ void Worker::overflow(RunQueue<Fiber>& queue, Fiber& fiber) {
 
 // Takes one fiber to run, and moves this worker's share of the others into its own queue.
 Fiber* Worker::take_global(GlobalQueue& global, RunQueue<Fiber>& local) {
+    WEFT_DASSERT(this_worker() == this && !is_pinned(), "a pinned worker takes only its own");
     std::uint64_t share = global.size() / scheduler_.stealing_count_;
     unsigned most = static_cast<unsigned>(std::min<std::uint64_t>(share, kEventBatch));
     Fiber* first = global.pop(most + 1);
@@ -402,6 +422,7 @@ void Worker::post(Completion& completion) {
 }
 
 void Worker::count_spawned(bool counted) {
+    WEFT_DASSERT(this_worker() == this, "owning worker only: the counts have one writer");
     all_.spawn();
     if (counted) counted_.spawn();
 }
@@ -437,6 +458,7 @@ void release_block(Fiber& fiber) {
         fiber.parking.clear();
         fiber.exposed.store(false, std::memory_order_relaxed);
     }
+    WEFT_DASSERT(!fiber.token && !fiber.stack && !fiber.lists_late, "a free block is clean");
     fiber.flags = 0;
     fiber.pinned = nullptr;
     fiber.exceptions = {};

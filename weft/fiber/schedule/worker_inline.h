@@ -3,6 +3,7 @@
 // misprediction.
 #pragma once
 
+#include "weft/base/assert.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/schedule/scheduler.h"
@@ -13,6 +14,7 @@ namespace weft {
 
 // Switches to `next`, or to the loop if it is null.
 [[gnu::always_inline]] inline void Worker::switch_to(Fiber* next, SavedContext::Leave leave) {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
     // If there was no memory for its stack, the fiber has been finished with that error, and the
     // loop finds another one.
     if (next && !next->stack && !give_stack(*next)) [[unlikely]]
@@ -20,6 +22,7 @@ namespace weft {
     Fiber& from = *current_;
     Fiber& to = next ? *next : loop_fiber_;
     if (&from == &to) return;
+    WEFT_DASSERT(!(to.flags & Fiber::kEnding), "a fiber that has ended is not resumed");
     left_ = &from;
     current_ = &to;
     // The exceptions of the running fiber are in the thread's state, not in its block.
@@ -43,6 +46,7 @@ namespace weft {
 }
 
 inline void Worker::push_ready(Fiber& fiber) {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
     if (!ready_.push(&fiber)) [[unlikely]]
         return overflow(ready_, fiber);
     if (ready_.size() >= 2 && !is_pinned()) scheduler_.wake_one_if_idle();
@@ -75,6 +79,7 @@ inline void Worker::push_ready(Fiber& fiber) {
 }
 
 [[gnu::always_inline]] inline Fiber* Worker::pick() {
+    WEFT_DASSERT(this_worker() == this, "owning worker only");
     env::step();
     if (--turn_left_ == 0) [[unlikely]]
         return runnable(pick_after_turn());
@@ -90,6 +95,7 @@ inline void Worker::push_ready(Fiber& fiber) {
 
 [[gnu::always_inline]] inline void Worker::park_current() {
     Fiber* me = current_;
+    WEFT_DASSERT(me != &loop_fiber_, "the scheduler itself does not park");
     me->parked_at_ms = static_cast<std::uint32_t>(coarse_now_ns_ / 1'000'000);
     Fiber* next = pick();
     // It was woken before it left its stack: it is its own successor.

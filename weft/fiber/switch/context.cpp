@@ -122,6 +122,7 @@ constinit static thread_local void* left_last = nullptr;  // tidy: allow thread_
 
 void SavedContext::prepare(StackBounds stack, void (*entry)(void*), void* argument,
                            void* sanitizer_fiber) {
+    WEFT_DASSERT(stack.bottom < stack.top, "a context needs a stack");
     if (!sanitizer::knows_stacks) [[likely]] {
         stack_pointer_ = first_frame(stack, entry, argument);
         return;

@@ -93,7 +93,9 @@ constexpr std::size_t kWorthWhile = 1024;  // fewer free blocks are not examined
 
 // With the lock held. Constructs blocks of a chunk whose memory was given back.
 void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
+    WEFT_DASSERT(here.lock.is_locked());
     Chunk& chunk = *here.bare;
+    WEFT_DASSERT(chunk.again && chunk.again < chunk.again_end, "a bare chunk has blocks to make");
     // The kernel may gather its pages again.
     if (chunk.again == chunk.begin()) madvise(&chunk, kHugeBytes, MADV_HUGEPAGE);
     std::size_t room = static_cast<std::size_t>(chunk.again_end - chunk.again) / sizeof(Fiber);
@@ -112,6 +114,8 @@ void carve_again(Depot& here, std::byte*& begin, std::byte*& end, std::size_t by
 
 // With the lock held. Constructs a few blocks in fresh memory; none when memory is short.
 void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
+    WEFT_DASSERT(here.lock.is_locked());
+    WEFT_DASSERT(bytes >= sizeof(Fiber), "room for one block at least is asked for");
     Chunk* chunk = here.newest.load(std::memory_order_relaxed);
     std::byte* used = chunk ? chunk->used.load(std::memory_order_relaxed) : nullptr;
     if (!chunk || static_cast<std::size_t>(chunk->end - used) < sizeof(Fiber)) {
@@ -128,6 +132,7 @@ void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
     std::size_t count = std::min(room, bytes / sizeof(Fiber));
     begin = used;
     end = used + count * sizeof(Fiber);
+    WEFT_ASSERT(begin < end && end <= chunk->end, "blocks lie in their chunk");
     for (std::byte* place = begin; place != end; place += sizeof(Fiber)) new (place) Fiber;
     // Release: the blocks are constructed; pairs with the acquire in for_each.
     chunk->used.store(end, std::memory_order_release);
@@ -135,8 +140,10 @@ void carve(Depot& here, std::byte*& begin, std::byte*& end, std::size_t bytes) {
 
 // With the lock held.
 Fiber* pop_free(Depot& here) {
+    WEFT_DASSERT(here.lock.is_locked());
     Fiber* fiber = here.free;
     if (!fiber) return nullptr;
+    WEFT_ASSERT(here.free_count > 0, "the count is that of the free list");
     here.free = static_cast<Fiber*>(fiber->next);
     --here.free_count;
     here.is_settled = false;
@@ -145,6 +152,7 @@ Fiber* pop_free(Depot& here) {
 }
 
 void push_free(Depot& here, Fiber* fiber) {
+    WEFT_DASSERT(here.lock.is_locked());
     fiber->next = here.free;
     here.free = fiber;
     ++here.free_count;

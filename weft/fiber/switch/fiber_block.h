@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
@@ -82,6 +83,7 @@ public:
 
     Fiber* take() {  // null when memory is short
         if (Fiber* fiber = free_) [[likely]] {
+            WEFT_DASSERT(count_ > 0, "the count is that of the free list");
             free_ = static_cast<Fiber*>(fiber->next);
             --count_;
             return fiber;
@@ -91,6 +93,7 @@ public:
     // Gives all blocks to the shared list, from where their memory can go back to the kernel.
     void shrink();
     void put(Fiber* fiber) {
+        WEFT_DASSERT(!fiber->token && !fiber->stack && count_ < kCountMax, "a free block is clean");
         fiber->next = free_;
         free_ = fiber;
         if (++count_ == kCountMax) [[unlikely]]

@@ -33,6 +33,7 @@ constexpr unsigned kRegionCountMax = 4096;
 // parked fiber still fits in it.
 constexpr unsigned kColourCount = 8;
 constexpr unsigned kColourBytes = 128;
+static_assert(kColourCount * kColourBytes <= 4096 / 4);
 
 struct Region {
     Atomic<std::byte*> begin{nullptr};
@@ -95,6 +96,8 @@ Result<void> set_guard(std::byte* slot) {
 
 // With the class's lock held.
 Result<void> add_region(SizeClass& group, std::uint16_t size_class) {
+    WEFT_DASSERT(group.lock.is_locked());
+    WEFT_DASSERT(group.region_next == group.region_end, "the region before is used up");
     std::size_t stride = stride_of(size_class);
     unsigned index = depot.region_count.load(std::memory_order_relaxed);
     if (index >= kRegionCountMax)
@@ -147,6 +150,7 @@ Result<Carved> carve(std::uint16_t size_class, unsigned count) {
         begin = group.region_next;
         std::size_t room = static_cast<std::size_t>(group.region_end - begin) / stride;
         end = begin + std::min<std::size_t>(room, count) * stride;
+        WEFT_DASSERT(begin < end && end <= group.region_end, "slots lie in their region");
         group.region_next = end;
         group.carved += static_cast<std::size_t>(end - begin) / stride;
     }
@@ -181,8 +185,10 @@ Stack* make_stack(std::byte* slot, std::uint16_t size_class) {
 
 // With the class's lock held.
 Stack* pop_free(SizeClass& group) {
+    WEFT_DASSERT(group.lock.is_locked());
     Stack* stack = group.free;
     if (!stack) return nullptr;
+    WEFT_ASSERT(group.free_count > 0, "the count is that of the free list");
     group.free = stack->next;
     --group.free_count;
     group.spare = std::min(group.spare, group.free_count);
@@ -207,6 +213,7 @@ unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) 
     SpinGuard guard(group.lock);
     unsigned found = 0;
     for (unsigned i = 0; group.bare_count > 0 && found < count; ++i) {
+        WEFT_ASSERT(i < kRegionCountMax, "the bare slots of a class are those of its regions");
         Region& region = depot.regions[i];
         if (region.size_class != size_class) continue;
         // Relaxed: a bare slot lies in a region that is published.
@@ -216,6 +223,7 @@ unsigned take_bare(std::uint16_t size_class, std::byte** slots, unsigned count) 
                 ++word;
                 continue;
             }
+            WEFT_DASSERT(begin + word * 64 * region.stride < region.end, "bits are those of slots");
             auto bit = static_cast<std::size_t>(std::countr_zero(region.bare[word]));
             region.bare[word] &= region.bare[word] - 1;
             --region.bare_count;
@@ -232,6 +240,7 @@ bool make_bare(Stack* stack) {
     std::byte* slot = stack->bottom - kGuardBytes;
     std::uint16_t size_class = stack->size_class;
     Region* region = region_of(slot);
+    WEFT_ASSERT(region && region->size_class == size_class, "a stack lies in a region of its size");
     // Relaxed: the region is published.
     std::byte* begin = region->begin.load(std::memory_order_relaxed);
     auto slots = static_cast<std::size_t>(region->end - begin) / region->stride;
@@ -240,8 +249,10 @@ bool make_bare(Stack* stack) {
     // The guard stays: the kernel keeps it.
     if (madvise(stack->bottom, region->stride - kGuardBytes, MADV_DONTNEED) != 0) return false;
     auto index = static_cast<std::size_t>(slot - begin) / region->stride;
+    WEFT_DASSERT(begin + index * region->stride == slot, "a stack begins where its slot does");
     SizeClass& group = depot.classes[size_class];
     SpinGuard guard(group.lock);
+    WEFT_DASSERT((region->bare[index / 64] >> index % 64 & 1) == 0, "a slot is made bare once");
     region->bare[index / 64] |= std::uint64_t{1} << index % 64;
     ++region->bare_count;
     ++group.bare_count;
@@ -311,6 +322,7 @@ std::uint16_t size_class_for(std::size_t bytes) {
 }
 
 Result<Stack*> take(std::uint16_t size_class) {
+    WEFT_ASSERT(size_class < kClassCount, "a size class comes from size_class_for()");
     env::Unseen unseen;
     SizeClass& group = depot.classes[size_class];
     {
@@ -338,6 +350,7 @@ Stack* take_larger(std::uint16_t size_class) {
 }
 
 void put(Stack* stack) {
+    WEFT_ASSERT(stack->size_class < kClassCount, "the header of a stack was overwritten");
     stack->unpoison();
     env::Unseen unseen;
     SizeClass& group = depot.classes[stack->size_class];
@@ -423,6 +436,7 @@ StackCache::~StackCache() {
 }
 
 Result<Stack*> StackCache::refill() {
+    WEFT_DASSERT(!free_ && count_ == 0, "an empty cache is filled");
     env::Unseen unseen;
     if (carved_ == carved_end_) {
         SizeClass& group = depot.classes[size_class_];
@@ -463,6 +477,7 @@ void StackCache::shrink() {
 
 void StackCache::put_slow(Stack* stack) {
     if (stack->size_class != size_class_) return stacks::put(stack);
+    WEFT_DASSERT(count_ == kCountMax, "a full cache is emptied by a batch");
     env::Unseen unseen;
     for (unsigned i = 0; i < kBatch; ++i) {
         Stack* moved = free_;

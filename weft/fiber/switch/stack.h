@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/result.h"
 #include "weft/fiber/switch/context.h"
 
@@ -51,10 +52,14 @@ public:
     StackCache& operator=(const StackCache&) = delete;
 
     // A cache holds stacks of one size. Only while it is empty.
-    void set_size_class(std::uint16_t size_class) { size_class_ = size_class; }
+    void set_size_class(std::uint16_t size_class) {
+        WEFT_ASSERT(!free_ && carved_ == carved_end_, "a cache holds stacks of one size");
+        size_class_ = size_class;
+    }
     std::uint16_t size_class() const { return size_class_; }
     Result<Stack*> take() {
         if (Stack* stack = free_) [[likely]] {
+            WEFT_DASSERT(count_ > 0 && stack->size_class == size_class_, "of one size, counted");
             free_ = stack->next;
             --count_;
             return stack;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/env.h"
 #include "weft/base/planted.h"
@@ -53,6 +54,7 @@ public:
         // Acquire-release: publishes the outcome to the joiner, and sees the joiner's entry.
         std::uintptr_t met = word_.exchange(kFinishing, Order::kEnd);
         if (met == kDetached) return {true, nullptr};
+        WEFT_DASSERT(met != kFinishing && met != kDone, "a fiber ends once");
         return {false, met == kAlone ? nullptr : reinterpret_cast<JoinEntry*>(met)};
     }
     // The last access by the worker of a fiber that is not forgotten.
@@ -76,6 +78,8 @@ public:
                                           std::memory_order_relaxed)) {
             return true;
         }
+        WEFT_DASSERT(expected == kFinishing || expected == kDone,
+                     "a fiber is detached once, and not during a join");
         await_done();
         return false;
     }
@@ -106,8 +110,11 @@ private:
     bool try_enter(JoinEntry& entry) {
         std::uintptr_t expected = kAlone;
         // Release: publishes the entry to the fiber that ends.
-        return word_.compare_exchange_strong(expected, address_of(entry), Order::kEnter,
-                                             std::memory_order_relaxed);
+        bool entered = word_.compare_exchange_strong(expected, address_of(entry), Order::kEnter,
+                                                     std::memory_order_relaxed);
+        WEFT_DASSERT(entered || expected == kFinishing || expected == kDone,
+                     "a fiber has one joiner at a time, and none when it is detached");
+        return entered;
     }
     // False: the fiber has ended meanwhile, and the outcome is there after all.
     bool try_take_back(JoinEntry& entry) {

@@ -65,6 +65,7 @@ Result<void> LentWait::wait(WaitReason reason, const void* object, Deadline dead
         lock_.unlock();
         return {};
     }
+    WEFT_DASSERT(!waiter_.cell(), "one function waits for an operation, and once");
     Waiter waiter(reason, object);
     waiter_ = waiter.ref();
     lock_.unlock();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "weft/base/assert.h"
 #include "weft/base/planted.h"
 #include "weft/fiber/waiter.h"
 
@@ -21,7 +22,11 @@ public:
         word_ = kNothing;
         return true;
     }
-    void begin_park(WaitRef wait) { word_ = wait.word(); }
+    void begin_park(WaitRef wait) {
+        WEFT_DASSERT(word_ == kNothing, "a park takes a permit, or follows one that has ended");
+        word_ = wait.word();
+        WEFT_DASSERT(word_ > kPermit, "the word of a wait is larger than the two marks");
+    }
     // The wait has timed out or was cancelled. The permit of an unpark() that came too late for it
     // stays for the next park().
     void end_park() {

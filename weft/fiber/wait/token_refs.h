@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 
 namespace weft {
@@ -17,7 +18,8 @@ class TokenRefs {
 public:
     void add() {
         // Relaxed: a new reference is made from an existing one.
-        references_.fetch_add(1, std::memory_order_relaxed);
+        [[maybe_unused]] std::uint32_t before = references_.fetch_add(1, std::memory_order_relaxed);
+        WEFT_DASSERT(before != 0, "a new reference is made from an existing one");
     }
     // For a caller that holds none; false when the last reference is gone.
     [[nodiscard]] bool try_add() {
@@ -32,7 +34,9 @@ public:
     // True: that was the last reference.
     [[nodiscard]] bool release() {
         // Acquire-release: the last one sees what all others did to the object.
-        return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        std::uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
+        WEFT_ASSERT(before != 0, "a token was released more often than it was referred to");
+        return before == 1;
     }
     // Whether others hold references besides the `own` ones of the caller.
     bool is_held_besides(std::uint32_t own) const {
@@ -57,9 +61,13 @@ public:
     void cancel_timer() {
         end_timer();
         // Relaxed: the caller holds another reference.
-        references_.fetch_sub(1, std::memory_order_relaxed);
+        [[maybe_unused]] std::uint32_t before = references_.fetch_sub(1, std::memory_order_relaxed);
+        WEFT_DASSERT(before > 1, "the holder that cancels a timer has a reference of its own");
     }
-    void end_timer() { timers_.fetch_sub(1, std::memory_order_relaxed); }
+    void end_timer() {
+        [[maybe_unused]] std::uint32_t before = timers_.fetch_sub(1, std::memory_order_relaxed);
+        WEFT_DASSERT(before != 0, "a timer ends as often as it was set");
+    }
 
 private:
     Atomic<std::uint32_t> references_{1};

@@ -45,16 +45,22 @@ public:
         return static_cast<State>(wait & kStateMask);
     }
 
+    static constexpr bool is_waiting(State state) { return state > Idle && state < Woken; }
+
     // Between waits only. Returns the number of the wait that begins, which is never 0.
     [[gnu::always_inline]] std::uint64_t begin(State state) {
         // Relaxed: between waits only the owner writes the word.
-        std::uint64_t wait = (word_.load(std::memory_order_relaxed) | kStateMask) + 1 + state;
+        std::uint64_t before = word_.load(std::memory_order_relaxed);
+        WEFT_DASSERT(!is_waiting(state_of(before)), "a wait begins after the one before has ended");
+        WEFT_DASSERT(is_waiting(state));
+        std::uint64_t wait = (before | kStateMask) + 1 + state;
         word_.store(wait, Order::kPublish);
         return wait;
     }
 
     // True for exactly one of all callers that know the number of this wait.
     [[nodiscard]] bool try_claim(std::uint64_t wait, Wake outcome) {
+        WEFT_DASSERT(is_waiting(state_of(wait)), "a claim names a wait by its number");
         std::uint64_t ended = (wait & ~kStateMask) | (Woken + static_cast<std::uint64_t>(outcome));
         // Acquire: sees what the waiter wrote before it began to wait (its frame). Release: the
         // waiter sees what the claimer did before, when it reads the outcome.
@@ -81,8 +87,7 @@ public:
     std::uint64_t peek() const {
         // Acquire: what the waiter noted of its wait before it began.
         std::uint64_t wait = word_.load(std::memory_order_acquire);
-        State state = state_of(wait);
-        return state != Idle && state < Woken ? wait : 0;
+        return is_waiting(state_of(wait)) ? wait : 0;
     }
     // Whether that wait still goes on. A later claimer then sees what the caller did before.
     bool confirm(std::uint64_t wait) {
