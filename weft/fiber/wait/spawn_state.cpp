@@ -25,7 +25,7 @@ SpawnState* SpawnState::create(CancelState& token, bool& enough_memory) {
 }
 
 SpawnState::~SpawnState() {
-    // A job that entered holds a reference to a node below this one, and leaves before releasing it.
+    // A job that entered holds a reference to a node below, and leaves before it releases that.
     WEFT_DASSERT(alive_ == 0 && !keeper_, "a fiber's node ends after all that was started below");
     if (!root_) return;
     leave_tree(*root_);
