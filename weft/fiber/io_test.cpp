@@ -374,7 +374,8 @@ TEST(Descriptor, RCT_2c_calls_of_all_workers_and_threads_race_with_the_close) {
     in_runtime(3, []() -> Result<void> {
         for (int round = 0; round < kRounds; ++round) {
             Pipe pipe = WEFT_TRY(make_pipe());
-            // Somebody waits, so a worker watches, and counts its own calls by itself.
+            // After a wait the descriptor is registered with a worker, which then counts its own
+            // calls without locked operations.
             auto reader = spawn([&] {
                 std::byte buffer[8];
                 return pipe.reader.read(buffer);

@@ -1,4 +1,4 @@
-// Registrations: who waits without a fiber, and numbers that come again.
+// Registrations: Dormants, and descriptors and slots whose numbers are used again.
 #include "weft/fiber/io/io_table.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The use count of descriptors under every order of its home, of others and of who closes: whoever
-// is told to finish comes after every use, and exactly one is told.
+// The use count of descriptors under every order of its home, other threads and the closer: exactly
+// one thread is told to finish the close, and it does so after every use.
 //
 // The class is the product's own; its rules of order are left out one by one, and each omission
 // must be found, or this test could not fail.

@@ -240,7 +240,7 @@ TEST_F(ProcessTest, RCT_6_a_dropped_child_is_killed_and_leaves_no_zombie) {
 }
 
 TEST_F(ProcessTest, RCT_6_the_child_inherits_nothing_else) {
-    // Whoever started this test may have left descriptors of its own to it.
+    // This test may have inherited descriptors from its parent.
     std::set<int> inherited{0, 1, 2};
     for (int fd = 3; fd < 1024; ++fd) {
         int flags = ::fcntl(fd, F_GETFD);

@@ -68,7 +68,7 @@ TEST(SignalWatch, RCT_6_a_signal_between_two_waits_is_kept) {
         SignalWatch watch = WEFT_TRY(SignalWatch::open({SIGUSR1, SIGUSR2}));
         SignalWatch second = WEFT_TRY(SignalWatch::open({SIGUSR2}));
         send(SIGUSR2);
-        // Once the second watch has it, the first one does, too: nobody waits on it meanwhile.
+        // When the second watch has received the signal, so has the first, on which nobody waits.
         EXPECT_EQ(WEFT_TRY(second.wait(Deadline::after(seconds(10)))), SIGUSR2);
         EXPECT_EQ(WEFT_TRY(watch.wait()), SIGUSR2);
         EXPECT_EQ(kind_of(watch.wait(Deadline::after(milliseconds(2)))), ErrorKind::TimedOut);

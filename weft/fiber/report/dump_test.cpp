@@ -139,7 +139,7 @@ TEST(Dump, FIB_11c_a_running_fiber_shows_its_frames) {
     EXPECT_TRUE(busy.join());
 }
 
-// Blocks the thread, which no fiber should; the wait must not be cut short by who looks.
+// Blocks the thread, which no fiber should; a dump must not end the wait early.
 [[gnu::noinline]] int wait_in_the_kernel(int pipe) {
     pollfd end{pipe, POLLIN, 0};
     int ready = ::poll(&end, 1, -1);

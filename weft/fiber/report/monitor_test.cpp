@@ -178,7 +178,7 @@ std::set<std::string> threads_of_the_process() {
     return threads;
 }
 
-// Of all threads but those: how often each went to sleep.
+// How often each thread of the process went to sleep, except those given.
 std::string switches_of_threads_beside(const std::set<std::string>& others) {
     std::string all;
     for (const std::string& folder : threads_of_the_process()) {
@@ -196,7 +196,7 @@ TEST(Stall, FIB_16b_an_idle_program_is_not_woken) {
     Runtime runtime({.workers = 2});
     std::vector<Future<void>> parked;
     for (int i = 0; i < 1000; ++i) parked.push_back(runtime.spawn([] { return park(); }));
-    // Soon all is quiet for good: then nothing moves for longer than the monitor would look away.
+    // Soon all threads sleep: then for longer than the monitor's interval nothing runs.
     bool quiet = false;
     std::string before;
     std::string after;

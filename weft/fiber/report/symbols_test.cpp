@@ -43,7 +43,7 @@ struct InlinedPlace {
     return inner;
 }
 
-// The linker knows no name for a lambda of one file, nor for what is made for it.
+// A lambda of one file has no linkage name, nor has a template that is instantiated with it.
 template <class Function>
 [[gnu::always_inline]] inline auto call(Function function) {
     return function();

@@ -27,7 +27,7 @@ struct Letter {
 struct PostsRelaxed : InboxOrder {
     static constexpr std::memory_order kPost = std::memory_order_relaxed;
 };
-// Ordered, but not before the look at the sleeper.
+// Publishes the item, but not before the poster tests whether the owner sleeps.
 struct PostsByRelease : InboxOrder {
     static constexpr std::memory_order kPost = std::memory_order_release;
 };

@@ -152,7 +152,7 @@ TEST(Placement, FIB_6c_another_worker_takes_up_what_comes_for_a_pinned_one_that_
         EXPECT_TRUE(WEFT_TRY(pipe.reader.arm(sleeper, kReadable)));
         WEFT_TRY(pipe.writer.write_all(as_bytes("x")));
         WEFT_TRY(runtime.post(0, look));
-        // Without a wait, as a script that computes: at any wait this worker would look itself.
+        // Without a wait, like a script that computes: at a wait this worker would poll itself.
         Deadline deadline = Deadline::after(testing::kEventuallyMax);
         while (sleeper.worker.load(std::memory_order_acquire) < 0) {
             if (deadline.expired(Clock::now())) return ErrorKind::TimedOut;

@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 struct Item {
-    model::Plain<int> payload{0};  // written before the push, read by whoever takes it
+    model::Plain<int> payload{0};  // written before the push, read by the taker
     int taken = 0;
 };
 

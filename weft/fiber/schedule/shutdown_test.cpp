@@ -1,4 +1,4 @@
-// How a runtime ends: everybody is woken, nobody is torn down.
+// How a runtime ends: every fiber is woken and returns by itself.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A worker that goes to sleep against those who bring it work, under every order.
+// A worker that goes to sleep against producers of work, under every order.
 //
 // The sleepers, the queue, the counts and the watch for the end are the product's own. Their orders
 // are weakened and the steps of those who use them left out one by one; each omission must be
@@ -36,7 +36,7 @@ struct SizedRelaxed : SharedQueueOrder {
 
 enum class Omission {
     None,
-    Wake,        // adds work and wakes nobody
+    Wake,        // work is added, and no worker woken
     LookForEnd,  // the sleeper does not look for the end of the runtime
 };
 
@@ -69,7 +69,7 @@ struct Runtime {
         unsigned sleeper = sleepers.claim_one(kAll);
         if (sleeper != sleepers.kNobody) wake(sleeper);
     }
-    // A worker. Whoever runs the only fiber ends the runtime, as shutdown() does.
+    // A worker. The one that runs the only fiber ends the runtime, as shutdown() does.
     void loop(unsigned index, Omission omission) {
         for (;;) {
             if (queue.pop(1)) {

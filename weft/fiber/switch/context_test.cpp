@@ -49,7 +49,7 @@ public:
         SavedContext::change(here, context_);
         keep_frame();
     }
-    // In the body: back to whoever called go_on().
+    // In the body: back to the caller of go_on().
     [[gnu::noinline]] void leave() {
         SavedContext::change(context_, *caller_);
         keep_frame();

@@ -197,7 +197,7 @@ TEST_F(MemoryDeathTest, FIB_4j_a_fiber_takes_a_larger_stack_before_it_goes_witho
         ::testing::ExitedWithCode(0), "large: some, then: ran");
 }
 
-// Of a duty exactly one is called: the function, or what is done instead.
+// Of a body with a fallback exactly one is called: the body or the fallback.
 TEST_F(MemoryDeathTest, FIB_4h_a_duty_without_a_stack_is_told_of) {
     EXPECT_EXIT(
         {

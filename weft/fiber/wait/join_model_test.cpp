@@ -37,7 +37,7 @@ struct DetachesBlindly : JoinOrder {
     static constexpr bool kAsksBeforeDetach = false;
 };
 
-// In the place of a Waiter. The frame of who joins ends with it, and nobody may look there then.
+// Stands for a Waiter. The joiner's frame ends with it, and nobody may read that afterwards.
 struct Joiner {
     WaitCell cell;
     std::uint64_t wait = cell.word.begin(WaitWord::Waiting);
@@ -61,7 +61,7 @@ struct Block {
     BasicJoinWord<Order> join;
     model::Plain<int> outcome{0};
     model::Plain<int> stack{1};      // what the end still touches until the very end
-    model::Plain<int> free_list{0};  // written by whoever gives the block back
+    model::Plain<int> free_list{0};  // written by the thread that gives the block back
     model::Plain<int> entry{0};      // the joiner's frame: 1 while its entry may be looked at
     int given_back = 0;
 
@@ -96,7 +96,7 @@ struct Block {
         entry.set(0);
         return wake == Wake::Ready;
     }
-    // Whoever comes second discards the outcome.
+    // The side that comes second discards the outcome.
     void detach() {
         if (join.try_detach()) return;
         static_cast<void>(outcome.get());

@@ -40,10 +40,10 @@ struct MarksRelaxed : ReasonOrder {
 
 enum class Omission {
     None,
-    LookAtStack,  // resumed without a look whether its stack is left
+    LookAtStack,  // resumed without testing whether its stack was left
     LateEnd,      // the use of the stack ended before the context is saved
-    Claim,        // resumed also by those who lost the claim
-    LookAtToken,  // the waiter does not look at the token after it has published
+    Claim,        // resumed also by wakers that lost the claim
+    LookAtToken,  // the waiter does not test the token after it has published its wait
     Lock,         // the permit looked at outside the lock that publishes the wait
 };
 
@@ -147,8 +147,8 @@ TEST(ParkStateModel, weakenings_of_the_park_are_found) {
 
 // ---------------------------------------------------------------- cancellation against the wait
 
-// The waiter marks its word and then looks at the token; the canceller sets the reason and then
-// looks at the words. One of them sees the other, and the fiber does not sleep for ever.
+// The waiter marks its word and then reads the token; the canceller sets the reason and then reads
+// the words. So at least one sees the other, and the fiber does not stay parked for ever.
 template <class Order = WaitOrder, class TokenOrder = ReasonOrder>
 void cancel_against_wait(Omission omission = Omission::None) {
     using Word = BasicWaitWord<Order>;

@@ -1,4 +1,4 @@
-// A timer that fires against its owner who cancels it, under every order.
+// A timer that fires while its owner cancels it, under every order.
 //
 // The wheel is the product's own: its source is compiled here with the checker's atomics. So are
 // the words of those who use it, a wait (WaitWord) and a token (TokenRefs, ReasonWord). Faults that
