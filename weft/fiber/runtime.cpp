@@ -141,8 +141,8 @@ Result<void> Runtime::post(unsigned worker, Completion& completion) {
 }
 
 Worker* Runtime::pinned_worker(unsigned index) {
-    unsigned position = stealing_workers_ + index;
-    return position < scheduler_->worker_count() ? &scheduler_->worker(position) : nullptr;
+    unsigned pinned = scheduler_->worker_count() - stealing_workers_;
+    return index < pinned ? &scheduler_->worker(stealing_workers_ + index) : nullptr;
 }
 
 }  // namespace weft

@@ -222,7 +222,9 @@ TEST(Runtime, FIB_9a_a_fiber_woken_by_a_pinned_one_stays_on_the_common_workers) 
 
 TEST(Runtime, FIB_9a_a_pinned_worker_that_is_not_there_is_refused) {
     Runtime runtime(with_pinned(1, 1));
-    EXPECT_EQ(runtime.spawn_pinned(1, [] {}).join().error().kind(), ErrorKind::Misuse);
+    // The last would name a worker for all fibers, if indices wrapped around.
+    for (unsigned index : {1U, 2U, UINT_MAX - 1, UINT_MAX})
+        EXPECT_EQ(runtime.spawn_pinned(index, [] {}).join().error().kind(), ErrorKind::Misuse);
 }
 
 TEST(Runtime, FIB_9b_children_of_a_pinned_fiber_stay_pinned) {

@@ -126,7 +126,8 @@ void Worker::deliver(Reactor& reactor, bool for_owner, std::int64_t deadline_ns,
 // Called after the worker has announced its sleep.
 bool Worker::sees_work() const {
     if (!fiber_inbox_.empty() || !inbox_.empty()) return true;
-    if (is_pinned()) return false;
+    // A dump on another thread may put a fiber back that it has held while it was woken.
+    if (is_pinned()) return !ready_.empty() || !fresh_.empty();
     if (scheduler_.global_ready().size() != 0 || scheduler_.global_fresh().size() != 0) return true;
     for (const auto& worker : scheduler_.workers_) {
         if (!worker->is_pinned() && (!worker->ready_.empty() || !worker->fresh_.empty()))
