@@ -20,14 +20,14 @@
 // NB: Browsers prevent scripts from setting header names such as Cookie or Host ("forbidden
 // request-header") to protect their user. There is no such user here, and servers need to set them.
 
-const { isProxy, requestHeaders } = native;
+const { isProxy, knownHeaders, requestHeaders } = native;
 const { webidl } = realm;
 const { brandCheck, failure, internal, isObject, requiredArguments } = webidl;
 const {
   ArrayIsArray, ArrayPrototype, ArrayPrototypePush, ArrayPrototypeSort, ArrayPrototypeSplice,
   ObjectGetOwnPropertySymbols, ObjectKeys, ReflectOwnKeys, RegExpPrototypeExec,
   StringPrototypeCharCodeAt,
-  StringPrototypeSlice, StringPrototypeToLowerCase, SymbolIterator, TypeError,
+  StringPrototypeSlice, StringPrototypeToLowerCase, SymbolIterator, TypeError, Uint32Array,
 } = realm.primordials;
 const { ByteString } = webidl.converters;
 
@@ -43,24 +43,13 @@ class KnownName {
 }
 
 const known = { __proto__: null };
+const knownLowered = [];  // by their numbers, see known_names.h
 const kKnownValueMax = 64;
 {
-  const names = [
-    "Accept", "Accept-Encoding", "Accept-Language", "Access-Control-Allow-Credentials",
-    "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
-    "Access-Control-Expose-Headers", "Access-Control-Max-Age", "Access-Control-Request-Headers",
-    "Access-Control-Request-Method", "Age", "Allow", "Authorization", "Cache-Control", "Connection",
-    "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length",
-    "Content-Range", "Content-Security-Policy", "Content-Type", "Cookie", "Date", "ETag", "Expires",
-    "Forwarded", "Host", "If-Match", "If-Modified-Since", "If-None-Match", "Keep-Alive",
-    "Last-Modified", "Link", "Location", "Origin", "Pragma", "Range", "Referer", "Retry-After",
-    "Server", "Server-Timing", "Set-Cookie", "Strict-Transport-Security", "Trailer",
-    "Transfer-Encoding", "Upgrade", "User-Agent", "Vary", "Via", "WWW-Authenticate",
-    "X-Content-Type-Options", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-    "X-Frame-Options", "X-Powered-By", "X-Real-IP", "X-Request-Id", "X-Requested-With",
-  ];
+  const names = knownHeaders();
   for (let i = 0; i < names.length; i++) {
     const lowered = StringPrototypeToLowerCase(names[i]);
+    ArrayPrototypePush(knownLowered, lowered);
     known[names[i]] = known[lowered] = new KnownName(lowered);
   }
 }
@@ -231,15 +220,6 @@ class FlatRecord {
   }
 }
 
-// Equals ByteString. Most values are short texts, for which a regular expression costs too much.
-function toByteString(value, prefix, context) {
-  if (typeof value !== "string" || value.length > 128) return ByteString(value, prefix, context);
-  for (let i = 0; i < value.length; i++) {
-    if (StringPrototypeCharCodeAt(value, i) > 0xff) return ByteString(value, prefix, context);
-  }
-  return value;
-}
-
 // A fast path for an array of arrays of two strings; null for anything else. NB: It does not use
 // the iterators of arrays, so an application's changes to them have no effect.
 function recordOfPairs(pairs) {
@@ -250,7 +230,7 @@ function recordOfPairs(pairs) {
         pair.length !== 2 || typeof pair[0] !== "string" || typeof pair[1] !== "string") {
       return null;
     }
-    ArrayPrototypePush(list, toByteString(pair[0]), toByteString(pair[1]));
+    ArrayPrototypePush(list, ByteString(pair[0]), ByteString(pair[1]));
   }
   return new FlatRecord(list, false);
 }
@@ -280,7 +260,7 @@ function toHeadersInit(init, prefix, context) {
       let value = key === "content-type" ? init["content-type"] : init[key];
       if (entry === undefined || value !== entry.value) {
         isChecked = false;
-        value = toByteString(value, prefix, context);
+        value = ByteString(value, prefix, context);
       }
       // NB: push() makes an empty array allocate sixteen more slots; most records have a single
       // field.
@@ -338,6 +318,36 @@ function listFromInit(init, guard, prefix) {
   return list;
 }
 
+// ---- the fields of a server's request
+
+const kUnknownName = 0xffffffff;
+const kPlacesMax = 1 + 3 * 128;
+
+// Where the native writes the number of fields, and for each the number of its name, the end of its
+// name in the text if that is not known, and the end of its value. Made when first needed.
+let places;
+
+// NB: names are in lower case, which is all that scripts see of them.
+function readFields(id) {
+  const text = requestHeaders(id, places ??= new Uint32Array(kPlacesMax));
+  if (typeof text !== "string") return text;
+  const list = [];
+  const end = 1 + 3 * places[0];
+  let start = 0;
+  for (let at = 1; at < end; at += 3) {
+    let name;
+    if (places[at] === kUnknownName) {
+      name = StringPrototypeSlice(text, start, places[at + 1]);
+      start = places[at + 1];
+    } else {
+      name = knownLowered[places[at]];
+    }
+    ArrayPrototypePush(list, name, StringPrototypeSlice(text, start, places[at + 2]));
+    start = places[at + 2];
+  }
+  return list;
+}
+
 // ---- the class
 
 let isHeaders;
@@ -382,7 +392,7 @@ class Headers {
   }
 
   #read() {
-    return this.#list = requestHeaders(this.#source);
+    return this.#list = readFields(this.#source);
   }
 
   // https://fetch.spec.whatwg.org/#headers-validate, its second half; returns the list to modify.

@@ -25,7 +25,8 @@
 
 const {
   fetchBodyCancel, fetchBodyRead, fetchBodyTake, fetchBodyTakeAll, fetchBodyTakeText,
-  httpFileRead, requestBodyCancel, requestBodyRead, requestTakeBody, utf8Decode, utf8Encode,
+  httpFileRead, requestBodyCancel, requestBodyRead, requestTakeBody, requestTakeText,
+  utf8Decode, utf8Encode,
 } = native;
 const { blob, formData, mime, url, webidl } = realm;
 const {
@@ -118,6 +119,11 @@ let malformed = null;
 
 function isMalformed(error) {
   return malformed !== null && isObject(error) && WeakSetPrototypeHas(malformed, error);
+}
+
+function noteMalformed(error) {
+  malformed ??= new WeakSet();
+  WeakSetPrototypeAdd(malformed, error);
 }
 
 // The content of a file with which the native side answers a request.
@@ -366,27 +372,32 @@ function packFormData(bytes, mimeType) {
   throw new TypeError("The body has no Content-Type of a form");
 }
 
+// The text of a body that has arrived as a whole, taken without converting it to bytes first.
+// Undefined: it has to be read.
+function textAtOnce(body) {
+  const { kind, source } = body;
+  let text;
+  if (kind === FETCH) text = fetchBodyTakeText(source);
+  else if (kind === REQUEST) text = requestTakeText(source);
+  if (text === undefined) return undefined;
+  body.consumed = true;
+  endExchange(body);
+  return text;
+}
+
 function consume(body, pack, mimeType, isRequest) {
   if (isUnusable(body)) return PromiseReject(new TypeError("The body was used already"));
-  // The text of a response that came at once is taken without converting it to bytes first.
-  if (pack === packText && body !== null && body.kind === FETCH && body.stream === null &&
+  if ((pack === packText || pack === packJson) && body !== null && body.stream === null &&
       body.failure === null) {
-    const text = fetchBodyTakeText(body.source);
-    if (text !== undefined) {
-      body.consumed = true;
-      endExchange(body);
-      return PromiseResolve(text);
-    }
+    const text = textAtOnce(body);
+    if (text !== undefined) return consumeText(text, pack, isRequest);
   }
   const { promise, resolve, reject } = newPromise();
   const onEnd = (bytes) => {
     try {
       resolve(pack(bytes, mimeType));
     } catch (error) {
-      if (isRequest && pack === packJson) {
-        malformed ??= new WeakSet();
-        WeakSetPrototypeAdd(malformed, error);
-      }
+      if (isRequest && pack === packJson) noteMalformed(error);
       reject(error);
     }
   };
@@ -395,12 +406,12 @@ function consume(body, pack, mimeType, isRequest) {
   return promise;
 }
 
-// A text from which nothing was made yet is returned without converting it to bytes.
-function consumeText(text, pack) {
+function consumeText(text, pack, isRequest) {
+  if (pack === packText) return PromiseResolve(text);
   try {
-    const plain = withoutMark(toWellFormed(text));
-    return PromiseResolve(pack === packText ? plain : JSONParse(plain));
+    return PromiseResolve(JSONParse(text));
   } catch (error) {
+    if (isRequest) noteMalformed(error);
     return PromiseReject(error);
   }
 }
@@ -453,7 +464,8 @@ function mixin(constructor, name, { check, get, set, mimeType }) {
           set(this, body);
           if (pack === packText || pack === packJson) {
             body.consumed = true;
-            return consumeText(text, pack);
+            // A text that nobody has looked at needs no bytes.
+            return consumeText(withoutMark(toWellFormed(text)), pack, false);
           }
         }
         return consume(body, pack, pack === packBlob || pack === packFormData

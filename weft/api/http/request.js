@@ -12,7 +12,7 @@
 //     wasAbortedWith(request, error)         whether the error is the reason of its signal
 //     innerOf(request)             { method, url, headerList, body, settings, signal, ... }
 
-const { requestMethod, requestUrl } = native;
+const { requestMethod } = native;
 const { blob: blobs, events, mime, streamAccess, url: urls, webidl } = realm;
 const {
   append: appendHeader, get: getHeader, has: hasHeader, listFromInit, listOf, newHeaders,
@@ -382,8 +382,7 @@ class Request {
 
   #readURL() {
     if (this.#url !== null) return this.#url;
-    const text = requestUrl(this.#id) ?? isOver();
-    return this.#url = urls.parseHref(text, undefined) ?? text;
+    return this.#url = urls.requestHref(this.#id) ?? isOver();
   }
 
   #readList() {

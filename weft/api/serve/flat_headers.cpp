@@ -5,10 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "weft/api/headers/known_names.h"
+#include "weft/http/wire/characters.h"
+
 namespace weft::api {
 namespace {
 
 constexpr std::string_view kConnection = "connection";
+// What the fields of most requests fit into.
+constexpr std::size_t kPackedBytes = 2048;
 
 // Whether the field determines how a message is framed, or concerns one connection only.
 bool is_of_connection(std::string_view name) {
@@ -56,6 +61,32 @@ v8::Local<v8::Array> to_flat(v8::Isolate* isolate, const http::Headers& headers)
         flat.push_back(from_latin1(isolate, field.value));
     }
     return v8::Array::New(isolate, flat.data(), flat.size());
+}
+
+v8::Local<v8::Value> to_packed(js::Call& call, int places, const http::Headers& headers) {
+    auto array = call[places].As<v8::Uint32Array>();
+    std::size_t room = array->Length();
+    if (1 + 3 * headers.size() > room) return to_flat(call.v8(), headers);
+    auto* to = reinterpret_cast<std::uint32_t*>(
+        static_cast<std::byte*>(array->Buffer()->Data()) + array->ByteOffset());
+    *to++ = static_cast<std::uint32_t>(headers.size());
+    char on_stack[kPackedBytes];
+    std::string on_heap;
+    std::size_t bytes = 0;
+    for (const http::Headers::Field& field : headers) bytes += field.name.size() + field.value.size();
+    if (bytes > kPackedBytes) on_heap.resize(bytes);
+    char* begin = bytes > kPackedBytes ? on_heap.data() : on_stack;
+    char* end = begin;
+    for (const http::Headers::Field& field : headers) {
+        std::uint32_t number = number_of_name(field.name);
+        if (number == kUnknownName)
+            end = std::ranges::transform(field.name, end, http::wire::to_lower).out;
+        *to++ = number;
+        *to++ = static_cast<std::uint32_t>(end - begin);
+        end = std::ranges::copy(field.value, end).out;
+        *to++ = static_cast<std::uint32_t>(end - begin);
+    }
+    return from_latin1(call.v8(), {begin, end});
 }
 
 http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> flat) {

@@ -20,6 +20,11 @@ v8::Local<v8::String> from_latin1(v8::Isolate* isolate, std::string_view text);
 std::string to_latin1(v8::Isolate* isolate, v8::Local<v8::String> string);
 
 v8::Local<v8::Array> to_flat(v8::Isolate* isolate, const http::Headers& headers);
+// All fields as one string, which is much cheaper than a string for each: the values one after
+// another, each preceded by its name, in lower case, unless known_names.h has the name. The
+// Uint32Array argument at `places` receives the number of fields and, for each, the number of its
+// name, the end of its name and the end of its value. The result of to_flat() if it is too short.
+v8::Local<v8::Value> to_packed(js::Call& call, int places, const http::Headers& headers);
 // Leaves out the fields that concern one connection only: the server and the client set their own,
 // and those of another connection must not be forwarded. RFC 9110 §7.6.1
 http::Headers from_flat(v8::Local<v8::Context> context, v8::Local<v8::Array> flat);

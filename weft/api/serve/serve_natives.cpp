@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "weft/api/application/application.h"
+#include "weft/api/encoding/bindings.h"
 #include "weft/api/fetch/fetch_client.h"
 #include "weft/api/serve/bindings.h"
 #include "weft/api/serve/body_queue.h"
 #include "weft/api/serve/flat_headers.h"
 #include "weft/api/serve/server_calls.h"
+#include "weft/api/url/url.h"
+#include "weft/api/url/url_offsets.h"
 #include "weft/api/weft_http/file_answer.h"
 #include "weft/base/assert.h"
 #include "weft/js/describe.h"
@@ -36,9 +39,12 @@ void request_method(js::Call& call) {
         call.give(from_latin1(call.v8(), request->method()));
 }
 
+// (id, offsets): with the offsets of its parts where the text is a serialized URL; else the first
+// of them is 0, and the text is to be parsed.
 void request_url(js::Call& call) {
     http::Request* request = request_of(call);
     if (!request) return;
+    write_offsets(call, 1, {});
     std::string_view target = request->target();
     if (!target.starts_with('/')) {
         // An absolute target names its own host; the target of OPTIONS may be "*".
@@ -49,13 +55,16 @@ void request_url(js::Call& call) {
     std::string url = request->tls() ? "https://" : "http://";
     url += request->host().empty() ? std::string_view("localhost") : request->host();
     url += target;
+    UrlOffsets offsets;
+    if (is_serialized(url, offsets)) write_offsets(call, 1, offsets);
     call.give(from_latin1(call.v8(), url));
 }
 
+// (id, places): see to_packed().
 void request_headers(js::Call& call) {
     http::Request* request = request_of(call);
     if (!request) return call.give(v8::Array::New(call.v8(), 0));
-    call.give(to_flat(call.v8(), request->headers()));
+    call.give(to_packed(call, 1, request->headers()));
 }
 
 void request_peer(js::Call& call) {
@@ -75,6 +84,13 @@ void request_take_body(js::Call& call) {
     ServerCall* found = calls_of(call).find(call.number(0));
     if (!found || !found->body || std::exchange(found->body_taken, true)) return;
     call.give_bytes(as_bytes(*found->body));
+}
+
+// The same as text.
+void request_take_text(js::Call& call) {
+    ServerCall* found = calls_of(call).find(call.number(0));
+    if (!found || !found->body || std::exchange(found->body_taken, true)) return;
+    give_text(call, as_bytes(*found->body));
 }
 
 // Gives a promise of the next piece; undefined at the end.
@@ -349,11 +365,14 @@ void request_wants_signal(js::Call& call) {
 
 constexpr js::Binding kBindings[] = {
     js::bind<request_method>("requestMethod", "(id: number): string | undefined"),
-    js::bind<request_url>("requestUrl", "(id: number): string | undefined"),
-    js::bind<request_headers>("requestHeaders", "(id: number): string[]"),
+    js::bind<request_url>("requestUrl",
+                          "(id: number, offsets: Uint32Array): string | undefined"),
+    js::bind<request_headers>("requestHeaders",
+                              "(id: number, places: Uint32Array): string | string[]"),
     js::bind<request_peer>("requestPeer", "(id: number): string | undefined"),
     js::bind<request_has_body>("requestHasBody", "(id: number): boolean | undefined"),
     js::bind<request_take_body>("requestTakeBody", "(id: number): ArrayBuffer | undefined"),
+    js::bind<request_take_text>("requestTakeText", "(id: number): string | undefined"),
     js::bind<request_body_read>("requestBodyRead", "(id: number): Promise<ArrayBuffer | undefined>",
                                 js::Awaits::Cancellable),
     js::bind<request_body_cancel>("requestBodyCancel", "(id: number): void"),

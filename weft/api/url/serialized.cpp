@@ -11,6 +11,21 @@ constexpr bool is_host_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
 }
 
+// Whether the host is an IPv4 address in serialized form.
+bool is_serialized_ipv4(std::string_view host) {
+    std::size_t at = 0;
+    for (int part = 0; part < 4; ++part) {
+        if (part > 0 && (at == host.size() || host[at++] != '.')) return false;
+        std::size_t first = at;
+        unsigned number = 0;
+        while (at < host.size() && at - first < 3 && host[at] >= '0' && host[at] <= '9')
+            number = number * 10 + static_cast<unsigned>(host[at++] - '0');
+        bool has_leading_zero = at - first > 1 && host[first] == '0';
+        if (at == first || has_leading_zero || number > 255) return false;
+    }
+    return at == host.size();
+}
+
 // Reads a port in serialized form; returns 0 if the serializer would not write it.
 std::uint32_t read_port(std::string_view text, std::size_t& at) {
     std::uint32_t port = 0;
@@ -51,7 +66,8 @@ bool is_serialized(std::string_view text, UrlOffsets& offsets) {
     std::size_t host = secure ? 8 : 7;
     std::size_t at = host;
     while (at < text.size() && is_host_character(text[at])) ++at;
-    if (at == host || ends_in_a_number(text.substr(host, at - host))) return false;
+    std::string_view name = text.substr(host, at - host);
+    if (name.empty() || (ends_in_a_number(name) && !is_serialized_ipv4(name))) return false;
     auto offset = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
     offsets = UrlOffsets{.protocol_end = offset(host - 2),
                          .username_end = offset(host),

@@ -6,13 +6,14 @@
 //
 // For other scripts, realm.url:
 //     parseHref(input, base?)      the serialized URL, or undefined
+//     requestHref(id)              the same of a server's request
 //     isURL(value), hrefOf(url)    independent of changes to the prototype by the application
 //     newURL(href)                 a URL object for a serialized URL
 //     parseForm(text)              application/x-www-form-urlencoded to [name, value, ...]
 //     serializeForm(list)          the reverse
 //     blobStore                    { create(blob), revoke(href) }, set by blob.js
 
-const { formDecode, formEncode, urlOrigin, urlParse, urlSet } = native;
+const { formDecode, formEncode, requestUrl, urlOrigin, urlParse, urlSet } = native;
 const { webidl } = realm;
 const { brandCheck, internal, isObject, requiredArguments } = webidl;
 const {
@@ -24,13 +25,18 @@ const { DOMString, USVString } = webidl.converters;
 
 // ---- application/x-www-form-urlencoded
 
-// https://url.spec.whatwg.org/#concept-urlencoded-parser
-function decodePart(text) {
-  return RegExpPrototypeExec(/[%+]/, text) === null ? text : formDecode(text);
+function isEncoded(text) {
+  return StringPrototypeIndexOf(text, "%") !== -1 || StringPrototypeIndexOf(text, "+") !== -1;
 }
 
+function decodePart(text) {
+  return isEncoded(text) ? formDecode(text) : text;
+}
+
+// https://url.spec.whatwg.org/#concept-urlencoded-parser
 function parseForm(text) {
   const list = [];
+  const decode = isEncoded(text) ? decodePart : (part) => part;
   const { length } = text;
   for (let start = 0; start < length;) {
     let end = StringPrototypeIndexOf(text, "&", start);
@@ -38,8 +44,8 @@ function parseForm(text) {
     if (end > start) {
       const equals = StringPrototypeIndexOf(text, "=", start);
       const split = equals === -1 || equals > end ? end : equals;
-      ArrayPrototypePush(list, decodePart(StringPrototypeSlice(text, start, split)),
-        decodePart(StringPrototypeSlice(text, split + 1, end)));
+      ArrayPrototypePush(list, decode(StringPrototypeSlice(text, start, split)),
+        decode(StringPrototypeSlice(text, split + 1, end)));
     }
     start = end + 1;
   }
@@ -262,8 +268,35 @@ const HASH = 8;
 // The native functions write the offsets of a URL into this array; made on first use.
 let offsets;
 
+// What was parsed last, while the offsets are still those of it: handlers make a URL of the URL of
+// their request. NB: forgotten before a native writes the offsets, as a turn may end right after it.
+let lastInput;
+let lastHref;
+const kKeptLength = 4096;
+
+function keepLast(input, href) {
+  if (input.length > kKeptLength) return;
+  lastHref = href;
+  lastInput = input;
+}
+
 function parseHref(input, base) {
-  return urlParse(input, base, offsets ??= new Uint32Array(8));
+  if (base === undefined && input === lastInput) return lastHref;
+  lastInput = undefined;
+  const href = urlParse(input, base, offsets ??= new Uint32Array(8));
+  if (base === undefined && href !== undefined) keepLast(input, href);
+  return href;
+}
+
+// The serialized URL of a server's request; undefined when it is over.
+function requestHref(id) {
+  lastInput = undefined;
+  const text = requestUrl(id, offsets ??= new Uint32Array(8));
+  if (text === undefined) return undefined;
+  // The native has parsed what is as it should be, and has written nothing for any other.
+  if (offsets[0] === 0) return parseHref(text, undefined) ?? text;
+  keepLast(text, text);
+  return text;
 }
 
 function blobStore() {
@@ -326,6 +359,7 @@ class URL {
   }
 
   #set(part, value) {
+    lastInput = undefined;
     this.#take(urlSet(part, this.#href, value, offsets ??= new Uint32Array(8)));
   }
 
@@ -506,6 +540,7 @@ realm.url = {
   newURL: (href) => new URL(internal, parseHref(href)),
   parseForm,
   parseHref,
+  requestHref,
   serializeForm,
   serializeParams: (params) => serializeForm(listOf(params)),
 };

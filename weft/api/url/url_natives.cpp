@@ -7,14 +7,11 @@
 #include "weft/api/url/host.h"
 #include "weft/api/url/percent.h"
 #include "weft/api/url/url.h"
+#include "weft/api/url/url_offsets.h"
 #include "weft/base/assert.h"
 
 namespace weft::api {
 
-namespace {
-
-// Writes into a Uint32Array of the script, which it uses for all its URLs; see UrlOffsets for the
-// order.
 void write_offsets(js::Call& call, int at, const UrlOffsets& offsets) {
     auto array = call[at].As<v8::Uint32Array>();
     WEFT_ASSERT(array->ByteLength() >= sizeof offsets, "the prelude passes eight numbers");
@@ -22,7 +19,9 @@ void write_offsets(js::Call& call, int at, const UrlOffsets& offsets) {
     std::memcpy(to, &offsets, sizeof offsets);
 }
 
-// Gives the href, which is always ASCII.
+namespace {
+
+// An href is ASCII.
 void give_url(js::Call& call, const Url& url, int offsets_at) {
     UrlOffsets offsets;
     std::string href = url.href(offsets);

@@ -179,9 +179,24 @@ function toDOMString(value, prefix, context, options) {
   return String(value);
 }
 
+// A regular expression costs more to enter than so many characters to read.
+const kShortText = 64;
+
+// Whether no code unit of a short text lies above the limit. False also says that it is not short.
+function isShortBelow(string, limit) {
+  const { length } = string;
+  if (length > kShortText) return false;
+  for (let i = 0; i < length; i++) {
+    if (StringPrototypeCharCodeAt(string, i) > limit) return false;
+  }
+  return true;
+}
+
 // Lone surrogates become U+FFFD.
 function toWellFormed(string) {
-  if (RegExpPrototypeExec(/[\uD800-\uDFFF]/, string) === null) return string;
+  if (isShortBelow(string, 0xd7ff) || RegExpPrototypeExec(/[\uD800-\uDFFF]/, string) === null) {
+    return string;
+  }
   let result = "";
   let copied = 0;
   const { length } = string;
@@ -205,7 +220,7 @@ function toUSVString(value, prefix, context) {
 
 function toByteString(value, prefix, context) {
   const string = toDOMString(value, prefix, context);
-  if (RegExpPrototypeExec(/[^\x00-\xff]/, string) !== null) {
+  if (!isShortBelow(string, 0xff) && RegExpPrototypeExec(/[^\x00-\xff]/, string) !== null) {
     throw failure("has a character above U+00FF, which a byte string cannot have", prefix, context);
   }
   return string;
