@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,11 @@ public:
     // Waits while the peer is slow. Small pieces are gathered until flush() or the end.
     virtual Result<void> write(Bytes bytes) = 0;
     Result<void> write(std::string_view text) { return write(as_bytes(text)); }
+    // Several pieces in their order, which are sent together where that is cheaper.
+    virtual Result<void> write_all(std::span<const Bytes> pieces) {
+        for (Bytes piece : pieces) WEFT_TRY(write(piece));
+        return {};
+    }
     // Sends what was gathered.
     virtual Result<void> flush() = 0;
     // Sent after a body whose size was not given; set them before the producer returns.

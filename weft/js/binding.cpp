@@ -25,12 +25,34 @@ bool is_ascii(std::string_view text) {
     return (bits & kHighBits) == 0;
 }
 
+// False when the string has characters beyond ASCII. Strings of two bytes a character are often
+// ASCII all the same: JSON.stringify() of V8 10.2 makes them of whatever JSON.parse() has read.
+bool narrow_ascii(v8::Isolate* isolate, v8::Local<v8::String> string, std::string& text) {
+    constexpr std::size_t kBlockUnits = 1024;
+    std::uint16_t units[kBlockUnits];
+    auto length = static_cast<std::size_t>(string->Length());
+    text.resize(length);
+    for (std::size_t at = 0; at < length; at += kBlockUnits) {
+        std::size_t count = std::min(kBlockUnits, length - at);
+        string->Write(isolate, units, static_cast<int>(at), static_cast<int>(count),
+                      v8::String::NO_NULL_TERMINATION);
+        std::uint16_t bits = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            bits |= units[i];
+            text[at + i] = static_cast<char>(units[i]);
+        }
+        if (bits > 0x7f) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 std::string Call::text_of(v8::Local<v8::Value> value) const {
     WEFT_ASSERT(value->IsString(), "the prelude passes a string");
     v8::Local<v8::String> string = value.As<v8::String>();
     std::string text;
+    if (!string->IsOneByte() && narrow_ascii(v8(), string, text)) return text;
     // A one-byte string is already UTF-8 if it is ASCII, as most are.
     if (string->IsOneByte()) {
         auto length = static_cast<std::size_t>(string->Length());

@@ -52,8 +52,8 @@ public:
         WEFT_ASSERT(ticket.index < kTasksMax, "the index has 20 bits");
         return static_cast<double>(std::uint64_t{ticket.generation} << 20 | ticket.index);
     }
-    // A number that to_number() cannot have made, such as the -1 of a Request that is not a server's,
-    // gives a ticket that names nothing.
+    // A number that to_number() cannot have made, such as the -1 of a Request that is not a
+    // server's, gives a ticket that names nothing.
     static Ticket to_ticket(double number) {
         if (!(number >= 0 && number < static_cast<double>(kNumberMax))) return {};
         auto word = static_cast<std::uint64_t>(number);

@@ -1,5 +1,5 @@
-// Names of header fields that come again and again, each with its number: scripts have their strings
-// once and for all, and are told the number instead of the text. Any thread.
+// Names of header fields that come again and again, each with its number: scripts have their
+// strings once and for all, and are told the number instead of the text. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,7 @@
 #include "weft/api/serve/body_queue.h"
 
+#include <array>
+#include <span>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -44,16 +46,30 @@ void BodyQueue::notify_room() {
     if (OnRoom tell = std::exchange(on_room_, {})) tell();
 }
 
+// Writes what is in the queue, as far as it is sent together.
+Result<void> BodyQueue::write_some(http::BodyWriter& writer) {
+    std::array<std::string, kChunksTogether> taken;
+    std::array<Bytes, kChunksTogether> pieces;
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    while (count < kChunksTogether && !chunks_.empty()) {
+        taken[count] = std::move(chunks_.front());
+        chunks_.pop_front();
+        pieces[count] = as_bytes(taken[count]);
+        bytes += taken[count++].size();
+    }
+    Result<void> written = writer.write_all(std::span(pieces).first(count));
+    WEFT_DASSERT(bytes_ >= bytes, "every chunk was counted when it was put in");
+    bytes_ -= bytes;
+    return written;
+}
+
 Result<void> BodyQueue::produce(http::BodyWriter& writer) {
     began_ = true;
     Result<void> outcome;
     while (outcome) {
         while (!chunks_.empty() && outcome) {
-            std::string chunk = std::move(chunks_.front());
-            chunks_.pop_front();
-            outcome = writer.write(chunk);
-            WEFT_DASSERT(bytes_ >= chunk.size(), "every chunk was counted when it was put in");
-            bytes_ -= chunk.size();
+            outcome = write_some(writer);
             if (bytes_ < kHighWaterBytes / 2) notify_room();
         }
         if (!outcome || (chunks_.empty() && ended_)) break;

@@ -50,6 +50,10 @@ public:
     Result<void> produce(http::BodyWriter& writer);
 
 private:
+    // So many chunks are written together.
+    static constexpr std::size_t kChunksTogether = 8;
+
+    Result<void> write_some(http::BodyWriter& writer);
     Result<void> wait_for_chunks();
     void notify_room();
 

@@ -67,13 +67,14 @@ v8::Local<v8::Value> to_packed(js::Call& call, int places, const http::Headers& 
     auto array = call[places].As<v8::Uint32Array>();
     std::size_t room = array->Length();
     if (1 + 3 * headers.size() > room) return to_flat(call.v8(), headers);
-    auto* to = reinterpret_cast<std::uint32_t*>(
-        static_cast<std::byte*>(array->Buffer()->Data()) + array->ByteOffset());
+    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(array->Buffer()->Data()) +
+                                                array->ByteOffset());
     *to++ = static_cast<std::uint32_t>(headers.size());
     char on_stack[kPackedBytes];
     std::string on_heap;
     std::size_t bytes = 0;
-    for (const http::Headers::Field& field : headers) bytes += field.name.size() + field.value.size();
+    for (const http::Headers::Field& field : headers)
+        bytes += field.name.size() + field.value.size();
     if (bytes > kPackedBytes) on_heap.resize(bytes);
     char* begin = bytes > kPackedBytes ? on_heap.data() : on_stack;
     char* end = begin;

@@ -365,8 +365,7 @@ void request_wants_signal(js::Call& call) {
 
 constexpr js::Binding kBindings[] = {
     js::bind<request_method>("requestMethod", "(id: number): string | undefined"),
-    js::bind<request_url>("requestUrl",
-                          "(id: number, offsets: Uint32Array): string | undefined"),
+    js::bind<request_url>("requestUrl", "(id: number, offsets: Uint32Array): string | undefined"),
     js::bind<request_headers>("requestHeaders",
                               "(id: number, places: Uint32Array): string | string[]"),
     js::bind<request_peer>("requestPeer", "(id: number): string | undefined"),

@@ -187,8 +187,9 @@ TEST(Url, JS_9_URL_setters_leave_an_opaque_path_alone) {
 }
 
 TEST(Url, JS_9_URL_what_is_serialized_already_is_seen_at_once) {
-    for (const char* text : {"http://a/", "https://a-b.example/x/y.z?q=%20&r=1#f", "http://127.0.0.1/",
-                             "http://localhost:8080/", "http://a/b/c?", "http://a/#"}) {
+    for (const char* text :
+         {"http://a/", "https://a-b.example/x/y.z?q=%20&r=1#f", "http://127.0.0.1/",
+          "http://localhost:8080/", "http://a/b/c?", "http://a/#"}) {
         UrlOffsets quick, slow;
         ASSERT_TRUE(is_serialized(text, quick)) << text;
         auto url = Url::parse(text);
@@ -204,9 +205,9 @@ TEST(Url, JS_9_URL_what_is_serialized_already_is_seen_at_once) {
     }
     UrlOffsets offsets;
     for (const char* text :
-         {"http://A/", "http://a", "http://a:80/", "http://a:08/", "http://127.0.0.01/", "http://127.1/", "http://1.2.3.256/",
-          "http://a/./", "http://a/%2e", "http://a/ ", "http://a/?'", "ftp://a/", "http://a/\\",
-          "http:///", "http://a:99999/", "http://u@a/"})
+         {"http://A/", "http://a", "http://a:80/", "http://a:08/", "http://127.0.0.01/",
+          "http://127.1/", "http://1.2.3.256/", "http://a/./", "http://a/%2e", "http://a/ ",
+          "http://a/?'", "ftp://a/", "http://a/\\", "http:///", "http://a:99999/", "http://u@a/"})
         EXPECT_FALSE(is_serialized(text, offsets)) << text;
 }
 

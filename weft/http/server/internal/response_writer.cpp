@@ -22,6 +22,9 @@ std::string_view connection_with_upgrade(std::string_view connection) {
     return connection == "close" ? "upgrade, close" : "upgrade, keep-alive";
 }
 
+// At most so many pieces of a body are sent together.
+constexpr std::size_t kPiecesMax = 16;
+
 // The room for the head of a chunk that is being gathered: two digits and "\r\n", which is enough
 // for most chunks. A larger or smaller head moves the content.
 constexpr std::string_view kChunkHeadRoom = "----";
@@ -251,14 +254,31 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     // written without a wait.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
-    WEFT_DASSERT(coding_ != Coding::Length || body_bytes_ <= length_);
-    if (coding_ == Coding::Length && bytes.size() > length_ - body_bytes_)
-        return Error(ErrorKind::Misuse, "a body is longer than its handler said");
-    body_bytes_ += bytes.size();
+    WEFT_TRY(count(bytes.size()));
     std::string& output = exchange_.output;
-    if (output.size() + bytes.size() > kWriteGatherBytes) return send(bytes);
+    if (output.size() + bytes.size() > kWriteGatherBytes)
+        return send(std::span(&bytes, 1), bytes.size());
     begin_chunk();
     output.append(as_text(bytes));
+    return {};
+}
+
+Result<void> ResponseWriter::write_all(std::span<const Bytes> pieces) {
+    std::size_t bytes = 0;
+    for (Bytes piece : pieces) bytes += piece.size();
+    if (pieces.size() > kPiecesMax || exchange_.output.size() + bytes <= kWriteGatherBytes)
+        return BodyWriter::write_all(pieces);
+    turn::may_wait("body.write", this, turn::cost_of(bytes));
+    WEFT_TRY(count(bytes));
+    return send(pieces, bytes);
+}
+
+// Counts what the body is about to have more, which must not be more than was promised.
+inline Result<void> ResponseWriter::count(std::size_t bytes) {
+    WEFT_DASSERT(coding_ != Coding::Length || body_bytes_ <= length_);
+    if (coding_ == Coding::Length && bytes > length_ - body_bytes_)
+        return Error(ErrorKind::Misuse, "a body is longer than its handler said");
+    body_bytes_ += bytes;
     return {};
 }
 
@@ -272,13 +292,18 @@ Result<void> ResponseWriter::flush() {
     return sent;
 }
 
-// Sends what was gathered and `more`, in one chunk where the body is chunked.
-Result<void> ResponseWriter::send(Bytes more) {
+// Sends what was gathered and `more`, which has so many bytes, in one chunk where the body is
+// chunked.
+Result<void> ResponseWriter::send(std::span<const Bytes> more, std::size_t bytes) {
     begin_chunk();
-    std::string_view chunk_end = end_chunk(more.size());
+    std::string_view chunk_end = end_chunk(bytes);
     std::string& output = exchange_.output;
-    std::array<Bytes, 3> parts{as_bytes(output), more, as_bytes(chunk_end)};
-    Result<std::span<Bytes>> rest = try_send(stream_, parts);
+    std::array<Bytes, kPiecesMax + 2> parts;
+    WEFT_ASSERT(more.size() <= kPiecesMax);
+    parts[0] = as_bytes(output);
+    std::ranges::copy(more, parts.begin() + 1);
+    parts[more.size() + 1] = as_bytes(chunk_end);
+    Result<std::span<Bytes>> rest = try_send(stream_, std::span(parts).first(more.size() + 2));
     Result<void> sent;
     if (!rest) sent = rest.error();
     if (rest && !rest->empty()) sent = send_rest(stream_, *rest, limits_.write_time, &before_wait_);

@@ -68,6 +68,7 @@ public:
     std::uint64_t body_bytes() const { return body_bytes_; }
 
     Result<void> write(Bytes bytes) override;
+    Result<void> write_all(std::span<const Bytes> pieces) override;
     Result<void> flush() override;
     Headers& trailers() override { return trailers_; }
     CancelToken drain() const override { return CancelToken(options_.drain); }
@@ -81,7 +82,8 @@ private:
     Result<void> send_rest_of_text(Response& response, std::span<Bytes> parts);
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
-    Result<void> send(Bytes more);
+    Result<void> count(std::size_t bytes);
+    Result<void> send(std::span<const Bytes> more, std::size_t bytes);
     void begin_chunk();
     std::string_view end_chunk(std::size_t more);
     Result<void> end_chunks();
