@@ -112,8 +112,9 @@ void LoopRequest::detach_reply() {
 
 void LoopRequest::clear() {
     WEFT_DASSERT(!has_permit, "a request gives its permit back before it is over");
-    // Relaxed: for the assertion; the fiber that wrote it has published that by queueing.
-    WEFT_DASSERT(!is_sending.load(std::memory_order_relaxed), "a fiber still sends for it");
+    // Relaxed: for the assertion; resume_kept() has seen the end of the fiber.
+    WEFT_DASSERT(sending.load(std::memory_order_relaxed) == Sending::No,
+                 "a fiber still sends for it");
     detach_reply();
     WEFT_DASSERT(!reply);
     state = State::None;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/base/assert.h"
+#include "weft/base/env.h"
 #include "weft/base/log.h"
 #include "weft/fiber/cancel.h"
 #include "weft/fiber/fiber.h"
@@ -205,8 +206,13 @@ Connection::Next Connection::keep(Exchange& exchange) {
 // A kept request was answered or has ended. Where both are true the answer counts.
 void Connection::resume_kept(std::unique_ptr<Exchange>& exchange) {
     LoopRequest& loop = exchange_->loop;
+    using Sending = LoopRequest::Sending;
     // Acquire: sees what the sending fiber has done. It queues the connection when it is done.
-    if (loop.is_sending.load(std::memory_order_acquire)) return;
+    if (loop.sending.load(std::memory_order_acquire) == Sending::Yes) return;
+    // The fiber may be queueing the connection at this moment, which must not end meanwhile. It
+    // does not wait in between. Acquire: the fiber touches neither of the two any more.
+    for (unsigned attempt = 0; loop.sending.load(std::memory_order_acquire) != Sending::No;)
+        env::spin_pause(attempt++);
     if (!loop.outcome && !loop.has_failed_to_send &&
         async::reason_of(loop.token()) == CancelReason::None)
         return;
@@ -335,14 +341,18 @@ Result<bool> Connection::try_send_output(Exchange& exchange) {
 // A fiber sends the responses to earlier requests, which must not wait for a request that is kept.
 void Connection::send_by_fiber(Exchange& exchange) {
     LoopRequest& loop = exchange.loop;
+    using Sending = LoopRequest::Sending;
     auto end = [this, &loop](bool failed) {
         loop.has_failed_to_send = failed;
-        // Release: publishes that, and the output. The exchange is the loop's again.
-        loop.is_sending.store(false, std::memory_order_release);
+        // Release: publishes that, and the output, to the turn that is queued here.
+        loop.sending.store(Sending::Ending, std::memory_order_release);
         queue_for_loop();
+        // Release: this is the last access to the connection, its exchange and its shard, which the
+        // loop may end from here on. Pairs with the acquire in resume_kept().
+        loop.sending.store(Sending::No, std::memory_order_release);
     };
     // Relaxed: spawn_detached() publishes it to the fiber.
-    loop.is_sending.store(true, std::memory_order_relaxed);
+    loop.sending.store(Sending::Yes, std::memory_order_relaxed);
     Result<void> started =
         spawn_detached([this, &exchange,
                         end] { end(!send_output(*stream_, exchange.output, limits().write_time)); },

@@ -1,6 +1,6 @@
 // LoopRequest: a request that is served in the loop of a worker. It is a part of its exchange.
 //
-// Owning worker only, except `is_sending`.
+// Owning worker only, except `sending`.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct LoopRequest {
     State state = State::None;
     bool was_kept = false;  // keep() was called
     bool has_permit = false;
-    bool has_failed_to_send = false;  // the responses before it; read when is_sending is false
+    bool has_failed_to_send = false;  // the responses before it; read unless `sending` is Yes
     Connection* connection = nullptr;
     Exchange* exchange = nullptr;
     Instant begun{};
@@ -59,8 +59,10 @@ struct LoopRequest {
     Reply* reply = nullptr;
     LoopCall::OnEnd on_end;
     Listener listener;
-    // A fiber sends the answers to earlier requests; it queues the connection when that is done.
-    Atomic<bool> is_sending{false};
+    // Whether a fiber sends the answers to earlier requests. It queues the connection when that is
+    // done; while it does so (Ending) the connection and its exchange must exist.
+    enum class Sending : std::uint8_t { No, Yes, Ending };
+    Atomic<Sending> sending{Sending::No};
 };
 
 }  // namespace weft::http
