@@ -70,5 +70,23 @@ TEST(Placement, HTTP_11i_all_workers_serve_a_unix_socket) {
     EXPECT_TRUE(serving.join());
 }
 
+TEST(Placement, HTTP_11i_the_first_listen_decides_which_workers_serve) {
+    Runtime runtime({.workers = 2, .pinned_workers = 1});
+    Server server(hello);
+    auto listen = [&] { return server.listen(net::Address::loopback(0)); };
+    Result<net::Address> first = runtime.spawn_pinned(0, listen).join();
+    Result<net::Address> second = runtime.spawn(listen).join();
+    ASSERT_TRUE(first && second);
+    Future<void> serving = runtime.spawn([&] { return server.serve(); });
+    for (const net::Address& address : {*first, *second}) {
+        RawClient client(address);
+        client.send(kGet);
+        EXPECT_THAT(client.read_response(), EndsWith("hello"));
+    }
+    EXPECT_EQ(connections_of(server).size(), 1U);
+    server.drain();
+    EXPECT_TRUE(serving.join());
+}
+
 }  // namespace
 }  // namespace weft::http

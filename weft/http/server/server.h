@@ -109,7 +109,8 @@ public:
 
     // May be called several times; connections wait in the backlog until serve(). Gives the address
     // with the port that the kernel chose. AddressInUse where another server listens, unless both
-    // say ReusePort::Yes. Raises the process's limit on descriptors.
+    // say ReusePort::Yes. Raises the process's limit on descriptors. The first call decides which
+    // workers serve.
     Result<net::Address> listen(const net::Address& address, net::ListenOptions options = {});
     // The same with TLS; the context is shared with whoever reloads its certificates.
     Result<net::Address> listen_tls(const net::Address& address,

@@ -58,7 +58,9 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
                 std::make_unique<ServerShard>(*this, worker, shards_.size(), source_.token()));
         }
     }
-    bool shared = address.kind() == net::Address::Kind::Ip && workers.size() > 1;
+    // The shards and not `workers`: those of the first call serve, also where this caller could use
+    // others.
+    bool shared = address.kind() == net::Address::Kind::Ip && shards_.size() > 1;
     if (shared) {
         // The listeners of the shards share the port, and could therefore join those of another
         // server. An exclusive listener finds out first whether the port is free.
@@ -68,7 +70,7 @@ Result<net::Address> ServerCore::listen(const net::Address& address,
     }
     net::Address bound = address;
     std::vector<net::Listener> listeners;
-    for (std::size_t count = shared ? workers.size() : 1; count > 0; --count) {
+    for (std::size_t count = shared ? shards_.size() : 1; count > 0; --count) {
         listeners.push_back(WEFT_TRY(net::Listener::open(bound, options)));
         bound = listeners.front().address();
     }
