@@ -2,14 +2,19 @@
 #include "weft/testing/counted_allocations.h"
 #ifdef WEFT_COUNTS_ALLOCATIONS
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>  // tidy: allow foreign: a client that allocates nothing
 #include <sys/time.h>    // tidy: allow foreign: timeval
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/http/internal/server_test.h"
@@ -56,13 +61,23 @@ public:
     PlainClient(const PlainClient&) = delete;
     PlainClient& operator=(const PlainClient&) = delete;
 
+    // Sends the request, and gives what comes until the server closes, as far as there is space.
+    std::string_view ask(const net::Address& address, std::string_view request,
+                         std::span<char> space) {
+        connect_and_send(address, request);
+        std::size_t filled = 0;
+        while (filled < space.size()) {
+            ssize_t count = ::recv(fd_, space.data() + filled, space.size() - filled, 0);
+            if (count < 0 && errno == EINTR) continue;
+            EXPECT_TRUE(count >= 0 || errno != EAGAIN) << "nothing came";
+            if (count <= 0) break;
+            filled += static_cast<std::size_t>(count);
+        }
+        return {space.data(), filled};
+    }
     // Whether the whole body comes.
-    bool is_answered(const net::Address& address, const std::string& request) {
-        sockaddr_storage name{};
-        auto bytes = static_cast<socklen_t>(address.to_native(&name));
-        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&name), bytes), 0);
-        EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(request.size()));
+    bool is_answered(const net::Address& address, std::string_view request) {
+        connect_and_send(address, request);
         std::size_t marks = 0;
         char space[4096];
         while (marks < kBodyBytes) {
@@ -79,6 +94,14 @@ public:
     }
 
 private:
+    void connect_and_send(const net::Address& address, std::string_view request) {
+        sockaddr_storage name{};
+        auto bytes = static_cast<socklen_t>(address.to_native(&name));
+        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&name), bytes), 0);
+        EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(request.size()));
+    }
+
     int fd_;
 };
 
@@ -125,6 +148,30 @@ TEST(NoMemory, HTTP_11k_nor_does_it_in_the_loop_of_a_worker) {
     ServerOptions options;
     options.loop_handler = [](Request&, LoopCall&) -> LoopOutcome { return answer_with_fields(); };
     check_conversations(options);
+}
+
+TEST(NoMemory, HTTP_11k_a_body_that_ends_for_lack_of_memory_does_not_look_complete) {
+    weft::testing::CapturedLog log;
+    Atomic<bool> has_failed{false};
+    std::string content(10'000, kMark);  // more than the output has room for
+    auto produce = [&](BodyWriter& writer) -> Result<void> {
+        refused_allocation.store(allocations_so_far(), std::memory_order_relaxed);
+        try {
+            return writer.write(as_bytes(content));
+        } catch (const std::bad_alloc&) {
+            has_failed.store(true, std::memory_order_relaxed);
+            throw;
+        }
+    };
+    TestServer server(
+        [&](Request&, async::Context&) { return Response::stream("text/plain", produce); }, {},
+        {.workers = 1});
+    PlainClient client;
+    std::array<char, 4096> space;
+    std::string_view answer = client.ask(server.address(), kGet, space);
+    refused_allocation.store(-1, std::memory_order_relaxed);
+    EXPECT_TRUE(has_failed.load(std::memory_order_relaxed));
+    EXPECT_THAT(answer, ::testing::Not(::testing::HasSubstr("0\r\n\r\n")));
 }
 
 }  // namespace

@@ -254,12 +254,15 @@ Result<void> ResponseWriter::write(Bytes bytes) {
     // written without a wait.
     turn::may_wait("body.write", this, turn::cost_of(bytes.size()));
     if (bytes.empty()) return {};
-    WEFT_TRY(count(bytes.size()));
+    WEFT_TRY(check_length(bytes.size()));
     std::string& output = exchange_.output;
-    if (output.size() + bytes.size() > kWriteGatherBytes)
+    if (output.size() + bytes.size() > kWriteGatherBytes) {
+        body_bytes_ += bytes.size();
         return send(std::span(&bytes, 1), bytes.size());
+    }
     begin_chunk();
     output.append(as_text(bytes));
+    body_bytes_ += bytes.size();
     return {};
 }
 
@@ -269,16 +272,16 @@ Result<void> ResponseWriter::write_all(std::span<const Bytes> pieces) {
     if (pieces.size() > kPiecesMax || exchange_.output.size() + bytes <= kWriteGatherBytes)
         return BodyWriter::write_all(pieces);
     turn::may_wait("body.write", this, turn::cost_of(bytes));
-    WEFT_TRY(count(bytes));
+    WEFT_TRY(check_length(bytes));
+    body_bytes_ += bytes;
     return send(pieces, bytes);
 }
 
-// Counts what the body is about to have more, which must not be more than was promised.
-inline Result<void> ResponseWriter::count(std::size_t bytes) {
+// The body may have so many bytes more, if it does not say its length or not all of that has come.
+inline Result<void> ResponseWriter::check_length(std::size_t more) const {
     WEFT_DASSERT(coding_ != Coding::Length || body_bytes_ <= length_);
-    if (coding_ == Coding::Length && bytes > length_ - body_bytes_)
+    if (coding_ == Coding::Length && more > length_ - body_bytes_)
         return Error(ErrorKind::Misuse, "a body is longer than its handler said");
-    body_bytes_ += bytes;
     return {};
 }
 
@@ -316,19 +319,27 @@ Result<void> ResponseWriter::send(std::span<const Bytes> more, std::size_t bytes
 // piece: the kernel takes one faster than several.
 inline void ResponseWriter::begin_chunk() {
     if (coding_ != Coding::Chunked || chunk_begin_ != kNoChunk) return;
-    chunk_begin_ = exchange_.output.size();
+    std::size_t begin = exchange_.output.size();
     exchange_.output.append(kChunkHeadRoom);
+    chunk_begin_ = begin;
 }
 
 // Writes the head of the gathered chunk, whose size is now known: `more` bytes follow what was
-// gathered. Gives what must follow them.
+// gathered. Gives what must follow them. Where an allocation has failed before anything was
+// gathered, there is no chunk: one of size 0 would end the body, and a client would take the part
+// that it has for the whole.
 inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
     if (chunk_begin_ == kNoChunk) return {};
     std::string& output = exchange_.output;
-    std::size_t begin = std::exchange(chunk_begin_, kNoChunk);
+    std::size_t begin = chunk_begin_;
     WEFT_DASSERT(output.size() >= begin + kChunkHeadRoom.size(),
                  "nothing was sent since the room for the head was made");
     std::size_t size = output.size() - begin - kChunkHeadRoom.size() + more;
+    if (size == 0) [[unlikely]] {
+        output.resize(begin);
+        chunk_begin_ = kNoChunk;
+        return {};
+    }
     if (size >= 0x10 && size <= 0xff) [[likely]] {
         char* head = output.data() + begin;
         head[0] = wire::kHexDigits[size >> 4];
@@ -338,6 +349,7 @@ inline std::string_view ResponseWriter::end_chunk(std::size_t more) {
     } else {
         output.replace(begin, kChunkHeadRoom.size(), wire::chunk_head(size).view());
     }
+    chunk_begin_ = kNoChunk;
     return wire::kChunkEnd;
 }
 

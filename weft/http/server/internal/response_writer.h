@@ -82,7 +82,7 @@ private:
     Result<void> send_rest_of_text(Response& response, std::span<Bytes> parts);
     Result<void> write_file(const Body::FilePart& part);
     Result<void> write_produced(Body::Produced& produced);
-    Result<void> count(std::size_t bytes);
+    Result<void> check_length(std::size_t more) const;
     Result<void> send(std::span<const Bytes> more, std::size_t bytes);
     void begin_chunk();
     std::string_view end_chunk(std::size_t more);
