@@ -62,6 +62,14 @@ TEST(Any, SC_8a_without_a_success_the_first_error_is_given) {
     EXPECT_TRUE(log.contains("one") || log.contains("two"));
 }
 
+TEST(Any, SC_8a_a_function_that_throws_when_it_is_moved_is_no_job) {
+    testing::CapturedLog log;
+    everywhere([] {
+        async_test::ThrowsOnCopy job;
+        EXPECT_THROW(static_cast<void>(any([] { return 1; }, job)), std::runtime_error);
+    });
+}
+
 TEST(Any, SC_8a_it_takes_tasks_that_run) {
     testing::CapturedLog log;
     everywhere([] {

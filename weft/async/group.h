@@ -40,10 +40,10 @@ public:
     template <class Function>
     Result<void> go(std::string_view name, Function&& function) {
         if (!jobs_.add()) return async::kGroupGoAfterWait();
-        Result<void> started = start_job(*this, std::forward<Function>(function), name);
-        if (!started) [[unlikely]]
-            jobs_.done();
-        return started;
+        UnlessStarted unless_started([this] { jobs_.done(); });
+        WEFT_TRY(start_job(*this, std::forward<Function>(function), name));
+        unless_started.started();
+        return {};
     }
     Result<void> wait();
     void end();

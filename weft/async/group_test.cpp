@@ -283,6 +283,16 @@ TEST(Group, SC_6a_what_a_job_throws_is_the_error) {
     });
 }
 
+TEST(Group, SC_1a_a_function_that_throws_when_it_is_moved_is_no_job) {
+    everywhere([] {
+        Group group;
+        async_test::ThrowsOnCopy job;
+        for (int i = 0; i < 3; ++i)
+            EXPECT_THROW(static_cast<void>(group.go(job)), std::runtime_error);
+        EXPECT_TRUE(group.wait());
+    });
+}
+
 TEST(Group, SC_6b_a_dropped_group_cancels_its_jobs_and_reports_their_errors) {
     testing::CapturedLog log;
     Runtime runtime(workers(1));

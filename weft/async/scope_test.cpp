@@ -54,6 +54,15 @@ TEST(Scope, SCP_1a_a_scope_gives_the_result_of_its_function) {
     });
 }
 
+TEST(Scope, SCP_1a_a_function_that_throws_when_it_is_moved_is_no_job) {
+    everywhere([] {
+        EXPECT_TRUE(run_scope(ScopeKind::Request, [&](Scope& scope) {
+            async_test::ThrowsOnCopy job;
+            EXPECT_THROW(static_cast<void>(scope.spawn("job", job)), std::runtime_error);
+        }));
+    });
+}
+
 TEST(Scope, SCP_1a_what_the_function_throws_is_its_error_and_the_scope_ends) {
     everywhere([] {
         bool cleaned = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,5 +68,12 @@ inline Result<void> wait_for_end(const async::Context& context) {
     WEFT_TRY(Event().wait_until(Deadline::after(kTooLong), context.done()));
     return context.check();
 }
+
+// A function that cannot be handed over to a job.
+struct ThrowsOnCopy {
+    ThrowsOnCopy() = default;
+    ThrowsOnCopy(const ThrowsOnCopy&) { throw std::runtime_error("not to be copied"); }
+    int operator()() const { return 0; }
+};
 
 }  // namespace weft::async_test

@@ -226,8 +226,28 @@ struct JobBody {
     }
 };
 
+// Calls a function on leaving, unless the job was started by then: also where storing the job's
+// function throws.
+template <class Undo>
+class UnlessStarted {
+public:
+    explicit UnlessStarted(Undo undo) : undo_(undo) {}
+    ~UnlessStarted() {
+        if (!started_) [[unlikely]]
+            undo_();
+    }
+    UnlessStarted(const UnlessStarted&) = delete;
+    UnlessStarted& operator=(const UnlessStarted&) = delete;
+    void started() { started_ = true; }
+
+private:
+    Undo undo_;
+    bool started_ = false;
+};
+
 // Starts a fiber for a job of the core. Dumps show it under the name, or without one under
-// Core::kLabel. On failure no function of the core is called.
+// Core::kLabel. On failure no function of the core is called. Throws what moving or copying the
+// function throws, and bad_alloc where there is no memory for a large one.
 template <class Core, class Function>
 Result<void> start_job(Core& core, Function&& function, std::string_view name = {}) {
     constexpr std::size_t room = Fiber::kStorageBytes - sizeof(Core*);
@@ -240,13 +260,15 @@ Result<void> start_job(Core& core, Function&& function, std::string_view name = 
     Error error = ErrorKind::OutOfMemory;
     Fiber* fiber = fiber_internal::prepare(nullptr, options, fiber_internal::Joinable::No, error);
     if (!fiber) return error;
+    UnlessStarted unless_started([fiber] { fiber_internal::give_up(*fiber); });
     new (fiber->storage) Body{core, store_function<room>(std::forward<Function>(function))};
     fiber->body = Body::handle;
     if (fiber_internal::launch(*fiber, fiber_internal::Counted::Yes, fiber_internal::Joinable::No,
-                               error)) [[likely]]
+                               error)) [[likely]] {
+        unless_started.started();
         return {};
+    }
     Body::of(*fiber).~Body();
-    fiber_internal::give_up(*fiber);
     return error;
 }
 

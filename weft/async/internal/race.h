@@ -39,7 +39,9 @@ public:
         if (is_nil(function)) return settle(async::kNilJob());
         bool counted = jobs_.add();
         WEFT_ASSERT(counted, "only wait() and end() close the count, and no job starts after them");
+        UnlessStarted unless_started([this] { static_cast<void>(jobs_.done()); });
         Result<void> started = start_job(*this, std::forward<Function>(function));
+        unless_started.started();
         if (!started) finish(started.error());
     }
     bool wait_for_outcome(Deadline deadline) {

@@ -49,9 +49,10 @@ public:
     template <class Function>
     Result<void> spawn(std::string_view name, Function&& function) {
         if (!begin_job()) return async::kScopeEnded();
-        Result<void> started = start_job(*this, std::forward<Function>(function), name);
-        if (!started) leave();
-        return started;
+        UnlessStarted unless_started([this] { leave(); });
+        WEFT_TRY(start_job(*this, std::forward<Function>(function), name));
+        unless_started.started();
+        return {};
     }
     // Adds one to what the scope's end waits for. False when the scope no longer waits for it.
     bool enter();
