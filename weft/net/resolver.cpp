@@ -1,6 +1,7 @@
 #include "weft/net/resolver.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -57,6 +58,9 @@ std::optional<std::string> host_name(std::string_view text) {
 struct Resolver::State : std::enable_shared_from_this<State> {
     // A query that is under way. Shared by its fiber, those who wait for it and `lookups`.
     struct Lookup {
+        explicit Lookup(std::string its_name) : name(std::move(its_name)) {}
+
+        const std::string name;
         Event done;
         DnsOutcome outcome = ErrorKind::Dns;  // published by done
     };
@@ -66,10 +70,11 @@ struct Resolver::State : std::enable_shared_from_this<State> {
 
     DnsOutcome ask(const std::string& name, Deadline deadline);
     DnsOutcome ask_on_thread(const std::string& name, Deadline deadline);
-    void run(const std::shared_ptr<Lookup>& lookup, const std::string& name);
+    void run(const std::shared_ptr<Lookup>& lookup);
+    DnsOutcome answer(const std::string& name);
     DnsOutcome keep(const std::string& name, Result<DnsAnswer> answer);
-    void finish(Lookup& lookup, const std::string& name, DnsOutcome outcome);
-    void fail_unstarted(Lookup& lookup, const std::string& name, const Error& error);
+    void finish(Lookup& lookup, DnsOutcome outcome);
+    void fail_unstarted(Lookup& lookup, const Error& error);
 
     const ResolverOptions options;
     SpinLock lock;  // guards the next three
@@ -117,11 +122,11 @@ DnsOutcome Resolver::State::keep(const std::string& name, Result<DnsAnswer> answ
     return std::move(answer->outcome);
 }
 
-void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome outcome) {
+void Resolver::State::finish(Lookup& lookup, DnsOutcome outcome) {
     lookup.outcome = std::move(outcome);
     {
         SpinGuard guard(lock);
-        auto found = lookups.find(name);
+        auto found = lookups.find(lookup.name);
         WEFT_ASSERT(found != lookups.end() && found->second.get() == &lookup,
                     "a lookup is in the table until it ends, which it does once");
         lookups.erase(found);
@@ -130,24 +135,31 @@ void Resolver::State::finish(Lookup& lookup, const std::string& name, DnsOutcome
 }
 
 // The query did not begin: those who wait get the error, and the next caller tries again.
-void Resolver::State::fail_unstarted(Lookup& lookup, const std::string& name, const Error& error) {
-    finish(lookup, name, Error(error).with_context("resolve", name));
+void Resolver::State::fail_unstarted(Lookup& lookup, const Error& error) {
+    finish(lookup, Error(error).with_context("resolve", lookup.name));
+}
+
+// An exception becomes the error: those who wait for the lookup must learn of it, and nobody could
+// ask for the name again while it is in the table.
+DnsOutcome Resolver::State::answer(const std::string& name) {
+    try {
+        return keep(name, query_dns(name, options, Deadline::never()));
+    } catch (const std::bad_alloc&) {
+        return Error(ErrorKind::OutOfMemory).with_context("resolve", name);
+    }
 }
 
 // The query gets a fiber of its own, below the root token of the runtime: whoever asked first may
-// be cancelled while others still wait for the answer.
-void Resolver::State::run(const std::shared_ptr<Lookup>& lookup, const std::string& name) {
+// be cancelled while others still wait for the answer. Nothing here throws.
+void Resolver::State::run(const std::shared_ptr<Lookup>& lookup) {
     SpawnOptions spawning{.name = "dns", .token = fiber_internal::root_token()};
     Result<void> started = spawn_detached(
-        [self = shared_from_this(), lookup, name] {
-            Result<DnsAnswer> answer = query_dns(name, self->options, Deadline::never());
-            self->finish(*lookup, name, self->keep(name, std::move(answer)));
-        },
-        [self = shared_from_this(), lookup, name](const Error& error) {
-            self->fail_unstarted(*lookup, name, error);
+        [self = shared_from_this(), lookup] { self->finish(*lookup, self->answer(lookup->name)); },
+        [self = shared_from_this(), lookup](const Error& error) {
+            self->fail_unstarted(*lookup, error);
         },
         spawning);
-    if (!started) fail_unstarted(*lookup, name, started.error());
+    if (!started) fail_unstarted(*lookup, started.error());
 }
 
 DnsOutcome Resolver::State::ask_on_thread(const std::string& name, Deadline deadline) {
@@ -174,13 +186,13 @@ DnsOutcome Resolver::State::ask(const std::string& name, Deadline deadline) {
                 return Error::limit("there are more DNS queries under way than", kDnsQueriesMax,
                                     "kDnsQueriesMax")
                     .with_context("resolve", name);
-            lookup = std::make_shared<Lookup>();
+            lookup = std::make_shared<Lookup>(name);
             lookups.emplace(name, lookup);
             ++queries;
             is_first = true;
         }
     }
-    if (is_first) run(lookup, name);
+    if (is_first) run(lookup);
     WEFT_TRY(in_context(lookup->done.wait_until(deadline), "resolve", name));
     return lookup->outcome;
 }

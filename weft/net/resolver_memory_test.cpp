@@ -1,10 +1,16 @@
-// A name whose look-up gets no fiber: an error now, and an answer when there is memory again.
+// A name for whose look-up there is no memory: an error now, and an answer when there is memory
+// again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <new>
 #include <string>
+#include <string_view>
 
 #include "weft/fiber/runtime.h"
 #include "weft/net/resolver.h"
+#include "weft/testing/counted_allocations.h"
 #include "weft/testing/dns_server.h"
 #include "weft/testing/scale.h"
 #include "weft/testing/short_memory.h"
@@ -49,6 +55,38 @@ TEST_F(ResolverMemoryDeathTest,
         },
         ::testing::ExitedWithCode(0), "out of memory, no stacks, then found");
 }
+
+#ifdef WEFT_COUNTS_ALLOCATIONS
+
+// One lookup after the other, in each of which another allocation fails. The name is then asked for
+// again, and is not waited for: the server refuses.
+TEST(ResolverMemory, NET_5d_a_lookup_that_gets_no_memory_ends) {
+    in_runtime(1, []() -> Result<void> {
+        ResolverOptions options;
+        Address nobody = WEFT_TRY(free_tcp_address());
+        options.servers = {nobody, nobody};
+        options.query_timeout = std::chrono::milliseconds(20);
+        options.tries = 1;
+        // Long enough that a copy of it is an allocation.
+        constexpr std::string_view kName = "a-name-of-some-length.test";
+        int most = 0;
+        for (int count = 0; count <= most; ++count) {
+            Resolver resolver(options);
+            int begun = allocations_so_far();
+            refused_allocation.store(begun + count, std::memory_order_relaxed);
+            try {
+                EXPECT_NE(kind_of(resolver.resolve(kName, in_ten_seconds())), ErrorKind::TimedOut);
+            } catch (const std::bad_alloc&) {  // before there was a lookup
+            }
+            refused_allocation.store(-1, std::memory_order_relaxed);
+            most = std::max(most, allocations_so_far() - begun);
+            EXPECT_EQ(kind_of(resolver.resolve(kName, in_ten_seconds())), ErrorKind::Dns) << count;
+        }
+        return {};
+    });
+}
+
+#endif
 
 }  // namespace
 }  // namespace weft::net

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -92,7 +93,11 @@ void Query::on_answer(void* family, int status, int, ares_addrinfo* addresses) {
     self.is_done = true;
     self.status = status;
     if (!addresses) return;
-    self.query->keep(*addresses);
+    try {
+        self.query->keep(*addresses);
+    } catch (const std::bad_alloc&) {  // it must not pass through the library, which is C
+        self.status = ARES_ENOMEM;
+    }
     ares_freeaddrinfo(addresses);
 }
 
