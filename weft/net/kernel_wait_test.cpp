@@ -43,6 +43,11 @@ TEST_F(KernelWait, HTTP_10_a_read_times_out) {
     EXPECT_EQ(read(Deadline::after(milliseconds(20))).error().kind(), ErrorKind::TimedOut);
 }
 
+TEST_F(KernelWait, HTTP_10_the_shortest_slice_is_one_as_well) {
+    ASSERT_TRUE(here_.wait_in_kernel(Nanoseconds(1)));
+    EXPECT_EQ(read(Deadline::after(milliseconds(1))).error().kind(), ErrorKind::TimedOut);
+}
+
 TEST_F(KernelWait, HTTP_10_bytes_are_read_before_and_after_the_slice) {
     for (milliseconds delay : {milliseconds(0), milliseconds(1), milliseconds(20)}) {
         std::thread writer([&] {

@@ -135,7 +135,10 @@ int set_linger_zero(int fd) {
 
 WEFT_KERNEL_CALL int set_blocking(int fd, Nanoseconds slice) {
     if (env::current()) return -ENOSYS;
-    auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(slice).count();
+    // A time limit of 0 would mean to wait for ever.
+    auto microseconds =
+        std::max(std::chrono::ceil<std::chrono::microseconds>(slice), std::chrono::microseconds(1))
+            .count();
     timeval time{.tv_sec = microseconds / 1'000'000, .tv_usec = microseconds % 1'000'000};
     for (int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
         int result = set(fd, SOL_SOCKET, option, &time, sizeof time);
