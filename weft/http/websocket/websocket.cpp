@@ -75,12 +75,9 @@ Result<WebSocket::Message> WebSocket::receive(Deadline deadline) {
         Event event = receiver_.receive(unread_);
         switch (event.kind) {
         case Event::Kind::Message: return Message{event.type, receiver_.take_message()};
-        case Event::Kind::Ping: {
-            auto answered = write([&] { return sender_.pong(frames_, event.payload); });
-            // Closed: a Close was sent, which no frame may follow (RFC 6455 §5.5.1).
-            if (!answered && answered.error().kind() != ErrorKind::Closed) return answered.error();
+        case Event::Kind::Ping:
+            WEFT_TRY(write_while_receiving([&] { return sender_.pong(frames_, event.payload); }));
             break;
-        }
         case Event::Kind::Pong: break;
         case Event::Kind::Close:
         case Event::Kind::Failed: return end_receiving(event);
@@ -134,9 +131,7 @@ Result<void> WebSocket::ping_silent_peer() {
     WEFT_ASSERT(!pinged_, "a peer that does not answer a ping has gone");
     pinged_ = true;
     last_heard_ = Clock::now();
-    auto sent = write([&] { return sender_.ping(frames_); });
-    if (!sent && sent.error().kind() != ErrorKind::Closed) return sent.error();
-    return {};
+    return write_while_receiving([&] { return sender_.ping(frames_); });
 }
 
 // Ends receiving after a Close of the peer, or after an error, of which the peer is told by a
@@ -179,6 +174,21 @@ Result<void> WebSocket::write(Append append) {
     close_sent_ = true;  // a part of a frame may have been sent, and nothing can follow that
     stream_->close();
     return written;
+}
+
+// Sends a frame for receive(), whose TimedOut means that nothing is lost: a peer that does not take
+// the frame in time has gone.
+template <class Append>
+Result<void> WebSocket::write_while_receiving(Append append) {
+    Result<void> sent = write(append);
+    // Closed: a Close was sent, which no frame may follow (RFC 6455 §5.5.1).
+    if (sent || sent.error().kind() == ErrorKind::Closed) return {};
+    if (sent.error().kind() != ErrorKind::TimedOut) return sent;
+    ended_ = true;
+    stream_->close();
+    return Error(ErrorKind::Closed, format("the peer has taken no ping and no pong for {} ms "
+                                           "(WebSocketOptions::write_time)",
+                                           options_.write_time / std::chrono::milliseconds(1)));
 }
 
 Result<void> WebSocket::send(MessageType type, std::string_view payload) {

@@ -64,10 +64,10 @@ public:
     WebSocket& operator=(const WebSocket&) = delete;
     ~WebSocket();
 
-    // The next message. Closed when the peer has closed the connection, has vanished, or does not
-    // answer pings. Other when it broke the protocol, Limit when a limit was exceeded; the peer is
-    // then sent a Close with the reason. TimedOut at the deadline: nothing is lost, and it can be
-    // called again.
+    // The next message. Closed when the peer has closed the connection, has vanished, does not
+    // answer pings, or does not take ours. Other when it broke the protocol, Limit when a limit was
+    // exceeded; the peer is then sent a Close with the reason. TimedOut at the deadline: nothing is
+    // lost, and it can be called again.
     Result<Message> receive(Deadline deadline = Deadline::never());
 
     // Sends a whole message; messages of several fibers are not mixed. Misuse for what must not be
@@ -108,6 +108,8 @@ private:
     // Locks sending_, calls append(), and sends what that has put into frames_.
     template <class Append>
     Result<void> write(Append append);
+    template <class Append>
+    Result<void> write_while_receiving(Append append);
     void linger();
 
     std::unique_ptr<net::Stream> owned_;  // null: the stream is borrowed
