@@ -30,7 +30,7 @@ struct ServerLimits {
     Nanoseconds handshake = std::chrono::seconds(10);   // TLS; closed
     Nanoseconds request_time = Nanoseconds::max();      // of a handler; its context ends, 503
 
-    std::uint64_t requests_per_connection = 10'000;      // Connection: close
+    std::uint64_t requests_per_connection = 1'000'000;   // Connection: close
     Nanoseconds connection_age = std::chrono::hours(1);  // give or take 15 %; Connection: close
     // What a handler has left of a body is read and dropped up to this, so that the connection can
     // be kept; else it is closed.
