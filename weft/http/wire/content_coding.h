@@ -43,7 +43,8 @@ std::optional<Coding> choose_coding(std::string_view accept_encoding,
 struct DecoderLimits {
     std::uint64_t content_bytes = 16 * 1024 * 1024;
     // Content may not be larger than this many times what it was decoded from. Checked only from
-    // ratio_from_bytes of content on, because the beginning of any text may repeat itself.
+    // ratio_from_bytes of content on, because the beginning of any text may repeat itself. With a
+    // ratio of 0 no more content than that is decoded.
     std::uint64_t ratio = 100;
     std::uint64_t ratio_from_bytes = 1024 * 1024;
 };

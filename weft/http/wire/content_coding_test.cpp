@@ -93,6 +93,15 @@ TEST(ContentDecoder, HTTP_5_content_larger_than_its_limit_is_refused) {
     }
 }
 
+TEST(ContentDecoder, HTTP_5_a_ratio_of_0_refuses_what_is_beyond_its_first_bytes) {
+    for (Coding coding : kCodings) {
+        std::string encoded = encode(coding, std::string(2000, 'x'));
+        EXPECT_TRUE(decode(coding, encoded, {.ratio = 0, .ratio_from_bytes = 2000}));
+        EXPECT_EQ(kind_of(decode(coding, encoded, {.ratio = 0, .ratio_from_bytes = 1999})),
+                  ErrorKind::Limit);
+    }
+}
+
 TEST(ContentDecoder, HTTP_5_a_bomb_is_refused_by_its_ratio_after_the_first_mebibyte) {
     std::string zeros(8 * kMiB, '\0');
     for (Coding coding : kCodings) {

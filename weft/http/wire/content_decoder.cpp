@@ -284,7 +284,8 @@ Result<Decoder::Step> Decoder::decode(Bytes bytes, ByteSpace space) {
                             "DecoderLimits::content_bytes");
     }
     // A division, because the product could overflow.
-    if (made_ > limits_.ratio_from_bytes && made_ / limits_.ratio > used_) {
+    bool is_bomb = limits_.ratio == 0 || made_ / limits_.ratio > used_;
+    if (made_ > limits_.ratio_from_bytes && is_bomb) {
         return Error::limit("the content is compressed by more than the factor", limits_.ratio,
                             "DecoderLimits::ratio");
     }
