@@ -9,6 +9,7 @@
 #include "weft/fiber/turn.h"
 #include "weft/http/client/internal/peer_watch.h"
 #include "weft/http/client/internal/phase.h"
+#include "weft/http/internal/unsent.h"
 #include "weft/http/limits.h"
 #include "weft/http/wire/chunked.h"
 
@@ -155,21 +156,13 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         return sent;
     }
     std::size_t since_turn = 0;
-    for (;;) {
-        while (!parts.empty() && parts.front().empty()) parts = parts.subspan(1);
-        if (parts.empty()) return {};
+    parts = unsent(parts, 0);
+    while (!parts.empty()) {
         auto count = connection_.stream().try_write(parts);
         if (!count) return write_failed(count.error());
-        std::size_t sent = *count;
-        since_turn += sent;
-        while (sent > 0) {
-            WEFT_ASSERT(!parts.empty(), "the stream took more than it was given");
-            std::size_t taken = std::min(sent, parts.front().size());
-            parts.front() = parts.front().subspan(taken);
-            sent -= taken;
-            if (parts.front().empty()) parts = parts.subspan(1);
-        }
-        if (parts.empty()) return {};
+        parts = unsent(parts, *count);
+        since_turn += *count;
+        if (parts.empty()) break;
         // A server that takes everything at once must not keep this fiber on its worker for ever.
         if (*count > 0 && since_turn < kWriteSliceBytes) continue;
         if (*count > 0) {
@@ -185,6 +178,7 @@ Result<void> RequestWriter::send_parts(std::span<Bytes> parts) {
         if (*count > 0) continue;
         if (auto waited = wait_for_room(); !waited) return write_failed(waited.error());
     }
+    return {};
 }
 
 // Waits until the server takes more, or has sent something.

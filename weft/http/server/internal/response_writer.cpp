@@ -7,6 +7,7 @@
 #include "weft/base/log.h"
 #include "weft/base/time.h"
 #include "weft/fiber/turn.h"
+#include "weft/http/internal/unsent.h"
 #include "weft/http/wire/chunked.h"
 #include "weft/http/wire/format.h"
 
@@ -32,12 +33,7 @@ constexpr std::string_view kChunkHeadRoom = "----";
 // Sends what can be sent without waiting; gives the rest.
 Result<std::span<Bytes>> try_send(net::Stream& stream, std::span<Bytes> parts) {
     std::size_t sent = WEFT_TRY(stream.try_write(parts));
-    while (!parts.empty() && sent >= parts.front().size()) {
-        sent -= parts.front().size();
-        parts = parts.subspan(1);
-    }
-    if (!parts.empty()) parts.front() = parts.front().subspan(sent);
-    return parts;
+    return unsent(parts, sent);
 }
 
 // Sends the parts in slices, each of which may take `time`.
