@@ -140,7 +140,10 @@ Result<void> Modules::load_text(std::string source, const std::string& name) {
     loaded->module = module;
     WEFT_TRY(compile(*loaded, source));
     Loaded& kept = *loaded;
-    by_url_[module.url()] = std::move(loaded);
+    std::unique_ptr<Loaded>& place = by_url_[module.url()];
+    // A client of the debugger may have imported that path before. Its module may be in use.
+    if (place) replaced_.push_back(std::move(place));
+    place = std::move(loaded);
     {
         v8::HandleScope handles(isolate_.v8());
         by_hash_.emplace(kept.compiled.Get(isolate_.v8())->GetIdentityHash(), &kept);

@@ -116,6 +116,8 @@ private:
     CodeCache code_;
     std::unique_ptr<Resolver> resolver_;
     std::unordered_map<std::string, std::unique_ptr<Loaded>> by_url_;
+    // By load_text(): they are not found by their URL any more, but by their hash.
+    std::vector<std::unique_ptr<Loaded>> replaced_;
     std::unordered_multimap<int, Loaded*> by_hash_;  // V8's identity hash of the module
     bool in_require_ = false;                        // require_module() loads within a turn
     Loaded* entry_ = nullptr;

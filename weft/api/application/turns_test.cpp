@@ -11,6 +11,7 @@
 #include "weft/fiber/fiber.h"
 #include "weft/fiber/runtime.h"
 #include "weft/js/describe.h"
+#include "weft/js/modules.h"
 #include "weft/js/task.h"
 #include "weft/sync/event.h"
 #include "weft/testing/scale.h"
@@ -281,6 +282,17 @@ TEST_F(Turns, JS_4_the_worker_looks_at_others_between_timers_that_are_due_togeth
             yield();
         }
         EXPECT_GE(between, 20U);
+    });
+}
+
+// A client of the debugger may import the path of a text that is about to be loaded.
+TEST_F(Turns, JS_2_a_module_that_a_text_replaces_lives_on) {
+    with_isolate({}, [&](js::Isolate& isolate) {
+        js::Modules& modules = isolate.modules();
+        EXPECT_TRUE(modules.load_text("globalThis.where = () => import.meta.url", "/nowhere/a.js"));
+        EXPECT_TRUE(modules.load_text("told.push('loaded')", "/nowhere/a.js"));
+        EXPECT_EQ(told(isolate), "loaded");
+        EXPECT_EQ(text_of(isolate, "where()"), "file:///nowhere/a.js");
     });
 }
 
