@@ -218,6 +218,7 @@ Isolate::~Isolate() {
     foreground_->set_notify({});
     enter();
     rejections_.clear();
+    unsettled_.clear();
     modules_.reset();
     run_due_timers_.Reset();
     realm_.Reset();
@@ -335,6 +336,20 @@ void Isolate::after_jobs() {
     }
     if (tasks_ > 0 || first_job_ || !std::exchange(end_awaited_, false)) return;
     if (ending_.try_claim(Wake::Ready)) ending_.resume();
+}
+
+void Isolate::pending_until_settled(v8::Local<v8::Promise> promise) {
+    WEFT_DASSERT(is_on_owner_thread(), "only the owner's thread runs JavaScript");
+    if (promise->State() == v8::Promise::kPending) unsettled_.emplace_back(isolate_, promise);
+}
+
+bool Isolate::find_unsettled() const {
+    WEFT_DASSERT(is_on_owner_thread(), "only the owner's thread looks at promises");
+    v8::HandleScope handles(isolate_);
+    std::erase_if(unsettled_, [this](const v8::Global<v8::Promise>& promise) {
+        return promise.Get(isolate_)->State() != v8::Promise::kPending;
+    });
+    return !unsettled_.empty();
 }
 
 // ---------------------------------------------------------------- fibers that wait for a promise

@@ -179,10 +179,11 @@ public:
     void wait_for_end();
     // No task and no asynchronous work of V8 is pending, no job is waiting and no timer is set, so
     // no more JavaScript will run unless somebody posts a job.
-    bool is_idle() const { return tasks_ == 0 && pending_ == 0 && !first_job_ && !timer_armed_; }
+    bool is_idle() const { return tasks_ == 0 && !first_job_ && !timer_armed_ && !has_unsettled(); }
     // As is_idle(), but timers that do not keep a script running may be set.
     bool is_finished() const {
-        return tasks_ == 0 && pending_ == 0 && !first_job_ && !(timer_armed_ && timers_keep_alive_);
+        return tasks_ == 0 && !first_job_ && !(timer_armed_ && timers_keep_alive_) &&
+               !has_unsettled();
     }
     std::size_t tasks() const { return tasks_; }
 
@@ -234,12 +235,10 @@ public:
         ++counters_.tasks_started;
     }
     void task_ends();
-    // Around asynchronous work of V8 itself that settles a promise, such as WebAssembly.compile().
-    void pending_begins() { ++pending_; }
-    void pending_ends() {
-        WEFT_ASSERT(pending_ > 0, "pending_begins() was called before");
-        --pending_;
-    }
+    // For a promise that V8 itself settles later, such as that of WebAssembly.compile(): until then
+    // the isolate is not idle. A reaction of the promise could not tell its end: it is lost if the
+    // turn is ended by force.
+    void pending_until_settled(v8::Local<v8::Promise> promise);
     TaskTable& task_table() { return task_table_; }
     // Milliseconds since the isolate's time origin, as performance.now() has them.
     double now_ms() const;
@@ -281,6 +280,8 @@ private:
     static void on_collected(v8::Isolate* isolate, v8::GCType type, v8::GCCallbackFlags flags,
                              void* self);
     bool is_on_own_stack() const;
+    bool has_unsettled() const { return !unsettled_.empty() && find_unsettled(); }
+    bool find_unsettled() const;
 
     IsolateOptions options_;
     IsolateCounters counters_;
@@ -318,7 +319,8 @@ private:
     std::uint64_t microtasks_ = 0;        // run in this drain, if they are counted
     bool condemned_ = false;
     std::size_t tasks_ = 0;
-    std::size_t pending_ = 0;
+    // Of pending_until_settled(). Those that have been settled are removed when they are looked at.
+    mutable std::vector<v8::Global<v8::Promise>> unsettled_;
     TaskTable task_table_;
     std::int64_t time_origin_ns_ = 0;
     double time_origin_ms_ = 0;

@@ -33,9 +33,9 @@ void error_text(Call& call) {
 
 void current_request(Call& call) { call.give(call.isolate().current_request()); }
 
-void pending_begins(Call& call) { call.isolate().pending_begins(); }
-
-void pending_ends(Call& call) { call.isolate().pending_ends(); }
+void pending_until_settled(Call& call) {
+    if (call[0]->IsPromise()) call.isolate().pending_until_settled(call[0].As<v8::Promise>());
+}
 
 void task_last(Call& call) { call.give(last_task(call.isolate())); }
 
@@ -52,8 +52,7 @@ constexpr Binding kBindings[] = {
     bind<error_text>("errorText", "(error: unknown): string"),
     bind<heap_limit>("heapLimit", "(): number"),
     bind<current_request>("currentRequest", "(): number"),
-    bind<pending_begins>("pendingBegins", "(): void"),
-    bind<pending_ends>("pendingEnds", "(): void"),
+    bind<pending_until_settled>("pendingUntilSettled", "(promise: Promise<unknown>): void"),
     bind<task_last>("taskLast", "(): number"),
     bind<task_cancel>("taskCancel", "(task: number): void"),
 };

@@ -296,6 +296,19 @@ TEST_F(Turns, JS_2_a_module_that_a_text_replaces_lives_on) {
     });
 }
 
+// What V8 has settled in a turn that was ended is not pending, although nobody has learned of it.
+TEST_F(Turns, JS_9_a_turn_that_was_ended_leaves_no_compilation_pending) {
+    with_isolate({.cpu = 10s, .microtasks = 100}, [&](js::Isolate& isolate) {
+        run(isolate, {"const module = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);"
+                      "for (let i = 0; i < 500; i++)"
+                      "    WebAssembly.compile(module).then(() => { told.push(i); });" +
+                      busy_for(100)});
+        for (Instant end = Clock::now() + 20s; !isolate.is_idle() && Clock::now() < end;) yield();
+        EXPECT_TRUE(isolate.is_idle());
+        EXPECT_GE(isolate.counters().microtask_limit, 1U);
+    });
+}
+
 // A turn may be ended within the prelude too: here while timers are inserted into and removed from
 // their table.
 TEST_F(Turns, JS_5_timers_of_others_fire_whatever_was_cut_off) {

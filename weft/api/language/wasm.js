@@ -22,14 +22,8 @@ function counted(name, original) {
   return {
     [name](bytes) {
       const promise = ReflectApply(original, this, arguments);
-      native.pendingBegins();
-      return PromisePrototypeThen(promise, (value) => {
-        native.pendingEnds();
-        return value;
-      }, (error) => {
-        native.pendingEnds();
-        throw error;
-      });
+      native.pendingUntilSettled(promise);
+      return promise;
     },
   }[name];
 }
