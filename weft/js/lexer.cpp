@@ -117,7 +117,9 @@ void Lexer::scan_number() {
 void Lexer::scan_string(char quote) {
     ++at_;
     while (at_ < source_.size() && source_[at_] != quote && source_[at_] != '\n') {
-        at_ += source_[at_] == '\\' ? 2 : 1;
+        // A backslash before a line end of two bytes continues the string as well.
+        if (source_.substr(at_).starts_with("\\\r\n")) ++at_;
+        at_ += source_[at_] == '\\' || source_[at_] == '\r' ? 2 : 1;
     }
     at_ = std::min(at_ + 1, source_.size());
 }

@@ -1,9 +1,32 @@
 // Statements of TypeScript.
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "weft/js/ts_parser.h"
 
 namespace weft::js {
+namespace {
+
+// A string token without its line continuations, which are not part of its value. Who writes the
+// token elsewhere, or twice, would add lines.
+std::string without_continuations(std::string_view literal) {
+    std::string out;
+    for (std::size_t at = 0; at < literal.size(); ++at) {
+        std::string_view rest = literal.substr(at);
+        if (rest.starts_with("\\\r\n")) {
+            at += 2;
+        } else if (rest.starts_with("\\\n") || rest.starts_with("\\\r")) {
+            at += 1;
+        } else {
+            out += rest[0];
+            if (rest[0] == '\\' && rest.size() > 1) out += literal[++at];
+        }
+    }
+    return out;
+}
+
+}  // namespace
 
 bool TsParser::statement() {
     Level level(depth_);
@@ -241,8 +264,9 @@ bool TsParser::enum_member(const std::string& name, std::vector<std::string>& me
                            std::string& next_value) {
     bool is_text = token_.kind == TokenKind::String;
     if (!is_name() && !is_text) return fail("the name of a member was expected");
-    std::string member = is_text ? string_value(text()) : std::string(text());
-    std::string quoted = is_text ? std::string(text()) : "\"" + member + "\"";
+    std::string quoted =
+        is_text ? without_continuations(text()) : "\"" + std::string(text()) + "\"";
+    std::string member = string_value(quoted);
     std::string place = name + "[" + quoted + "]";
     std::size_t begin = token_.begin;
     advance();

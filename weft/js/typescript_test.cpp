@@ -120,6 +120,12 @@ TEST(TypeScript, JS_2_import_attributes_without_an_opening_bracket_are_refused) 
         EXPECT_FALSE(strip_types(source)) << source;
 }
 
+TEST(TypeScript, JS_2_a_line_that_goes_on_in_a_member_of_an_enum_stays_one_line_more) {
+    EXPECT_EQ(strip_types("enum A { 'B\\\nC', 'D\\\r\nE' = 1, F = BC }\nx;").value(),
+              "var A; (function (A) { A[A['BC'] = 0] = 'BC'\n; A[A['DE'] = \n1] = 'DE'; "
+              "A[A[\"F\"] = A.BC] = \"F\" })(A || (A = {}));\nx;");
+}
+
 TEST(TypeScript, JS_2_members_of_an_enum_may_be_named_in_types_of_its_initializers) {
     EXPECT_FALSE(strip_types("enum A { B, C = async x => { type X = B | B | B | B; @ } }"));
     EXPECT_EQ(stripped("enum A { B, C = b => { type X = B; return B } }"),
