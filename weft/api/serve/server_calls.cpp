@@ -1,6 +1,7 @@
 #include "weft/api/serve/server_calls.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "weft/api/fetch/fetch_client.h"
@@ -217,8 +218,13 @@ void ServerCalls::dispatch(double number) {
     case js::TurnEnd::Done: break;
     }
     if (drains_) warn_of_drain(number);
-    waiting_.push_back({call->begun + limits_.handler_deadline, js::TaskTable::to_ticket(number)});
-    if (waiting_.size() == 1) arm_deadline();
+    // A request that was posted may come here behind requests that have begun after it.
+    Waiting waiting{call->begun + limits_.handler_deadline, js::TaskTable::to_ticket(number)};
+    auto place = waiting_.end();
+    while (place != waiting_.begin() && std::prev(place)->deadline > waiting.deadline) --place;
+    bool is_first = place == waiting_.begin();
+    waiting_.insert(place, waiting);
+    if (is_first) arm_deadline();
 }
 
 void ServerCalls::on_idle() {

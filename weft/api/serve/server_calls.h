@@ -210,9 +210,10 @@ private:
     v8::Global<v8::Function> warn_;
     v8::Global<v8::Function> end_;
     v8::Global<v8::Function> expire_;
-    std::deque<Waiting> waiting_;  // ordered by deadline, because all have the same time limit
+    std::deque<Waiting> waiting_;  // ordered by deadline; see dispatch()
     std::multimap<Instant, Ticket> own_deadlines_;
-    std::deque<Waiting> lingering_;  // held by waitUntil() only; ordered by deadline, as above
+    // Held by waitUntil() only; ordered by deadline, because all have the same time limit.
+    std::deque<Waiting> lingering_;
     Record deadline_record_;
     LoopTimer deadline_timer_;
     Record linger_record_;
