@@ -60,6 +60,18 @@ test("JS_2 node:crypto: AES in GCM and CBC goes both ways", () => {
   assertThrows(() => open(Buffer.alloc(16)), Error, "authenticate");
 });
 
+test("JS_2 node:crypto: the classes of ciphers are constructed as their functions do", () => {
+  const given = ["aes-128-cbc", Buffer.alloc(16, 1), Buffer.alloc(16, 2)];
+  const cipher = new crypto.Cipheriv(...given);
+  const sealed = Buffer.concat([cipher.update("secret", "utf8"), cipher.final()]);
+  const decipher = new crypto.Decipheriv(...given);
+  assertEquals(decipher.update(sealed, undefined, "utf8") + decipher.final("utf8"), "secret");
+  const { Cipheriv, Decipheriv } = crypto;
+  assert(crypto.createCipheriv(...given) instanceof Cipheriv);
+  assert(crypto.createDecipheriv(...given) instanceof Decipheriv);
+  assert(!(decipher instanceof Cipheriv));
+});
+
 test("JS_2 node:crypto: an initialization vector of a wrong length is refused", () => {
   const key = Buffer.alloc(16);
   for (const [name, length] of [["cbc", 15], ["cbc", 0], ["ctr", 1], ["ctr", 17], ["gcm", 0]]) {

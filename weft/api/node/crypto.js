@@ -330,6 +330,18 @@ class Cipher extends Transform {
   }
 }
 
+class Cipheriv extends Cipher {
+  constructor(name, key, iv) {
+    super(true, name, key, iv);
+  }
+}
+
+class Decipheriv extends Cipher {
+  constructor(name, key, iv) {
+    super(false, name, key, iv);
+  }
+}
+
 const absent = {};
 for (const name of ["createSign", "createVerify", "sign", "verify", "createPrivateKey",
   "createPublicKey", "generateKeyPair", "generateKeyPairSync", "createDiffieHellman",
@@ -342,14 +354,14 @@ for (const name of ["createSign", "createVerify", "sign", "verify", "createPriva
 const { crypto: webcrypto } = globalThis;
 const crypto = {
   ...absent,
-  Cipheriv: Cipher,
-  Decipheriv: Cipher,
+  Cipheriv,
+  Decipheriv,
   Hash,
   Hmac,
   KeyObject,
   constants: { __proto__: null, RSA_PKCS1_PADDING: 1, RSA_PKCS1_OAEP_PADDING: 4 },
-  createCipheriv: (name, key, iv) => new Cipher(true, name, key, iv),
-  createDecipheriv: (name, key, iv) => new Cipher(false, name, key, iv),
+  createCipheriv: (name, key, iv) => new Cipheriv(name, key, iv),
+  createDecipheriv: (name, key, iv) => new Decipheriv(name, key, iv),
   createHash: (name, options) => new Hash(name, options),
   createHmac: (name, key, options) => new Hmac(name, key, options),
   createSecretKey: (key, encoding) =>
