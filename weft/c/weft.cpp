@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -76,22 +77,39 @@ int status_of(const Result<T>& result) {
     return result ? int{WEFT_OK} : status_of(result.error().kind());
 }
 
-// The error of a job has kind Other and carries the job's number as the native code. Errors of the
-// runtime carry no native code, or a positive one and another kind.
+// What an Error holds that stands for the number of a job, and no error of the runtime does: kinds
+// and native codes do not tell the two apart.
+struct JobReturned : std::runtime_error {
+    explicit JobReturned(int its_number)
+        : std::runtime_error("the job returned " + std::to_string(its_number)),
+          number(its_number) {}
+
+    int number;
+};
+
 Error job_error(int number) {
-    return Error(ErrorKind::Other, number, "the job returned " + std::to_string(number));
+    return Error::from_exception(std::make_exception_ptr(JobReturned(number)));
 }
 
-bool is_of_job(const Error& error) {
-    return error.kind() == ErrorKind::Other && error.native_code() != 0;
+// Nothing for an error of the runtime.
+std::optional<int> number_of_job(const Error& error) {
+    std::exception_ptr held = error.exception();
+    if (!held) return std::nullopt;
+    try {
+        std::rethrow_exception(std::move(held));
+    } catch (const JobReturned& returned) {
+        return returned.number;
+    } catch (...) {
+        return std::nullopt;
+    }
 }
 
 // Returns the status of the wait for a job, and stores in `outcome` what the job itself returned.
 int split_outcome(const Result<void>& ended, int& outcome) {
     if (ended) {
         outcome = WEFT_OK;
-    } else if (is_of_job(ended.error())) {
-        outcome = ended.error().native_code();
+    } else if (std::optional<int> number = number_of_job(ended.error())) {
+        outcome = *number;
     } else {
         return status_of(ended);
     }
