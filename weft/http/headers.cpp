@@ -92,7 +92,7 @@ Headers Headers::copy() const {
     result.valid_ = valid_;
     result.reserve(size_);
     for (const Field& field : *this)
-        result.append({result.store(field.name), result.store(field.value)});
+        result.append({result.copied(field.name), result.copied(field.value)});
     WEFT_DASSERT(result.size_ == size_);
     return result;
 }
@@ -115,7 +115,7 @@ void Headers::set(std::string_view name, std::string_view value) {
     Field* end = fields_ + size_;
     Field* first = std::find_if(fields_, end, same);
     // Stored before the others are removed: the name or the value may be a view of one of them.
-    Field kept{store(name), store(value)};
+    Field kept{copied(name), copied(value)};
     if (first == end) return append(kept);
     *first = kept;
     name = kept.name;

@@ -67,7 +67,7 @@ public:
     }
     // For a field that the caller has checked; its texts are copied.
     void add_checked(std::string_view name, std::string_view value) {
-        append({store(name), store(value)});
+        append({copied(name), copied(value)});
     }
     // For a checked field whose texts outlive this object (or the next clear()).
     void add_borrowed(std::string_view name, std::string_view value) { append({name, value}); }
@@ -109,7 +109,7 @@ private:
     void grow(std::size_t capacity);
     void take_storage(Headers& other);
     void clear_overflow();
-    std::string_view store(std::string_view text) {
+    std::string_view copied(std::string_view text) {
         WEFT_DASSERT(inline_text_size_ <= kInlineTextBytes);
         if (text.size() > kInlineTextBytes - inline_text_size_) [[unlikely]]
             return store_in_overflow(text);

@@ -38,7 +38,7 @@ struct StoredJob {
     alignas(void*) std::byte storage[kStorageBytes];
 
     template <class Function>
-    void store(Function&& function);
+    void emplace(Function&& function);
 };
 
 // Kept in a free list and reused, so that submitting rarely allocates.
@@ -54,7 +54,7 @@ public:
     JobOffer(std::string_view name, Function& function) {
         if constexpr (kIsBytes) {
             if (!name.empty()) return;
-            job_.store(function);
+            job_.emplace(function);
             has_job_ = true;
         }
     }
@@ -99,7 +99,7 @@ public:
         if (admitted->is_queued) return {};
         Place place(*this, admitted->job);
         if (!name.empty()) place.job->name = name;
-        place.job->store(std::forward<Function>(function));
+        place.job->emplace(std::forward<Function>(function));
         enqueue(*std::exchange(place.job, nullptr));
         return {};
     }
@@ -168,7 +168,7 @@ private:
 };
 
 template <class Function>
-void StoredJob::store(Function&& function) {
+void StoredJob::emplace(Function&& function) {
     using Stored = StoredFunction<Function, kStorageBytes>;
     new (storage) Stored(store_function<kStorageBytes>(std::forward<Function>(function)));
     call = [](StoredJob& job, Context& context) -> Result<void> {

@@ -21,7 +21,7 @@ struct NotifyDeleter {
 
 struct Notifications::State {
     Result<void> subscribe() {
-        WEFT_ASSERT(!session, "the previous session was closed");
+        WEFT_ASSERT(!session, "the session before it was closed");
         WEFT_ASSERT(!listen.empty(), "there is a channel to subscribe to");
         postgres::Session fresh = WEFT_TRY(connector->connect());
         WEFT_TRY(fresh.command(listen));

@@ -104,7 +104,7 @@ Result<void> Session::prepare_session() {
     return {};
 }
 
-// If the database can enforce read-only sessions, checks that this session is one.
+// If the database can enforce read-only sessions, checks that the session is one.
 Result<void> Session::check_reads_only() {
     std::string_view text = reads_only_text(facts_.dialect);
     if (text.empty()) return {};

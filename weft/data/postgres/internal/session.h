@@ -78,7 +78,7 @@ public:
         unsigned before = 0;  // number of results that precede its own
     };
     // Queues a statement in a pipeline that another session has described, and prepares it first if
-    // this session has not. The caller that sees that preparation fail calls forget().
+    // the session has not. The caller that sees that preparation fail calls forget().
     Result<Queued> queue_known(const std::string& key, const std::string& text,
                                const std::vector<Value>& values, const Prepared& known);
     void forget(const std::string& key) { cache_.drop(key); }

@@ -16,7 +16,7 @@
 
 namespace weft::data::postgres {
 
-// Lives in the frame of its own fiber, which alone uses it, except for wake() and load().
+// Lives in the frame of its own fiber, which alone uses it, except for wake() and pending().
 class SharedPipeline {
 public:
     explicit SharedPipeline(SharedQueue& queue) : queue_(queue) {}
@@ -29,7 +29,7 @@ public:
     // Any fiber, while the pipeline is in its queue.
     void wake() { wake_.set(); }
     // Relaxed: a momentary value.
-    std::size_t load() const { return load_.load(std::memory_order_relaxed); }
+    std::size_t pending() const { return load_.load(std::memory_order_relaxed); }
 
 private:
     // A statement that was sent and is not answered completely.

@@ -106,8 +106,8 @@ bool SharedQueue::push(const RequestPointer& request) {
         waiting_.push_back(request);
         std::size_t load = waiting_.size();
         for (SharedPipeline* pipeline : serving_) {
-            load += pipeline->load();
-            if (!least || pipeline->load() < least->load()) least = pipeline;
+            load += pipeline->pending();
+            if (!least || pipeline->pending() < least->pending()) least = pipeline;
         }
         starts = pipelines_ < pool_->options().connections_max && load > pipelines_ * kPipelineLoad;
         pipelines_ += starts;
