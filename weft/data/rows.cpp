@@ -10,8 +10,16 @@ const Value* Row::find(std::string_view name) const {
     return nullptr;
 }
 
-Rows::Rows(Columns columns) : columns_(std::move(columns)) {
-    if (!columns_) columns_ = std::make_shared<const std::vector<Column>>();
+namespace {
+
+// Shared by the results of all statements that return no rows, so that they allocate nothing.
+const Columns& no_columns() {
+    static const Columns none = std::make_shared<const std::vector<Column>>();
+    return none;
 }
+
+}  // namespace
+
+Rows::Rows(Columns columns) : columns_(columns ? std::move(columns) : no_columns()) {}
 
 }  // namespace weft::data

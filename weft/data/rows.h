@@ -106,6 +106,8 @@ public:
 
     // For providers: add the values of a row in column order, then call end_row().
     void add_value(Value value) { values_.push_back(std::move(value)); }
+    // Makes room for so many rows in all.
+    void reserve(std::size_t rows) { values_.reserve(rows * columns_->size()); }
     void end_row() {
         ++count_;
         WEFT_DASSERT(values_.size() == count_ * columns_->size(), "one value per column");

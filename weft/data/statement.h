@@ -63,6 +63,10 @@ public:
     // the provider's own placeholders or has no parameters.
     bool is_plain() const { return gaps_.empty(); }
     const std::string& plain_text() const { return text_; }
+    // Whether the texts are the same for every provider; the parameters may differ.
+    bool has_text_of(const Statement& other) const {
+        return text_ == other.text_ && gaps_ == other.gaps_;
+    }
 
 private:
     std::string text_;                 // excludes the placeholders in gaps_

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "weft/base/assert.h"
@@ -190,7 +191,11 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
         }
     }
     WEFT_ASSERT(sqlite3_stmt_busy(prepared) == 0, "a cached statement was reset");
-    Prepared owner(*this, std::move(text), prepared);
+    return Prepared(*this, std::move(text), prepared);
+}
+
+Result<void> SqliteConnection::bind_all(sqlite3_stmt* prepared, const Statement& statement,
+                                        Binding binding) {
     int wanted = sqlite3_bind_parameter_count(prepared);
     if (static_cast<std::size_t>(wanted) != statement.parameters().size()) {
         return to_error(kName, "07001",
@@ -199,9 +204,9 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
     }
     for (int position = 1; position <= wanted; ++position) {
         const Value& value = statement.parameters()[static_cast<std::size_t>(position) - 1];
-        WEFT_TRY(bind(database_, prepared, position, value));
+        WEFT_TRY(bind(database_, prepared, position, value, binding));
     }
-    return owner;
+    return {};
 }
 
 void SqliteConnection::give_back(std::string text, sqlite3_stmt* statement) {
@@ -222,7 +227,13 @@ Result<bool> SqliteConnection::step_row(sqlite3_stmt* statement) {
 
 Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit limit) {
     Prepared prepared = WEFT_TRY(prepare(statement));
-    sqlite3_stmt* raw = prepared.get();
+    return run_prepared(prepared.get(), statement, limit);
+}
+
+// The values are borrowed: the caller rewinds the statement before the values can end.
+Result<Outcome> SqliteConnection::run_prepared(sqlite3_stmt* raw, const Statement& statement,
+                                               RowLimit limit) {
+    WEFT_TRY(bind_all(raw, statement, Binding::Borrowed));
     bool writes = sqlite3_stmt_readonly(raw) == 0;
     std::int64_t changes_before = writes ? sqlite3_total_changes64(database_) : 0;
     if (writes) sqlite3_set_last_insert_rowid(database_, 0);
@@ -262,27 +273,56 @@ Result<Outcome> SqliteConnection::run(const Statement& statement, RowLimit limit
 
 Result<std::vector<Outcome>> SqliteConnection::run_all(std::span<const Statement> statements,
                                                        RowLimit limit, bool atomic) {
-    if (atomic) return Connection::run_all(statements, limit, true);
     using Outcomes = std::vector<Outcome>;
-    return executor_.run<Outcomes>([&]() -> Result<Outcomes> {
+    Result<Outcomes> outcomes = executor_.run<Outcomes>([&] {
         begin_work();
-        Outcomes outcomes;
-        outcomes.reserve(statements.size());
-        Result<void> failed;
-        for (const Statement& statement : statements) {
-            Result<Outcome> outcome = run_here(statement, limit);
-            if (!outcome) {
-                failed =
-                    outcome.error().with_context("statement", std::to_string(outcomes.size() + 1));
-                break;
-            }
-            outcomes.push_back(std::move(*outcome));
-        }
+        Result<Outcomes> all =
+            atomic ? run_atomic_here(statements, limit) : run_each_here(statements, limit);
         end_work();
-        if (!failed) return failed.error();
-        WEFT_ASSERT(outcomes.size() == statements.size(), "every statement has an outcome");
-        return outcomes;
+        return all;
     });
+    if (atomic && !outcomes && state() == ConnectionState::Transaction) {
+        static_cast<void>(shield(Deadline::after(kTidyTimeout),
+                                 [&] { return step(TransactionStep::Rollback, 0, {}); }));
+    }
+    return outcomes;
+}
+
+// After an error the transaction may still be open; run_all() rolls it back, in work that the
+// caller's cancellation does not reach.
+Result<std::vector<Outcome>> SqliteConnection::run_atomic_here(
+    std::span<const Statement> statements, RowLimit limit) {
+    WEFT_TRY(run_here(Statement("begin immediate"), RowLimit{}));
+    std::vector<Outcome> outcomes = WEFT_TRY(run_each_here(statements, limit));
+    WEFT_TRY(run_here(Statement("commit"), RowLimit{}));
+    return outcomes;
+}
+
+// A prepared statement is kept while the statements that follow have the same text.
+Result<std::vector<Outcome>> SqliteConnection::run_each_here(std::span<const Statement> statements,
+                                                             RowLimit limit) {
+    std::vector<Outcome> outcomes;
+    outcomes.reserve(statements.size());
+    std::optional<Prepared> prepared;
+    const Statement* before = nullptr;
+    for (const Statement& statement : statements) {
+        auto in_batch = [&](const Error& error) {
+            return error.with_context("statement", std::to_string(outcomes.size() + 1));
+        };
+        if (!before || !statement.has_text_of(*before)) {
+            prepared.reset();
+            Result<Prepared> made = prepare(statement);
+            if (!made) return in_batch(made.error());
+            prepared.emplace(std::move(*made));
+        }
+        before = &statement;
+        Result<Outcome> outcome = run_prepared(prepared->get(), statement, limit);
+        if (!outcome) return in_batch(outcome.error());
+        prepared->rewind();
+        outcomes.push_back(std::move(*outcome));
+    }
+    WEFT_ASSERT(outcomes.size() == statements.size(), "every statement has an outcome");
+    return outcomes;
 }
 
 Result<void> SqliteConnection::run_script(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "weft/base/spin_lock.h"
 #include "weft/data/provider.h"
 #include "weft/data/sqlite/internal/executor.h"
+#include "weft/data/sqlite/internal/values.h"
 #include "weft/data/sqlite/sqlite.h"
 
 struct sqlite3;
@@ -41,6 +43,8 @@ public:
     ~Prepared();
 
     sqlite3_stmt* get() const { return statement_; }
+    // Makes it ready for its next run; no bound value is kept.
+    void rewind();
 
 private:
     SqliteConnection* connection_;
@@ -107,7 +111,14 @@ private:
     // Runs a statement of Weft itself, which the authorizer does not examine.
     Result<void> execute(const char* text);
     Result<Prepared> prepare(const Statement& statement);
+    Result<void> bind_all(sqlite3_stmt* prepared, const Statement& statement, Binding binding);
     Result<Outcome> run_here(const Statement& statement, RowLimit limit);
+    Result<Outcome> run_prepared(sqlite3_stmt* prepared, const Statement& statement,
+                                 RowLimit limit);
+    Result<std::vector<Outcome>> run_each_here(std::span<const Statement> statements,
+                                               RowLimit limit);
+    Result<std::vector<Outcome>> run_atomic_here(std::span<const Statement> statements,
+                                                 RowLimit limit);
     Result<std::unique_ptr<RowSource>> open_rows_here(const Statement& statement);
     Result<void> copy_to(const std::string& path);
     Result<void> end_read_only();

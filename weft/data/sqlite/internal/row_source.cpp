@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -47,12 +48,15 @@ private:
         WEFT_DASSERT(rows_max > 0, "an empty batch would mean the end");
         WEFT_ASSERT(!unread_ || !ended_, "a statement that has ended stands on no row");
         Rows rows(columns());
+        // A result that has filled a batch probably fills the next one.
+        if (is_long_) rows.reserve(std::min<std::size_t>(rows_max, kCursorBatchRowsMax));
         while (!ended_ && rows.size() < rows_max) {
             if (!std::exchange(unread_, false))
                 ended_ = !WEFT_TRY(connection_.step_row(prepared_->get()));
             if (!ended_) WEFT_TRY(reader_.read(rows));
         }
         WEFT_ASSERT(rows.size() <= rows_max, "a batch is bounded");
+        is_long_ = rows.size() == rows_max;
         return rows;
     }
 
@@ -61,6 +65,7 @@ private:
     Reader reader_;
     bool unread_;  // the statement stands on a row that was not returned yet
     bool ended_;
+    bool is_long_ = false;  // the batch before was full
 };
 
 Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows(const Statement& statement) {
@@ -75,6 +80,8 @@ Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows(const Statement& 
 
 Result<std::unique_ptr<RowSource>> SqliteConnection::open_rows_here(const Statement& statement) {
     Prepared prepared = WEFT_TRY(prepare(statement));
+    // Copied: the rows are read after the caller's values may be gone.
+    WEFT_TRY(bind_all(prepared.get(), statement, Binding::Copied));
     bool has_row = WEFT_TRY(step_row(prepared.get()));
     return std::make_unique<SqliteRows>(*this, std::move(prepared), has_row);
 }

@@ -11,6 +11,12 @@ Prepared::~Prepared() {
     if (statement_) connection_->give_back(std::move(text_), statement_);
 }
 
+void Prepared::rewind() {
+    WEFT_ASSERT(statement_, "a moved-from statement is not used");
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+}
+
 sqlite3_stmt* StatementCache::take(const std::string& text) {
     auto found = by_text_.find(text);
     if (found == by_text_.end()) return nullptr;

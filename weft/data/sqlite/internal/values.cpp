@@ -55,15 +55,15 @@ Value typed_text(Type type, std::string_view text) {
     return value ? std::move(*value) : Value(text);
 }
 
-int bind_text(sqlite3_stmt* statement, int position, const std::string& text) {
-    // SQLITE_TRANSIENT: a cursor's statement is stepped after the caller's values may be gone.
-    return sqlite3_bind_text64(statement, position, text.data(), text.size(), SQLITE_TRANSIENT,
-                               SQLITE_UTF8);
+int bind_text(sqlite3_stmt* statement, int position, const std::string& text, Binding binding) {
+    auto destroy = binding == Binding::Copied ? SQLITE_TRANSIENT : SQLITE_STATIC;
+    return sqlite3_bind_text64(statement, position, text.data(), text.size(), destroy, SQLITE_UTF8);
 }
 
 }  // namespace
 
-Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value) {
+Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value,
+                  Binding binding) {
     WEFT_DASSERT(position >= 1 && position <= sqlite3_bind_parameter_count(statement),
                  "the statement has this parameter");
     int code = SQLITE_OK;
@@ -79,7 +79,7 @@ Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, cons
         break;
     case Type::Bytes:
         code = sqlite3_bind_blob64(statement, position, value.text().data(), value.text().size(),
-                                   SQLITE_TRANSIENT);
+                                   binding == Binding::Copied ? SQLITE_TRANSIENT : SQLITE_STATIC);
         // An empty blob may have a null address, which SQLite would bind as null.
         if (value.text().empty()) code = sqlite3_bind_zeroblob(statement, position, 0);
         break;
@@ -87,18 +87,20 @@ Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, cons
     case Type::Text:
         if (!forms::is_utf8(value.text()))
             return Error(ErrorKind::Misuse, "a text parameter is not UTF-8");
-        code = bind_text(statement, position, value.text());
+        code = bind_text(statement, position, value.text(), binding);
         break;
-    default: code = bind_text(statement, position, value.text()); break;
+    default: code = bind_text(statement, position, value.text(), binding); break;
     }
     if (code != SQLITE_OK) return error_of(database, code, Phase::Prepare);
     return {};
 }
 
-Reader::Reader(sqlite3_stmt* statement) : statement_(statement) {
+Reader::Reader(sqlite3_stmt* statement) : statement_(statement), columns_(Rows().shared_columns()) {
     int count = sqlite3_column_count(statement);
+    if (count == 0) return;
     std::vector<Column> columns;
     columns.reserve(static_cast<std::size_t>(count));
+    types_.reserve(static_cast<std::size_t>(count));
     for (int position = 0; position < count; ++position) {
         const char* name = sqlite3_column_name(statement, position);
         const char* type = sqlite3_column_decltype(statement, position);
@@ -108,25 +110,31 @@ Reader::Reader(sqlite3_stmt* statement) : statement_(statement) {
     columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
 }
 
-Result<Value> Reader::cell(int position) const {
+Result<void> Reader::read_cell(Rows& rows, int position) const {
     WEFT_DASSERT(position >= 0 && static_cast<std::size_t>(position) < types_.size(),
                  "the statement has this column");
     Type type = types_[static_cast<std::size_t>(position)];
     switch (sqlite3_column_type(statement_, position)) {
-    case SQLITE_NULL: return Value();
+    case SQLITE_NULL: rows.add_value(Value()); return {};
     case SQLITE_INTEGER: {
         std::int64_t number = sqlite3_column_int64(statement_, position);
-        if (type == Type::Boolean && (number == 0 || number == 1)) return Value(number == 1);
-        if (type == Type::Decimal || type == Type::Json)
-            return Value::trusted(type, std::to_string(number));
-        return Value(number);
+        if (type == Type::Boolean && (number == 0 || number == 1))
+            rows.add_value(Value(number == 1));
+        else if (type == Type::Decimal || type == Type::Json)
+            rows.add_value(Value::trusted(type, std::to_string(number)));
+        else
+            rows.add_value(Value(number));
+        return {};
     }
     // Also for DECIMAL: SQLite's text of the number would have fewer digits.
-    case SQLITE_FLOAT: return Value(sqlite3_column_double(statement_, position));
+    case SQLITE_FLOAT:
+        rows.add_value(Value(sqlite3_column_double(statement_, position)));
+        return {};
     case SQLITE_BLOB: {
         const void* bytes = sqlite3_column_blob(statement_, position);
         auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, position));
-        return Value::bytes({static_cast<const std::byte*>(bytes), size});
+        rows.add_value(Value::bytes({static_cast<const std::byte*>(bytes), size}));
+        return {};
     }
     default: break;
     }
@@ -139,13 +147,14 @@ Result<Value> Reader::cell(int position) const {
                          .driver_code = "invalid UTF-8",
                          .column = (*columns_)[static_cast<std::size_t>(position)].name});
     }
-    return type == Type::Null ? Value(text) : typed_text(type, text);
+    rows.add_value(type == Type::Null ? Value(text) : typed_text(type, text));
+    return {};
 }
 
 Result<void> Reader::read(Rows& rows) const {
     auto count = static_cast<int>(types_.size());
     WEFT_DASSERT(rows.columns().size() == types_.size(), "the rows have these columns");
-    for (int position = 0; position < count; ++position) rows.add_value(WEFT_TRY(cell(position)));
+    for (int position = 0; position < count; ++position) WEFT_TRY(read_cell(rows, position));
     rows.end_row();
     return {};
 }

@@ -1,7 +1,9 @@
 // Converts between Values and SQLite's five storage classes. On the executor's thread only.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/base/result.h"
 #include "weft/data/rows.h"
@@ -12,8 +14,12 @@ struct sqlite3_stmt;
 
 namespace weft::data::sqlite_internal {
 
+// Whether SQLite copies the content of a bound value, or borrows it until the parameter is cleared.
+enum class Binding : std::uint8_t { Copied, Borrowed };
+
 // Misuse for a value that SQLite cannot store.
-Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value);
+Result<void> bind(sqlite3* database, sqlite3_stmt* statement, int position, const Value& value,
+                  Binding binding);
 
 // Reads the rows of a statement. The declared type of a column says what a stored text or number
 // means. Borrows the statement.
@@ -26,7 +32,7 @@ public:
     Result<void> read(Rows& rows) const;
 
 private:
-    Result<Value> cell(int position) const;
+    Result<void> read_cell(Rows& rows, int position) const;
 
     sqlite3_stmt* statement_;
     Columns columns_;
