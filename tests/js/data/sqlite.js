@@ -218,6 +218,65 @@ test("DAT_1 batch: all or nothing", () => withDatabase(async (db) => {
   assertEquals(await db.queryOne("select count(*) as n from t"), { n: 1 });
 }));
 
+test("DAT_6 a batch passes every kind of value as a single statement does",
+  () => withDatabase(async (db) => {
+    const long = "long é ".repeat(1000);
+    const values = [null, true, false, 0, -1, 1.5, 2 ** 53, 2n ** 62n, "", "plain", "naïve 🌱",
+      "\ud83c", "\udf31", long, new Uint8Array([0, 255]), sql.decimal("1.50"), "last"];
+    for (const chosen of [values, values.filter((value) => value !== "naïve 🌱" && value !== long)]) {
+      const single = [];
+      for (const value of chosen) single.push((await db.queryRaw("select ? as x", [value])).rows);
+      const batch = await db.batch(chosen.map((value) => ["select ? as x", [value]]));
+      assertEquals(batch.map(({ rows }) => rows.map(({ x }) => [x])), single);
+      const [{ rows }] = await db.batch([[`select ${chosen.map((_, at) => `? as c${at}`)}`, chosen]]);
+      assertEquals(Object.values(rows[0]), single.map(([[value]]) => value));
+    }
+    // More values than the space that is kept from batch to batch.
+    const many = Array.from({ length: 12 }, (_, at) => Array(3000).fill(at));
+    const found = await db.batch(many.map((some, at) =>
+      [`select ${at} in (${some.map(() => "?")}) as found, 99 in (${some[0]}) as no`, some]));
+    assertEquals(found.map(({ rows: [each] }) => [each.found, each.no]), many.map(() => [1, 0]));
+  }));
+
+test("DAT_1 batch: each result has its own columns, rows and numbers", () => withDatabase(async (db) => {
+  const results = await db.batch(["create table t (id integer primary key, x)",
+    ["insert into t (x) values (?), (?)", ["a", "b"]], "select id, x from t", "select x from t",
+    "select x from t where id > 9", "update t set x = 'c' where id = 2", "select 1 as id, 2 as x"]);
+  assertEquals(results.map(({ affectedRows, lastInsertId }) => [affectedRows, lastInsertId]),
+    [[0, undefined], [2, 2], [0, undefined], [0, undefined], [0, undefined], [1, undefined],
+      [0, undefined]]);
+  assertEquals(results.map(({ rows }) => rows.columnNames),
+    [[], [], ["id", "x"], ["x"], ["x"], [], ["id", "x"]]);
+  assertEquals(results.map(({ rows }) => [...rows]), [[], [],
+    [{ id: 1, x: "a" }, { id: 2, x: "b" }], [{ x: "a" }, { x: "b" }], [], [], [{ id: 1, x: 2 }]]);
+  assertEquals("lastInsertId" in results[0], false);
+  assertEquals(results[2].rows === results[6].rows, false);
+}));
+
+test("DAT_6 many rows are made as few are, whatever their columns are called",
+  () => withDatabase(async (db) => {
+    const columns = ["7 as id", "'x' as \"a b\"", "null as \"\"", "2 as \"1\"",
+      "3 as \"\"\"q\\'`${x}\"", "4 as id", "5 as \"constructor\"", "6 as \"\u2028\""];
+    const row = { id: 4, "a b": "x", "": null, 1: 2, "\"q\\'`${x}": 3, constructor: 5, "\u2028": 6 };
+    const numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)";
+    for (const count of [1, 64, 200, 200, 3]) {
+      const rows = await db.query(`${numbers} select ${columns} from n`, [count], { maxRows: 200 });
+      assertEquals(rows.length, count);
+      for (const each of rows) {
+        assertEquals(each, row);
+        assertEquals(Object.keys(each), Object.keys(row));
+        assertEquals(Object.getPrototypeOf(each) === Object.prototype, true);
+      }
+      assertEquals([rows.mode, Object.keys(rows).length], ["object", count]);
+    }
+    const odd = await db.query(`${numbers} select 1 as "__proto__", 2 as x from n`, [100]);
+    assertEquals(odd.map((each) => Object.keys(each).length), Array(100).fill(2));
+    // Results with the same columns share their description, so nobody may change it.
+    assert(Object.isFrozen(odd.columnNames) && Object.isFrozen(odd.columns));
+    const [first] = odd.columns;
+    assert(Object.isFrozen(first));
+  }));
+
 test("DAT_8 cursors: every row, and the connection is free again", () => withDatabase(async (db) => {
   const cursor = await db.queryCursor(numbers(1000), { batchSize: 100 });
   assertEquals([cursor.mode, cursor.provider, cursor.columnNames], ["object", "sqlite", ["x"]]);

@@ -11,6 +11,7 @@
 #include "weft/api/data/bindings.h"
 #include "weft/api/data/data_store.h"
 #include "weft/api/data/data_values.h"
+#include "weft/base/assert.h"
 #include "weft/base/bytes.h"
 #include "weft/base/on_end.h"
 #include "weft/data/json.h"
@@ -34,12 +35,6 @@ Deadline deadline_of(double budget_ms) {
 std::uint32_t count_of(double number) {
     return number >= data::kRowsUnlimited ? data::kRowsUnlimited
                                           : static_cast<std::uint32_t>(number);
-}
-
-v8::Local<v8::Value> element(js::Call& call, v8::Local<v8::Value> array, std::uint32_t at) {
-    v8::Local<v8::Value> value;
-    if (array.As<v8::Array>()->Get(call.context(), at).ToLocal(&value)) return value;
-    return v8::Undefined(call.v8());
 }
 
 Error closed() { return data::to_error("data", data::kClosedState, "the handle is closed"); }
@@ -161,60 +156,57 @@ void data_run(js::Call& call) {
                    });
 }
 
-struct Batch {
-    std::vector<data::Statement> statements;
-    Error error = ErrorKind::Other;
-    bool is_good = true;
-};
-
-// The list consists of [text, values, types].
-Batch read_batch(js::Call& call, v8::Local<v8::Value> list) {
-    Batch batch;
-    for (std::uint32_t at = 0; at < list.As<v8::Array>()->Length(); ++at) {
-        v8::Local<v8::Value> parts = element(call, list, at);
-        Result<data::Statement> statement = to_statement(
-            call, element(call, parts, 0), element(call, parts, 1), element(call, parts, 2));
-        if (statement) {
-            batch.statements.push_back(std::move(*statement));
-        } else {
-            batch.error = statement.error();
-            batch.is_good = false;
-        }
-    }
-    return batch;
-}
-
-js::Settled outcomes_of(std::vector<data::Outcome> outcomes) {
-    return [outcomes = std::move(outcomes)](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
-        std::vector<v8::Local<v8::Value>> made;
-        for (const data::Outcome& outcome : outcomes)
-            made.push_back(from_outcome(isolate, outcome));
-        return v8::Array::New(isolate.v8(), made.data(), made.size()).As<v8::Value>();
-    };
-}
-
-// (handle, statements, rowsMax, atomic, budgetMs)
+// (handle, texts, heads, marks, numbers, text, others, rowsMax, atomic, budgetMs), of which those
+// from the texts to the others are as in PackedStatements.
 void data_batch(js::Call& call) {
     Handle handle = store_of(call).find(call.number(0));
     data::BatchOptions options;
-    options.rows_max = count_of(call.number(2));
-    options.atomic = call.flag(3);
-    options.deadline = deadline_of(call.number(4));
+    options.rows_max = count_of(call.number(7));
+    options.atomic = call.flag(8);
+    options.deadline = deadline_of(call.number(9));
     options = bounded(options, handle);
-    js::start_task(call, "database batch",
-                   [handle, batch = read_batch(call, call[1]), options,
-                    use = use_of(handle)]() -> Result<js::Settled> {
-                       if (!batch.is_good) return data_failure(batch.error);
-                       if (!handle || handle->cursor) return data_failure(closed());
-                       return in_order(use, options.deadline, [&]() -> Result<js::Settled> {
-                           Result<std::vector<data::Outcome>> outcomes =
-                               handle->transaction
-                                   ? handle->transaction->batch(batch.statements, options)
-                                   : handle->database->batch(batch.statements, options);
-                           if (!outcomes) return data_failure(outcomes.error());
-                           return outcomes_of(std::move(*outcomes));
-                       });
-                   });
+    PackedStatements packed{.texts = call[1],
+                            .heads = call.bytes(2),
+                            .marks = call.bytes(3),
+                            .numbers = call.bytes(4),
+                            .text = call[5],
+                            .others = call[6]};
+    js::start_task(
+        call, "database batch",
+        [handle, statements = to_statements(call, packed), options,
+         use = use_of(handle)]() -> Result<js::Settled> {
+            if (!statements) return data_failure(statements.error());
+            if (!handle || handle->cursor) return data_failure(closed());
+            return in_order(use, options.deadline, [&]() -> Result<js::Settled> {
+                Result<std::vector<data::Outcome>> outcomes =
+                    handle->transaction ? handle->transaction->batch(*statements, options)
+                                        : handle->database->batch(*statements, options);
+                if (!outcomes) return data_failure(outcomes.error());
+                return js::Settled([outcomes = std::move(*outcomes)](js::Isolate& isolate) {
+                    return v8::MaybeLocal<v8::Value>(from_outcomes(isolate, outcomes));
+                });
+            });
+        });
+}
+
+// (object): a copy of the same shape, which has the same properties.
+void data_copy(js::Call& call) {
+    WEFT_DASSERT(call[0]->IsObject(), "the prelude copies objects");
+    call.give(call[0].As<v8::Object>()->Clone());
+}
+
+// (body): function (rows, cells, at, end). The prelude has made the body, and has quoted the names
+// in it.
+void data_row_maker(js::Call& call) {
+    v8::ScriptOrigin origin(call.v8(), call.name("weft:data/rows"));
+    v8::ScriptCompiler::Source unit(call[0].As<v8::String>(), origin);
+    v8::Local<v8::String> parameters[] = {call.name("rows"), call.name("cells"), call.name("at"),
+                                          call.name("end")};
+    v8::Local<v8::Function> function;
+    if (v8::ScriptCompiler::CompileFunction(call.context(), &unit, std::size(parameters),
+                                            parameters, 0, nullptr)
+            .ToLocal(&function))
+        call.give(function);
 }
 
 // Stores a transaction or cursor, and watches the request to which it belongs.
@@ -287,7 +279,7 @@ void data_finish(js::Call& call) {
                    });
 }
 
-// (handle, opening, text, values, types, rowsMax, batchRows, budgetMs): [number, names]
+// (handle, opening, text, values, types, rowsMax, batchRows, budgetMs): [number, columns]
 void data_cursor(js::Call& call) {
     DataStore& store = store_of(call);
     Handle handle = store.find(call.number(0));
@@ -321,13 +313,13 @@ void data_cursor(js::Call& call) {
             double number = WEFT_TRY(keep_for(store, kept, request));
             return js::Settled([kept, number](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
                 v8::Local<v8::Value> parts[] = {v8::Number::New(isolate.v8(), number),
-                                                from_names(isolate, kept->cursor->columns())};
+                                                from_columns(isolate, kept->cursor->columns())};
                 return v8::Array::New(isolate.v8(), parts, std::size(parts)).As<v8::Value>();
             });
         });
 }
 
-// (cursor): [names, values]; undefined at the end.
+// (cursor): the values of the next rows; undefined at the end.
 void data_next(js::Call& call) {
     DataStore& store = store_of(call);
     double number = call.number(0);
@@ -340,7 +332,7 @@ void data_next(js::Call& call) {
         if (rows->empty()) return js::settled();
         return js::Settled(
             [rows = std::move(*rows)](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
-                return from_rows(isolate, rows);
+                return from_cells(isolate, rows);
             });
     });
 }
@@ -430,12 +422,17 @@ constexpr js::Binding kBindings[] = {
                         js::Awaits::Cancellable),
     js::bind<data_run>("dataRun",
                        "(handle: number, kind: number, text: string, values: unknown[], "
-                       "types: unknown[], rowsMax: number, budgetMs: number): Promise<unknown[]>",
+                       "types: unknown[] | undefined, rowsMax: number, budgetMs: number): "
+                       "Promise<unknown[]>",
                        js::Awaits::Cancellable),
     js::bind<data_batch>("dataBatch",
-                         "(handle: number, statements: unknown[], rowsMax: number, "
-                         "atomic: boolean, budgetMs: number): Promise<unknown[]>",
+                         "(handle: number, texts: string[], heads: Uint32Array, "
+                         "marks: Uint8Array, numbers: Float64Array, text: string, "
+                         "others: unknown[], rowsMax: number, atomic: boolean, "
+                         "budgetMs: number): Promise<unknown[]>",
                          js::Awaits::Cancellable),
+    js::bind<data_copy>("dataCopy", "(object: object): object"),
+    js::bind<data_row_maker>("dataRowMaker", "(body: string): Function"),
     js::bind<data_begin>("dataBegin",
                          "(handle: number, opening: number, readOnly: boolean, "
                          "isolation: number, budgetMs: number): Promise<number>",
@@ -445,9 +442,8 @@ constexpr js::Binding kBindings[] = {
                           js::Awaits::Uncancellable),
     js::bind<data_cursor>("dataCursor",
                           "(handle: number, opening: number, text: string, values: unknown[], "
-                          "types: unknown[], rowsMax: number, batchRows: number, "
-                          "budgetMs: number): "
-                          "Promise<[number, string[]]>",
+                          "types: unknown[] | undefined, rowsMax: number, batchRows: number, "
+                          "budgetMs: number): Promise<[number, string | string[]]>",
                           js::Awaits::Cancellable),
     js::bind<data_next>("dataNext", "(cursor: number): Promise<unknown[] | undefined>",
                         js::Awaits::Cancellable),

@@ -1,8 +1,10 @@
 #include "weft/api/data/data_values.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -44,11 +46,20 @@ Result<std::string> to_text(js::Call& call, v8::Local<v8::Value> value) {
 Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Local<v8::Value> type,
                              int depth);
 
+// A number that is an integer, and exact, is passed as one.
+data::Value from_number(double number) {
+    bool is_integer = number >= -kExactMax && number <= kExactMax &&
+                      number == static_cast<double>(static_cast<std::int64_t>(number));
+    if (is_integer) return static_cast<std::int64_t>(number);
+    return number;
+}
+
 // Converts the values. Each has the number of its type; for an array, the array of its items'
 // types.
 Result<data::Value::Items> to_values(js::Call& call, v8::Local<v8::Value> values,
                                      v8::Local<v8::Value> types, int depth) {
-    if (!values->IsArray() || !types->IsArray())
+    bool has_types = !types->IsUndefined();
+    if (!values->IsArray() || (has_types && !types->IsArray()))
         return Error(ErrorKind::Misuse, "parameters are an array, and so are their types");
     if (depth > kArraysDeepMax)
         return Error::limit("arrays are nested deeper than", kArraysDeepMax, "kArraysDeepMax");
@@ -57,9 +68,11 @@ Result<data::Value::Items> to_values(js::Call& call, v8::Local<v8::Value> values
     items.reserve(count);
     for (std::uint32_t at = 0; at < count; ++at) {
         v8::Local<v8::Value> value;
-        v8::Local<v8::Value> type;
-        if (!values.As<v8::Array>()->Get(call.context(), at).ToLocal(&value) ||
-            !types.As<v8::Array>()->Get(call.context(), at).ToLocal(&type))
+        v8::Local<v8::Value> type = types;
+        if (!values.As<v8::Array>()->Get(call.context(), at).ToLocal(&value)) {
+            return ErrorKind::Exception;
+        }
+        if (has_types && !types.As<v8::Array>()->Get(call.context(), at).ToLocal(&type))
             return ErrorKind::Exception;
         items.push_back(WEFT_TRY(to_value(call, value, type, depth)));
     }
@@ -81,13 +94,7 @@ Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Loc
         if (!lossless) return Error(ErrorKind::Misuse, "a BigInt does not fit 64 bits");
         return data::Value(integer);
     }
-    if (value->IsNumber()) {
-        double number = value.As<v8::Number>()->Value();
-        bool is_integer = number >= -kExactMax && number <= kExactMax &&
-                          number == static_cast<double>(static_cast<std::int64_t>(number));
-        if (is_integer) return data::Value(static_cast<std::int64_t>(number));
-        return data::Value(number);
-    }
+    if (value->IsNumber()) return from_number(value.As<v8::Number>()->Value());
     if (value->IsArrayBufferView() || value->IsArrayBuffer())
         return data::Value::bytes(js::Call::bytes_of(value));
     if (value->IsArray())
@@ -95,10 +102,21 @@ Result<data::Value> to_value(js::Call& call, v8::Local<v8::Value> value, v8::Loc
     return WEFT_TRY(to_text(call, value));
 }
 
+bool is_ascii(std::string_view text) {
+    std::uint64_t all = 0;
+    std::size_t at = 0;
+    for (; at + 8 <= text.size(); at += 8) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, text.data() + at, 8);
+        all |= eight;
+    }
+    for (; at < text.size(); ++at) all |= static_cast<unsigned char>(text[at]);
+    return (all & 0x8080'8080'8080'8080) == 0;
+}
+
 v8::Local<v8::Value> new_text(v8::Isolate* engine, std::string_view text) {
     v8::Local<v8::String> made;
-    auto is_ascii = [](char c) { return static_cast<signed char>(c) >= 0; };
-    if (std::ranges::all_of(text, is_ascii)) {
+    if (is_ascii(text)) {
         // ASCII is passed without decoding, which would cost more than everything else here.
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
         if (v8::String::NewFromOneByte(engine, bytes, v8::NewStringType::kNormal,
@@ -120,6 +138,8 @@ v8::Local<v8::Value> from_value(js::Isolate& isolate, const data::Value& value) 
     case Type::Null: return v8::Null(engine);
     case Type::Boolean: return v8::Boolean::New(engine, value.boolean());
     case Type::Integer: {
+        auto small = static_cast<std::int32_t>(value.integer());
+        if (small == value.integer()) return v8::Integer::New(engine, small);
         // A JavaScript number is exact only in this range; an integer beyond it becomes a BigInt
         // instead of being rounded.
         auto number = static_cast<double>(value.integer());
@@ -150,14 +170,91 @@ v8::Local<v8::Value> from_value(js::Isolate& isolate, const data::Value& value) 
     }
 }
 
-v8::Local<v8::Value> from_cells(js::Isolate& isolate, const data::Rows& rows) {
-    std::vector<v8::Local<v8::Value>> cells;
-    cells.reserve(rows.size() * rows.columns().size());
+using Cells = std::vector<v8::Local<v8::Value>>;
+
+void add_cells(Cells& cells, js::Isolate& isolate, const data::Rows& rows) {
     for (data::Row row : rows) {
         for (const data::Value& value : row.values()) cells.push_back(from_value(isolate, value));
     }
-    return v8::Array::New(isolate.v8(), cells.data(), cells.size());
 }
+
+// What the marks of packed values say.
+enum class Mark : std::uint8_t { Null, False, True, Number, Text, Other };
+
+// Reads the values of packed statements in sequence.
+class Unpacker {
+public:
+    Unpacker(js::Call& call, const PackedStatements& packed)
+        : call_(call), packed_(packed), whole_(packed.text.As<v8::String>()) {
+        auto length = static_cast<std::size_t>(whole_->Length());
+        if (whole_->IsOneByte()) {
+            narrow_.resize(length);
+            whole_->WriteOneByte(call.v8(), reinterpret_cast<std::uint8_t*>(narrow_.data()), 0,
+                                 whole_->Length(), v8::String::NO_NULL_TERMINATION);
+            is_narrow_ = is_ascii(narrow_);
+        }
+        if (is_narrow_) return;
+        wide_.resize(length);
+        whole_->Write(call.v8(), wide_.data(), 0, whole_->Length(),
+                      v8::String::NO_NULL_TERMINATION);
+    }
+
+    Result<data::Value> next() {
+        if (at_ >= packed_.marks.size() || (at_ + 1) * sizeof(double) > packed_.numbers.size())
+            return misfit();
+        auto mark = static_cast<Mark>(packed_.marks[at_]);
+        double number = 0;
+        std::memcpy(&number, packed_.numbers.data() + at_ * sizeof(double), sizeof(double));
+        ++at_;
+        switch (mark) {
+        case Mark::Null: return data::Value();
+        case Mark::False: return data::Value(false);
+        case Mark::True: return data::Value(true);
+        case Mark::Number: return from_number(number);
+        case Mark::Text: return next_text(number);
+        case Mark::Other: return next_other();
+        }
+        return misfit();
+    }
+
+private:
+    static Error misfit() { return {ErrorKind::Misuse, "packed values do not fit together"}; }
+
+    Result<data::Value> next_text(double length) {
+        std::size_t size = is_narrow_ ? narrow_.size() : wide_.size();
+        if (!(length >= 0 && length <= static_cast<double>(size - text_at_))) return misfit();
+        auto count = static_cast<std::size_t>(length);
+        std::size_t begin = std::exchange(text_at_, text_at_ + count);
+        if (is_narrow_) return data::Value(std::string(narrow_, begin, count));
+        v8::Local<v8::String> text;
+        if (!v8::String::NewFromTwoByte(call_.v8(), wide_.data() + begin,
+                                        v8::NewStringType::kNormal, static_cast<int>(count))
+                 .ToLocal(&text))
+            return ErrorKind::Exception;
+        return data::Value(call_.text_of(text));
+    }
+
+    Result<data::Value> next_other() {
+        v8::Local<v8::Array> others = packed_.others.As<v8::Array>();
+        v8::Local<v8::Value> value;
+        v8::Local<v8::Value> type;
+        if (!others->Get(call_.context(), others_at_).ToLocal(&value) ||
+            !others->Get(call_.context(), others_at_ + 1).ToLocal(&type))
+            return ErrorKind::Exception;
+        others_at_ += 2;
+        return to_value(call_, value, type, 0);
+    }
+
+    js::Call& call_;
+    const PackedStatements& packed_;
+    v8::Local<v8::String> whole_;
+    bool is_narrow_ = false;
+    std::string narrow_;               // the whole text, if it is ASCII
+    std::vector<std::uint16_t> wide_;  // otherwise
+    std::size_t at_ = 0;
+    std::size_t text_at_ = 0;
+    std::uint32_t others_at_ = 0;
+};
 
 // "unique violation" -> "WEFT_E_DATA_UNIQUE_VIOLATION"
 std::string code_of(data::Cause cause) {
@@ -178,26 +275,100 @@ Result<data::Statement> to_statement(js::Call& call, v8::Local<v8::Value> text,
     return data::Statement(std::move(statement), std::move(parameters));
 }
 
-v8::Local<v8::Value> from_names(js::Isolate& isolate, const std::vector<data::Column>& columns) {
-    std::vector<v8::Local<v8::Value>> names;
-    names.reserve(columns.size());
-    for (const data::Column& column : columns)
-        names.push_back(js::to_v8(isolate.v8(), column.name));
-    return v8::Array::New(isolate.v8(), names.data(), names.size());
+Result<std::vector<data::Statement>> to_statements(js::Call& call, const PackedStatements& packed) {
+    if (!packed.texts->IsArray() || !packed.text->IsString() || !packed.others->IsArray())
+        return Error(ErrorKind::Misuse, "packed statements have texts and values");
+    std::vector<std::string> texts;
+    v8::Local<v8::Array> given = packed.texts.As<v8::Array>();
+    for (std::uint32_t at = 0; at < given->Length(); ++at) {
+        v8::Local<v8::Value> text;
+        if (!given->Get(call.context(), at).ToLocal(&text)) return ErrorKind::Exception;
+        texts.push_back(WEFT_TRY(to_text(call, text)));
+    }
+    Unpacker unpacker(call, packed);
+    std::vector<data::Statement> statements;
+    std::size_t count = packed.heads.size() / (2 * sizeof(std::uint32_t));
+    statements.reserve(count);
+    for (std::size_t at = 0; at < count; ++at) {
+        std::uint32_t head[2];
+        std::memcpy(head, packed.heads.data() + at * sizeof(head), sizeof(head));
+        if (head[0] >= texts.size())
+            return Error(ErrorKind::Misuse, "a packed statement has a text");
+        data::Value::Items values;
+        values.reserve(head[1]);
+        for (std::uint32_t value = 0; value < head[1]; ++value)
+            values.push_back(WEFT_TRY(unpacker.next()));
+        statements.emplace_back(texts[head[0]], std::move(values));
+    }
+    return statements;
 }
 
-v8::Local<v8::Value> from_rows(js::Isolate& isolate, const data::Rows& rows) {
-    v8::Local<v8::Value> parts[] = {from_names(isolate, rows.columns()), from_cells(isolate, rows)};
-    return v8::Array::New(isolate.v8(), parts, std::size(parts));
+v8::Local<v8::Value> from_columns(js::Isolate& isolate, const std::vector<data::Column>& columns) {
+    std::string text;
+    for (const data::Column& column : columns) {
+        if (column.name.find('\0') != std::string::npos) {
+            Cells names;
+            for (const data::Column& each : columns)
+                names.push_back(js::to_v8(isolate.v8(), each.name));
+            return v8::Array::New(isolate.v8(), names.data(), names.size());
+        }
+        text.append(column.name).push_back('\0');
+    }
+    return new_text(isolate.v8(), text);
+}
+
+v8::Local<v8::Value> from_cells(js::Isolate& isolate, const data::Rows& rows) {
+    Cells cells;
+    cells.reserve(rows.size() * rows.columns().size());
+    add_cells(cells, isolate, rows);
+    return v8::Array::New(isolate.v8(), cells.data(), cells.size());
 }
 
 v8::Local<v8::Value> from_outcome(js::Isolate& isolate, const data::Outcome& outcome) {
+    v8::Local<v8::Value> cells = v8::Undefined(isolate.v8());
     v8::Local<v8::Value> last = v8::Undefined(isolate.v8());
+    if (!outcome.rows.empty()) cells = from_cells(isolate, outcome.rows);
     if (outcome.last_insert_id) last = from_value(isolate, data::Value(*outcome.last_insert_id));
     v8::Local<v8::Value> parts[] = {
-        from_names(isolate, outcome.rows.columns()), from_cells(isolate, outcome.rows),
+        from_columns(isolate, outcome.rows.columns()), cells,
         v8::Number::New(isolate.v8(), static_cast<double>(outcome.affected_rows)), last};
     return v8::Array::New(isolate.v8(), parts, std::size(parts));
+}
+
+v8::Local<v8::Value> from_outcomes(js::Isolate& isolate,
+                                   const std::vector<data::Outcome>& outcomes) {
+    v8::Isolate* engine = isolate.v8();
+    Cells columns;
+    Cells cells;
+    Cells ids;
+    std::vector<double> facts;
+    facts.reserve(outcomes.size() * 3);
+    const data::Rows* before = nullptr;
+    for (const data::Outcome& outcome : outcomes) {
+        const data::Rows& rows = outcome.rows;
+        bool is_same = before && (rows.shared_columns() == before->shared_columns() ||
+                                  rows.columns() == before->columns());
+        if (!is_same) columns.push_back(from_columns(isolate, rows.columns()));
+        before = &rows;
+        facts.push_back(static_cast<double>(columns.size() - 1));
+        facts.push_back(static_cast<double>(rows.size()));
+        facts.push_back(static_cast<double>(outcome.affected_rows));
+        add_cells(cells, isolate, rows);
+        if (!outcome.last_insert_id && ids.empty()) continue;
+        // The ids begin with the first outcome that has one.
+        ids.resize(facts.size() / 3 - 1, v8::Undefined(engine));
+        ids.push_back(outcome.last_insert_id
+                          ? from_value(isolate, data::Value(*outcome.last_insert_id))
+                          : v8::Local<v8::Value>(v8::Undefined(engine)));
+    }
+    Bytes bytes = std::as_bytes(std::span(facts));
+    v8::Local<v8::Value> parts[] = {
+        v8::Array::New(engine, columns.data(), columns.size()),
+        v8::Array::New(engine, cells.data(), cells.size()),
+        js::new_array_buffer(engine, std::vector<std::byte>(bytes.begin(), bytes.end())),
+        v8::Undefined(engine)};
+    if (!ids.empty()) parts[3] = v8::Array::New(engine, ids.data(), ids.size());
+    return v8::Array::New(engine, parts, std::size(parts));
 }
 
 js::Settled data_failure(const Error& error) {

@@ -6,16 +6,19 @@
 //
 // Every call accepts { signal, deadline, timeoutMs } and refuses unknown options.
 const {
-  dataBatch, dataBegin, dataClose, dataCloseDatabase, dataConfigured, dataCursor, dataDescribe,
-  dataFinish, dataNext, dataNextJson, dataOpen, dataRedact, dataRun, dataStop, taskCancel, taskLast,
+  dataBatch, dataBegin, dataClose, dataCloseDatabase, dataConfigured, dataCopy, dataCursor,
+  dataDescribe, dataFinish, dataNext, dataNextJson, dataOpen, dataRedact, dataRowMaker, dataRun,
+  dataStop, taskCancel, taskLast,
 } = native;
 const { isQuery, lowered, sql } = realm.sql;
 const { budgetMs, signalOf } = realm.time;
 const { internal } = realm.webidl;
 const {
   ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
-  Error, NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys,
-  PromisePrototypeThen, StringPrototypeIncludes, SymbolAsyncIterator, TypeError, noop,
+  Error, Float64Array, JSONStringify, Map, MapPrototypeGet, MapPrototypeGetSize, MapPrototypeSet,
+  NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys, PromisePrototypeThen,
+  StringPrototypeIncludes, StringPrototypeSplit, SymbolAsyncIterator, TypeError, Uint32Array,
+  Uint8Array, noop,
 } = realm.primordials;
 
 const kRowsMaxDefault = 128;
@@ -79,63 +82,224 @@ async function call(operation, options, start) {
     throw new DatabaseError(`${operation}: timed out`, { code: "WEFT_E_DATA_TIMED_OUT" });
   }
   const promise = start(budget);
-  const task = taskLast();
-  const onAbort = () => taskCancel(task);
-  signal?.addEventListener("abort", onAbort);
+  if (signal !== undefined && signal !== null) return cancellable(promise, signal);
   try {
     return await promise;
   } catch (error) {
-    if (signal?.aborted) throw signal.reason;
-    throw error?.sqlState === undefined ? error : new DatabaseError(error.message, error);
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
+    throw databaseError(error);
   }
+}
+
+async function cancellable(promise, signal) {
+  const task = taskLast();
+  const onAbort = () => taskCancel(task);
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await promise;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw databaseError(error);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+// An error of native code is made a DatabaseError unless it is of another kind.
+function databaseError(error) {
+  return error?.sqlState === undefined ? error : new DatabaseError(error.message, error);
 }
 
 // ---- rows
 
-function toColumns(names) {
-  return ArrayPrototypeMap(names, (name, index) => ({ name, index }));
+// Shapes by the names of their columns, each name followed by a NUL; see shapeOf().
+let shapes;
+const kShapesMax = 256;
+// A shape that has made this many objects gets a function that makes them faster.
+const kRowsUntilMaker = 64;
+const kMakerColumnsMax = 64;
+
+// What results with the same columns share: { names, columns, empty, made, maker, hasMaker }.
+// `columns` are the names as native code gives them: the key of the shape, or an array of names
+// that no key can hold.
+function shapeOf(columns) {
+  if (typeof columns !== "string") return newShape(columns);
+  shapes ??= new Map();
+  let shape = MapPrototypeGet(shapes, columns);
+  if (shape === undefined) {
+    const names = StringPrototypeSplit(columns, "\0");
+    names.length--;
+    shape = newShape(names);
+    if (MapPrototypeGetSize(shapes) === kShapesMax) shapes = new Map();
+    MapPrototypeSet(shapes, columns, shape);
+  }
+  return shape;
 }
 
-function toObjects(names, cells, rows = []) {
-  const width = names.length;
-  const odd = ArrayPrototypeIncludes(names, "__proto__");
-  for (let at = 0; at + width <= cells.length && width > 0; at += width) {
-    const row = odd ? { __proto__: null } : {};
-    for (let i = 0; i < width; i++) row[names[i]] = cells[at + i];
-    ArrayPrototypePush(rows, row);
-  }
-  return rows;
-}
-
-function toArrays(names, cells) {
-  const rows = [];
-  const width = names.length;
-  for (let at = 0; at + width <= cells.length && width > 0; at += width) {
-    ArrayPrototypePush(rows, ArrayPrototypeSlice(cells, at, at + width));
-  }
-  return rows;
+function newShape(names) {
+  const columns =
+    ObjectFreeze(ArrayPrototypeMap(names, (name, index) => ObjectFreeze({ name, index })));
+  ObjectFreeze(names);
+  // The kind of its elements is that of arrays of objects.
+  const empty = [undefined];
+  empty.length = 0;
+  hidden(empty, "mode", "object");
+  hidden(empty, "columnNames", names);
+  hidden(empty, "columns", columns);
+  const isOdd = ArrayPrototypeIncludes(names, "__proto__");
+  return {
+    __proto__: null, names, columns, empty, isOdd, made: 0, maker: undefined,
+    hasMaker: !isOdd && names.length > 0 && names.length <= kMakerColumnsMax,
+  };
 }
 
 function hidden(object, name, value) {
   ObjectDefineProperty(object, name, { __proto__: null, value });
 }
 
-function objectResult(result) {
-  const names = result[0];
-  const rows = toObjects(names, result[1]);
-  hidden(rows, "mode", "object");
-  hidden(rows, "columnNames", names);
-  hidden(rows, "columns", toColumns(names));
+// Appends an object for each row; `cells` has the values of all rows, this shape's from `at` on.
+function addObjects(shape, rows, cells, at, count) {
+  if (shape.hasMaker) {
+    shape.made += count;
+    if (shape.made > kRowsUntilMaker) {
+      shape.maker ??= dataRowMaker(makerSource(shape.names));
+      return shape.maker(rows, cells, at, at + count * shape.names.length);
+    }
+  }
+  const { names, isOdd } = shape;
+  for (let row = 0; row < count; row++) {
+    const object = isOdd ? { __proto__: null } : {};
+    for (let i = 0; i < names.length; i++) object[names[i]] = cells[at++];
+    ArrayPrototypePush(rows, object);
+  }
   return rows;
 }
 
+// The body of function (rows, cells, at, end). Its literal gives all objects of a shape their
+// properties at once, which stores one after the other would not. A name is quoted as a string.
+function makerSource(names) {
+  let literal = "";
+  for (let i = 0; i < names.length; i++) {
+    literal += `${i > 0 ? ", " : ""}${JSONStringify(names[i])}: cells[at + ${i}]`;
+  }
+  return `let to = rows.length;
+for (; at < end; at += ${names.length}) rows[to++] = {${literal}};
+return rows;`;
+}
+
+function countRows(shape, cells) {
+  return cells === undefined || shape.names.length === 0 ? 0 : cells.length / shape.names.length;
+}
+
+function toObjects(shape, cells) {
+  return addObjects(shape, [], cells, 0, countRows(shape, cells));
+}
+
+function toArrays(shape, cells) {
+  const rows = [];
+  const width = shape.names.length;
+  const count = countRows(shape, cells);
+  for (let at = 0; at < count; at++) {
+    ArrayPrototypePush(rows, ArrayPrototypeSlice(cells, at * width, at * width + width));
+  }
+  return rows;
+}
+
+function objectResult(result) {
+  const shape = shapeOf(result[0]);
+  const cells = result[1];
+  return addObjects(shape, dataCopy(shape.empty), cells, 0, countRows(shape, cells));
+}
+
 function rawResult(result) {
-  const names = result[0];
+  const shape = shapeOf(result[0]);
   return {
-    mode: "raw", columnNames: names, columns: toColumns(names), rows: toArrays(names, result[1]),
+    mode: "raw", columnNames: shape.names, columns: shape.columns,
+    rows: toArrays(shape, result[1]),
   };
+}
+
+// ---- batches
+
+// The marks of values, as native code reads them.
+const kNull = 0;
+const kFalse = 1;
+const kTrue = 2;
+const kNumber = 3;
+const kText = 4;   // part of the common text; its number is its length
+const kOther = 5;  // by itself
+// Longer texts are passed by themselves.
+const kPackedTextMax = 1024;
+// The space for the marks and numbers of a batch that is not too large for it. It is used for one
+// batch after the other, because no script of the application runs while a batch is packed.
+const kPackedValuesKept = 32768;
+let keptMarks;
+let keptNumbers;
+
+// Packs statements, each as lowered() gives it, for dataBatch(): so many texts and values are
+// passed faster together than one by one.
+function packed(list) {
+  let count = 0;
+  for (let i = 0; i < list.length; i++) count += list[i].values.length;
+  const isKept = count <= kPackedValuesKept;
+  const marks = isKept ? keptMarks ??= new Uint8Array(kPackedValuesKept) : new Uint8Array(count);
+  const numbers =
+    isKept ? keptNumbers ??= new Float64Array(kPackedValuesKept) : new Float64Array(count);
+  const texts = [];
+  const heads = new Uint32Array(list.length * 2);
+  const others = [];
+  let text = "";
+  let before;
+  let at = 0;
+  for (let i = 0; i < list.length; i++) {
+    const statement = list[i];
+    if (statement.text !== before) {
+      before = statement.text;
+      ArrayPrototypePush(texts, before);
+    }
+    heads[2 * i] = texts.length - 1;
+    heads[2 * i + 1] = statement.values.length;
+    for (let j = 0; j < statement.values.length; j++, at++) {
+      const value = statement.values[j];
+      const kind = statement.kinds?.[j];
+      if (kind === undefined && typeof value === "number") {
+        marks[at] = kNumber;
+        numbers[at] = value;
+      } else if (kind === undefined && typeof value === "string" &&
+          value.length <= kPackedTextMax) {
+        marks[at] = kText;
+        numbers[at] = value.length;
+        text += value;
+      } else if (value === null) {
+        marks[at] = kNull;
+      } else if (typeof value === "boolean") {
+        marks[at] = value ? kTrue : kFalse;
+      } else {
+        marks[at] = kOther;
+        ArrayPrototypePush(others, value, kind);
+      }
+    }
+  }
+  return { texts, heads, marks, numbers, text, others };
+}
+
+// The result of dataBatch(): [columns, cells, facts, last]; see outcomes_of() in data_natives.cpp.
+function batchResults(result) {
+  const { 0: columns, 1: cells, 3: last } = result;
+  const facts = new Float64Array(result[2]);
+  const known = ArrayPrototypeMap(columns, shapeOf);
+  const results = [];
+  let at = 0;
+  for (let i = 0; i < facts.length; i += 3) {
+    const shape = known[facts[i]];
+    const count = facts[i + 1];
+    const affectedRows = facts[i + 2];
+    const lastInsertId = last?.[i / 3];
+    const rows = addObjects(shape, dataCopy(shape.empty), cells, at, count);
+    at += count * shape.names.length;
+    ArrayPrototypePush(results, lastInsertId === undefined ? { rows, affectedRows }
+      : { rows, affectedRows, lastInsertId });
+  }
+  return results;
 }
 
 function execResult(result) {
@@ -149,7 +313,7 @@ function execResult(result) {
 // An asynchronous iterable that can be used once. It holds a connection until it has ended.
 class Cursor {
   #handle;
-  #names;
+  #shape;
   #mode;
   #opening;
   #options;
@@ -159,10 +323,10 @@ class Cursor {
   #iterated = false;
   #last;  // the last call that has not ended; undefined if there is none
 
-  constructor(word, handle, names, mode, opening, options) {
+  constructor(word, handle, shape, mode, opening, options) {
     if (word !== internal) throw new TypeError("A cursor is opened by queryCursor() and the like");
     this.#handle = handle;
-    this.#names = names;
+    this.#shape = shape;
     this.#mode = mode;
     this.#opening = opening;
     this.#options = options;
@@ -177,10 +341,10 @@ class Cursor {
     return this.#opening.provider;
   }
   get columnNames() {
-    return this.#names;
+    return this.#shape.names;
   }
   get columns() {
-    return toColumns(this.#names);
+    return this.#shape.columns;
   }
   async next() {
     if (this.#last === undefined && this.#hasRow()) return this.#take();
@@ -225,8 +389,8 @@ class Cursor {
     if (fetched === undefined) {
       this.#state = "ended";
     } else {
-      this.#rows = this.#mode === "raw" ? toArrays(this.#names, fetched[1])
-        : toObjects(this.#names, fetched[1]);
+      this.#rows = this.#mode === "raw" ? toArrays(this.#shape, fetched)
+        : toObjects(this.#shape, fetched);
     }
   }
   // For Results.rows(): takes over the remaining rows as JSON, without making objects of them.
@@ -369,7 +533,8 @@ class Session {
   async queryOne(statement, second, third) {
     const { parameters, options } = argumentsOf(statement, second, third, "queryOne", callOptions);
     const result = await this.#run(kQueryOne, "queryOne", statement, parameters, options, 1);
-    return toObjects(result[0], result[1])[0] ?? null;
+    const cells = result[1];
+    return cells === undefined ? null : toObjects(shapeOf(result[0]), cells)[0] ?? null;
   }
   async exec(statement, second, third) {
     const { parameters, options } = argumentsOf(statement, second, third, "exec", callOptions);
@@ -383,15 +548,14 @@ class Session {
     if (!ArrayIsArray(statements)) throw new TypeError("batch: the statements are an array");
     const most =
       countOption(options?.maxRows, "maxRows", "batch", kRowsUnlimited, kRowsMaxDefault);
-    const list = ArrayPrototypeMap(statements, (entry) => {
-      const pair = ArrayIsArray(entry) ? entry : [entry, undefined];
-      const { text, values, kinds } = this.#lowered(pair[0], pair[1]);
-      return [text, values, kinds];
-    });
-    const results = await call("batch", options, (budget) =>
-      dataBatch(this.#handle, list, most, options?.atomic !== false, budget));
-    return ArrayPrototypeMap(results, (result) =>
-      ({ rows: objectResult(result), ...execResult(result) }));
+    const list = ArrayPrototypeMap(statements, (entry) => (ArrayIsArray(entry)
+      ? this.#lowered(entry[0], entry[1]) : this.#lowered(entry, undefined)));
+    const atomic = options?.atomic !== false;
+    return batchResults(await call("batch", options, (budget) => {
+      const { texts, heads, marks, numbers, text, others } = packed(list);
+      return dataBatch(
+        this.#handle, texts, heads, marks, numbers, text, others, most, atomic, budget);
+    }));
   }
   async #cursor(mode, operation, statement, second, third) {
     const { parameters, options } =
@@ -404,7 +568,8 @@ class Session {
     const opening = this.#opening;
     const opened = await call(operation, options, (budget) =>
       dataCursor(this.#handle, opening.number, text, values, kinds, most, step, budget));
-    const cursor = new Cursor(internal, opened[0], opened[1], mode, opening, options);
+    const cursor =
+      new Cursor(internal, opened[0], shapeOf(opened[1]), mode, opening, options);
     if (!opening.closed) return cursor;
     await cursor.close();
     throw closedError("database");

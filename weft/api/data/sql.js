@@ -181,8 +181,9 @@ sql.identifier = (name) => {
 };
 ObjectFreeze(sql);
 
-// Converts to the text, the values and their types as the native functions take them. An array
-// among the values is a new one, and its type is the array of the types of its items.
+// Converts to the text, the values and their types as the native functions take them. The types are
+// undefined if no value has one of its own. An array among the values is a new one, and its type is
+// the array of the types of its items.
 function lowered(statement, parameters, placeholders) {
   let text = statement;
   let given = parameters ?? [];
@@ -196,9 +197,28 @@ function lowered(statement, parameters, placeholders) {
   if (!ArrayIsArray(given)) throw new TypeError("Parameters are an array");
   if (StringPrototypeIncludes(text, "\0")) throw new TypeError("A statement has no NUL");
   const values = [];
-  const kinds = [];
-  for (let i = 0; i < given.length; i++) lower(given[i], `Parameter ${i + 1}`, 0, values, kinds);
+  let kinds;
+  for (let i = 0; i < given.length; i++) {
+    const value = given[i];
+    if (isPlain(value)) {
+      ArrayPrototypePush(values, value);
+      if (kinds !== undefined) ArrayPrototypePush(kinds, undefined);
+    } else {
+      if (kinds === undefined) {
+        kinds = [];
+        for (let before = 0; before < i; before++) ArrayPrototypePush(kinds, undefined);
+      }
+      lower(value, `Parameter ${i + 1}`, 0, values, kinds);
+    }
+  }
   return { text, values, kinds };
+}
+
+// Whether the value is a parameter as it is, whatever else it may be.
+function isPlain(value) {
+  const kind = typeof value;
+  return kind === "string" || kind === "number" || kind === "bigint" || kind === "boolean" ||
+    value === null;
 }
 
 // Reads each item once, because an array may be a proxy or have getters.
@@ -229,9 +249,8 @@ function lower(value, place, depth, values, kinds) {
 
 // NB: The error names the position of the parameter and never shows its value.
 function check(value, place) {
+  if (isPlain(value) || ArrayBufferIsView(value) || isArrayBuffer(value)) return;
   const kind = typeof value;
-  if (kind === "string" || kind === "number" || kind === "bigint" || kind === "boolean") return;
-  if (value === null || ArrayBufferIsView(value) || isArrayBuffer(value)) return;
   const what = value === undefined ? "undefined; null stands for NULL"
     : value instanceof Date ? "a Date; use sql.instant(date.toISOString())"
     : `of type ${kind}; use sql.json() or another wrapper`;
