@@ -16,6 +16,7 @@ bool Pool::is_closed() const { return core_->is_closed(); }
 void Pool::prune() { static_cast<void>(core_->prune(Clock::now())); }
 bool Pool::has_free() const { return core_->has_free(); }
 std::size_t Pool::waiting() const { return core_->waiting(); }
+Error Pool::timed_out() const { return core_->timed_out(); }
 PoolStats Pool::stats() const { return core_->stats(); }
 const PoolOptions& Pool::options() const { return core_->options(); }
 Provider& Pool::provider() const { return core_->provider(); }

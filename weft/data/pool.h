@@ -59,6 +59,8 @@ public:
     // A momentary value.
     bool has_free() const;
     std::size_t waiting() const;  // a momentary value
+    // For SharedConnections: the error of a caller that has waited too long, as acquire() gives it.
+    Error timed_out() const;
     PoolStats stats() const;
     const PoolOptions& options() const;
     Provider& provider() const;

@@ -94,6 +94,8 @@ Error Core::exhausted(std::string_view state, std::string_view why) const {
     return to_error(provider_->name(), state, text);
 }
 
+Error Core::timed_out() const { return exhausted(kPoolTimeoutState, "no connection in time"); }
+
 Result<Lease> Core::acquire(std::string_view purpose) {
     WEFT_TRY(CancelToken::current().check());
     Deadline deadline = Deadline::after(options_.acquire_timeout);
@@ -186,7 +188,7 @@ Result<Slot*> Core::wait_for_slot(Deadline deadline) {
         if (wake == Wake::TimedOut) ++stats_.timed_out;
         if (wake == Wake::Cancelled) ++stats_.cancelled;
     }
-    if (wake == Wake::TimedOut) return exhausted(kPoolTimeoutState, "no connection in time");
+    if (wake == Wake::TimedOut) return timed_out();
     WEFT_TRY(waiter.to_result(wake));
     WEFT_ASSERT(entry.closed != (entry.slot != nullptr),
                 "a claimed waiter gets a slot or is told that the pool is closed");
@@ -230,7 +232,7 @@ Result<void> Core::pause_before_open(Deadline deadline) {
         SpinGuard guard(lock_);
         ++stats_.timed_out;
     }
-    if (deadline < until) return exhausted(kPoolTimeoutState, "no connection in time");
+    if (deadline < until) return timed_out();
     return {};
 }
 

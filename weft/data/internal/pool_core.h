@@ -56,6 +56,7 @@ public:
     PoolStats stats() const;
     bool has_free() const;
     std::size_t waiting() const;
+    Error timed_out() const;
 
     const PoolOptions& options() const { return options_; }
     Provider& provider() const { return *provider_; }

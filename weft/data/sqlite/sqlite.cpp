@@ -7,6 +7,7 @@
 #include "weft/data/pool.h"
 #include "weft/data/sqlite/internal/connection.h"
 #include "weft/data/sqlite/internal/errors.h"
+#include "weft/data/sqlite/internal/shared.h"
 
 namespace weft::data {
 namespace {
@@ -23,6 +24,9 @@ public:
     bool is_permanent() const override { return options_.path == ":memory:"; }
     Result<std::unique_ptr<Connection>> connect() override {
         return sqlite_internal::SqliteConnection::open(options_, access_);
+    }
+    std::unique_ptr<SharedConnections> share(const std::shared_ptr<Pool>& pool) override {
+        return std::make_unique<sqlite_internal::SqliteShared>(pool);
     }
 
 private:

@@ -347,6 +347,87 @@ TEST_F(SqliteTest, DAT_2c_DAT_9_a_deadline_and_a_cancel_stop_the_statement_and_n
     });
 }
 
+TEST_F(SqliteTest, DAT_2_statements_that_wait_for_a_connection_share_the_way_to_its_thread) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer primary key)"));
+        std::vector<Future<void>> all;
+        for (std::int64_t id = 1; id <= 500; ++id) {
+            all.push_back(spawn([&db, id] {
+                EXPECT_DONE(db.exec(sql("insert into t values ({})", id)));
+                Result<Outcome> again = db.exec(sql("insert into t values ({})", id));
+                EXPECT_EQ(cause_of(again.error()), Cause::UniqueViolation);
+                Result<Rows> row = db.query(sql("select id from t where id = {}", id));
+                ASSERT_TRUE(row && row->size() == 1);
+                EXPECT_EQ((*row)[0][0].integer(), id);
+                // What a statement leaves of a transaction or session reaches no other one.
+                if (id % 100 == 0) EXPECT_DONE(db.exec("begin"));
+                if (id % 100 == 50) EXPECT_DONE(db.exec("pragma query_only = on"));
+            }));
+        }
+        for (Future<void>& one : all) EXPECT_TRUE(one.join());
+        EXPECT_EQ(count_of(db, "t"), 500);
+        EXPECT_GT(db.stats().statements_shared, 0U);
+        // The shared connection is returned when its thread has found no further statement.
+        while (db.stats().in_use > 0) yield();
+    });
+}
+
+TEST_F(SqliteTest, DAT_2_a_cancel_ends_its_own_statement_among_those_that_share_a_connection) {
+    on_fiber([&] {
+        Database db = memory();
+        auto run = [&](std::string_view text, const CancelToken& token) {
+            return spawn([&db, text, token] {
+                return db.query(Statement(std::string(text)), {.token = token});
+            });
+        };
+        CancelSource first, second, waiting;
+        Future<Rows> alone = run(kEndless, first.token());
+        while (db.stats().in_use == 0) yield();
+        Future<Rows> shared = run(kEndless, second.token());
+        Future<Rows> withdrawn = run("select 1", waiting.token());
+        Future<Rows> quick = run("select 2", {});
+        while (db.stats().waiting == 0) yield();
+        waiting.cancel();
+        EXPECT_EQ(withdrawn.join().error().kind(), ErrorKind::Cancelled);
+        first.cancel();
+        EXPECT_EQ(alone.join().error().kind(), ErrorKind::Cancelled);
+        // The shared connection has been handed over, and its thread takes the statement.
+        while (db.stats().waiting > 0) yield();
+        for (int n = 0; n < 1000; ++n) yield();
+        second.cancel();
+        EXPECT_EQ(shared.join().error().kind(), ErrorKind::Cancelled);
+        Result<Rows> two = quick.join();
+        ASSERT_TRUE(two) << two.error().message();
+        EXPECT_EQ((*two)[0][0].integer(), 2);
+    });
+}
+
+TEST_F(SqliteTest, DAT_5_a_statement_in_the_queue_waits_as_long_as_for_a_connection) {
+    on_fiber([&] {
+        DatabaseOptions options;
+        options.pool.acquire_timeout = 20ms;
+        Database db = open({.path = ":memory:"}, options);
+        Result<Transaction> holder = db.begin();
+        ASSERT_TRUE(holder);
+        Result<Rows> none = db.query("select 1");
+        EXPECT_EQ(cause_of(none.error()), Cause::PoolExhausted);
+        EXPECT_NE(none.error().message().find("held by transaction for "), std::string::npos)
+            << none.error().message();
+        EXPECT_EQ(db.query("select 1", {.timeout = 5ms}).error().kind(), ErrorKind::TimedOut);
+        EXPECT_DONE(holder->commit());
+        EXPECT_DONE(db.query("select 1"));
+        Database closed = memory();
+        Result<Transaction> another = closed.begin();
+        Future<Rows> left = spawn([&] { return closed.query("select 1"); });
+        while (closed.stats().waiting == 0) yield();
+        Future<void> closing = spawn([&] { return closed.close(Deadline::never()); });
+        EXPECT_EQ(cause_of(left.join().error()), Cause::Closed);
+        EXPECT_DONE(another->rollback());
+        EXPECT_TRUE(closing.join());
+    });
+}
+
 TEST_F(SqliteTest, DAT_2_a_wait_for_a_lock_parks_only_its_fiber_and_can_be_cancelled) {
     on_fiber([&] {
         DatabaseOptions options;

@@ -10,6 +10,7 @@
 #include "weft/data/failure.h"
 #include "weft/data/internal/sql_words.h"
 #include "weft/data/sqlite/internal/errors.h"
+#include "weft/data/sqlite/internal/shared.h"
 #include "weft/data/sqlite/internal/values.h"
 #include "weft/fiber/cancel.h"
 
@@ -155,7 +156,43 @@ void SqliteConnection::cancel(void* self, std::uint64_t number) {
 bool SqliteConnection::is_cancelled() const {
     WEFT_DASSERT(executor_.number() != 0, "only work on the executor's thread asks");
     // Relaxed: see cancel().
+    if (request_cancelled_ && request_cancelled_->load(std::memory_order_relaxed)) return true;
+    // Relaxed: see cancel().
     return cancelled_.load(std::memory_order_relaxed) == executor_.number();
+}
+
+// The queue's lock is held, so the statement that this is meant for is the one that runs, or has
+// just ended: see cancel().
+void SqliteConnection::interrupt() {
+    sqlite3_interrupt(database_);
+    cancel_requested_.set();
+}
+
+void SqliteConnection::serve(SharedQueue& queue) {
+    // An error says only that the wait was cancelled; the callers learn what became of each of
+    // their statements.
+    static_cast<void>(executor_.run<void>([&]() -> Result<void> {
+        begin_work();
+        serve_here(queue);
+        end_work();
+        return {};
+    }));
+}
+
+// Ends early when a statement has left something to be restored before the next one.
+void SqliteConnection::serve_here(SharedQueue& queue) {
+    for (std::size_t taken = 0; !session_changed_ && sqlite3_get_autocommit(database_); ++taken) {
+        // No statement is under way that a set event could be meant for, but the work may have been
+        // cancelled: the number says that as well.
+        cancel_requested_.reset();
+        busy_until_ = Deadline::after(options_.busy_timeout).instant();
+        Request* request = queue.take(*this, taken);
+        if (!request) return;
+        request_cancelled_ = &request->is_cancelled;
+        Result<Outcome> outcome = run_here(request->statement, request->limit);
+        request_cancelled_ = nullptr;
+        queue.finish(*request, std::move(outcome));
+    }
 }
 
 int SqliteConnection::on_progress(void* self) {

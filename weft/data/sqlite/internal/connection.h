@@ -25,6 +25,7 @@ struct sqlite3_stmt;
 
 namespace weft::data::sqlite_internal {
 
+class SharedQueue;
 class SqliteConnection;
 
 // A prepared statement in use; lives on the executor's thread. Its destructor resets the statement
@@ -91,6 +92,11 @@ public:
     Result<void> validate() override;
     Result<void> reset() override;
     Result<void> backup(const std::string& path);
+    // Lets the thread take statements from the queue and run them. Returns when it takes no more.
+    void serve(SharedQueue& queue);
+    // Any thread, while the connection runs a statement of the queue: ends it, if it has set the
+    // statement's `is_cancelled`.
+    void interrupt();
 
     // For its statements and row sources. On the executor's thread only.
     void give_back(std::string text, sqlite3_stmt* statement);
@@ -129,6 +135,7 @@ private:
     bool is_memory() const { return options_.path == ":memory:"; }
     void begin_work();
     void end_work();
+    void serve_here(SharedQueue& queue);
     bool is_cancelled() const;
 
     static void cancel(void* self, std::uint64_t number);
@@ -151,10 +158,11 @@ private:
     Atomic<bool> in_transaction_{false};
     Atomic<bool> needs_reset_{false};
     // On the executor's thread only.
-    bool query_only_ = false;        // the transaction under way may only read
-    bool session_changed_ = false;   // a user's statement changed session state
-    bool is_own_statement_ = false;  // the running statement is Weft's own
-    Executor executor_;              // last: its thread uses everything above
+    const Atomic<bool>* request_cancelled_ = nullptr;  // of the queue's statement that runs
+    bool query_only_ = false;                          // the transaction under way may only read
+    bool session_changed_ = false;                     // a user's statement changed session state
+    bool is_own_statement_ = false;                    // the running statement is Weft's own
+    Executor executor_;                                // last: its thread uses everything above
 
     friend class SqliteRows;
 };
