@@ -105,7 +105,12 @@ public:
     Iterator end() const { return {*this, count_}; }
 
     // For providers: add the values of a row in column order, then call end_row().
-    void add_value(Value value) { values_.push_back(std::move(value)); }
+    void add_value(Value&& value) { values_.push_back(std::move(value)); }
+    // Makes the value of this in its place.
+    template <class Content>
+    void add_value(Content&& content) {
+        values_.emplace_back(std::forward<Content>(content));
+    }
     // Makes room for so many rows in all.
     void reserve(std::size_t rows) { values_.reserve(rows * columns_->size()); }
     void end_row() {

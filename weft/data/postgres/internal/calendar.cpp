@@ -51,24 +51,32 @@ void append_padded(std::string& text, std::uint64_t number, std::size_t width) {
     text.append(digits + begin, sizeof(digits) - begin);
 }
 
+// A number below 100.
+void append_two(std::string& text, std::uint64_t number) {
+    WEFT_DASSERT(number < 100, "the number has two digits");
+    const char digits[] = {static_cast<char>('0' + number / 10),
+                           static_cast<char>('0' + number % 10)};
+    text.append(digits, sizeof(digits));
+}
+
 // Without the "BC" of years before 1, which comes last.
 void append_date(std::string& text, const Day& day) {
     std::int64_t year = day.year > 0 ? day.year : 1 - day.year;
     append_padded(text, static_cast<std::uint64_t>(year), 4);
     text.push_back('-');
-    append_padded(text, day.month, 2);
+    append_two(text, day.month);
     text.push_back('-');
-    append_padded(text, day.day, 2);
+    append_two(text, day.day);
 }
 
 void append_time(std::string& text, std::int64_t microseconds) {
     auto seconds = static_cast<std::uint64_t>(microseconds / kMicrosecondsPerSecond);
     auto fraction = static_cast<std::uint64_t>(microseconds % kMicrosecondsPerSecond);
-    append_padded(text, seconds / 3'600, 2);
+    append_two(text, seconds / 3'600);
     text.push_back(':');
-    append_padded(text, seconds / 60 % 60, 2);
+    append_two(text, seconds / 60 % 60);
     text.push_back(':');
-    append_padded(text, seconds % 60, 2);
+    append_two(text, seconds % 60);
     if (fraction == 0) return;
     text.push_back('.');
     append_padded(text, fraction, 6);

@@ -98,7 +98,7 @@ Result<void> RowForm::append(const PGresult* result, int row, Rows& rows) const 
         }
         std::string_view bytes(PQgetvalue(result, row, at),
                                static_cast<std::size_t>(PQgetlength(result, row, at)));
-        rows.add_value(WEFT_TRY(decode(types[static_cast<std::size_t>(at)], format, bytes)));
+        WEFT_TRY(append_decoded(rows, types[static_cast<std::size_t>(at)], format, bytes));
     }
     rows.end_row();
     return {};

@@ -326,4 +326,23 @@ Result<Value> decode(Oid type, int format, std::string_view bytes) {
     return format == kBinaryFormat ? decode_binary(type, bytes) : decode_text(type, bytes);
 }
 
+Result<void> append_decoded(Rows& rows, Oid type, int format, std::string_view bytes) {
+    // The most common types are appended where they are decoded, without a Result between.
+    if (format == kBinaryFormat && type == oid::kInt4 && bytes.size() == 4) {
+        rows.add_value(big_endian<std::int32_t>(bytes));
+        return {};
+    }
+    if (format == kBinaryFormat && type == oid::kInt8 && bytes.size() == 8) {
+        rows.add_value(big_endian<std::int64_t>(bytes));
+        return {};
+    }
+    bool is_text = type == oid::kText || type == oid::kVarchar;
+    if (is_text && format == kBinaryFormat && forms::is_utf8(bytes)) {
+        rows.add_value(bytes);
+        return {};
+    }
+    rows.add_value(WEFT_TRY(decode(type, format, bytes)));
+    return {};
+}
+
 }  // namespace weft::data::postgres

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "weft/base/result.h"
+#include "weft/data/rows.h"
 #include "weft/data/value.h"
 
 namespace weft::data::postgres {
@@ -60,5 +61,7 @@ std::string_view type_name(Oid type);  // "int4"; empty if not known
 // Decodes one value that is not null. Errors are of kind Other with SQLSTATE 08P01 (malformed) or
 // 22021 (text that is not UTF-8); they do not show the value.
 Result<Value> decode(Oid type, int format, std::string_view bytes);
+// The same, and appends the value to the rows.
+Result<void> append_decoded(Rows& rows, Oid type, int format, std::string_view bytes);
 
 }  // namespace weft::data::postgres
