@@ -17,8 +17,8 @@ const {
   ArrayIsArray, ArrayPrototypeIncludes, ArrayPrototypeMap, ArrayPrototypePush, ArrayPrototypeSlice,
   Error, Float64Array, JSONStringify, Map, MapPrototypeGet, MapPrototypeGetSize, MapPrototypeSet,
   NumberIsInteger, ObjectDefineProperty, ObjectFreeze, ObjectKeys, PromisePrototypeThen,
-  StringPrototypeIncludes, StringPrototypeSplit, SymbolAsyncIterator, TypeError, Uint32Array,
-  Uint8Array, noop,
+  PromiseResolve, StringPrototypeIncludes, StringPrototypeSplit, SymbolAsyncIterator, TypeError,
+  Uint32Array, Uint8Array, noop,
 } = realm.primordials;
 
 const kRowsMaxDefault = 128;
@@ -346,8 +346,9 @@ class Cursor {
   get columns() {
     return this.#shape.columns;
   }
-  async next() {
-    if (this.#last === undefined && this.#hasRow()) return this.#take();
+  next() {
+    // Not an async function: most rows have been fetched already, and a promise is enough for one.
+    if (this.#last === undefined && this.#hasRow()) return PromiseResolve(this.#take());
     return this.#inTurn(() => this.#advance());
   }
   // Runs after the earlier calls, as with the iterator of an asynchronous generator.
