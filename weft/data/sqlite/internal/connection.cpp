@@ -45,12 +45,13 @@ Result<std::unique_ptr<Connection>> SqliteConnection::open(const SqliteOptions& 
                                                            Access access) {
     // tidy: allow new: the constructor is private
     std::unique_ptr<SqliteConnection> connection(new SqliteConnection(options, access));
-    connection->executor_.start();
+    WEFT_TRY(connection->executor_.start());
     WEFT_TRY(connection->executor_.run<void>([&] { return connection->open_file(); }));
     return std::unique_ptr<Connection>(std::move(connection));
 }
 
 SqliteConnection::~SqliteConnection() {
+    if (!executor_.is_started()) return;
     // The last connection of a file may have to write a checkpoint.
     shield(Deadline::never(), [&] {
         static_cast<void>(executor_.run<void>([&]() -> Result<void> {

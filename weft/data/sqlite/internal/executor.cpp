@@ -4,11 +4,13 @@
 
 namespace weft::data::sqlite_internal {
 
-void Executor::start() {
+Result<void> Executor::start() {
     WEFT_ASSERT(!started_, "the thread is started once");
     thread_ = env::start_thread([](void* self) { static_cast<Executor*>(self)->serve(); }, this,
                                 "weft-sqlite");
-    started_ = true;
+    started_ = thread_.handle != 0;
+    if (started_) return {};
+    return Error(ErrorKind::OutOfMemory, "sqlite: no thread for a connection could be started");
 }
 
 Executor::~Executor() {

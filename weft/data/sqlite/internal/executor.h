@@ -33,7 +33,9 @@ public:
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    void start();
+    // OutOfMemory if the machine has no more threads; then nothing can be run.
+    Result<void> start();
+    bool is_started() const { return started_; }
 
     // Calls the function on the thread and waits for it. A successful result is returned even if
     // the wait was cancelled meanwhile; if the function failed and the wait was cancelled, the
