@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "tests/data/odbc_databases.h"
+#include "weft/fiber/blocking.h"
 #include "weft/fiber/fiber.h"
+#include "weft/sync/event.h"
 #include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"
 
@@ -145,6 +147,33 @@ TEST_P(OdbcCancel, DAT_4_a_cancel_never_hits_the_next_statement) {
         EXPECT_EQ(stopped + whole, count);
         return {};
     });
+}
+
+// The only thread of the pool is in use for longer than a close may take.
+TEST_P(OdbcCancel, DAT_8_a_cursor_that_no_thread_closes_in_time_takes_its_connection_along) {
+    if (!is(OdbcPlace::Sqlite)) GTEST_SKIP() << "it is the same for every driver";
+    run(
+        [&]() -> Result<void> {
+            Database db = WEFT_TRY(open_one());
+            Cursor cursor = WEFT_TRY(db.query_cursor(Statement(numbers(1000)), {.batch_rows = 10}));
+            EXPECT_EQ(WEFT_TRY(cursor.next()).size(), 10U);
+            Event taken;
+            Event released;
+            auto holder = spawn([&] {
+                return blocking([&] {
+                    taken.set();
+                    static_cast<void>(released.wait());
+                });
+            });
+            WEFT_TRY(taken.wait());
+            cursor.close();
+            EXPECT_EQ(db.stats().closed_broken, 1U);
+            released.set();
+            WEFT_TRY(holder.join());
+            EXPECT_EQ(value_of(db, "select 7"), Value(7));
+            return {};
+        },
+        {.workers = 1, .blocking_threads = 1});
 }
 
 TEST_P(OdbcCancel, DAT_8_a_cancel_in_the_middle_of_rows_leaves_none_to_others) {

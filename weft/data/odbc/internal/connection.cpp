@@ -24,12 +24,14 @@ public:
 
     void close() override {
         if (std::exchange(ended_, true) || connection_.executor_.is_lost()) return;
-        shield(Deadline::after(kTidyTimeout), [&] {
-            static_cast<void>(connection_.executor_.run<void>([](Session& session) -> Result<void> {
+        Result<void> closed = shield(Deadline::after(kTidyTimeout), [&] {
+            return connection_.executor_.run<void>([](Session& session) -> Result<void> {
                 session.close_rows();
                 return {};
-            }));
+            });
         });
+        // No thread was free in time, so the cursor is still open in the driver.
+        if (!closed) connection_.executor_.give_up();
     }
 
 private:

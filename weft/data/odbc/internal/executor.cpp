@@ -107,7 +107,7 @@ bool Executor::cancel(Job& job) {
 }
 
 Executor::End Executor::run_body(Body body, Result<void>& waited) {
-    if (!session_) {
+    if (is_lost()) {
         waited = data::to_error(kName, "08003", "the connection was given up");
         return End::Lost;
     }

@@ -81,10 +81,12 @@ public:
     Result<void> connect(Deadline deadline);
 
     // The session was given up; nothing can be run any more.
-    bool is_lost() const { return !session_; }
+    bool is_lost() const { return !session_ || is_given_up_; }
+    // Gives the session up between calls; the destructor closes it.
+    void give_up() { is_given_up_ = true; }
     // Only between calls, and if not lost.
     const Session& session() const {
-        WEFT_ASSERT(session_, "the session was not given up");
+        WEFT_ASSERT(!is_lost(), "the session was not given up");
         return *session_;
     }
 
@@ -102,6 +104,7 @@ private:
     std::shared_ptr<Session> session_;  // owners: this, the running call and the cancel thread
     std::shared_ptr<CancelThread> cancel_thread_;  // owners: the connections and their provider
     std::uint64_t last_number_ = 0;
+    bool is_given_up_ = false;
 };
 
 }  // namespace weft::data::odbc
