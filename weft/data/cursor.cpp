@@ -36,7 +36,7 @@ Result<void> CursorState::open_in(const std::shared_ptr<TransactionState>& trans
     WEFT_ASSERT(source_ && source_->columns(), "open_rows() returns rows with columns or an error");
     columns_ = source_->columns();
     transaction_ = transaction;
-    transaction_->set_cursor(this);
+    transaction_->add_cursor(weak_from_this());
     return {};
 }
 
@@ -45,7 +45,7 @@ Result<Rows> CursorState::next() {
     std::unique_lock<Mutex> lock(mutex_, std::adopt_lock);
     WEFT_ASSERT(received_ <= rows_max_, "the limit holds");
     if (closed_) return to_error(provider(), kClosedState, "the cursor is closed");
-    if (ended_) return Rows(columns_);
+    if (is_closed()) return Rows(columns_);
     WEFT_ASSERT(source_, "a cursor that has not ended has a row source");
     CallScope scope(call_, transaction_ ? transaction_->token() : CancelToken());
     Result<void> live = scope.check();
@@ -64,23 +64,31 @@ void CursorState::close() {
 
 // The only way a cursor ends, whatever the reason.
 void CursorState::end() {
-    ended_ = true;
+    // Relaxed: see is_closed().
+    ended_.store(true, std::memory_order_relaxed);
     if (!source_) return;
     WEFT_ASSERT(lease_.has_value() != (transaction_ != nullptr),
                 "a cursor has a connection of its own or that of a transaction");
     shield(Deadline::after(kTidyTimeout), [&] { source_->close(); });
     source_.reset();
-    if (transaction_) transaction_->set_cursor(nullptr);
+    if (transaction_) transaction_->remove_cursor();
     transaction_.reset();
     lease_.reset();
 }
 
 }  // namespace database_internal
 
-Cursor::Cursor(std::unique_ptr<database_internal::CursorState> state) : state_(std::move(state)) {}
+Cursor::Cursor(std::shared_ptr<database_internal::CursorState> state) : state_(std::move(state)) {}
 Cursor::Cursor(Cursor&& other) noexcept = default;
-Cursor& Cursor::operator=(Cursor&& other) noexcept = default;
-Cursor::~Cursor() = default;
+Cursor& Cursor::operator=(Cursor&& other) noexcept {
+    if (this == &other) return *this;
+    if (state_) state_->close();
+    state_ = std::move(other.state_);
+    return *this;
+}
+Cursor::~Cursor() {
+    if (state_) state_->close();
+}
 
 const std::vector<Column>& Cursor::columns() const { return *state_->columns(); }
 std::string_view Cursor::provider() const { return state_->provider(); }

@@ -140,7 +140,7 @@ Result<std::vector<Outcome>> Database::batch(std::span<const Statement> statemen
 Result<Cursor> Database::query_cursor(const Statement& statement, const CursorOptions& options) {
     WEFT_TRY(core_->check_access(Need::Read, "query_cursor"));
     WEFT_TRY(check_limit(options.rows_max));
-    auto state = std::make_unique<database_internal::CursorState>(core_, options);
+    auto state = std::make_shared<database_internal::CursorState>(core_, options);
     WEFT_TRY(state->open_alone(statement));
     return Cursor(std::move(state));
 }

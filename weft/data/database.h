@@ -155,9 +155,9 @@ public:
 private:
     friend class Database;
     friend class Transaction;
-    explicit Cursor(std::unique_ptr<database_internal::CursorState> state);
+    explicit Cursor(std::shared_ptr<database_internal::CursorState> state);
 
-    std::unique_ptr<database_internal::CursorState> state_;
+    std::shared_ptr<database_internal::CursorState> state_;  // see there for its other owner
 };
 
 // ---------------------------------------------------------------- inline parts

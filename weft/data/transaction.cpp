@@ -25,7 +25,23 @@ TransactionState::TransactionState(std::shared_ptr<Core> core, Lease lease,
 
 TransactionState::~TransactionState() {
     WEFT_ASSERT(ended_, "the destructor of the outermost handle has ended the transaction");
-    WEFT_ASSERT(!cursor_, "an open cursor keeps its transaction");
+    WEFT_ASSERT(cursor_.expired(), "an open cursor keeps its transaction");
+}
+
+void TransactionState::add_cursor(std::weak_ptr<CursorState> cursor) {
+    SpinGuard guard(cursor_lock_);
+    WEFT_ASSERT(cursor_.expired(), "a transaction has at most one open cursor");
+    cursor_ = std::move(cursor);
+}
+
+void TransactionState::remove_cursor() {
+    SpinGuard guard(cursor_lock_);
+    cursor_.reset();
+}
+
+std::shared_ptr<CursorState> TransactionState::open_cursor() {
+    SpinGuard guard(cursor_lock_);
+    return cursor_.lock();
 }
 
 Error TransactionState::not_open() const {
@@ -45,7 +61,7 @@ Result<std::unique_lock<Mutex>> TransactionState::enter(unsigned depth) {
     std::unique_lock<Mutex> lock(mutex_, std::adopt_lock);
     if (ended_ || depth != innermost_) return not_open();
     WEFT_ASSERT(innermost_ <= kSavepointsDeepMax, "the depth of savepoints is bounded");
-    if (cursor_)
+    if (open_cursor())
         return Error(ErrorKind::Misuse, "a cursor of the transaction is open; close it first");
     // The database has ended the transaction; a statement now would run outside of it.
     if (connection().state() == ConnectionState::Idle) return rolled_back();
@@ -69,10 +85,11 @@ Result<void> TransactionState::finish(unsigned depth, bool commit) {
     std::unique_lock<Mutex> lock(mutex_);
     if (ended_ || depth > innermost_) return not_open();
     if (commit && depth != innermost_) return not_open();
-    if (commit && cursor_)
+    std::shared_ptr<CursorState> cursor = open_cursor();
+    if (commit && cursor)
         return Error(ErrorKind::Misuse, "a cursor of the transaction is open; close it first");
-    if (cursor_) cursor_->close();
-    WEFT_ASSERT(!cursor_, "a closed cursor has left its transaction");
+    if (cursor) cursor->close();
+    WEFT_ASSERT(!open_cursor(), "a closed cursor has left its transaction");
     return depth == 0 ? finish_outermost(commit) : finish_savepoint(depth, commit);
 }
 
@@ -195,7 +212,7 @@ Result<void> Transaction::run_script(const std::string& text, const CallOptions&
 Result<Cursor> Transaction::query_cursor(const Statement& statement, const CursorOptions& options) {
     if (ended_) return to_error("data", "25000", "the transaction has ended");
     WEFT_TRY(state_->core().check_access(Need::Read, "query_cursor"));
-    auto cursor = std::make_unique<database_internal::CursorState>(state_->shared_core(), options);
+    auto cursor = std::make_shared<database_internal::CursorState>(state_->shared_core(), options);
     WEFT_TRY(cursor->open_in(state_, depth_, statement));
     return Cursor(std::move(cursor));
 }

@@ -12,6 +12,7 @@
 #include "weft/base/assert.h"
 #include "weft/base/atomic.h"
 #include "weft/base/result.h"
+#include "weft/base/spin_lock.h"
 #include "weft/base/time.h"
 #include "weft/data/database.h"
 #include "weft/data/options.h"
@@ -119,13 +120,14 @@ public:
     CancelToken token() const { return source_.token(); }
     unsigned innermost() const { return innermost_; }
     Result<unsigned> begin_savepoint();
-    // Null: none is open.
-    void set_cursor(CursorState* cursor) {
-        WEFT_ASSERT(!cursor || !cursor_, "a transaction has at most one open cursor");
-        cursor_ = cursor;
-    }
+    // For the cursor: it is open from here on, and has ended. It ends under its own lock, which
+    // finish() waits for while it holds mutex_; so this takes neither.
+    void add_cursor(std::weak_ptr<CursorState> cursor);
+    void remove_cursor();
 
 private:
+    // Null: none is open. The caller owns the cursor while it closes it.
+    std::shared_ptr<CursorState> open_cursor();
     Result<void> finish_outermost(bool commit);
     Result<void> finish_savepoint(unsigned depth, bool commit);
     Error not_open() const;
@@ -138,10 +140,13 @@ private:
     TokenLink link_;
     unsigned innermost_ = 0;
     bool ended_ = false;
-    CursorState* cursor_ = nullptr;
+    SpinLock cursor_lock_;  // protects cursor_
+    // A cursor removes itself before its owner lets go of it, so this has not expired.
+    std::weak_ptr<CursorState> cursor_;
 };
 
-class CursorState {
+// Owners: the Cursor, and a transaction that closes it.
+class CursorState : public std::enable_shared_from_this<CursorState> {
 public:
     CursorState(std::shared_ptr<Core> core, const CursorOptions& options);
     ~CursorState() { close(); }
@@ -154,7 +159,8 @@ public:
                          const Statement& statement);
     Result<Rows> next();
     void close();
-    bool is_closed() const { return closed_ || ended_; }
+    // Relaxed: another fiber may end the cursor with its transaction; nothing is read through it.
+    bool is_closed() const { return ended_.load(std::memory_order_relaxed); }
     const Columns& columns() const { return columns_; }
     std::string_view provider() const { return core_->provider().name(); }
 
@@ -171,7 +177,7 @@ private:
     std::unique_ptr<RowSource> source_;
     Columns columns_;
     std::uint64_t received_ = 0;
-    bool ended_ = false;
+    Atomic<bool> ended_{false};  // written under mutex_
     bool closed_ = false;
 };
 

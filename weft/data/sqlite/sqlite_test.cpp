@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -262,6 +263,30 @@ TEST_F(SqliteTest, DAT_8_a_cursor_ends_with_its_transaction) {
         EXPECT_TRUE(cursor->is_closed());
         EXPECT_EQ(cause_of(cursor->next().error()), Cause::Closed);
         EXPECT_EQ(count_of(db, "t"), 0);
+    });
+}
+
+// The sanitizers see the race, if there is one.
+TEST_F(SqliteTest, DAT_8_a_cursor_and_its_transaction_may_end_at_the_same_time) {
+    on_fiber([&] {
+        Database db = memory();
+        EXPECT_DONE(db.exec("create table t (id integer)"));
+        EXPECT_DONE(db.exec("insert into t values (1), (2)"));
+        for (int turn = 0; turn < 200; ++turn) {
+            Result<Transaction> tx = db.begin();
+            ASSERT_TRUE(tx);
+            Result<Cursor> opened = tx->query_cursor("select id from t", {.batch_rows = 1});
+            ASSERT_TRUE(opened);
+            std::optional<Cursor> cursor(std::move(*opened));
+            auto reader = spawn([&] {
+                if (turn % 2 == 0) static_cast<void>(cursor->next());
+                cursor.reset();
+            });
+            EXPECT_DONE(tx->rollback());
+            EXPECT_TRUE(reader.join());
+            EXPECT_EQ(count_of(db, "t"), 2);
+        }
+        EXPECT_EQ(db.stats().in_use, 0U);
     });
 }
 
