@@ -64,15 +64,21 @@ Result<Value> decode_binary(std::string_view bytes) {
     WEFT_TRY(reader.number());  // whether the array contains nulls
     std::int32_t element = WEFT_TRY(reader.number());
     if (dimensions < 0 || dimensions > kArrayDimensionsMax) return malformed();
-    if (dimensions == 0) return Value::array({});
+    // The elements of an array are no arrays themselves; so the depth of calls is bounded.
+    if (element_of(static_cast<Oid>(element)) != oid::kNone) return malformed();
     std::vector<std::int32_t> sizes;
+    std::size_t elements = 1;
     for (std::int32_t at = 0; at < dimensions; ++at) {
         std::int32_t size = WEFT_TRY(reader.number());
         WEFT_TRY(reader.number());  // the lower bound
-        // Each element takes at least the four bytes of its length. Bounds the allocation.
-        if (size < 0 || static_cast<std::size_t>(size) > reader.rest()) return malformed();
+        if (size < 0) return malformed();
         sizes.push_back(size);
+        elements *= static_cast<std::size_t>(size);
+        // Each element takes at least the four bytes of its length. Bounds the loops and the
+        // allocations, and keeps the product small.
+        if (elements > reader.rest() / 4) return malformed();
     }
+    if (dimensions == 0 || elements == 0) return Value::array({});
     WEFT_ASSERT(sizes.size() == static_cast<std::size_t>(dimensions), "one size per dimension");
     return read_dimension(reader, static_cast<Oid>(element), sizes, 0);
 }

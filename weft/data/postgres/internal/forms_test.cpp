@@ -1,6 +1,7 @@
 // Tests of PostgreSQL's texts and formats, which need no server.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 
 #include "weft/data/failure.h"
@@ -45,6 +46,31 @@ TEST(PostgresTypeForms, DAT_6_malformed_values_are_errors) {
         EXPECT_FALSE(decode(type, kTextFormat, bytes)) << type << " " << bytes;
     Result<Value> latin = decode(oid::kText, kBinaryFormat, "\xe4");
     EXPECT_EQ(sqlstate_of(latin.error()), "22021");
+}
+
+// Big-endian, as in the protocol.
+std::string words(std::initializer_list<std::uint32_t> numbers) {
+    std::string bytes;
+    for (std::uint32_t number : numbers) {
+        for (int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(number >> shift));
+    }
+    return bytes;
+}
+
+TEST(PostgresTypeForms, DAT_6_an_array_has_no_more_elements_than_its_bytes_can_hold) {
+    constexpr Oid kInt4Array = 1007;
+    // Elements that fit, each of four bytes: {{1,2}}.
+    Result<Value> whole =
+        decode(kInt4Array, kBinaryFormat, words({2, 0, oid::kInt4, 1, 1, 2, 1, 4, 1, 4, 2}));
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(*whole, Value::array({Value::array({Value(1), Value(2)})}));
+    // Without a bound this would take 50^5 turns for a message of a hundred bytes.
+    std::string few = words({6, 0, oid::kInt4, 50, 1, 50, 1, 50, 1, 50, 1, 50, 1, 0, 1});
+    EXPECT_FALSE(decode(kInt4Array, kBinaryFormat, few + std::string(50, '\0')));
+    EXPECT_FALSE(
+        decode(kInt4Array, kBinaryFormat, words({2, 0, oid::kInt4, 0x4000'0000, 1, 0, 1})));
+    // An array of arrays could be nested without end.
+    EXPECT_FALSE(decode(kInt4Array, kBinaryFormat, words({1, 0, kInt4Array, 1, 1, 4, 0})));
 }
 
 TEST(PostgresWords, DAT_3_statements_that_change_a_session_are_seen) {
