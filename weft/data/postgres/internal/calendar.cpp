@@ -9,6 +9,9 @@ namespace weft::data::postgres {
 namespace {
 
 constexpr std::int64_t kDaysFrom1970To2000 = 10'957;
+// The last year of PostgreSQL's instants.
+constexpr std::int64_t kYearMax = 294'276;
+constexpr std::size_t kYearDigitsMax = 6;
 
 struct Day {
     std::int64_t year;
@@ -165,7 +168,8 @@ std::optional<std::int64_t> parse_instant(std::string_view text) {
     std::int64_t month = 0;
     std::int64_t of_month = 0;
     std::size_t year_digits = text.find('-');
-    if (year_digits == std::string_view::npos || year_digits < 4) return std::nullopt;
+    if (year_digits == std::string_view::npos || year_digits < 4 || year_digits > kYearDigitsMax)
+        return std::nullopt;
     bool dated = take_number(text, year_digits, day.year) && take(text, '-') &&
                  take_number(text, 2, month) && take(text, '-') && take_number(text, 2, of_month) &&
                  take(text, ' ');
@@ -177,7 +181,10 @@ std::optional<std::int64_t> parse_instant(std::string_view text) {
     bool timed = dated && take_number(text, 2, hour) && take(text, ':') &&
                  take_number(text, 2, minute) && take(text, ':') && take_number(text, 2, second) &&
                  take_fraction(text, fraction) && take_zone(text, zone);
-    if (!timed) return std::nullopt;
+    // Within these bounds the microseconds fit 64 bits in any zone.
+    bool is_possible = day.year <= kYearMax && month >= 1 && month <= 12 && of_month >= 1 &&
+                       of_month <= 31 && hour <= 24 && minute < 60 && second <= 60;
+    if (!timed || !is_possible) return std::nullopt;
     day.month = static_cast<unsigned>(month);
     day.day = static_cast<unsigned>(of_month);
     std::int64_t days = days_since_1970(day) - kDaysFrom1970To2000;
