@@ -208,11 +208,12 @@ Error to_error(const DriverReport& report) {
 }
 
 Error to_error(std::string_view provider, std::string_view sqlstate, std::string_view text) {
-    Meaning meaning = meaning_of(sqlstate);
-    std::string message = headline(provider, sqlstate, meaning.cause);
+    std::string_view state = is_state(sqlstate) ? sqlstate : "HY000";
+    Meaning meaning = meaning_of(state);
+    std::string message = headline(provider, state, meaning.cause);
     message.push_back(')');
     append_text(message, text);
-    return {meaning.kind, pack(sqlstate), message};
+    return {meaning.kind, pack(state), message};
 }
 
 }  // namespace weft::data

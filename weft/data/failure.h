@@ -74,8 +74,8 @@ struct DriverReport {
 };
 // "sqlite: unique violation (23505, SQLITE_CONSTRAINT_UNIQUE), constraint users_email"
 Error to_error(const DriverReport& report);
-// For a condition that Weft itself detects; `sqlstate` is a literal of five characters, and `text`
-// contains neither values nor secrets.
+// For a condition that Weft itself detects; `text` contains neither values nor secrets. A
+// `sqlstate` that is none counts as HY000.
 Error to_error(std::string_view provider, std::string_view sqlstate, std::string_view text);
 // Whether a driver's text for this SQLSTATE may be shown.
 bool is_text_safe(std::string_view sqlstate) noexcept;

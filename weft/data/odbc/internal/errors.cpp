@@ -86,6 +86,13 @@ std::string_view sql_server_state(const Diagnosis& diagnosis) {
     return has(diagnosis.text, "CHECK constraint") ? "23514" : "23503";
 }
 
+// A driver may report anything in the place of an SQLSTATE.
+bool is_well_formed(std::string_view state) {
+    return state.size() == SQL_SQLSTATE_SIZE && std::ranges::all_of(state, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+           });
+}
+
 std::string_view connect_state(const Diagnosis& diagnosis) {
     const std::string& text = diagnosis.text;
     if (has(text, "password authentication failed") || has(text, "no password supplied"))
@@ -98,7 +105,7 @@ std::string_view connect_state(const Diagnosis& diagnosis) {
     bool says_enough = state.starts_with("08") || state.starts_with("28") ||
                        state.starts_with("IM") || state.starts_with("HYT") ||
                        state.starts_with("3D") || state.starts_with("53");
-    return says_enough ? state : "08001";
+    return says_enough && is_well_formed(state) ? state : "08001";
 }
 
 // SQL Server's messages of class 42 may be the text of a raised error. If the statement had values,

@@ -145,6 +145,11 @@ TEST(OdbcErrors, DAT_4_what_drivers_report_has_one_cause_in_all_of_them) {
     EXPECT_EQ(cause({"HY018", 0, ""}, OdbcDialect::Other), Cause::Cancelled);
     EXPECT_EQ(cause({"HY000", 14, ""}, OdbcDialect::Other, Phase::Connect), Cause::Connection);
     EXPECT_EQ(cause({"IM002", 0, ""}, OdbcDialect::Other, Phase::Connect), Cause::Unsupported);
+    for (const char* state : {"08", "08s01", "08\xc3\xa9\x01", "IM\n\n\n", "0800100000000"}) {
+        Error error = to_error({state, 0, ""}, OdbcDialect::Other, Phase::Connect);
+        EXPECT_EQ(sqlstate_of(error), "08001") << state;
+        EXPECT_NE(error.message().find("(08001)"), std::string_view::npos) << error.message();
+    }
 }
 
 TEST(OdbcErrors, DAT_10_a_driver_s_text_is_shown_only_where_it_quotes_no_value) {
