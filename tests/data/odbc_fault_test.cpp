@@ -1,15 +1,41 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sql.h>
+#include <sqlext.h>
 
 #include <string>
 #include <vector>
 
 #include "tests/data/odbc_databases.h"
+#include "weft/base/atomic.h"
 #include "weft/fiber/fiber.h"
 #include "weft/net/socket.h"
 #include "weft/testing/eventually.h"
 
 namespace weft::data::testing {
+namespace {
+
+// While it is set, no driver switches autocommit off.
+Atomic<bool> keeps_autocommit{false};
+
+}  // namespace
+
+// Comes before that of the driver manager, because it is the program's.
+extern "C" [[gnu::visibility("default")]] SQLRETURN SQL_API SQLSetConnectAttr(SQLHDBC link,
+                                                                              SQLINTEGER attribute,
+                                                                              SQLPOINTER value,
+                                                                              SQLINTEGER length) {
+    // Relaxed: the test waits for the call that it influences.
+    // SQL_AUTOCOMMIT_OFF is zero.
+    bool is_refused = attribute == SQL_ATTR_AUTOCOMMIT && value == nullptr &&
+                      keeps_autocommit.load(std::memory_order_relaxed);
+    if (is_refused) return SQL_ERROR;
+    auto next =
+        reinterpret_cast<decltype(&SQLSetConnectAttr)>(::dlsym(RTLD_NEXT, "SQLSetConnectAttr"));
+    return next(link, attribute, value, length);
+}
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -67,6 +93,22 @@ TEST_P(OdbcFault, DAT_4_a_wrong_password_or_place_has_its_cause) {
         EXPECT_EQ(cause_of(wrong), Cause::Authentication) << wrong.message();
         Error refused = failure_of(replaced(string(), "Port=", "Port=1"));
         EXPECT_EQ(cause_of(refused), Cause::Connection) << refused.message();
+        return {};
+    });
+}
+
+TEST_P(OdbcFault, DAT_5_a_transaction_that_does_not_begin_leaves_the_isolation_as_it_was) {
+    if (!is(OdbcPlace::Postgres)) GTEST_SKIP() << "its sessions tell their isolation";
+    run([&]() -> Result<void> {
+        Database db = WEFT_TRY(open_one());
+        WEFT_TRY(db.check());
+        keeps_autocommit.store(true, std::memory_order_relaxed);
+        Result<Transaction> refused = db.begin({.isolation = Isolation::Serializable});
+        keeps_autocommit.store(false, std::memory_order_relaxed);
+        EXPECT_EQ(cause_of(refused.error()), Cause::Unsupported);
+        EXPECT_EQ(value_of(db, "select current_setting('transaction_isolation')"),
+                  Value("read committed"));
+        EXPECT_EQ(db.stats().opened, 1U);
         return {};
     });
 }

@@ -105,6 +105,7 @@ private:
     Result<void> begin(const TransactionOptions& options);
     Result<void> end(bool commit);
     Result<void> set_isolation(Isolation isolation);
+    void restore_isolation();
     Result<void> set_autocommit(bool on);
     bool set_attribute(SQLINTEGER attribute, SQLULEN value);
     SQLULEN attribute_of(SQLINTEGER attribute, SQLULEN otherwise) const;

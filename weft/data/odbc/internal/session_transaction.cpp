@@ -32,7 +32,12 @@ Result<void> Session::begin(const TransactionOptions& options) {
     if (options.read_only && !can_read_only)
         return data::to_error(kName, kUnsupportedState, "no transactions that only read");
     WEFT_TRY(set_isolation(options.isolation));
-    WEFT_TRY(set_autocommit(false));
+    if (Result<void> manual = set_autocommit(false); !manual) {
+        // The next user of the connection gets it as it was.
+        if (!set_autocommit(true)) is_broken_ = true;
+        restore_isolation();
+        return manual;
+    }
     in_transaction_ = true;
     transaction_failed_ = false;
     transaction_reads_ = options.read_only && access_ != Access::Read;
@@ -63,13 +68,15 @@ Result<void> Session::end(bool commit) {
     if (std::string_view text = end_text(facts_.dialect, transaction_reads_);
         usual && !text.empty())
         usual = execute_own(text);
-    if (usual && isolation_before_) {
-        bool is_back = set_attribute(SQL_ATTR_TXN_ISOLATION, *isolation_before_);
-        if (!is_back) is_broken_ = true;
-        isolation_before_.reset();
-    }
+    if (usual) restore_isolation();
     if (!usual) is_broken_ = true;
     return ended;
+}
+
+void Session::restore_isolation() {
+    if (!isolation_before_) return;
+    if (!set_attribute(SQL_ATTR_TXN_ISOLATION, *isolation_before_)) is_broken_ = true;
+    isolation_before_.reset();
 }
 
 // Set always, without regard to the value before: only the result counts.
