@@ -66,6 +66,8 @@ async function readCursor(owner, statement, options, leaves) {
 
 async function compare(owner, step, types, outcomes) {
   const what = JSON.stringify(step);
+  // What a program does wrong is refused before the database is asked.
+  if (step.error === "misuse") return assertRejects(() => act(owner, step, types), TypeError);
   if (step.error !== undefined) {
     const error = await assertRejects(() => act(owner, step, types), DatabaseError);
     const code = `WEFT_E_DATA_${step.error.toUpperCase().replaceAll(/[^A-Z]/g, "_")}`;

@@ -30,6 +30,11 @@ Error row_limit_error(std::string_view provider, std::uint32_t rows_max) {
                         " rows (rows_max); ask for more, or use a cursor");
 }
 
+Result<void> check_text(std::string_view provider, std::string_view text) {
+    if (text.find('\0') == std::string_view::npos) return {};
+    return Error(ErrorKind::Misuse, std::string(provider) + ": a statement has a NUL");
+}
+
 namespace {
 
 Result<std::vector<Outcome>> run_each(Connection& connection, std::span<const Statement> statements,

@@ -66,6 +66,9 @@ struct RowLimit {
 };
 Error row_limit_error(std::string_view provider, std::uint32_t rows_max);
 
+// Misuse if the text of a statement or script has a NUL, where a driver would end it unnoticed.
+Result<void> check_text(std::string_view provider, std::string_view text);
+
 // The rows of one statement, as they arrive. Closing or destroying it ends the statement; until
 // then its connection takes no other call.
 class RowSource {

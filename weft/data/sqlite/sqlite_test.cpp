@@ -290,6 +290,19 @@ TEST_F(SqliteTest, DAT_8_a_cursor_and_its_transaction_may_end_at_the_same_time) 
     });
 }
 
+TEST_F(SqliteTest, DAT_1_a_text_does_not_end_unnoticed_at_a_NUL) {
+    on_fiber([&] {
+        Database db = memory();
+        std::string text("create table a (i integer);\0create table b (i integer)", 54);
+        EXPECT_EQ(cause_of(db.exec(text).error()), Cause::Misuse);
+        Result<void> script =
+            db.transaction([&](Transaction& tx) -> Result<void> { return tx.run_script(text); });
+        EXPECT_EQ(script.error().message(), "sqlite: a statement has a NUL");
+        EXPECT_EQ(count_of(db, "a"), -1);
+        EXPECT_TRUE(db.query(sql("select {}", std::string("a\0b", 3))));
+    });
+}
+
 // Returns "name:type ..." of the first row.
 std::string told(const Rows& rows) {
     std::string text;

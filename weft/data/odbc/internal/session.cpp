@@ -143,6 +143,7 @@ Result<Session::Active> Session::execute(const Statement& statement) {
     if (is_broken_) return data::to_error(kName, "08003", "the connection was lost");
     std::string text =
         statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Question);
+    WEFT_TRY(check_text(kName, text));
     if (access_ == Access::Read && may_allow_writes(text, facts_.dialect))
         return data::to_error(kName, "25006", "the handle may only read");
     if (may_change_session(text, facts_.dialect)) is_dirty_ = true;
@@ -336,6 +337,7 @@ Result<std::vector<Outcome>> Session::run_all(std::span<const Statement> stateme
 }
 
 Result<void> Session::run_script(const std::string& text) {
+    WEFT_TRY(check_text(kName, text));
     std::vector<std::string> statements;
     if (takes_scripts(facts_.dialect)) {
         statements.push_back(text);

@@ -69,8 +69,6 @@ Result<Outcome> PostgresConnection::run(const Statement& statement, RowLimit lim
 
 Result<void> PostgresConnection::run_script(const std::string& text) {
     WEFT_TRY(session_.check(Statement(text)));
-    if (text.find('\0') != std::string::npos)
-        return Error(ErrorKind::Misuse, "postgres: a script has a NUL");
     session_.set_dirty();
     Result<std::string> done = session_.command(text);
     end_exchange();

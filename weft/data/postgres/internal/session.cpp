@@ -126,9 +126,7 @@ Result<void> Session::check(const Statement& statement) const {
     if (link_->is_busy())
         return Error(ErrorKind::Misuse, "postgres: the connection is in use by a cursor or a copy");
     WEFT_TRY(CancelToken::current().check());
-    // libpq would truncate the text at the NUL.
-    if (statement.plain_text().find('\0') != std::string::npos)
-        return Error(ErrorKind::Misuse, "postgres: a statement has a NUL");
+    WEFT_TRY(check_text("postgres", statement.plain_text()));
     if (!statement.is_plain() || !options_.read_only) return {};
     // The server itself refuses writes unless the session changes its settings.
     std::string_view text = statement.plain_text();

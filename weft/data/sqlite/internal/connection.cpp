@@ -216,6 +216,7 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
         statement.is_plain() ? statement.plain_text() : statement.text(Placeholders::Question);
     sqlite3_stmt* prepared = cache_.take(text);
     if (!prepared) {
+        WEFT_TRY(check_text(kName, text));
         const char* tail = nullptr;
         int code = sqlite3_prepare_v3(database_, text.c_str(), static_cast<int>(text.size()) + 1,
                                       SQLITE_PREPARE_PERSISTENT, &prepared, &tail);
@@ -364,6 +365,7 @@ Result<std::vector<Outcome>> SqliteConnection::run_each_here(std::span<const Sta
 }
 
 Result<void> SqliteConnection::run_script(const std::string& text) {
+    WEFT_TRY(check_text(kName, text));
     return executor_.run<void>([&]() -> Result<void> {
         begin_work();
         int code = sqlite3_exec(database_, text.c_str(), nullptr, nullptr, nullptr);
