@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "tests/data/postgres_fixture.h"
+#include "weft/base/bytes.h"
 #include "weft/data/failure.h"
 #include "weft/data/migrations.h"
 #include "weft/data/pool.h"
 #include "weft/fiber/fiber.h"
+#include "weft/net/socket.h"
 #include "weft/sync/event.h"
 #include "weft/testing/eventually.h"
 #include "weft/testing/scale.h"
@@ -17,6 +19,48 @@ namespace weft::data::testing {
 namespace {
 
 using weft::testing::eventually;
+
+// A message of the server's side of the protocol.
+std::string message(char type, std::string_view body) {
+    auto length = static_cast<std::uint32_t>(body.size() + 4);
+    std::string text(1, type);
+    for (int shift : {24, 16, 8, 0}) text.push_back(static_cast<char>(length >> shift));
+    return text.append(body);
+}
+
+// Answers the first pipeline of one connection, but its sync by the end of another statement.
+Result<void> serve_out_of_step(net::Listener& listener) {
+    using namespace std::string_literals;
+    net::Socket client = WEFT_TRY(listener.accept());
+    std::byte received[4096];
+    WEFT_TRY(client.read(received));  // who connects, to which database
+    std::string greeting =
+        message('R', "\0\0\0\0"s) + message('K', "\0\0\0\1\0\0\0\2"s) + message('Z', "I");
+    WEFT_TRY(client.write_all(as_bytes(greeting)));
+    WEFT_TRY(client.read(received));  // a statement to prepare and describe, and a sync
+    std::string answer = message('1', "") + message('t', "\0\0"s) + message('n', "");
+    for (int more = 0; more < 3; ++more) answer += message('C', "SELECT 0\0"s);
+    WEFT_TRY(client.write_all(as_bytes(answer)));
+    // Until the client gives up.
+    while (WEFT_TRY(client.read(received)) > 0) continue;
+    return {};
+}
+
+TEST(PostgresProtocol, DAT_5_a_server_that_does_not_answer_in_step_holds_nobody) {
+    Result<void> ended = weft::run([]() -> Result<void> {
+        net::Listener listener = WEFT_TRY(net::Listener::open(net::Address::loopback(0)));
+        std::string place = "host=127.0.0.1 sslmode=disable user=weft dbname=weft port=" +
+                            std::to_string(listener.address().port());
+        auto server = spawn([&] { return serve_out_of_step(listener); });
+        Database database = WEFT_TRY(open_postgres({.connection_string = place}));
+        Result<Rows> rows = database.query("select 1", {.timeout = std::chrono::seconds(2)});
+        EXPECT_FALSE(rows);
+        EXPECT_EQ(database.stats().closed_broken, 1U);
+        WEFT_TRY(server.join());
+        return {};
+    });
+    EXPECT_TRUE(ended) << (ended ? "" : ended.error().message());
+}
 
 class PostgresFault : public PostgresTest {
 protected:

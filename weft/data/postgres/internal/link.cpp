@@ -310,6 +310,17 @@ Result<void> Link::sync() {
     return {};
 }
 
+Result<ResultPointer> Link::next_in_pipeline(Deadline deadline) {
+    WEFT_ASSERT(syncs_ > 0, "without a pending sync nothing may follow");
+    for (int nulls = 0; nulls < kNullsInARowMax; ++nulls) {
+        ResultPointer result = WEFT_TRY(next_until(deadline));
+        if (result) return result;
+        if (is_broken()) return connection_lost();
+    }
+    set_broken();
+    return data::to_error("postgres", "08P01", "the server does not answer in step");
+}
+
 Result<void> Link::leave_pipeline() {
     WEFT_ASSERT(broken_ || syncs_ == 0, "a pipeline ends when every sync was answered");
     if (PQexitPipelineMode(pg()) == 1) return {};
@@ -343,10 +354,11 @@ Result<void> Link::drain(Deadline deadline) {
     // In a pipeline null only ends a statement; the last sync ends the exchange.
     bool in_pipeline = PQpipelineStatus(pg()) != PQ_PIPELINE_OFF;
     while (in_pipeline ? syncs_ > 0 : true) {
-        ResultPointer result = WEFT_TRY(next_until(deadline));
+        Result<ResultPointer> next =
+            in_pipeline ? next_in_pipeline(deadline) : next_until(deadline);
+        ResultPointer result = WEFT_TRY(std::move(next));
         if (is_broken()) return connection_lost();
-        if (!result && !in_pipeline) return {};
-        if (!result) continue;
+        if (!result) return {};
         ExecStatusType status = PQresultStatus(result.get());
         if (status == PGRES_PIPELINE_SYNC) note_sync();
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT)

@@ -87,6 +87,12 @@ public:
         WEFT_ASSERT(syncs_ > 0, "the caller reads results only while a sync is pending");
         --syncs_;
     }
+    // A null ends each statement of a pipeline. libpq gives no two in a row while more is to come,
+    // but gives them without end when it expects nothing more.
+    static constexpr int kNullsInARowMax = 8;
+    // Reads the next result of a pipeline while a sync is pending, and skips the nulls that end
+    // statements. Breaks the link if the server has answered everything but the sync.
+    Result<ResultPointer> next_in_pipeline(Deadline deadline = Deadline::never());
     // Only after the last sync was answered; breaks the link otherwise.
     Result<void> leave_pipeline();
     std::size_t pending_syncs() const { return syncs_; }

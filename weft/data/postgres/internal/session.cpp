@@ -310,9 +310,7 @@ Result<ResultPointer> Session::describe(const std::string& name, const std::stri
     ResultPointer last;
     std::optional<Error> failure;
     while (link_->pending_syncs() > 0) {
-        ResultPointer result = WEFT_TRY(link_->next());
-        if (!result && link_->is_broken()) return connection_lost();
-        if (!result) continue;
+        ResultPointer result = WEFT_TRY(link_->next_in_pipeline());
         ExecStatusType status = PQresultStatus(result.get());
         if (status == PGRES_PIPELINE_SYNC) {
             link_->note_sync();

@@ -116,9 +116,13 @@ void SharedPipeline::read(Session& session) {
     if (sent_.empty()) return;
     // If the connection is lost, the results report it.
     static_cast<void>(link.read_available());
+    int nulls = 0;
     while (!sent_.empty() && link.has_next()) {
         turn::may_wait("postgres.receive", this);
         ResultPointer result(PQgetResult(link.pg()));
+        nulls = result ? 0 : nulls + 1;
+        // The server has answered everything but a sync.
+        if (nulls == Link::kNullsInARowMax) link.set_broken();
         if (result) take_result(session, result.get());
         if (link.is_broken()) return;
         // The row mode has to be set for each statement when it becomes the next one.
