@@ -51,6 +51,7 @@ constexpr std::array kMeanings{
     Meaning{"57014", Cause::Cancelled, ErrorKind::Cancelled},
     Meaning{"57P", Cause::Connection, ErrorKind::Reset},
     Meaning{"58", Cause::Other, ErrorKind::Other},
+    Meaning{"58P01", Cause::Other, ErrorKind::NotFound},
     Meaning{"HY001", Cause::Resources, ErrorKind::OutOfMemory},
     Meaning{"HY008", Cause::Cancelled, ErrorKind::Cancelled},
     Meaning{"HYC00", Cause::Unsupported, ErrorKind::Unavailable},
@@ -187,9 +188,10 @@ bool is_connection_lost(const Error& error) noexcept {
 bool is_text_safe(std::string_view sqlstate) noexcept {
     // The other classes may quote values: 21 and 22 (data), 23 (constraints), 44 (views with
     // check), P0 (raised by functions of the database), and all unknown ones. The texts of these
-    // describe statements, the server, or the state of a session.
-    constexpr std::string_view kSafe[] = {"07001", "08", "0A", "25", "26", "28", "2D", "34", "3B",
-                                          "3D",    "3F", "40", "42", "53", "54", "55", "57", "58"};
+    // describe statements, the server and its files, or the state of a session.
+    constexpr std::string_view kSafe[] = {"07001", "08", "0A", "25", "26",   "28", "2D",
+                                          "34",    "3B", "3D", "3F", "40",   "42", "53",
+                                          "54",    "55", "57", "58", "XX001"};
     return std::ranges::any_of(kSafe,
                                [&](std::string_view safe) { return sqlstate.starts_with(safe); });
 }

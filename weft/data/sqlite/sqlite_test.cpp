@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/data/internal/sqlite_test.h"
@@ -300,6 +302,39 @@ TEST_F(SqliteTest, DAT_1_a_text_does_not_end_unnoticed_at_a_NUL) {
         EXPECT_EQ(script.error().message(), "sqlite: a statement has a NUL");
         EXPECT_EQ(count_of(db, "a"), -1);
         EXPECT_TRUE(db.query(sql("select {}", std::string("a\0b", 3))));
+    });
+}
+
+// Another attempt finds the same file.
+TEST_F(SqliteTest, DAT_2_a_file_that_is_no_database_is_named_and_no_lost_connection) {
+    on_fiber([&] {
+        std::ofstream(file("notes.txt")) << std::string(4096, 'x');
+        Result<Database> text = open_sqlite({.path = file("notes.txt")});
+        ASSERT_FALSE(text);
+        EXPECT_EQ(sqlstate_of(text.error()), "XX001");
+        Result<Database> nowhere = open_sqlite({.path = file("nowhere/shop.db")});
+        ASSERT_FALSE(nowhere);
+        EXPECT_EQ(nowhere.error().kind(), ErrorKind::NotFound);
+        // A page in the middle is overwritten while nobody has the file open.
+        {
+            Database db = open({.path = file()});
+            EXPECT_DONE(db.exec("create table t (s text)"));
+            EXPECT_DONE(db.exec("insert into t values (zeroblob(20000))"));
+            EXPECT_DONE(db.close());
+        }
+        std::fstream(file(), std::ios::in | std::ios::out).seekp(4096) << std::string(4096, 'x');
+        Result<Database> opened = open_sqlite({.path = file()});
+        ASSERT_TRUE(opened);
+        Result<Rows> damaged = opened->query("select * from t");
+        ASSERT_FALSE(damaged);
+        const std::pair<Error, std::string_view> all[] = {{text.error(), ": notes.txt"},
+                                                          {nowhere.error(), ": shop.db"},
+                                                          {damaged.error(), ": test.db"}};
+        for (const auto& [error, name] : all) {
+            EXPECT_FALSE(is_transient(error)) << error.message();
+            EXPECT_FALSE(is_connection_lost(error)) << error.message();
+            EXPECT_TRUE(error.message().ends_with(name)) << error.message();
+        }
     });
 }
 

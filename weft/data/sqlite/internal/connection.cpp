@@ -63,14 +63,16 @@ SqliteConnection::~SqliteConnection() {
     });
 }
 
-Error SqliteConnection::error(int code) const { return error_of(database_, code, Phase::Step); }
+Error SqliteConnection::error(int code, Phase phase) const {
+    return error_of(database_, code, phase, options_.path);
+}
 
 Result<void> SqliteConnection::open_file() {
     bool writes = access_ != Access::Read || is_memory();
     int flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int code = sqlite3_open_v2(options_.path.c_str(), &database_, flags, nullptr);
-    if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
+    if (code != SQLITE_OK) return error(code, Phase::Open);
     sqlite3_busy_handler(database_, &SqliteConnection::on_busy, this);
     sqlite3_progress_handler(database_, kStepsBetweenChecks, &SqliteConnection::on_progress, this);
     sqlite3_set_authorizer(database_, &SqliteConnection::on_authorize, this);
@@ -104,7 +106,7 @@ Result<void> SqliteConnection::execute(const char* text) {
     bool is_own = std::exchange(is_own_statement_, true);
     int code = sqlite3_exec(database_, text, nullptr, nullptr, nullptr);
     is_own_statement_ = is_own;
-    if (code != SQLITE_OK) return error_of(database_, code, Phase::Open);
+    if (code != SQLITE_OK) return error(code, Phase::Open);
     return {};
 }
 
@@ -220,7 +222,7 @@ Result<Prepared> SqliteConnection::prepare(const Statement& statement) {
         const char* tail = nullptr;
         int code = sqlite3_prepare_v3(database_, text.c_str(), static_cast<int>(text.size()) + 1,
                                       SQLITE_PREPARE_PERSISTENT, &prepared, &tail);
-        if (code != SQLITE_OK) return error_of(database_, code, Phase::Prepare);
+        if (code != SQLITE_OK) return error(code, Phase::Prepare);
         if (!prepared) return to_error(kName, "42000", "the statement is empty");
         WEFT_DASSERT(tail >= text.c_str() && tail <= text.c_str() + text.size(),
                      "the tail is a part of the text");
@@ -261,7 +263,7 @@ Result<bool> SqliteConnection::step_row(sqlite3_stmt* statement) {
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
-    return error(code);
+    return error(code, Phase::Step);
 }
 
 Result<Outcome> SqliteConnection::run_here(const Statement& statement, RowLimit limit) {
@@ -370,8 +372,7 @@ Result<void> SqliteConnection::run_script(const std::string& text) {
         begin_work();
         int code = sqlite3_exec(database_, text.c_str(), nullptr, nullptr, nullptr);
         // The text has no parameters, so SQLite's message can quote none.
-        Result<void> done =
-            code == SQLITE_OK ? Result<void>() : error_of(database_, code, Phase::Prepare);
+        Result<void> done = code == SQLITE_OK ? Result<void>() : error(code, Phase::Prepare);
         end_work();
         return done;
     });
@@ -436,7 +437,7 @@ Result<void> SqliteConnection::copy_to(const std::string& path) {
         result = ErrorKind::Cancelled;
     } else if (!backup || code != SQLITE_DONE) {
         int failed = code == SQLITE_OK ? sqlite3_extended_errcode(target) : code;
-        result = error_of(target, failed, Phase::Open);
+        result = error_of(target, failed, Phase::Open, path);
     }
     sqlite3_close_v2(target);
     return result;

@@ -16,6 +16,7 @@
 #include "weft/base/result.h"
 #include "weft/base/spin_lock.h"
 #include "weft/data/provider.h"
+#include "weft/data/sqlite/internal/errors.h"
 #include "weft/data/sqlite/internal/executor.h"
 #include "weft/data/sqlite/internal/values.h"
 #include "weft/data/sqlite/sqlite.h"
@@ -100,7 +101,7 @@ public:
 
     // For its statements and row sources. On the executor's thread only.
     void give_back(std::string text, sqlite3_stmt* statement);
-    Error error(int code) const;
+    Error error(int code, Phase phase) const;
     Executor& executor() { return executor_; }
     // Makes one step. True: the statement stands on a row; false: it has ended. Waits for locks and
     // honours cancellation.

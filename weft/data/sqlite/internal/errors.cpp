@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "weft/data/failure.h"
 
@@ -33,12 +34,12 @@ constexpr std::array kMeanings{
     Meaning{SQLITE_NOMEM, "SQLITE_NOMEM", "53200"},
     Meaning{SQLITE_TOOBIG, "SQLITE_TOOBIG", "54000"},
     Meaning{SQLITE_RANGE, "SQLITE_RANGE", "07001"},
-    Meaning{SQLITE_CANTOPEN, "SQLITE_CANTOPEN", "08001"},
-    Meaning{SQLITE_NOTADB, "SQLITE_NOTADB", "08001"},
+    Meaning{SQLITE_CANTOPEN, "SQLITE_CANTOPEN", "58P01"},
+    Meaning{SQLITE_NOTADB, "SQLITE_NOTADB", "XX001"},
     Meaning{SQLITE_AUTH, "SQLITE_AUTH", "42501"},
     Meaning{SQLITE_PERM, "SQLITE_PERM", "42501"},
     Meaning{SQLITE_IOERR, "SQLITE_IOERR", "58030"},
-    Meaning{SQLITE_CORRUPT, "SQLITE_CORRUPT", "58030"},
+    Meaning{SQLITE_CORRUPT, "SQLITE_CORRUPT", "XX001"},
     Meaning{SQLITE_SCHEMA, "SQLITE_SCHEMA", "40001"},
     Meaning{SQLITE_MISMATCH, "SQLITE_MISMATCH", "22000"},
 };
@@ -48,7 +49,7 @@ Meaning meaning_of(int code, Phase phase) {
         auto found = std::ranges::find(kMeanings, wanted, &Meaning::code);
         if (found != kMeanings.end()) return *found;
     }
-    if (phase == Phase::Open) return {code, "SQLITE_ERROR", "08001"};
+    if (phase == Phase::Open) return {code, "SQLITE_ERROR", "58000"};
     return {code, "SQLITE_ERROR", phase == Phase::Prepare ? "42000" : "HY000"};
 }
 
@@ -59,9 +60,14 @@ std::string_view constraint_in(std::string_view message) {
     return at == std::string_view::npos ? std::string_view() : message.substr(at + kMark.size());
 }
 
+bool is_about_file(int code) {
+    int primary = code & 0xff;
+    return primary == SQLITE_CANTOPEN || primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT;
+}
+
 }  // namespace
 
-Error error_of(sqlite3* database, int code, Phase phase) {
+Error error_of(sqlite3* database, int code, Phase phase, std::string_view file) {
     Meaning meaning = meaning_of(code, phase);
     std::string_view message = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
     DriverReport report{.provider = kName,
@@ -73,6 +79,12 @@ Error error_of(sqlite3* database, int code, Phase phase) {
     if (code == SQLITE_CONSTRAINT_TRIGGER) report.constraint = {};
     // While a statement runs, some messages quote values: a JSON path, a search term.
     if (phase == Phase::Step && (code & 0xff) == SQLITE_ERROR) report.message = {};
+    std::string named(message);
+    if (!file.empty() && is_about_file(code)) {
+        // Without its folders, which nobody but the caller has to know.
+        named.append(": ").append(file.substr(file.rfind('/') + 1));
+        report.message = named;
+    }
     return to_error(report);
 }
 
