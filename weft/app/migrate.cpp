@@ -57,8 +57,19 @@ int make_new(const MigrateCommand& command) {
     return exit_of(Exit::Ok);
 }
 
-Result<Exit> run_action(const MigrateCommand& command, const data::DatabasePlace& place) {
+// Opening the database would create its file, and asking for the status changes nothing.
+bool is_missing_file(const data::DatabasePlace& place) {
+    std::error_code error;
+    return place.provider == "sqlite" && place.place != ":memory:" &&
+           !std::filesystem::exists(place.place, error) && !error;
+}
+
+Result<Exit> run_action(const MigrateCommand& command, data::DatabasePlace place) {
     std::vector<data::Migration> migrations = WEFT_TRY(read_migrations(command.folder));
+    if (command.action == MigrateCommand::Action::Status && is_missing_file(place)) {
+        complain(format("there is no database {} yet: every migration is pending", place.place));
+        place.place = ":memory:";
+    }
     data::Database database = WEFT_TRY(data::open_database(place));
     if (command.action == MigrateCommand::Action::Up) {
         std::vector<std::string> done = WEFT_TRY(data::migrate_up(database, migrations));

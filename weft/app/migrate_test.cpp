@@ -12,6 +12,7 @@ namespace weft::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class MigrateTest : public ::testing::Test {
 protected:
@@ -48,12 +49,21 @@ TEST_F(MigrateTest, DAT_12_files_are_applied_once_and_a_change_is_noticed) {
     write("2_cities.sql", "create table cities (id integer);\n");
     write("notes.txt", "no migration");
     write(".#2_cities.sql", "what an editor keeps");
-    EXPECT_EQ(run({"status", database}), "pending  1_users\npending  2_cities\n");
+    EXPECT_THAT(run({"status", database}), StartsWith("pending  1_users\npending  2_cities\n"));
     EXPECT_EQ(run({"up", database}), "applied 1_users\napplied 2_cities\n");
     EXPECT_EQ(run({"up", database}), "nothing was pending\n");
     write("1_users.sql", "create table users (id integer, name text);\n");
     EXPECT_EQ(run({"status", database}, Exit::Script), "changed  1_users\napplied  2_cities\n");
     EXPECT_THAT(run({"up", database}, Exit::Machine), HasSubstr("was changed after"));
+}
+
+TEST_F(MigrateTest, DAT_12_the_status_makes_no_database) {
+    std::string path = folder + "/shop.db";
+    write("1_users.sql", "create table users (id integer);\n");
+    std::string output = run({"status", "--database=" + path});
+    EXPECT_THAT(output, StartsWith("pending  1_users\n"));
+    EXPECT_THAT(output, HasSubstr("there is no database " + path + " yet"));
+    EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(MigrateTest, DAT_12_a_new_file_has_the_time_in_its_name) {
