@@ -158,6 +158,7 @@ test("DAT_7 one row too many fails", () => withDatabase(async (db) => {
   assertEquals((await db.query(numbers(128))).length, 128);
   const error = await assertRejects(() => db.query(numbers(129)), DatabaseError);
   assertEquals(error.code, "WEFT_E_DATA_TOO_MANY_ROWS");
+  assert(error.message.includes("more than 128 rows (maxRows)"), error.message);
   assertEquals((await db.query(numbers(129), { maxRows: 129 })).length, 129);
   assertEquals(await db.queryOne(numbers(129)), { x: 1 });
 }));

@@ -266,6 +266,15 @@ std::string code_of(data::Cause cause) {
     return code;
 }
 
+// The option that limits the rows has another name in JavaScript.
+std::string message_of(const Error& error) {
+    constexpr std::string_view kOption = "(rows_max)";
+    std::string message(error.message());
+    if (data::cause_of(error) != data::Cause::RowLimit) return message;
+    std::size_t at = message.find(kOption);
+    return at == std::string::npos ? message : message.replace(at, kOption.size(), "(maxRows)");
+}
+
 }  // namespace
 
 Result<data::Statement> to_statement(js::Call& call, v8::Local<v8::Value> text,
@@ -375,8 +384,9 @@ js::Settled data_failure(const Error& error) {
     return [error](js::Isolate& isolate) -> v8::MaybeLocal<v8::Value> {
         v8::Isolate* engine = isolate.v8();
         std::string code = code_of(data::cause_of(error));
+        std::string message = message_of(error);
         v8::Local<v8::Object> thrown =
-            v8::Exception::Error(js::to_v8(engine, error.message())).As<v8::Object>();
+            v8::Exception::Error(js::to_v8(engine, message)).As<v8::Object>();
         auto set = [&](std::string_view name, v8::Local<v8::Value> value) {
             js::seen_by_turn(thrown->Set(isolate.context(), js::to_v8(engine, name), value));
         };
