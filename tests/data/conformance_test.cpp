@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -231,6 +233,12 @@ private:
     std::vector<Transaction> open_;
 };
 
+// What the cases that have run have shown: whether they hold, by provider and case.
+std::map<std::string, std::map<std::string, bool>, std::less<>>& results() {
+    static std::map<std::string, std::map<std::string, bool>, std::less<>> all;
+    return all;
+}
+
 // Each case with a database of its own, which `open` gives for its number.
 template <class Open>
 void run_cases(std::string_view provider, Open open) {
@@ -251,9 +259,39 @@ void run_cases(std::string_view provider, Open open) {
                        })
                        .join();
         EXPECT_TRUE(ran);
+        bool& holds = results()[std::string(provider)]
+                          .try_emplace(member(one, "name")->text, true)
+                          .first->second;
+        holds = holds && !::testing::Test::HasFailure();
         ++count;
     }
     EXPECT_GE(count, 8U);
+}
+
+// The cells of the rows of the table in docs/data/conformance.md, by the first of each row.
+std::map<std::string, std::vector<std::string>> documented() {
+    std::ifstream page(WEFT_CONFORMANCE_PAGE);
+    std::map<std::string, std::vector<std::string>> rows;
+    for (std::string line; std::getline(page, line);) {
+        if (!line.starts_with("| ")) continue;
+        std::vector<std::string> cells;
+        for (std::size_t at = 2; at < line.size();) {
+            std::size_t end = std::min(line.find(" |", at), line.size());
+            cells.push_back(line.substr(at, end - at));
+            at = end + 3;
+        }
+        rows[cells.at(0)] = cells;
+    }
+    return rows;
+}
+
+// The types that a provider's driver does not tell, so that their values come back as text.
+std::string told_as_text(const JsonValue& root, std::string_view provider) {
+    const JsonValue* returns = member(*member(root, "returns"), provider);
+    if (!returns) return "none";
+    std::string types;
+    for (const std::string& type : returns->keys) types += (types.empty() ? "" : ", ") + type;
+    return types;
 }
 
 // What the process has in memory, in MiB.
@@ -414,6 +452,28 @@ TEST(Conformance, DAT_4_every_case_holds_for_sql_server) {
             WEFT_TRY(database.exec(Statement(std::string("drop table if exists ") + table)));
         return database;
     });
+}
+
+// Runs last, so that it compares with every provider that has run in this process.
+TEST(Conformance, DAT_1_the_table_of_the_documentation_is_what_the_cases_have_shown) {
+    std::string text = *app::read_text(WEFT_CASES);
+    JsonValue root = *app::read_json(text);
+    auto rows = documented();
+    const std::vector<std::string>& head = rows["case"];
+    const std::vector<std::string>& texts = rows["types that come back as text"];
+    ASSERT_EQ(head.size(), member(root, "types")->keys.size() + 1) << "a column for each provider";
+    EXPECT_EQ(rows.size(), member(root, "cases")->items.size() + 3) << "a row for each case";
+    for (std::size_t at = 1; at < head.size(); ++at) {
+        EXPECT_TRUE(member(*member(root, "types"), head[at])) << head[at];
+        EXPECT_EQ(texts.at(at), told_as_text(root, head[at])) << head[at];
+        for (const JsonValue& one : member(root, "cases")->items) {
+            const std::string& name = member(one, "name")->text;
+            ASSERT_EQ(rows[name].size(), head.size()) << name;
+            auto ran = results().find(head[at]);
+            if (ran == results().end()) continue;
+            EXPECT_EQ(rows[name][at], ran->second.at(name) ? "yes" : "no") << name << head[at];
+        }
+    }
 }
 
 }  // namespace
